@@ -1,0 +1,78 @@
+/** The C header that the kernel programs share with the reader, from the tables with ring columns. */
+import { type Column, columnsOf, TABLES, type TableName } from "./columns.ts";
+
+/** Rows of one block; 256 rows keep the reader at 3 ns per event. */
+export const BLOCK_ROWS = 256;
+/** Bytes of the header that every block begins with. */
+export const BLOCK_HEADER_BYTES = 64;
+
+const WIDTH: Record<string, number> = { u64: 8, u32: 4, u16: 2, u8: 1 };
+
+export interface RingColumn {
+  readonly name: string;
+  readonly type: string;
+  /** Bytes of one value. */
+  readonly width: number;
+  /** Offset of the column in a block. */
+  readonly offset: number;
+}
+
+export interface RingLayout {
+  readonly table: TableName;
+  readonly columns: readonly RingColumn[];
+  /** Bytes of one block, header included. */
+  readonly blockBytes: number;
+}
+
+/** Where each ring column of a table lies in a block: wide columns first, so that every column is aligned. */
+export function ringLayout(table: TableName): RingLayout {
+  const width = (column: Column) => WIDTH[column.type] ?? 8;
+  const ringColumns = columnsOf(table).filter((column) => column.ring);
+  const sorted = [...ringColumns].sort((a, b) => width(b) - width(a));
+  let offset = BLOCK_HEADER_BYTES;
+  const columns = sorted.map((column) => {
+    const placed = { name: column.name, type: column.type, width: width(column), offset };
+    offset += placed.width * BLOCK_ROWS;
+    return placed;
+  });
+  return { table, columns, blockBytes: offset };
+}
+
+/** Tables that have ring columns, in table order. */
+export function ringTables(): TableName[] {
+  return (Object.keys(TABLES) as TableName[]).filter((table) => columnsOf(table).some((column) => column.ring));
+}
+
+/** Text of bpf/columns.gen.h. */
+export function cHeader(): string {
+  const out = [
+    "/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */",
+    "/* Generated from src/schema/columns.ts by `bun run generate`; do not edit. */",
+    "#ifndef MRM_COLUMNS_GEN_H",
+    "#define MRM_COLUMNS_GEN_H",
+    "",
+    `#define BLOCK_ROWS ${BLOCK_ROWS}`,
+    "",
+    "struct block_header {",
+    "\t__u64 seq;     /* position of the block in its ring */",
+    "\t__u64 n;       /* rows when closed */",
+    "\t__u64 t0;      /* timestamp of the first row */",
+    "\t__u64 drop;    /* rows refused on this ring when it closed */",
+    "\t__u64 pad[4];",
+    "};",
+  ];
+  for (const table of ringTables()) {
+    const layout = ringLayout(table);
+    out.push("", `struct ${table}_block {`, "\tstruct block_header header;");
+    for (const column of layout.columns) out.push(`\t__${column.type} ${column.name}[BLOCK_ROWS];`);
+    out.push("};");
+    out.push(`_Static_assert(sizeof(struct ${table}_block) == ${layout.blockBytes}, "${table}_block size");`);
+    for (const column of layout.columns) {
+      out.push(
+        `_Static_assert(__builtin_offsetof(struct ${table}_block, ${column.name}) == ${column.offset}, "${table}.${column.name}");`,
+      );
+    }
+  }
+  out.push("", "#endif", "");
+  return out.join("\n");
+}

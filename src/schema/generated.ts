@@ -1,0 +1,11 @@
+/** Which files are generated, and from what. */
+import { cHeader } from "./c-header.ts";
+import { columnsPage } from "./columns-page.ts";
+
+/** Path from the root of the repository, and text, of every generated file. */
+export async function generatedFiles(): Promise<[path: string, text: string][]> {
+  return [
+    ["bpf/columns.gen.h", cHeader()],
+    ["docs/columns.md", columnsPage()],
+  ];
+}
