@@ -1,5 +1,5 @@
 /** Writes every generated file from its table; with --check it fails on the first that differs. */
-import { generatedFiles } from "../src/schema/generated.ts";
+import { generatedFiles } from "./generated.ts";
 
 const check = process.argv.includes("--check");
 let stale = 0;

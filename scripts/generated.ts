@@ -1,6 +1,6 @@
 /** Which files are generated, and from what. */
-import { cHeader } from "./c-header.ts";
-import { columnsPage } from "./columns-page.ts";
+import { cHeader } from "../src/schema/c-header.ts";
+import { columnsPage } from "../src/schema/columns-page.ts";
 
 /** Path from the root of the repository, and text, of every generated file. */
 export async function generatedFiles(): Promise<[path: string, text: string][]> {

@@ -1,0 +1,104 @@
+/** What the metrics read: reduced, in memory, times as ns since the start of the run. */
+import type { LedgerRow } from "../schema/ledger.ts";
+
+export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
+export const OP = { load: 0, store: 1, load_store: 2, unknown: 3 } as const;
+
+/** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
+export interface WatchSample {
+  readonly watch_id: number;
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly mode: "rw" | "pair" | "w";
+  readonly design: "short" | "long" | "ahead" | "cohort";
+  readonly stratum: string;
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly tensor: string | null;
+  readonly stratum_bytes: number;
+  readonly inclusion_probability: number;
+  readonly draw_weight: number;
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly ended_by: "trap_limit" | "dwell" | "unmap" | "foreign" | "budget" | "exit" | "end";
+  readonly trap_limit: number;
+  readonly hit_ns: Float64Array;
+  /** Values of OP. */
+  readonly hit_op: Uint8Array;
+  readonly hit_ip: BigUint64Array;
+  /** When the region died, if it did inside the run. */
+  readonly region_death_ns: number | null;
+  /** When the region (logical tensor where there is one) was born. */
+  readonly region_birth_ns: number;
+}
+
+/** One row of region_map.parquet. */
+export interface RegionSample {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly logical_id: string | null;
+  readonly tensor: string | null;
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly birth_ns: number;
+  readonly death_ns: number;
+  readonly birth_censored: boolean;
+  readonly death_censored: boolean;
+}
+
+/** A decode call: a batch of prompt tokens (prefill) or of one token per sequence (decode). */
+export interface StepSample {
+  readonly step: "prefill" | "decode";
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly n_tokens: number;
+}
+
+/** One KV row by the engine's steps. */
+export interface KvRowSample {
+  readonly write_ns: number;
+  /** NaN for never. */
+  readonly last_read_ns: number;
+  /** NaN while alive. */
+  readonly evict_ns: number;
+  readonly total_reads: number;
+  readonly size_bytes: number;
+  readonly evidence: "step" | "watch";
+}
+
+/** Sums of sampled access rows (any source but watch), per class, step and block of time. */
+export interface AccessSums {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly step: "prefill" | "decode" | "none";
+  readonly source: string;
+  /** One entry per block: a token, or 100 ms where there are none. Weighted by period. */
+  readonly loads: Float64Array;
+  readonly stores: Float64Array;
+  /** Rows, unweighted. */
+  readonly rows: number;
+  readonly distinct_lines: number;
+  /** 64 B lines seen exactly once and exactly twice, for Chao1. */
+  readonly lines_once: number;
+  readonly lines_twice: number;
+  readonly distinct_pages: number;
+}
+
+export interface AnalysisInput {
+  readonly run_id: string;
+  /** CLOCK_MONOTONIC at the start of the run. */
+  readonly t0_ns: bigint;
+  readonly window_ns: number;
+  readonly watches: readonly WatchSample[];
+  readonly regions: readonly RegionSample[];
+  readonly steps: readonly StepSample[];
+  readonly kvRows: readonly KvRowSample[];
+  readonly accessSums: readonly AccessSums[];
+  readonly ledger: readonly LedgerRow[];
+  /** Calibrated cost of one trap: intervals below it are bounds. */
+  readonly trap_cost_ns: number | null;
+  readonly flash_attention: boolean | null;
+  readonly seed: number;
+}

@@ -1,0 +1,27 @@
+/** What every collector is: ask first, start, take what has come, stop with the account of what was lost. */
+import type { Batch } from "../columnar/batch.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+
+/** The process tree to watch; it exists and has not run its command yet when `held`. */
+export interface Target {
+  readonly pid: number;
+  readonly command: readonly string[];
+  /** True while the root waits to exec its command, so that its first mapping will be seen. */
+  readonly held: boolean;
+}
+
+export type Capability =
+  | { readonly ok: true; readonly sources: readonly string[]; readonly whyNotBetter: string }
+  | { readonly ok: false; readonly reason: string; readonly hint: string };
+
+export interface Collector {
+  readonly name: string;
+  /** Says whether it can run here; never throws, changes nothing. */
+  canRun(target: Target): Promise<Capability>;
+  /** Attaches everything; after it resolves no event of the target is missed unless counted. @throws MrmTraceError */
+  start(target: Target): Promise<void>;
+  /** What has come since the last call, one batch per table at most; never blocks, called every few milliseconds. */
+  batches(): Batch[];
+  /** Detaches, and returns the last batches and the ledger; safe to call after a failed start. */
+  stop(): Promise<{ readonly batches: Batch[]; readonly ledger: LedgerRow[] }>;
+}
