@@ -1,0 +1,91 @@
+/** Defined dynamic symbols: exact names to addresses and file offsets. */
+import type { ByteView } from "./byte-view.ts";
+import type { Dynamic } from "./dynamic.ts";
+import { gnuHashCandidates, gnuHashSymbolCount } from "./gnu-hash.ts";
+import { SECTION, type Section } from "./sections.ts";
+import { fileOffsetOf, type Segment } from "./segments.ts";
+
+const TYPES = new Map([
+  [1, "object"],
+  [2, "function"],
+  [10, "ifunc"],
+] as const);
+export type SymbolType = "object" | "function" | "ifunc";
+
+export interface DynamicSymbol {
+  readonly name: string;
+  readonly type: SymbolType;
+  readonly vaddr: number;
+  /** Where its first byte lies in the file; null for zero-initialised data, which has no bytes there. */
+  readonly fileOffset: number | null;
+  readonly sizeBytes: number;
+}
+
+export interface DynamicSymbolTable {
+  /** The symbol of exactly this name, the default version where there are several; undefined when not defined here. */
+  find(name: string): DynamicSymbol | undefined;
+  /** Every defined function, ifunc and object. */
+  all(): ReadonlyMap<string, DynamicSymbol>;
+}
+
+const ENTRY_BYTES = 24;
+/** High bit of a version index: not the version that a new link would take. */
+const HIDDEN_VERSION = 0x8000;
+
+/** Opens the tables named by PT_DYNAMIC, else by the .dynsym section header. */
+export function dynamicSymbolTable(
+  view: ByteView,
+  segments: readonly Segment[],
+  dynamic: Dynamic,
+  sections: () => readonly Section[],
+): DynamicSymbolTable {
+  const section = () => sections().find((s) => s.type === SECTION.dynsym);
+  const symbolsAt = dynamic.symbols ?? section()?.offset ?? null;
+  const namesAt = dynamic.names ?? sections()[section()?.link ?? -1]?.offset ?? null;
+
+  function at(index: number): { symbol: Omit<DynamicSymbol, "name">; nameAt: number; hidden: boolean } | null {
+    if (symbolsAt === null || namesAt === null) return null;
+    const entry = symbolsAt + index * ENTRY_BYTES;
+    const nameOffset = view.u32(entry);
+    const type = TYPES.get(((view.u8(entry + 4) ?? 0) & 15) as 1);
+    const vaddr = view.u64(entry + 8);
+    const sizeBytes = view.u64(entry + 16);
+    if (nameOffset === null || vaddr === null || sizeBytes === null || type === undefined) return null;
+    if (view.u16(entry + 6) === 0) return null;
+    const version = dynamic.versions === null ? 0 : (view.u16(dynamic.versions + index * 2) ?? 0);
+    const symbol = { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes };
+    return { symbol, nameAt: namesAt + nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
+  }
+  function count(): number {
+    const named = section();
+    if (named) return Math.min(Math.floor(named.sizeBytes / ENTRY_BYTES), Math.floor(view.length / ENTRY_BYTES));
+    if (dynamic.gnuHash !== null) return gnuHashSymbolCount(view, dynamic.gnuHash);
+    return dynamic.hash === null ? 0 : Math.min(view.u32(dynamic.hash + 4) ?? 0, Math.floor(view.length / ENTRY_BYTES));
+  }
+  let cache: Map<string, DynamicSymbol> | null = null;
+  function all(): ReadonlyMap<string, DynamicSymbol> {
+    if (cache) return cache;
+    cache = new Map();
+    const n = count();
+    for (let index = 1; index < n; index++) {
+      const found = at(index);
+      const name = found && view.text(found.nameAt);
+      if (!found || !name || (found.hidden && cache.has(name))) continue;
+      cache.set(name, { name, ...found.symbol });
+    }
+    return cache;
+  }
+  function find(name: string): DynamicSymbol | undefined {
+    if (cache || dynamic.gnuHash === null) return all().get(name);
+    const wanted = new TextEncoder().encode(name);
+    let hidden: DynamicSymbol | undefined;
+    for (const index of gnuHashCandidates(view, dynamic.gnuHash, wanted)) {
+      const found = at(index);
+      if (!found || !view.textEquals(found.nameAt, wanted)) continue;
+      if (!found.hidden) return { name, ...found.symbol };
+      hidden ??= { name, ...found.symbol };
+    }
+    return hidden;
+  }
+  return { find, all };
+}

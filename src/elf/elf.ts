@@ -1,0 +1,77 @@
+/** A 64-bit little-endian ELF file: where its symbols and functions are, each part read when first asked for. */
+import { readBuildId } from "./build-id.ts";
+import { byteView } from "./byte-view.ts";
+import { readDynamic } from "./dynamic.ts";
+import { type DynamicSymbol, dynamicSymbolTable } from "./dynamic-symbols.ts";
+import { type FunctionStarts, readFunctionStarts } from "./function-starts.ts";
+import { readSections } from "./sections.ts";
+import { fileOffsetOf, readSegments, type Segment, vaddrOf } from "./segments.ts";
+
+export interface ElfFile {
+  readonly ok: true;
+  /** e_machine: 62 x86-64, 183 arm64. */
+  readonly machine: number;
+  readonly segments: readonly Segment[];
+  /** Lower-case hexadecimal GNU build id. */
+  buildId(): string | null;
+  soname(): string | null;
+  /** One defined dynamic symbol by its exact name, through the loader's hash table. */
+  dynamicSymbol(name: string): DynamicSymbol | undefined;
+  /** All defined dynamic functions, ifuncs and objects by name. */
+  dynamicSymbols(): ReadonlyMap<string, DynamicSymbol>;
+  functionStarts(): FunctionStarts | null;
+  /** File offset of a virtual address of this file; null where no file bytes are mapped. */
+  fileOffset(vaddr: number): number | null;
+  /** Virtual address of a file offset; null outside every segment. */
+  vaddr(fileOffset: number): number | null;
+}
+
+export type ElfResult = ElfFile | { readonly ok: false; readonly reason: string };
+
+const MAGIC = 0x464c457f;
+/** e_phnum value that says "look elsewhere"; no library comes near it. */
+const COUNT_LIMIT = 0xffff;
+
+function once<T>(compute: () => T): () => T {
+  let value: { readonly of: T } | null = null;
+  return () => {
+    value ??= { of: compute() };
+    return value.of;
+  };
+}
+
+/**
+ * Opens the bytes of an ELF file without copying them; hostile bytes give `ok: false` or empty answers, never an error.
+ * Addresses and offsets are numbers of bytes; those above 2^53 are rounded and match nothing.
+ * Format: System V ABI, chapters 4 and 5; `elf.h` of glibc.
+ */
+export function readElf(bytes: Uint8Array): ElfResult {
+  const view = byteView(bytes);
+  const bad = (reason: string): ElfResult => ({ ok: false, reason });
+  if (view.u32(0) !== MAGIC) return bad("no ELF magic");
+  if (view.u8(4) !== 2) return bad("not a 64-bit file");
+  if (view.u8(5) !== 1) return bad("not little-endian");
+  if (view.length < 64) return bad("file header cut short");
+  const segmentCount = view.u16(56) ?? 0;
+  if (segmentCount === COUNT_LIMIT) return bad("more program headers than a library has");
+  const segments = readSegments(view, view.u64(32) ?? 0, view.u16(54) ?? 0, segmentCount);
+  if (segments.length < segmentCount) return bad("program headers cut short");
+
+  const sections = once(() =>
+    readSections(view, view.u64(40) ?? 0, view.u16(58) ?? 0, view.u16(60) ?? 0, view.u16(62) ?? 0),
+  );
+  const dynamic = once(() => readDynamic(view, segments));
+  const symbols = once(() => dynamicSymbolTable(view, segments, dynamic(), sections));
+  return {
+    ok: true,
+    machine: view.u16(18) ?? 0,
+    segments,
+    buildId: once(() => readBuildId(view, segments, sections)),
+    soname: () => dynamic().soname,
+    dynamicSymbol: (name) => symbols().find(name),
+    dynamicSymbols: () => symbols().all(),
+    functionStarts: once(() => readFunctionStarts(view, segments, sections)),
+    fileOffset: (vaddr) => fileOffsetOf(segments, vaddr),
+    vaddr: (offset) => vaddrOf(segments, offset),
+  };
+}

@@ -1,0 +1,44 @@
+/** Section headers, for files whose program headers do not say enough. */
+import type { ByteView } from "./byte-view.ts";
+
+export const SECTION = { note: 7, dynsym: 11 } as const;
+
+export interface Section {
+  readonly name: string;
+  /** sh_type, see SECTION. */
+  readonly type: number;
+  readonly vaddr: number;
+  readonly offset: number;
+  readonly sizeBytes: number;
+  readonly link: number;
+}
+
+const HEADER_BYTES = 64;
+
+/** Section headers with their names; empty where the table or its names are not in the file. */
+export function readSections(
+  view: ByteView,
+  offset: number,
+  entryBytes: number,
+  count: number,
+  nameIndex: number,
+): Section[] {
+  if (entryBytes < HEADER_BYTES || offset === 0) return [];
+  const namesAt = view.u64(offset + nameIndex * entryBytes + 24);
+  if (namesAt === null) return [];
+  const sections: Section[] = [];
+  for (let i = 0; i < count; i++) {
+    const at = offset + i * entryBytes;
+    const link = view.u32(at + 40);
+    if (link === null) break;
+    sections.push({
+      name: view.text(namesAt + (view.u32(at) ?? 0), 256) ?? "",
+      type: view.u32(at + 4) ?? 0,
+      vaddr: view.u64(at + 16) ?? 0,
+      offset: view.u64(at + 24) ?? 0,
+      sizeBytes: view.u64(at + 32) ?? 0,
+      link,
+    });
+  }
+  return sections;
+}
