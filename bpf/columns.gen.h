@@ -13,6 +13,18 @@ struct block_header {
 	__u64 pad[4];
 };
 
+struct ring_control {
+	__u64 head; /* blocks ever published */
+	__u64 n;    /* rows in the open block */
+	__u64 drop; /* rows refused: the ring was full */
+	__u64 seq;  /* attempts, counted before anything can fail */
+	__u64 pad[4];
+	__u64 tail; /* blocks released by the reader */
+	__u64 pad2[7];
+};
+_Static_assert(sizeof(struct ring_control) == 128, "ring_control size");
+_Static_assert(__builtin_offsetof(struct ring_control, tail) == 64, "ring_control.tail");
+
 struct fault_block {
 	struct block_header header;
 	__u64 timestamp_ns[BLOCK_ROWS];
@@ -50,5 +62,51 @@ _Static_assert(__builtin_offsetof(struct trap_block, pid) == 8256, "trap.pid");
 _Static_assert(__builtin_offsetof(struct trap_block, tid) == 9280, "trap.tid");
 _Static_assert(__builtin_offsetof(struct trap_block, cookie) == 10304, "trap.cookie");
 _Static_assert(__builtin_offsetof(struct trap_block, trap_flags) == 11328, "trap.trap_flags");
+
+enum lifecycle_kind {
+	LIFECYCLE_MMAP = 0,
+	LIFECYCLE_MUNMAP = 1,
+	LIFECYCLE_MREMAP = 2,
+	LIFECYCLE_BRK = 3,
+	LIFECYCLE_MADVISE = 4,
+	LIFECYCLE_MPROTECT = 5,
+	LIFECYCLE_FORK = 6,
+	LIFECYCLE_EXEC = 7,
+	LIFECYCLE_EXIT = 8,
+};
+
+struct lifecycle_record {
+	__u64 begin_ns;
+	__u64 end_ns;
+	__u64 args[6];
+	__s64 result;
+	__u32 kind;
+	__u32 pid;
+	__u32 tid;
+	__u32 exec_epoch;
+};
+_Static_assert(sizeof(struct lifecycle_record) == 88, "lifecycle_record size");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, begin_ns) == 0, "lifecycle_record.begin_ns");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, end_ns) == 8, "lifecycle_record.end_ns");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, args) == 16, "lifecycle_record.args");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, result) == 64, "lifecycle_record.result");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, kind) == 72, "lifecycle_record.kind");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, pid) == 76, "lifecycle_record.pid");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, tid) == 80, "lifecycle_record.tid");
+_Static_assert(__builtin_offsetof(struct lifecycle_record, exec_epoch) == 84, "lifecycle_record.exec_epoch");
+
+struct lifecycle_counters {
+	__u64 seen;
+	__u64 dropped_ring_full;
+	__u64 dropped_call_table;
+	__u64 dropped_target_table;
+	__u64 returns_without_entry;
+};
+_Static_assert(sizeof(struct lifecycle_counters) == 40, "lifecycle_counters size");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, seen) == 0, "lifecycle_counters.seen");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_ring_full) == 8, "lifecycle_counters.dropped_ring_full");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_call_table) == 16, "lifecycle_counters.dropped_call_table");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_target_table) == 24, "lifecycle_counters.dropped_target_table");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, returns_without_entry) == 32, "lifecycle_counters.returns_without_entry");
 
 #endif

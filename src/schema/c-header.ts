@@ -1,10 +1,14 @@
 /** The C header that the kernel programs share with the reader, from the tables with ring columns. */
 import { type Column, columnsOf, TABLES, type TableName } from "./columns.ts";
+import { recordStructs } from "./records.ts";
 
 /** Rows of one block; 256 rows keep the reader at 3 ns per event. */
 export const BLOCK_ROWS = 256;
 /** Bytes of the header that every block begins with. */
 export const BLOCK_HEADER_BYTES = 64;
+
+/** Words of the control block of one CPU's ring: producer and consumer words on cache lines of their own. */
+export const RING_CONTROL = { head: 0, n: 8, drop: 16, seq: 24, tail: 64, bytes: 128 } as const;
 
 const WIDTH: Record<string, number> = { u64: 8, u32: 4, u16: 2, u8: 1 };
 
@@ -60,6 +64,18 @@ export function cHeader(): string {
     "\t__u64 drop;    /* rows refused on this ring when it closed */",
     "\t__u64 pad[4];",
     "};",
+    "",
+    "struct ring_control {",
+    "\t__u64 head; /* blocks ever published */",
+    "\t__u64 n;    /* rows in the open block */",
+    "\t__u64 drop; /* rows refused: the ring was full */",
+    "\t__u64 seq;  /* attempts, counted before anything can fail */",
+    "\t__u64 pad[4];",
+    "\t__u64 tail; /* blocks released by the reader */",
+    "\t__u64 pad2[7];",
+    "};",
+    `_Static_assert(sizeof(struct ring_control) == ${RING_CONTROL.bytes}, "ring_control size");`,
+    `_Static_assert(__builtin_offsetof(struct ring_control, tail) == ${RING_CONTROL.tail}, "ring_control.tail");`,
   ];
   for (const table of ringTables()) {
     const layout = ringLayout(table);
@@ -73,6 +89,6 @@ export function cHeader(): string {
       );
     }
   }
-  out.push("", "#endif", "");
+  out.push(...recordStructs(), "", "#endif", "");
   return out.join("\n");
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Page faults: one row when the exception is taken, a second one when a major fault's I/O is done. */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "targets.h"
+#include "ring.h"
+
+/* The programs can interrupt each other, so each has an area of its own. */
+RING_AREA(fault, fault_block);
+RING_AREA(kernel_fault, fault_block);
+RING_AREA(major, fault_block);
+
+/* Bits of the x86 page-fault error code (arch/x86/include/asm/trap_pf.h). */
+#define X86_PF_PROT 1
+#define X86_PF_WRITE 2
+#define X86_PF_USER 4
+#define X86_PF_INSTR 16
+
+#define FAULT_WRITE 1
+#define FAULT_USER 2
+#define FAULT_INSTRUCTION 4
+#define FAULT_PROTECTION 8
+#define FAULT_MAJOR_DONE 16
+#define FAULT_OP_UNKNOWN 32
+
+static __always_inline __u32 flags_of(__u64 error_code)
+{
+	return (error_code & X86_PF_WRITE ? FAULT_WRITE : 0) | (error_code & X86_PF_USER ? FAULT_USER : 0) |
+	       (error_code & X86_PF_INSTR ? FAULT_INSTRUCTION : 0) |
+	       (error_code & X86_PF_PROT ? FAULT_PROTECTION : 0);
+}
+
+/* A row of a fault as it is taken. A BTF tracepoint reads the registers without a helper call. */
+#define TAKEN(area, now)                                                      \
+	__u64 id = bpf_get_current_pid_tgid();                                \
+	struct pt_regs *regs = (struct pt_regs *)ctx[1];                      \
+	if (!target_of(id >> 32))                                             \
+		return 0;                                                     \
+	__u64 now = bpf_ktime_get_ns();                                       \
+	RING_ROW(area, fault_block, now, return 0);                           \
+	RING_PUT(timestamp_ns, now);                                          \
+	RING_PUT(address, ctx[0]);                                            \
+	RING_PUT(ip, regs->ip);                                               \
+	RING_PUT(pid, id >> 32);                                              \
+	RING_PUT(tid, (__u32)id);                                             \
+	RING_PUT(fault_flags, flags_of(ctx[2]));                              \
+	RING_COMMIT();                                                        \
+	return 0
+
+/* page_fault_user(address, regs, error_code): a third of the cost of the software event. */
+SEC("tp_btf/page_fault_user")
+int fault_user(unsigned long long *ctx)
+{
+	TAKEN(fault, now);
+}
+
+/* The kernel touching user memory on the program's behalf (copy_to_user and the like). */
+SEC("tp_btf/page_fault_kernel")
+int fault_kernel(unsigned long long *ctx)
+{
+	if (ctx[0] >> 63)
+		return 0;
+	TAKEN(kernel_fault, now);
+}
+
+SEC("perf_event")
+int fault_major(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 now;
+
+	if (!target_of(id >> 32))
+		return 0;
+	now = bpf_ktime_get_ns();
+	RING_ROW(major, fault_block, now, return 0);
+	RING_PUT(timestamp_ns, now);
+	RING_PUT(address, ctx->addr);
+	RING_PUT(ip, PT_REGS_IP(&ctx->regs));
+	RING_PUT(pid, id >> 32);
+	RING_PUT(tid, (__u32)id);
+	RING_PUT(fault_flags, FAULT_MAJOR_DONE | FAULT_OP_UNKNOWN);
+	RING_COMMIT();
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

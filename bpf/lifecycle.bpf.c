@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Mappings and processes: calls that change an address space, and fork, exec and exit of the tree. */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "targets.h"
+#include "columns.gen.h"
+
+struct call {
+	__u64 begin_ns;
+	__u64 args[6];
+};
+
+/* Calls under way, by thread; an entry without a return is overwritten by the thread's next call. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 22);
+} lifecycle_events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lifecycle_counters);
+} lifecycle_counts SEC(".maps");
+
+static __always_inline struct lifecycle_counters *counters(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&lifecycle_counts, &zero);
+}
+
+#define COUNT(field)                                                 \
+	do {                                                         \
+		struct lifecycle_counters *counts = counters();      \
+		if (counts)                                          \
+			__sync_fetch_and_add(&counts->field, 1);     \
+	} while (0)
+
+static __always_inline struct lifecycle_record *begin(__u32 kind, __u32 tgid, __u32 tid, __u32 epoch)
+{
+	struct lifecycle_record *record;
+
+	COUNT(seen);
+	record = bpf_ringbuf_reserve(&lifecycle_events, sizeof(*record), 0);
+	if (!record) {
+		COUNT(dropped_ring_full);
+		return 0;
+	}
+	__builtin_memset(record, 0, sizeof(*record));
+	record->kind = kind;
+	record->pid = tgid;
+	record->tid = tid;
+	record->exec_epoch = epoch;
+	record->end_ns = bpf_ktime_get_ns();
+	record->begin_ns = record->end_ns;
+	return record;
+}
+
+/* The kernel refuses a program that reads past the arguments that the call has. */
+static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_args)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct call call = {};
+
+	if (!target_of(id >> 32))
+		return 0;
+	call.begin_ns = bpf_ktime_get_ns();
+	if (n_args > 0)
+		call.args[0] = ctx->args[0];
+	if (n_args > 1)
+		call.args[1] = ctx->args[1];
+	if (n_args > 2)
+		call.args[2] = ctx->args[2];
+	if (n_args > 3)
+		call.args[3] = ctx->args[3];
+	if (n_args > 4)
+		call.args[4] = ctx->args[4];
+	if (n_args > 5)
+		call.args[5] = ctx->args[5];
+	if (bpf_map_update_elem(&calls, &id, &call, BPF_ANY))
+		COUNT(dropped_call_table);
+	return 0;
+}
+
+static __always_inline int leave(struct trace_event_raw_sys_exit *ctx, __u32 kind)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct target *target = target_of(id >> 32);
+	struct lifecycle_record *record;
+	struct call *call;
+
+	if (!target)
+		return 0;
+	call = bpf_map_lookup_elem(&calls, &id);
+	if (!call) {
+		/* It was under way when we attached, or its entry found the table full. */
+		COUNT(returns_without_entry);
+		return 0;
+	}
+	record = begin(kind, id >> 32, id, target->exec_epoch);
+	if (record) {
+		record->begin_ns = call->begin_ns;
+		record->args[0] = call->args[0];
+		record->args[1] = call->args[1];
+		record->args[2] = call->args[2];
+		record->args[3] = call->args[3];
+		record->args[4] = call->args[4];
+		record->args[5] = call->args[5];
+		record->result = ctx->ret;
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	}
+	bpf_map_delete_elem(&calls, &id);
+	return 0;
+}
+
+#define CALL(name, kind, n_args)                                                   \
+	SEC("tp/syscalls/sys_enter_" #name)                                \
+	int enter_##name(struct trace_event_raw_sys_enter *ctx)            \
+	{                                                                  \
+		return enter(ctx, n_args);                                 \
+	}                                                                  \
+	SEC("tp/syscalls/sys_exit_" #name)                                 \
+	int exit_##name(struct trace_event_raw_sys_exit *ctx)              \
+	{                                                                  \
+		return leave(ctx, kind);                                   \
+	}
+
+CALL(mmap, LIFECYCLE_MMAP, 6)
+CALL(munmap, LIFECYCLE_MUNMAP, 2)
+CALL(mremap, LIFECYCLE_MREMAP, 5)
+CALL(brk, LIFECYCLE_BRK, 1)
+CALL(madvise, LIFECYCLE_MADVISE, 3)
+CALL(mprotect, LIFECYCLE_MPROTECT, 3)
+
+/* raw_tp sched_process_fork(parent, child): threads too; only a new thread group is a new process. */
+SEC("raw_tp/sched_process_fork")
+int process_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (struct task_struct *)ctx->args[0];
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	__u32 parent_tgid = BPF_CORE_READ(parent, tgid);
+	__u32 child_tgid = BPF_CORE_READ(child, tgid);
+	struct lifecycle_record *record;
+	struct target fresh = {};
+	struct target *target;
+
+	if (child_tgid == parent_tgid)
+		return 0;
+	target = target_of(parent_tgid);
+	if (!target)
+		return 0;
+	if (bpf_map_update_elem(&targets, &child_tgid, &fresh, BPF_ANY)) {
+		COUNT(dropped_target_table);
+		return 0;
+	}
+	record = begin(LIFECYCLE_FORK, parent_tgid, BPF_CORE_READ(parent, pid), target->exec_epoch);
+	if (record) {
+		record->args[0] = child_tgid;
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	}
+	return 0;
+}
+
+/* raw_tp sched_process_exec(task, old_pid, bprm): the old address space is gone. */
+SEC("raw_tp/sched_process_exec")
+int process_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target *target = target_of(tgid);
+	struct lifecycle_record *record;
+
+	if (!target)
+		return 0;
+	target->exec_epoch++;
+	record = begin(LIFECYCLE_EXEC, tgid, BPF_CORE_READ(task, pid), target->exec_epoch);
+	if (record)
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* raw_tp sched_process_exit(task): per thread; the process ends with its last one. */
+SEC("raw_tp/sched_process_exit")
+int process_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+	struct target *target = target_of(tgid);
+	struct lifecycle_record *record;
+
+	if (!target || BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	record = begin(LIFECYCLE_EXIT, tgid, BPF_CORE_READ(task, pid), target->exec_epoch);
+	if (record) {
+		record->result = BPF_CORE_READ(task, exit_code);
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	}
+	bpf_map_delete_elem(&targets, &tgid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,128 @@
+/** A loaded BPF object: its maps and programs by our names; everything is owned and freed with `using`. */
+import { CString, ptr } from "bun:ffi";
+import { MrmTraceError } from "../errors.ts";
+import { captureLibbpfLog, refusal } from "./bpf-error.ts";
+import { type BpfMap, openMap } from "./bpf-map.ts";
+import { type BpfProgram, openProgram } from "./bpf-program.ts";
+import { possibleCpus } from "./cpus.ts";
+import { type Handle, handle, libbpf } from "./libbpf.ts";
+import { cString, errno, stableBytes } from "./libc.ts";
+
+const LOG_BYTES = 1 << 20;
+const OPEN_OPTS_BYTES = 80;
+
+export interface BpfObject extends Disposable {
+  readonly name: string;
+  map(name: string): BpfMap;
+  program(name: string): BpfProgram;
+  /** Names of the programs that were loaded. */
+  readonly programs: readonly string[];
+}
+
+export interface OpenOptions {
+  /** Entries of maps that are sized at start. */
+  readonly maxEntries?: Readonly<Record<string, number>>;
+  /** Maps whose entries are multiplied by the number of possible CPUs: the ring areas. */
+  readonly perCpu?: readonly string[];
+  /** Maps that another object owns, by name: fd. */
+  readonly reuse?: Readonly<Record<string, number>>;
+  /** Programs not to load. */
+  readonly skip?: readonly string[];
+}
+
+/** Where the compiled objects are; the package ships them beside the source. */
+export function bpfObjectPath(name: string): string {
+  return new URL(`../../dist/bpf/${name}.bpf.o`, import.meta.url).pathname;
+}
+
+/**
+ * Loads dist/bpf/NAME.bpf.o into the kernel.
+ * @throws MrmTraceError environment, with errno and the end of the verifier's log
+ */
+export async function openBpfObject(name: string, options: OpenOptions = {}): Promise<BpfObject> {
+  const file = Bun.file(bpfObjectPath(name));
+  if (!(await file.exists())) {
+    throw new MrmTraceError("environment", `the BPF object ${name} is not built`, "run: scripts/build-bpf");
+  }
+  const lib = libbpf();
+  captureLibbpfLog();
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const log = stableBytes(LOG_BYTES);
+  const nameBytes = stableBytes(64);
+  nameBytes.set(new TextEncoder().encode(name.slice(0, 60)));
+  const opts = stableBytes(OPEN_OPTS_BYTES);
+  const view = new DataView(opts.buffer);
+  view.setBigUint64(0, BigInt(OPEN_OPTS_BYTES), true);
+  view.setBigUint64(8, BigInt(ptr(nameBytes)), true);
+  view.setBigUint64(56, BigInt(ptr(log)), true);
+  view.setBigUint64(64, BigInt(LOG_BYTES), true);
+  const object = handle(lib.bpf_object__open_mem(ptr(bytes), bytes.length, ptr(opts)));
+  if (object === null) throw refusal(`opening the BPF object ${name}`, errno(), "");
+  const owned = new DisposableStack();
+  owned.defer(() => lib.bpf_object__close(object));
+  try {
+    prepare(object, name, options);
+    const result = lib.bpf_object__load(object);
+    if (result !== 0) throw refusal(`loading the BPF object ${name}`, -result, new CString(ptr(log)).toString());
+  } catch (error) {
+    owned.dispose();
+    throw error;
+  }
+  return describe(object, name, owned, options.skip ?? []);
+}
+
+function prepare(object: Handle, name: string, options: OpenOptions): void {
+  const lib = libbpf();
+  const find = (map: string): Handle => {
+    const found = handle(lib.bpf_object__find_map_by_name(object, cString(map)));
+    if (found === null) throw new MrmTraceError("failure", `the BPF object ${name} has no map ${map}`, REPORT_HINT);
+    return found;
+  };
+  for (const [map, entries] of Object.entries(options.maxEntries ?? {})) {
+    lib.bpf_map__set_max_entries(find(map), entries);
+  }
+  for (const map of options.perCpu ?? []) {
+    const found = find(map);
+    lib.bpf_map__set_max_entries(found, lib.bpf_map__max_entries(found) * possibleCpus());
+  }
+  for (const [map, fd] of Object.entries(options.reuse ?? {})) {
+    const result = lib.bpf_map__reuse_fd(find(map), fd);
+    if (result !== 0) throw refusal(`sharing the map ${map} with ${name}`, -result, "");
+  }
+  for (const program of options.skip ?? []) {
+    const found = handle(lib.bpf_object__find_program_by_name(object, cString(program)));
+    if (found !== null) lib.bpf_program__set_autoload(found, false);
+  }
+}
+
+function describe(object: Handle, name: string, owned: DisposableStack, skipped: readonly string[]): BpfObject {
+  const lib = libbpf();
+  const programs: string[] = [];
+  let program = handle(lib.bpf_object__next_program(object, null));
+  while (program !== null) {
+    const programName = String(lib.bpf_program__name(program));
+    if (!skipped.includes(programName)) programs.push(programName);
+    program = handle(lib.bpf_object__next_program(object, program));
+  }
+  return {
+    name,
+    programs,
+    map(mapName) {
+      const map = handle(lib.bpf_object__find_map_by_name(object, cString(mapName)));
+      if (map === null) throw new MrmTraceError("failure", `the BPF object ${name} has no map ${mapName}`, REPORT_HINT);
+      return openMap(map, mapName);
+    },
+    program(programName) {
+      const found = handle(lib.bpf_object__find_program_by_name(object, cString(programName)));
+      if (found === null) {
+        throw new MrmTraceError("failure", `the BPF object ${name} has no program ${programName}`, REPORT_HINT);
+      }
+      return openProgram(found, programName);
+    },
+    [Symbol.dispose]() {
+      owned.dispose();
+    },
+  };
+}
+
+const REPORT_HINT = "rebuild the objects with scripts/build-bpf; if it stays, report it with `--debug`";

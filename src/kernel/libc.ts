@@ -1,0 +1,121 @@
+/** The libc functions we call, C names word for word, and errno as words. */
+import { dlopen, FFIType, type Pointer, ptr, read } from "bun:ffi";
+
+const { i32, u32, u64, i64, ptr: pointer } = FFIType;
+
+/** Variadic functions are declared with fixed arguments: safe on Linux x86-64 and arm64. */
+const library = dlopen("libc.so.6", {
+  __errno_location: { args: [], returns: pointer },
+  syscall: { args: [i64, u64, u64, u64, u64, u64, u64], returns: i64 },
+  ioctl: { args: [i32, u64, u64], returns: i32 },
+  mmap: { args: [u64, u64, i32, i32, i32, i64], returns: i64 },
+  mount: { args: [pointer, pointer, pointer, u64, pointer], returns: i32 },
+  munmap: { args: [u64, u64], returns: i32 },
+  close: { args: [i32], returns: i32 },
+  clock_gettime: { args: [i32, pointer], returns: i32 },
+  prctl: { args: [i32, u64, u64, u64, u64], returns: i32 },
+  process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
+  sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
+  vsnprintf: { args: [pointer, u64, pointer, pointer], returns: i32 },
+  getpagesize: { args: [], returns: u32 },
+});
+
+export const libc = library.symbols;
+
+const NAMES: Record<number, string> = {
+  1: "EPERM",
+  2: "ENOENT",
+  3: "ESRCH",
+  4: "EINTR",
+  7: "E2BIG",
+  9: "EBADF",
+  11: "EAGAIN",
+  12: "ENOMEM",
+  13: "EACCES",
+  14: "EFAULT",
+  16: "EBUSY",
+  17: "EEXIST",
+  19: "ENODEV",
+  20: "ENOTDIR",
+  22: "EINVAL",
+  24: "EMFILE",
+  27: "EFBIG",
+  28: "ENOSPC",
+  38: "ENOSYS",
+  61: "ENODATA",
+  71: "EPROTO",
+  95: "EOPNOTSUPP",
+  110: "ETIMEDOUT",
+  524: "ENOTSUPP",
+};
+
+/** Name of an errno value, such as EPERM, else its number. */
+export function errnoName(errno: number): string {
+  return NAMES[errno] ?? `errno ${errno}`;
+}
+
+/** errno of this thread; read it directly after the call that failed. */
+export function errno(): number {
+  const location = libc.__errno_location();
+  return location === null ? 0 : read.i32(location);
+}
+
+/** Page size of this machine in bytes. */
+export const PAGE_BYTES = libc.getpagesize();
+
+const timespec = new BigInt64Array(new ArrayBuffer(16));
+
+/** Now, in ns of CLOCK_MONOTONIC: the clock of bpf_ktime_get_ns and of every timestamp here. */
+export function monotonicNs(): bigint {
+  libc.clock_gettime(1, ptr(timespec));
+  return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
+}
+
+/** A pointer to FFI memory: a view on a plain ArrayBuffer does not move, a small typed array may. */
+export function stablePointer(view: NodeJS.TypedArray | DataView): number {
+  return Number(ptr(view));
+}
+
+/** Bytes of FFI memory that keep their address. */
+export function stableBytes(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(new ArrayBuffer(Math.max(length, 8)));
+}
+
+/** A NUL-terminated string for a C argument. */
+export function cString(text: string): Uint8Array<ArrayBuffer> {
+  const encoded = new TextEncoder().encode(text);
+  const bytes = stableBytes(encoded.length + 1);
+  bytes.set(encoded);
+  return bytes;
+}
+
+/** A file descriptor that is closed once. */
+export interface Fd extends Disposable {
+  readonly fd: number;
+}
+
+/** Owns a file descriptor: closes it when disposed. */
+export function ownFd(fd: number): Fd {
+  let open = true;
+  return {
+    fd,
+    [Symbol.dispose]() {
+      if (!open) return;
+      open = false;
+      libc.close(fd);
+    },
+  };
+}
+
+/** CPUs on which a process may run, from its affinity mask; 0 for this process. Empty if it is gone. */
+export function affinityCpus(pid: number): number[] {
+  const mask = stableBytes(1024);
+  if (libc.sched_getaffinity(pid, mask.length, ptr(mask)) !== 0) return [];
+  const cpus: number[] = [];
+  for (let cpu = 0; cpu < mask.length * 8; cpu++) {
+    if (((mask[cpu >> 3] ?? 0) >> (cpu & 7)) & 1) cpus.push(cpu);
+  }
+  return cpus;
+}
+
+export type { Pointer };

@@ -1,0 +1,156 @@
+/** What `run` reports: the object that `--json` prints and that the table is drawn from. */
+import { z } from "zod";
+import { EXIT_CODES, type MrmTraceError } from "../errors.ts";
+import { JSON_SCHEMA_VERSION } from "./versions.ts";
+
+/** A u64: bigint or whole number in memory, decimal string in JSON, where a double would lose digits. */
+const u64 = z.codec(
+  z.string().regex(/^\d{1,20}$/),
+  z.custom<number | bigint>((v) => (typeof v === "bigint" && v >= 0n) || (Number.isSafeInteger(v) && Number(v) >= 0)),
+  { decode: (text) => BigInt(text), encode: (value) => value.toString() },
+);
+
+/** A figure: any number in memory, null in JSON where it is not finite. */
+const figure = z.codec(
+  z.number().nullable(),
+  z.custom<number | null>((v) => v === null || typeof v === "number"),
+  { decode: (value) => value, encode: (value) => (value !== null && Number.isFinite(value) ? value : null) },
+);
+
+const count = z.int().min(0);
+const word = z.string();
+const words = z.array(word).readonly();
+
+export const VALIDITY_CLASSES = ["clean", "marginal", "contaminated"] as const;
+export const METRIC_STATUSES = ["ok", "bound", "insufficient", "not_identifiable"] as const;
+
+const ledgerRow = z.object({
+  path: word,
+  pid: count.nullable(),
+  seen: u64,
+  kept: u64,
+  filtered: u64,
+  dropped: u64,
+  dropped_by: z.record(word, u64).readonly(),
+  unseen_estimate: figure,
+});
+
+/** One row of `metrics`, the columns of the table of that name. */
+const metricRow = z.object({
+  metric: word,
+  region_type: word,
+  mapping_kind: word.nullable(),
+  phase: word,
+  step: word,
+  grain_bytes: count.nullable(),
+  source: word,
+  unit: word,
+  value: figure,
+  lo: figure,
+  hi: figure,
+  ci_level: figure,
+  n: u64,
+  n_censored: u64,
+  coverage: figure,
+  window_ns: u64,
+  method: word,
+  label: word.nullable(),
+  status: z.enum(METRIC_STATUSES),
+  why: word.nullable(),
+  lost_pct: figure,
+});
+
+const target = z.object({
+  command: words,
+  pid: count,
+  pids: z.array(count).readonly(),
+  exit_code: z.int().nullable(),
+  signal: word.nullable(),
+  wall_s: figure,
+  threads: count.nullable(),
+  prompt_tokens: count.nullable(),
+  decode_tokens: count.nullable(),
+  decode_tokens_per_s: figure,
+  ttft_ms: figure,
+});
+
+const observer = z.object({
+  cpu_pct: figure,
+  rss_bytes: u64.nullable(),
+  bpf_run_ns: u64.nullable(),
+  traps: u64,
+  trap_ns: u64,
+  slowdown_pct: z.object({ value: figure, lo: figure, hi: figure, method: z.enum(["model", "paired"]) }),
+  /** Peak RSS of the tracer against the target's peak RSS and against MemAvailable before the run. */
+  rss_pct_of_target: figure,
+  rss_pct_of_available: figure,
+  baseline_cpu_pct: figure,
+});
+
+/** The object that `run --json` prints. */
+export const runJsonSchema = z.object({
+  schema_version: word,
+  run_dir: word,
+  run_id: word,
+  model_id: word,
+  validity: z.enum(VALIDITY_CLASSES),
+  reasons: words,
+  /** What the machine could not tell; it lowers no class. */
+  not_measured: words,
+  warnings: words,
+  collectors: z.array(z.object({ name: word, sources: words, why_not_better: word.nullable() })).readonly(),
+  target,
+  ledger: z.array(ledgerRow).readonly(),
+  observer,
+  labels: z
+    .array(z.object({ region_type: word, mapping_kind: word.nullable(), regions: count, bytes: u64, accesses: u64 }))
+    .readonly(),
+  metrics: z.array(metricRow).readonly(),
+});
+
+/** The object that a failed command prints with `--json`. */
+export const failureJsonSchema = z.object({
+  schema_version: word,
+  error: z.object({ code: word, message: word, hint: word, exit_code: z.int().min(1) }),
+  run_dir: word.nullable(),
+});
+
+type DeepReadonly<T> = T extends (infer U)[]
+  ? readonly DeepReadonly<U>[]
+  : T extends object
+    ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+    : T;
+
+export type Validity = (typeof VALIDITY_CLASSES)[number];
+export type MetricStatus = (typeof METRIC_STATUSES)[number];
+/** The report in memory: u64 values are numbers or bigints, figures may be NaN. */
+export type RunReport = DeepReadonly<z.output<typeof runJsonSchema>>;
+export type ReportMetric = RunReport["metrics"][number];
+export type ReportLabel = RunReport["labels"][number];
+/** The report as a program reads it: u64 values are decimal strings. */
+export type RunJson = z.input<typeof runJsonSchema>;
+export type FailureJson = z.infer<typeof failureJsonSchema>;
+
+/** Any value as JSON text: bigint as decimal string, typed arrays as arrays, null for every number that is not finite. */
+export function toJson(value: unknown, indent?: number): string {
+  const plain = (_key: string, v: unknown): unknown => {
+    if (typeof v === "bigint") return v.toString();
+    return ArrayBuffer.isView(v) && !(v instanceof DataView) ? Array.from(v as unknown as ArrayLike<number>) : v;
+  };
+  return JSON.stringify(value === undefined ? null : value, plain, indent);
+}
+
+/** The report in the form that `--json` prints. @throws ZodError where a value has no JSON form, which is a bug */
+export function encodeRun(report: RunReport): RunJson {
+  return z.encode(runJsonSchema, report as z.output<typeof runJsonSchema>);
+}
+
+/** A failure in the form that `--json` prints. */
+export function encodeFailure(error: MrmTraceError, runDir: string | null): FailureJson {
+  const { code, message, hint } = error;
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    error: { code, message, hint, exit_code: EXIT_CODES[code] },
+    run_dir: runDir,
+  };
+}
