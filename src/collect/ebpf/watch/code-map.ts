@@ -1,0 +1,93 @@
+/** Instruction addresses of a running process to the bytes of the mapped files that hold them. */
+import { readFileSync } from "node:fs";
+import { type ElfFile, readElf } from "../../../elf/elf.ts";
+
+export interface CodeObject {
+  /** Device and inode, which name the file whatever its path. */
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly elf: ElfFile;
+}
+
+export interface CodeLocation {
+  readonly object: CodeObject;
+  /** Virtual address in the object's own numbering. */
+  readonly vaddr: number;
+}
+
+export interface CodeMap {
+  /** Reads the executable mappings of `pid` now, so that they are known should it end. */
+  learn(pid: number): void;
+  /** Where `ip` lies; null for code that no file holds (JIT, vdso) or that is gone. */
+  locate(pid: number, ip: number): CodeLocation | null;
+}
+
+interface Mapping {
+  readonly start: number;
+  readonly end: number;
+  readonly fileOffset: number;
+  /** Null where no file is mapped or it is no ELF file of this machine. */
+  readonly object: CodeObject | null;
+}
+
+const X86_64 = 62;
+/** A process whose code is not found is read again at most this often. */
+const RELEARN_NS = 100e6;
+const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:]+) (\d+) /;
+
+function openObject(pid: number, key: string, range: string): CodeObject | null {
+  let bytes: Uint8Array;
+  try {
+    // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
+    bytes = Bun.mmap(`/proc/${pid}/map_files/${range}`, { shared: false });
+  } catch {
+    return null;
+  }
+  const elf = readElf(bytes);
+  return elf.ok && elf.machine === X86_64 ? { key, bytes, elf } : null;
+}
+
+/** `nowNs` is a clock for the re-reading of unknown code only. */
+export function createCodeMap(nowNs: () => number): CodeMap {
+  const objects = new Map<string, CodeObject | null>();
+  const processes = new Map<number, { mappings: Mapping[]; readAtNs: number }>();
+
+  function learn(pid: number): void {
+    let text: string;
+    try {
+      text = readFileSync(`/proc/${pid}/maps`, "latin1");
+    } catch {
+      return; // It has ended: what was learnt before still answers.
+    }
+    const mappings: Mapping[] = [];
+    for (const line of text.split("\n")) {
+      const [, low, high, offset, device, inode] = LINE.exec(line) ?? [];
+      if (low === undefined || high === undefined) continue;
+      const key = `${device}:${inode}`;
+      if (inode !== "0" && !objects.has(key)) objects.set(key, openObject(pid, key, `${low}-${high}`));
+      mappings.push({
+        start: Number.parseInt(low, 16),
+        end: Number.parseInt(high, 16),
+        fileOffset: Number.parseInt(offset ?? "", 16),
+        object: objects.get(key) ?? null,
+      });
+    }
+    if (mappings.length > 0) processes.set(pid, { mappings, readAtNs: nowNs() });
+  }
+  function find(pid: number, ip: number): Mapping | undefined {
+    return processes.get(pid)?.mappings.find((m) => ip >= m.start && ip < m.end);
+  }
+  return {
+    learn,
+    locate(pid, ip) {
+      let mapping = find(pid, ip);
+      if (!mapping && nowNs() - (processes.get(pid)?.readAtNs ?? Number.NEGATIVE_INFINITY) > RELEARN_NS) {
+        learn(pid);
+        mapping = find(pid, ip);
+      }
+      if (!mapping?.object) return null;
+      const vaddr = mapping.object.elf.vaddr(ip - mapping.start + mapping.fileOffset);
+      return vaddr === null ? null : { object: mapping.object, vaddr };
+    },
+  };
+}
