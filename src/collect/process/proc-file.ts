@@ -1,0 +1,39 @@
+/** Reads files of /proc, where a file that goes away is normal and every other failure is counted. */
+import { closeSync, openSync, readSync } from "node:fs";
+
+export type ProcRead =
+  | { readonly ok: true; readonly text: string }
+  /** gone: the process ended. denied: not for us. unsupported: this kernel has no such file. error: anything else. */
+  | { readonly ok: false; readonly why: "gone" | "denied" | "unsupported" | "error" };
+
+const WHY: Record<string, "gone" | "denied" | "unsupported"> = {
+  ENOENT: "gone",
+  ESRCH: "gone",
+  EACCES: "denied",
+  EPERM: "denied",
+  EOPNOTSUPP: "unsupported",
+  ENOSYS: "unsupported",
+};
+
+/** The largest file we read is a children list; longer ones are cut, and parsers reject what is cut inside a figure. */
+const buffer = Buffer.alloc(64 * 1024);
+
+/** The text of a file of /proc, read whole; never throws. Bytes become Latin-1, as names may hold any byte. */
+export function readProc(path: string): ProcRead {
+  let fd = -1;
+  try {
+    fd = openSync(path, "r");
+    let length = 0;
+    for (;;) {
+      const n = readSync(fd, buffer, length, buffer.length - length, null);
+      length += n;
+      if (n === 0 || length === buffer.length) break;
+    }
+    return { ok: true, text: buffer.toString("latin1", 0, length) };
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+    return { ok: false, why: WHY[code] ?? "error" };
+  } finally {
+    if (fd >= 0) closeSync(fd);
+  }
+}

@@ -1,0 +1,127 @@
+/** What the files of /proc say: pure parsers that give null for text they do not understand (formats: proc(5), psi.rst). */
+
+const U64_MAX = 2n ** 64n - 1n;
+
+/** Decimal digits as a u64, else null. */
+export function parseU64(text: string | undefined): bigint | null {
+  if (text === undefined || !/^\d{1,20}$/.test(text)) return null;
+  const value = BigInt(text);
+  return value <= U64_MAX ? value : null;
+}
+
+function parseU32(text: string | undefined): number | null {
+  const value = parseU64(text);
+  return value !== null && value <= 0xffffffffn ? Number(value) : null;
+}
+
+/** The figure of a line such as `VmRSS:  123 kB` or `read_bytes: 5`, scaled by its unit to bytes; null without such a line. */
+export function parseField(text: string, name: string): bigint | null {
+  for (let at = text.indexOf(`${name}:`); at >= 0; at = text.indexOf(`${name}:`, at + 1)) {
+    if (at > 0 && text.charCodeAt(at - 1) !== 10) continue;
+    const end = text.indexOf("\n", at);
+    const line = text.slice(at + name.length + 1, end < 0 ? undefined : end).trim();
+    const [digits, unit, rest] = line.split(/\s+/);
+    const value = parseU64(digits);
+    if (value === null || rest !== undefined) return null;
+    if (unit === undefined) return value;
+    return unit === "kB" && value <= U64_MAX / 1024n ? value * 1024n : null;
+  }
+  return null;
+}
+
+export interface ProcStat {
+  /** One letter: R S D Z T t X I. */
+  readonly state: string;
+  readonly ppid: number;
+  readonly minor_faults: bigint;
+  readonly major_faults: bigint;
+  /** Clock ticks, see TICK_NS. */
+  readonly user_ticks: bigint;
+  readonly system_ticks: bigint;
+  readonly threads: number;
+  /** Ticks since boot: with the pid it names one process for ever. */
+  readonly start_ticks: bigint;
+}
+
+/** ns per clock tick: USER_HZ is 100 in the ABI of every architecture that we support. */
+export const TICK_NS = 10_000_000n;
+
+/** /proc/PID/stat; the name of the process may hold spaces and brackets, so fields count from the last bracket. */
+export function parseStat(text: string): ProcStat | null {
+  const close = text.lastIndexOf(")");
+  if (close < 0) return null;
+  const fields = text
+    .slice(close + 1)
+    .trim()
+    .split(/\s+/);
+  const state = fields[0];
+  const ppid = parseU32(fields[1]);
+  const minor = parseU64(fields[7]);
+  const major = parseU64(fields[9]);
+  const user = parseU64(fields[11]);
+  const system = parseU64(fields[12]);
+  const threads = parseU32(fields[17]);
+  const start = parseU64(fields[19]);
+  if (state === undefined || !/^[A-Za-z]$/.test(state) || ppid === null || threads === null || start === null)
+    return null;
+  if (minor === null || major === null || user === null || system === null) return null;
+  if (user > U64_MAX / TICK_NS || system > U64_MAX / TICK_NS) return null;
+  return {
+    state,
+    ppid,
+    minor_faults: minor,
+    major_faults: major,
+    user_ticks: user,
+    system_ticks: system,
+    threads,
+    start_ticks: start,
+  };
+}
+
+export interface ProcMemory {
+  readonly rss_bytes: bigint;
+  readonly rss_anon_bytes: bigint;
+  readonly rss_file_bytes: bigint;
+  readonly rss_shmem_bytes: bigint;
+  readonly vms_bytes: bigint;
+}
+
+export const NO_MEMORY: ProcMemory = {
+  rss_bytes: 0n,
+  rss_anon_bytes: 0n,
+  rss_file_bytes: 0n,
+  rss_shmem_bytes: 0n,
+  vms_bytes: 0n,
+};
+
+/** Memory lines of /proc/PID/status; a process without an address space (zombie, kernel thread) has none and gets zeros. */
+export function parseStatusMemory(text: string): ProcMemory | null {
+  if (!text.includes("\nVm")) return text.includes("\nPid:") ? NO_MEMORY : null;
+  const vms = parseField(text, "VmSize");
+  const rss = parseField(text, "VmRSS");
+  const anon = parseField(text, "RssAnon");
+  const file = parseField(text, "RssFile");
+  const shmem = parseField(text, "RssShmem");
+  if (vms === null || rss === null || anon === null || file === null || shmem === null) return null;
+  return { vms_bytes: vms, rss_bytes: rss, rss_anon_bytes: anon, rss_file_bytes: file, rss_shmem_bytes: shmem };
+}
+
+/** `some` total of a file of /proc/pressure in ns; null where it has none. */
+export function parsePressureSomeNs(text: string): bigint | null {
+  const total = /^some [^\n]*\btotal=(\d{1,20})\s*$/m.exec(text)?.[1];
+  const micros = parseU64(total);
+  return micros !== null && micros <= U64_MAX / 1000n ? micros * 1000n : null;
+}
+
+/** Pids of /proc/PID/task/TID/children; words that are no pid are left out and counted. */
+export function parseChildren(text: string): { readonly pids: number[]; readonly malformed: number } {
+  const pids: number[] = [];
+  let malformed = 0;
+  for (const word of text.split(/\s+/)) {
+    if (word === "") continue;
+    const pid = parseU32(word);
+    if (pid === null || pid === 0 || pid > 0x7fffffff) malformed += 1;
+    else pids.push(pid);
+  }
+  return { pids, malformed };
+}

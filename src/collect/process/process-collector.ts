@@ -1,0 +1,223 @@
+/** Samples /proc of every process of the tree, of the tracer and of the machine; runs beside every other collector. */
+import type { Batch } from "../../columnar/batch.ts";
+import { monotonicNs } from "../../kernel/libc.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { Capability, Collector, Target } from "../collector.ts";
+import { type ProcRead, readProc } from "./proc-file.ts";
+import { parseField, parsePressureSomeNs, parseStat, parseStatusMemory } from "./proc-text.ts";
+import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
+import { descendants, listsChildren } from "./tree.ts";
+
+export interface ProcessCollectorOptions {
+  /** Time between samples in ns; 100 ms by default. */
+  readonly intervalNs?: bigint;
+  /** Time between searches for new processes in ns; 500 ms by default. */
+  readonly searchNs?: bigint;
+  /** Least time between two reads of a process's PSS in ns; 2 s by default. */
+  readonly pssNs?: bigint;
+  readonly procRoot?: string;
+  /** CLOCK_MONOTONIC in ns. */
+  readonly now?: () => bigint;
+}
+
+/** A collector that may be told of processes before it finds them. */
+export interface ProcessCollector extends Collector {
+  /** Follows one more process of the tree, such as one whose fork was seen. */
+  addPid(pid: number): void;
+  /** Processes followed now and before, without the tracer. */
+  pids(): number[];
+}
+
+interface Followed {
+  readonly role: "target" | "tracer";
+  /** With the pid it names the process; null before the first read. */
+  startTicks: bigint | null;
+  nextPssNs: bigint;
+}
+
+interface Account {
+  seen: number;
+  kept: number;
+  filtered: number;
+  readonly dropped: Map<string, number>;
+}
+
+const newAccount = (): Account => ({ seen: 0, kept: 0, filtered: 0, dropped: new Map() });
+
+function drop(account: Account, cause: string): void {
+  account.dropped.set(cause, (account.dropped.get(cause) ?? 0) + 1);
+}
+
+function ledgerRow(path: string, account: Account, unseen: number | null): LedgerRow {
+  const dropped = [...account.dropped.values()].reduce((sum, n) => sum + n, 0);
+  const { seen, kept, filtered } = account;
+  return {
+    path,
+    pid: null,
+    seen,
+    kept,
+    filtered,
+    dropped,
+    dropped_by: Object.fromEntries(account.dropped),
+    unseen_estimate: unseen,
+  };
+}
+
+/**
+ * PSS walks every page table of the process and holds its map lock meanwhile, so its reads are spaced such that
+ * they take at most 1/PSS_SHARE of the time.
+ */
+const PSS_SHARE = 400n;
+
+/** The process collector: one row per process and sample, and a ledger of the files that could not be read. */
+export function createProcessCollector(options: ProcessCollectorOptions = {}): ProcessCollector {
+  const { intervalNs = 100_000_000n, searchNs = 500_000_000n, pssNs = 2_000_000_000n } = options;
+  const { procRoot = "/proc", now = monotonicNs } = options;
+  const followed = new Map<number, Followed>();
+  const everSeen = new Set<number>();
+  /** Start of every process that has ended, as a zombie stays in the lists of its parent. */
+  const ended = new Map<number, bigint>();
+  const rows = newAccount();
+  const extras = newAccount();
+  let missedSamples = 0;
+  let running = false;
+  let byThread = false;
+  let nextSampleNs = 0n;
+  let nextSearchNs = 0n;
+
+  function follow(pid: number, role: "target" | "tracer"): void {
+    if (followed.has(pid)) return;
+    followed.set(pid, { role, startTicks: null, nextPssNs: 0n });
+    if (role === "target") everSeen.add(pid);
+  }
+
+  /** A value that may be missing without loss of the row. */
+  function extra<T>(read: ProcRead, parse: (text: string) => T | null): T | null {
+    extras.seen += 1;
+    const value = read.ok ? parse(read.text) : null;
+    if (value !== null) extras.kept += 1;
+    else if (read.ok) drop(extras, "malformed");
+    else if (read.why === "error") drop(extras, "unreadable");
+    else extras.filtered += 1;
+    return value;
+  }
+
+  function machine(): MachineSample {
+    return {
+      psi_cpu_some_ns: extra(readProc(`${procRoot}/pressure/cpu`), parsePressureSomeNs),
+      psi_memory_some_ns: extra(readProc(`${procRoot}/pressure/memory`), parsePressureSomeNs),
+      mem_available_bytes: extra(readProc(`${procRoot}/meminfo`), (text) => parseField(text, "MemAvailable")),
+    };
+  }
+
+  function pss(pid: number, process: Followed): bigint | null {
+    const atNs = now();
+    if (atNs < process.nextPssNs) return null;
+    const value = extra(readProc(`${procRoot}/${pid}/smaps_rollup`), (text) => parseField(text, "Pss"));
+    const costNs = now() - atNs;
+    process.nextPssNs = atNs + (costNs * PSS_SHARE > pssNs ? costNs * PSS_SHARE : pssNs);
+    return value;
+  }
+
+  /** One row, or null where there is none; the reason is in the account. */
+  function sampleOf(pid: number, process: Followed, machineNow: MachineSample): ProcessSample | null {
+    rows.seen += 1;
+    const timestampNs = now();
+    const statRead = readProc(`${procRoot}/${pid}/stat`);
+    const statusRead = statRead.ok ? readProc(`${procRoot}/${pid}/status`) : statRead;
+    if (!statRead.ok || !statusRead.ok) {
+      const why = statRead.ok && !statusRead.ok ? statusRead.why : statRead.ok ? "error" : statRead.why;
+      followed.delete(pid);
+      if (why === "gone") rows.filtered += 1;
+      else drop(rows, why);
+      return null;
+    }
+    const stat = parseStat(statRead.text);
+    const memory = parseStatusMemory(statusRead.text);
+    if (stat === null || memory === null) {
+      drop(rows, "malformed");
+      return null;
+    }
+    const reused = process.startTicks !== null && process.startTicks !== stat.start_ticks;
+    if (reused || ended.get(pid) === stat.start_ticks) {
+      // The number was given to another process, or its end was seen before.
+      followed.delete(pid);
+      rows.filtered += 1;
+      return null;
+    }
+    process.startTicks = stat.start_ticks;
+    rows.kept += 1;
+    const hasEnded = stat.state === "Z" || stat.state === "X";
+    if (hasEnded) {
+      followed.delete(pid);
+      ended.set(pid, stat.start_ticks);
+    }
+    const io = hasEnded ? null : readProc(`${procRoot}/${pid}/io`);
+    return {
+      timestamp_ns: timestampNs,
+      pid,
+      role: process.role,
+      stat,
+      memory,
+      pss_bytes: hasEnded ? null : pss(pid, process),
+      read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
+      write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),
+      machine: machineNow,
+    };
+  }
+
+  function search(atNs: bigint): void {
+    if (atNs < nextSearchNs) return;
+    nextSearchNs = atNs + searchNs;
+    const targets = [...followed].filter(([, process]) => process.role === "target").map(([pid]) => pid);
+    for (const pid of descendants(procRoot, targets, byThread)) follow(pid, "target");
+  }
+
+  function sample(): Batch[] {
+    const atNs = now();
+    search(atNs);
+    const machineNow = machine();
+    const samples = [...followed]
+      .map(([pid, process]) => sampleOf(pid, process, machineNow))
+      .filter((row) => row !== null);
+    return samples.length === 0 ? [] : [processBatch(samples)];
+  }
+
+  return {
+    name: "process",
+    addPid: (pid) => follow(pid, "target"),
+    pids: () => [...everSeen],
+    async canRun(target): Promise<Capability> {
+      const read = readProc(`${procRoot}/${target.pid}/stat`);
+      if (read.ok) return { ok: true, sources: ["proc"], whyNotBetter: "" };
+      return {
+        ok: false,
+        reason: `${procRoot}/${target.pid}/stat cannot be read: ${read.why}`,
+        hint: "mount /proc without hidepid, or run as root; check that the process is alive",
+      };
+    },
+    async start(target: Target) {
+      byThread = listsChildren(procRoot);
+      follow(target.pid, "target");
+      follow(process.pid, "tracer");
+      nextSampleNs = now();
+      running = true;
+    },
+    batches() {
+      const atNs = now();
+      if (!running || atNs < nextSampleNs) return [];
+      const late = Number((atNs - nextSampleNs) / intervalNs);
+      missedSamples += late;
+      nextSampleNs += intervalNs * BigInt(late + 1);
+      return sample();
+    },
+    async stop() {
+      const batches = running ? sample() : [];
+      running = false;
+      return {
+        batches,
+        ledger: [ledgerRow("process/proc", rows, missedSamples), ledgerRow("process/extras", extras, null)],
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Finds the processes of a tree in /proc. */
+import { readdirSync } from "node:fs";
+import { readProc } from "./proc-file.ts";
+import { parseChildren, parseStat } from "./proc-text.ts";
+
+function names(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    // The process ended, or is not ours to list: it has no children that we could find.
+    return [];
+  }
+}
+
+/** Parent of every process in /proc: dear, for kernels without CONFIG_PROC_CHILDREN. */
+function parents(procRoot: string): Map<number, number> {
+  const parentOf = new Map<number, number>();
+  for (const name of names(procRoot)) {
+    if (!/^\d{1,9}$/.test(name)) continue;
+    const read = readProc(`${procRoot}/${name}/stat`);
+    const stat = read.ok ? parseStat(read.text) : null;
+    if (stat !== null) parentOf.set(Number(name), stat.ppid);
+  }
+  return parentOf;
+}
+
+/** True where the kernel lists children per thread (CONFIG_PROC_CHILDREN). */
+export function listsChildren(procRoot: string): boolean {
+  return readProc(`${procRoot}/self/task/${process.pid}/children`).ok;
+}
+
+/**
+ * Pids of `known` and of all their descendants, found at once; a process may end while we look.
+ * @param byThread use the children lists of threads, else scan the parents of all processes
+ */
+export function descendants(procRoot: string, known: Iterable<number>, byThread: boolean): Set<number> {
+  const found = new Set(known);
+  if (byThread) {
+    // A Set iterates over what is added on the way, so grandchildren are visited too.
+    for (const pid of found) {
+      for (const tid of names(`${procRoot}/${pid}/task`)) {
+        const read = readProc(`${procRoot}/${pid}/task/${tid}/children`);
+        if (read.ok) for (const child of parseChildren(read.text).pids) found.add(child);
+      }
+    }
+    return found;
+  }
+  const parentOf = parents(procRoot);
+  for (let size = -1; size !== found.size; ) {
+    size = found.size;
+    for (const [pid, ppid] of parentOf) if (found.has(ppid)) found.add(pid);
+  }
+  return found;
+}
