@@ -1,0 +1,67 @@
+/** Rows as plain objects to a batch: for streams of few rows, never for the hot path. */
+import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
+import { type Batch, type ColumnData, NULL_CODE } from "./batch.ts";
+
+export type RowValue = string | number | bigint | boolean | null | undefined;
+export type Row = Readonly<Record<string, RowValue>>;
+
+const ARRAYS = {
+  u64: BigUint64Array,
+  i64: BigInt64Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  u16: Uint16Array,
+  u8: Uint8Array,
+  bool: Uint8Array,
+  f64: Float64Array,
+  f32: Float32Array,
+} as const;
+
+function stringColumn(rows: readonly Row[], name: string): ColumnData {
+  const codes = new Uint32Array(rows.length);
+  const values: string[] = [];
+  const known = new Map<string, number>();
+  for (const [i, row] of rows.entries()) {
+    const value = row[name];
+    if (value === null || value === undefined) {
+      codes[i] = NULL_CODE;
+      continue;
+    }
+    const text = String(value);
+    let code = known.get(text);
+    if (code === undefined) {
+      code = values.length;
+      known.set(text, code);
+      values.push(text);
+    }
+    codes[i] = code;
+  }
+  return { codes, values };
+}
+
+function numberColumn(rows: readonly Row[], column: Column): ColumnData {
+  const type = column.type === "string" ? "u8" : column.type;
+  const data = new ARRAYS[type](rows.length);
+  const valid = new Uint8Array(rows.length);
+  let nulls = 0;
+  for (const [i, row] of rows.entries()) {
+    const value = row[column.name];
+    if (value === null || value === undefined) {
+      nulls += 1;
+      continue;
+    }
+    valid[i] = 1;
+    if (data instanceof BigUint64Array || data instanceof BigInt64Array) data[i] = BigInt(value);
+    else data[i] = Number(value);
+  }
+  return nulls === 0 ? { data } : { data, valid };
+}
+
+/** A batch with every column of the table; absent values are null. Names that the table lacks are ignored. */
+export function batchFromRows<T extends TableName>(table: T, rows: readonly Row[]): Batch<T> {
+  const columns: Record<string, ColumnData> = {};
+  for (const column of columnsOf(table)) {
+    columns[column.name] = column.type === "string" ? stringColumn(rows, column.name) : numberColumn(rows, column);
+  }
+  return { table, rows: rows.length, columns };
+}
