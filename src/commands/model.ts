@@ -1,0 +1,66 @@
+/** `mrm-trace model`: writes a random-weight GGUF that llama.cpp loads. */
+import { resolve } from "node:path";
+import { defineCommand } from "citty";
+import { MODEL_PARAMS } from "../engine/gguf/shape.ts";
+import { MODEL_TYPES } from "../engine/gguf/weight-type.ts";
+import { writeModel } from "../engine/gguf/write-model.ts";
+import { MrmTraceError } from "../errors.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { formatBytes, formatCount } from "../units.ts";
+
+/** @throws MrmTraceError usage */
+function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((word) => word === value);
+  if (found !== undefined) return found;
+  throw new MrmTraceError("usage", `${option} received "${value}"`, `choose one of ${allowed.join(", ")}`);
+}
+
+/** @throws MrmTraceError usage */
+function seedOf(text: string): number {
+  const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (seed < 2 ** 32) return seed;
+  throw new MrmTraceError("usage", `--seed received "${text}"`, "give an integer from 0 to 4294967295");
+}
+
+/** Runs `write` with a signal that SIGINT and SIGTERM abort, so that no half file stays. */
+async function interruptible<T>(write: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const hint = "run it again; nothing was left behind";
+  const onInterrupt = () => controller.abort(new MrmTraceError("interrupted", "interrupted while writing", hint));
+  const onTerminate = () => controller.abort(new MrmTraceError("terminated", "terminated while writing", hint));
+  process.once("SIGINT", onInterrupt);
+  process.once("SIGTERM", onTerminate);
+  try {
+    return await write(controller.signal);
+  } finally {
+    process.off("SIGINT", onInterrupt);
+    process.off("SIGTERM", onTerminate);
+  }
+}
+
+export const modelCommand = defineCommand({
+  meta: { name: "model", description: "Write a random-weight GGUF that llama.cpp loads" },
+  args: {
+    params: { type: "string", default: "110m", valueHint: MODEL_PARAMS.join("|"), description: "Size of the model" },
+    type: { type: "string", default: "q8_0", valueHint: MODEL_TYPES.join("|"), description: "Type of the weights" },
+    out: { type: "string", valueHint: "FILE", description: "File to write" },
+    seed: { type: "string", default: "1", valueHint: "N", description: "The same seed gives the same file" },
+    force: { type: "boolean", default: false, description: "Replace the file if it exists" },
+    json: { type: "boolean", default: false, description: "Print one JSON object" },
+  },
+  async run({ args }) {
+    const spec = {
+      params: oneOf("--params", args.params, MODEL_PARAMS),
+      type: oneOf("--type", args.type, MODEL_TYPES),
+      seed: seedOf(args.seed),
+    };
+    if (!args.out) throw new MrmTraceError("usage", "no file to write was given", "add --out model.gguf");
+    const path = resolve(args.out);
+    const model = await interruptible((signal) => writeModel(spec, path, { force: args.force, signal }));
+    process.stdout.write(
+      args.json
+        ? `${JSON.stringify({ schema_version: JSON_SCHEMA_VERSION, ...model, ...spec })}\n`
+        : `${model.path}: ${formatBytes(model.bytes)} (${model.bytes} bytes), ${formatCount(model.parameters)} parameters\n`,
+    );
+  },
+});
