@@ -2,7 +2,7 @@
 import { ptr } from "bun:ffi";
 import { refusal } from "./bpf-error.ts";
 import { type Handle, handle, libbpf } from "./libbpf.ts";
-import { cString, errno, ownFd, stableBytes } from "./libc.ts";
+import { cString, errno, libc, ownFd, stableBytes } from "./libc.ts";
 
 export interface UprobePlace {
   readonly path: string;
@@ -34,6 +34,7 @@ export interface BpfProgram {
   cost(): ProgramCost;
 }
 
+const F_DUPFD_CLOEXEC = 1030;
 const UPROBE_OPTS_BYTES = 40;
 const PERF_OPTS_BYTES = 16;
 /** struct bpf_prog_info (include/uapi/linux/bpf.h): run_time_ns at 192, run_cnt at 200, recursion_misses at 208. */
@@ -86,7 +87,11 @@ export function openProgram(program: Handle, name: string): BpfProgram {
       const view = new DataView(opts.buffer);
       view.setBigUint64(0, BigInt(PERF_OPTS_BYTES), true);
       view.setBigUint64(8, cookie, true);
-      return own(lib.bpf_program__attach_perf_event_opts(program, perfFd, ptr(opts)), `perf event fd ${perfFd}`);
+      // The link closes the fd that it was given: it gets one of its own.
+      const fdOfLink = libc.fcntl(perfFd, F_DUPFD_CLOEXEC, 0);
+      const link = lib.bpf_program__attach_perf_event_opts(program, fdOfLink, ptr(opts));
+      if (handle(link) === null) libc.close(fdOfLink);
+      return own(link, `perf event fd ${perfFd}`);
     },
     cost() {
       const info = stableBytes(INFO_BYTES);

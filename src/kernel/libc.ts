@@ -11,6 +11,7 @@ const library = dlopen("libc.so.6", {
   mmap: { args: [u64, u64, i32, i32, i32, i64], returns: i64 },
   mount: { args: [pointer, pointer, pointer, u64, pointer], returns: i32 },
   munmap: { args: [u64, u64], returns: i32 },
+  fcntl: { args: [i32, i32, u64], returns: i32 },
   close: { args: [i32], returns: i32 },
   clock_gettime: { args: [i32, pointer], returns: i32 },
   prctl: { args: [i32, u64, u64, u64, u64], returns: i32 },

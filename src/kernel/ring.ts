@@ -10,8 +10,8 @@ export interface DrainedBlocks {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** CPU of each block. */
   readonly cpus: Uint16Array;
-  /** Rows of each block, as its header says too: full ones have BLOCK_ROWS. */
-  readonly rows: Uint16Array;
+  /** Position that the header of each block must carry, modulo 2^32. */
+  readonly sequence: Uint32Array;
   readonly blocks: number;
 }
 
@@ -21,8 +21,6 @@ export interface RingReader extends Disposable {
   drain(): DrainedBlocks;
   /** One row per CPU: attempts = kept + dropped; throws nothing, a broken identity shows in the row. */
   ledger(path: string): LedgerRow[];
-  /** Blocks whose header did not carry their position: always 0 unless the protocol is broken. */
-  readonly violations: number;
 }
 
 /** Offset of the row count in a block header. */
@@ -51,7 +49,6 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
   const words = new Uint32Array(controlMap.buffer);
   const longs = new BigUint64Array(controlMap.buffer);
   const bytes = new Uint8Array(ringMap.buffer);
-  const headers = new Uint32Array(ringMap.buffer);
   const blockBytes = layout.blockBytes;
   /** Position released by us, per CPU, and the rows already taken from the open block. */
   const tails = new Uint32Array(cpus);
@@ -59,10 +56,9 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
   const taken = new Uint32Array(cpus);
   const kept = new Float64Array(cpus);
   let arena = new Uint8Array(new ArrayBuffer(blockBytes * 64));
-  let arenaRows = new Uint32Array(arena.buffer);
+  let arenaWords = new Uint32Array(arena.buffer);
   let blockCpus = new Uint16Array(64);
-  let blockRows = new Uint16Array(64);
-  let violations = 0;
+  let sequence = new Uint32Array(64);
   let count = 0;
 
   const place = (): number => {
@@ -70,33 +66,35 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
       const larger = new Uint8Array(new ArrayBuffer(arena.length * 2));
       larger.set(arena);
       arena = larger;
-      arenaRows = new Uint32Array(arena.buffer);
+      arenaWords = new Uint32Array(arena.buffer);
       const capacity = arena.length / blockBytes;
       const cpusLarger = new Uint16Array(capacity);
       cpusLarger.set(blockCpus);
       blockCpus = cpusLarger;
-      const rowsLarger = new Uint16Array(capacity);
-      rowsLarger.set(blockRows);
-      blockRows = rowsLarger;
+      const sequenceLarger = new Uint32Array(capacity);
+      sequenceLarger.set(sequence);
+      sequence = sequenceLarger;
     }
     return count * blockBytes;
   };
 
-  /** Copies rows [from, to) of every column of the block at `source` to the front of a new block. */
-  const take = (cpu: number, source: number, from: number, to: number): void => {
+  /** Copies rows [from, to) of every column of the block at `position` to the front of a new block. */
+  const take = (cpu: number, position: number, from: number, to: number): void => {
     const target = place();
+    const source = (cpu * perCpu + (position & (perCpu - 1))) * blockBytes;
     if (from === 0 && to === BLOCK_ROWS) {
       arena.set(bytes.subarray(source, source + blockBytes), target);
     } else {
       arena.fill(0, target, target + BLOCK_HEADER_BYTES);
-      arenaRows[(target + ROWS_OFFSET) / 4] = to - from;
+      arenaWords[target / 4] = position;
+      arenaWords[(target + ROWS_OFFSET) / 4] = to - from;
       for (const column of layout.columns) {
         const start = source + column.offset;
         arena.set(bytes.subarray(start + from * column.width, start + to * column.width), target + column.offset);
       }
     }
     blockCpus[count] = cpu;
-    blockRows[count] = to - from;
+    sequence[count] = position;
     kept[cpu] = (kept[cpu] ?? 0) + to - from;
     count += 1;
   };
@@ -106,9 +104,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
     let tail = tails[cpu] ?? 0;
     let from = taken[cpu] ?? 0;
     while (tail !== head) {
-      const source = (cpu * perCpu + (tail & (perCpu - 1))) * blockBytes;
-      if (headers[source >> 2] !== tail) violations += 1;
-      take(cpu, source, from, BLOCK_ROWS);
+      take(cpu, tail, from, BLOCK_ROWS);
       from = 0;
       tail = (tail + 1) >>> 0;
       tailHigh[cpu] = (tailHigh[cpu] ?? 0) + 1;
@@ -116,7 +112,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
     // The open block: its slot is not recycled before tail passes it, so the copy stays valid.
     const open = Math.min(Atomics.load(words, cpu * WORDS + RING_CONTROL.n / 4), BLOCK_ROWS);
     if (open > from && Atomics.load(words, cpu * WORDS + RING_CONTROL.head / 4) === head) {
-      take(cpu, (cpu * perCpu + (head & (perCpu - 1))) * blockBytes, from, open);
+      take(cpu, head, from, open);
       from = open;
     }
     taken[cpu] = from;
@@ -131,7 +127,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
     drain() {
       count = 0;
       for (let cpu = 0; cpu < cpus; cpu++) drainCpu(cpu);
-      return { bytes: arena, cpus: blockCpus, rows: blockRows, blocks: count };
+      return { bytes: arena, cpus: blockCpus, sequence, blocks: count };
     },
     ledger(path) {
       const rows: LedgerRow[] = [];
@@ -152,9 +148,6 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
         });
       }
       return rows;
-    },
-    get violations() {
-      return violations;
     },
     [Symbol.dispose]() {
       owned.dispose();
