@@ -1,0 +1,115 @@
+/** The one worker of a run that encodes segments and writes them, so that the poll loop never waits for either. */
+import type { TableName } from "../schema/columns.ts";
+import { type Batch, type ColumnData, isStringColumn } from "./batch.ts";
+
+/** What the worker is asked: rows become one file. */
+export interface EncodeJob {
+  readonly id: number;
+  readonly path: string;
+  readonly table: TableName;
+  readonly batch: Batch;
+  readonly keyValues: readonly (readonly [string, string])[];
+}
+
+/** What the worker answers; the batch comes back for reuse. */
+export interface EncodeResult {
+  readonly id: number;
+  readonly batch: Batch;
+  readonly bytes: number;
+  /** Null when the file is there; else what failed, with errno where the system said one. */
+  readonly failure: { readonly message: string; readonly errno: string | null } | null;
+}
+
+/** What a segment writer learns of one segment. */
+export type Outcome = Omit<EncodeResult, "id" | "batch"> & { readonly batch: Batch | null };
+
+export interface Encoder extends AsyncDisposable {
+  /** Bytes of the segments that are waiting or being written. */
+  readonly queuedBytes: number;
+  /** Bytes that may wait; a writer asks `accepts` before it submits. */
+  readonly maxQueueBytes: number;
+  /** True when a segment of this size may be submitted now; an idle queue takes any. */
+  accepts(bytes: number): boolean;
+  /** Hands rows over; the arrays of the batch are gone until the outcome gives them back. Never rejects. */
+  submit(path: string, batch: Batch, keyValues: ReadonlyMap<string, string>): Promise<Outcome>;
+}
+
+export const DEFAULT_MAX_QUEUE_BYTES = 32 * 2 ** 20;
+
+/** Starts the worker; disposing it waits for what was submitted. */
+export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): Encoder {
+  const worker = new Worker(new URL("./encoder-worker.ts", import.meta.url).href, { smol: true });
+  worker.unref();
+  const waiting = new Map<number, { bytes: number; done: (outcome: Outcome) => void }>();
+  let lastId = 0;
+  let queuedBytes = 0;
+  let dead: string | null = null;
+  let idle: (() => void) | null = null;
+
+  function settle(id: number, outcome: Outcome): void {
+    const entry = waiting.get(id);
+    if (entry === undefined) return;
+    waiting.delete(id);
+    queuedBytes -= entry.bytes;
+    entry.done(outcome);
+    if (waiting.size === 0) {
+      worker.unref();
+      idle?.();
+    }
+  }
+
+  function die(message: string): void {
+    dead = message;
+    for (const id of [...waiting.keys()]) settle(id, { batch: null, bytes: 0, failure: { message, errno: null } });
+  }
+
+  worker.onmessage = (event: MessageEvent<EncodeResult>) => settle(event.data.id, event.data);
+  worker.onerror = (event) => die(`the segment writer's worker failed: ${event.message}`);
+  worker.addEventListener("close", () => die("the segment writer's worker ended"));
+
+  return {
+    get queuedBytes() {
+      return queuedBytes;
+    },
+    maxQueueBytes,
+    accepts: (bytes) => queuedBytes === 0 || queuedBytes + bytes <= maxQueueBytes,
+    submit(path, batch, keyValues) {
+      if (dead !== null) {
+        return Promise.resolve({ batch: null, bytes: 0, failure: { message: dead, errno: null } });
+      }
+      const id = ++lastId;
+      const buffers = transferables(batch);
+      const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0);
+      queuedBytes += bytes;
+      worker.ref();
+      return new Promise((done) => {
+        waiting.set(id, { bytes, done });
+        const job: EncodeJob = { id, path, table: batch.table, batch, keyValues: [...keyValues] };
+        worker.postMessage(job, buffers);
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      if (waiting.size > 0) {
+        await new Promise<void>((resolve) => {
+          idle = resolve;
+        });
+      }
+      dead ??= "the segment writer is closed";
+      worker.terminate();
+    },
+  };
+}
+
+/** Memory of a batch's arrays. */
+export function transferables(batch: Batch): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const column of Object.values(batch.columns)) {
+    for (const array of arraysOf(column)) buffers.add(array.buffer as ArrayBuffer);
+  }
+  return [...buffers];
+}
+
+function arraysOf(column: ColumnData): ArrayBufferView[] {
+  if (isStringColumn(column)) return [column.codes];
+  return column.valid ? [column.data, column.valid] : [column.data];
+}

@@ -1,0 +1,177 @@
+/** Batches of one stream become Parquet segments that close by size and by time; what cannot be kept is counted. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { MrmTraceError } from "../errors.ts";
+import type { TableName } from "../schema/columns.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import { openAccumulator } from "./accumulator.ts";
+import { type Batch, isStringColumn } from "./batch.ts";
+import type { Encoder, Outcome } from "./encoder.ts";
+import { segmentName } from "./segment-files.ts";
+
+export const DEFAULT_MAX_ROWS = 1 << 18;
+export const DEFAULT_MAX_AGE_NS = 5e9;
+/** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */
+const MAX_TEXT_BYTES = 8 * 2 ** 20;
+const RETRY_NS = 20e6;
+
+export interface SegmentWriterOptions {
+  /** The run's one encoder, shared by its streams. */
+  readonly encoder: Encoder;
+  /** Folder of the segments, such as RUN/capture/fault; made when missing. */
+  readonly dir: string;
+  readonly table: TableName;
+  /** A segment closes at this many rows; 2^18 by default. */
+  readonly maxRows?: number;
+  /** A segment closes this long after its first row came; 5 s by default. */
+  readonly maxAgeNs?: number;
+  /** Metadata of every file, beside schema version and table name. */
+  readonly keyValues?: ReadonlyMap<string, string>;
+}
+
+export interface SegmentWriter {
+  readonly table: TableName;
+  /** Copies the rows and returns at once; rows that find no room are dropped and counted. */
+  append(batch: Batch): void;
+  /** Set once a segment could not be written; rows written before stay readable, and later segments are still tried. */
+  readonly error: MrmTraceError | null;
+  /** Rows so far: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
+  account(): LedgerRow;
+  /** Writes what is left and waits; the account it returns balances. */
+  close(): Promise<LedgerRow>;
+}
+
+/**
+ * Opens a writer of one stream.
+ *
+ * Causes of drops: `writer_queue` (the encoder was behind), `disk_full`, `write_error`, `writer_closed`.
+ *
+ * @throws MrmTraceError failure when the folder cannot be made
+ */
+export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter {
+  const { encoder, dir, table, keyValues = new Map() } = options;
+  const { maxRows = DEFAULT_MAX_ROWS, maxAgeNs = DEFAULT_MAX_AGE_NS } = options;
+  makeFolder(dir);
+  const gathered = openAccumulator(table);
+  const dropped: Record<string, number> = {};
+  const underWay = new Set<Promise<void>>();
+  let seen = 0;
+  let kept = 0;
+  let sequence = 0;
+  let error: MrmTraceError | null = null;
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let closed = false;
+
+  function full(): boolean {
+    return gathered.rows >= maxRows || gathered.textBytes >= MAX_TEXT_BYTES;
+  }
+
+  function drop(cause: string, rows: number): void {
+    if (rows > 0) dropped[cause] = (dropped[cause] ?? 0) + rows;
+  }
+
+  function finish(outcome: Outcome, rows: number): void {
+    if (outcome.failure === null) {
+      kept += rows;
+    } else {
+      const full = outcome.failure.errno === "ENOSPC" || outcome.failure.errno === "EDQUOT";
+      drop(full ? "disk_full" : "write_error", rows);
+      error ??= new MrmTraceError(
+        "failure",
+        `a segment of ${rows} rows of ${table} is lost: ${outcome.failure.message}`,
+        full ? "free some space, or name another folder with --output" : "check that the output folder is writable",
+      );
+    }
+    if (outcome.batch !== null) gathered.recycle(outcome.batch);
+  }
+
+  function flush(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (gathered.rows === 0) return;
+    const { rows } = gathered;
+    const batch = gathered.take();
+    const path = join(dir, segmentName(firstTime(batch), sequence++));
+    const done = encoder.submit(path, batch, keyValues).then((outcome) => {
+      finish(outcome, rows);
+      underWay.delete(done);
+    });
+    underWay.add(done);
+  }
+
+  /** Closes the segment by age as soon as the encoder has room; the rows wait where they are until then. */
+  function flushByAge(): void {
+    timer = null;
+    if (encoder.accepts(gathered.bytes)) flush();
+    else arm(RETRY_NS);
+  }
+
+  function arm(ns: number): void {
+    timer = setTimeout(flushByAge, ns / 1e6);
+  }
+
+  function account(): LedgerRow {
+    const lost = Object.values(dropped).reduce((sum, n) => sum + n, 0);
+    const path = `${table}/segments`;
+    return {
+      path,
+      pid: null,
+      seen,
+      kept,
+      filtered: 0,
+      dropped: lost,
+      dropped_by: { ...dropped },
+      unseen_estimate: null,
+    };
+  }
+
+  return {
+    table,
+    get error() {
+      return error;
+    },
+    account,
+    append(batch) {
+      seen += batch.rows;
+      if (closed) return drop("writer_closed", batch.rows);
+      let from = 0;
+      while (from < batch.rows) {
+        if (full()) {
+          if (!encoder.accepts(gathered.bytes)) return drop("writer_queue", batch.rows - from);
+          flush();
+        }
+        const to = Math.min(batch.rows, from + maxRows - gathered.rows);
+        gathered.append(batch, from, to);
+        from = to;
+        timer ?? arm(maxAgeNs);
+      }
+      if (full() && encoder.accepts(gathered.bytes)) flush();
+    },
+    async close() {
+      closed = true;
+      flush();
+      while (underWay.size > 0) await Promise.all(underWay);
+      return account();
+    },
+  };
+}
+
+function firstTime(batch: Batch): bigint {
+  const column = batch.columns.timestamp_ns;
+  if (column === undefined || isStringColumn(column)) return 0n;
+  const first = column.data[0];
+  return typeof first === "bigint" ? first : 0n;
+}
+
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true });
+  } catch (cause) {
+    throw new MrmTraceError(
+      "failure",
+      `cannot make the folder ${dir}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      "name a writable folder with --output",
+      { cause },
+    );
+  }
+}
