@@ -1,0 +1,69 @@
+/** THE options of a run: one schema, from which types, defaults and the flags' help come. */
+import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { parseDurationNs, parseSizeBytes } from "../units.ts";
+
+/** A whole number given as text or number, within limits. */
+function whole(least: number, most: number) {
+  return z.coerce.number().int().min(least).max(most);
+}
+
+const duration = z.union([z.number().positive(), z.string().transform(parseDurationNs)]);
+const size = z.union([z.number().int().positive(), z.string().transform(parseSizeBytes)]);
+
+export const runSchema = z.object({
+  output: z.string().min(1).default("results").describe("folder for run directories"),
+  force: z.boolean().default(false).describe("replace a run directory that is there already"),
+  run_id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "letters, digits, dot, dash and underscore")
+    .optional()
+    .describe("name of the run; default: UTC time and four hex digits"),
+  duration: duration.optional().describe("stop after this time, such as 30s"),
+  budget: z.coerce
+    .number()
+    .min(0.01)
+    .max(50)
+    .default(1)
+    .describe("share of each CPU that watching may cost, in percent"),
+  seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
+  max_size: size.default(4 * 2 ** 30).describe("stop recording when capture has this size, such as 4GiB"),
+  watch_registers: whole(0, 4).default(4).describe("debug registers to use on each CPU; 0 watches nothing"),
+  baseline: duration.default(2e9).describe("how long the machine is looked at before the run, such as 2s"),
+  json: z.boolean().default(false).describe("print one JSON object on stdout"),
+  quiet: z.boolean().default(false).describe("print no progress and no table"),
+  verbose: z.boolean().default(false).describe("say what is attached"),
+  debug: z.boolean().default(false).describe("print stack traces and the log of libbpf"),
+  color: z.enum(["auto", "always", "never"]).default("auto").describe("auto, always or never"),
+});
+export type RunOptions = z.output<typeof runSchema>;
+
+export const demoSchema = z.object({
+  params: z.enum(["1m", "15m", "110m", "1.1b"]).default("110m").describe("size of the demo's model"),
+  type: z.enum(["f16", "q8_0", "q4_0"]).default("q8_0").describe("type of the demo's weights"),
+  seconds: z.coerce.number().min(0.1).max(86400).default(30).describe("how long the demo decodes"),
+  tokens: whole(1, 1e9).optional().describe("tokens to decode instead"),
+  prompt_tokens: whole(1, 1e6).default(66).describe("tokens of the demo's prompt"),
+  context_tokens: whole(16, 1e6).default(512).describe("length of the demo's context"),
+  threads: whole(1, 1024).optional().describe("threads of the demo; default: cores - 1, at least 1"),
+  flash_attention: z.boolean().default(true).describe("flash attention in the demo"),
+});
+export type DemoOptions = z.output<typeof demoSchema>;
+
+/**
+ * Options as the command line gave them, checked.
+ * @throws MrmTraceError usage, naming the option, what was received and what it takes
+ */
+export function parseOptions<T extends z.ZodObject>(schema: T, given: Readonly<Record<string, unknown>>): z.output<T> {
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const result = schema.safeParse(present);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const name = String(issue?.path[0] ?? "option");
+  const shape: Record<string, z.ZodType> = schema.shape;
+  throw new MrmTraceError(
+    "usage",
+    `--${name.replaceAll("_", "-")}: ${issue?.message ?? "not valid"}, but received ${JSON.stringify(present[name])}`,
+    `it takes: ${shape[name]?.description ?? "see --help"}`,
+  );
+}

@@ -1,0 +1,98 @@
+/** Launches a command that is held before its exec, without our privileges, in a way that ends well whoever dies first. */
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { Subprocess } from "bun";
+import { MrmTraceError } from "../errors.ts";
+
+export interface Launched extends Disposable {
+  readonly pid: number;
+  readonly command: readonly string[];
+  /** Lets the command run: exec replaces the shell that waited. */
+  release(): void;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<{ readonly exit_code: number | null; readonly signal: string | null }>;
+}
+
+export interface LaunchOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Where the command's stdout goes: 1, or 2 where stdout belongs to `--json`. */
+  readonly stdoutFd: 1 | 2;
+  readonly cwd?: string;
+}
+
+/** Whoever called sudo, else null: children run with that user's privileges. */
+export function invokingUser(): { readonly uid: number; readonly gid: number } | null {
+  const uid = Number(process.env.SUDO_UID);
+  const gid = Number(process.env.SUDO_GID);
+  const valid = process.getuid?.() === 0 && Number.isInteger(uid) && Number.isInteger(gid) && uid > 0;
+  return valid ? { uid, gid } : null;
+}
+
+/**
+ * Path of the program that a command names, as execvp would find it.
+ * @throws MrmTraceError target when it is absent or not executable
+ */
+export function findProgram(name: string): string {
+  const places = name.includes("/") || isAbsolute(name) ? [name] : (process.env.PATH ?? "").split(delimiter);
+  const candidates = name.includes("/") ? [name] : places.map((folder) => join(folder, name));
+  let found: string | null = null;
+  for (const path of candidates) {
+    try {
+      if (!statSync(path).isFile()) continue;
+      found = path;
+      accessSync(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not there, or not ours to run: the next folder may have it.
+    }
+  }
+  throw new MrmTraceError(
+    "target",
+    found === null ? `command not found: "${name}"` : `command is not executable: "${found}"`,
+    found === null ? "check the spelling and PATH, or give the full path after --" : `chmod +x ${found}`,
+  );
+}
+
+/** The shell that waits for a byte on fd 3; when the tracer dies first, the pipe ends and nothing was run. */
+const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
+
+/**
+ * Starts `command` held before its exec; `release` lets it go.
+ * @throws MrmTraceError target
+ */
+export function launchHeld(command: readonly string[], options: LaunchOptions): Launched {
+  const program = findProgram(command[0] ?? "");
+  const user = invokingUser();
+  const drop = user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
+  const argv = [...drop, "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
+  const child: Subprocess = Bun.spawn(argv, {
+    stdio: ["inherit", options.stdoutFd, 2, "pipe"],
+    env: { ...process.env, ...options.env },
+    ...(options.cwd ? { cwd: options.cwd } : {}),
+  });
+  const pipe = child.stdio[3];
+  if (typeof pipe !== "number") {
+    child.kill("SIGKILL");
+    throw new MrmTraceError("failure", "the pipe that holds the command could not be made", "run again");
+  }
+  const gate = Bun.file(pipe).writer();
+  let held = true;
+  return {
+    pid: child.pid,
+    command,
+    release() {
+      if (!held) return;
+      held = false;
+      gate.write("go\n");
+      gate.end();
+    },
+    signal(signal) {
+      child.kill(signal);
+    },
+    ended: child.exited.then(() => ({ exit_code: child.exitCode, signal: child.signalCode === null ? null : String(child.signalCode) })),
+    [Symbol.dispose]() {
+      if (child.exitCode === null && child.signalCode === null && held) child.kill("SIGKILL");
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { Glob } from "bun";
+import { dirname, join, relative } from "node:path";
+
+const SOURCE = new URL("../../src/", import.meta.url).pathname;
+const BASE = ["schema", "config", "errors.ts", "units.ts", "columnar", "regions", "elf"];
+/** What each room may import besides itself; files at the top and commands/ see all rooms. */
+const ALLOWED: Record<string, readonly string[]> = {
+  ...Object.fromEntries(BASE.map((room) => [room, BASE])),
+  kernel: BASE,
+  engine: [...BASE, "kernel"],
+  collect: [...BASE, "kernel", "engine"],
+  overhead: [...BASE, "kernel"],
+  label: BASE,
+  analyse: [...BASE, "label"],
+  report: [...BASE, "label", "analyse"],
+};
+const FREE = ["commands", "cli.ts", "run.ts", "analyse.ts", "index.ts", "run"];
+
+/** Imports of every file that point against the direction of the data. */
+async function forbiddenImports(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const file of new Glob("**/*.ts").scan(SOURCE)) {
+    const room = file.split("/")[0] ?? "";
+    if (FREE.includes(room)) continue;
+    const allowed = ALLOWED[room];
+    const text = await Bun.file(join(SOURCE, file)).text();
+    for (const match of text.matchAll(/(?:from|import)\s*\(?\s*"(\.[^"]+)"/g)) {
+      const target = relative(SOURCE, join(SOURCE, dirname(file), match[1] ?? ""));
+      const targetRoom = target.split("/")[0] ?? "";
+      if (targetRoom !== room && !allowed?.includes(targetRoom)) found.push(`${file} imports ${target}`);
+    }
+  }
+  return found;
+}
+
+test("imports follow the data: collect, columnar, label, analyse, report", async () => {
+  expect(await forbiddenImports()).toEqual([]);
+});
+
+test("every room of src is one that the direction knows", async () => {
+  const rooms = new Set<string>();
+  for await (const file of new Glob("**/*.ts").scan(SOURCE)) rooms.add(file.split("/")[0] ?? "");
+  expect([...rooms].filter((room) => !(room in ALLOWED) && !FREE.includes(room))).toEqual([]);
+});
