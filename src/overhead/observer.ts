@@ -1,0 +1,92 @@
+/** What the observation cost: the tracer's own use, and a model of how much it slowed the target. */
+import type { Interval } from "./bootstrap.ts";
+
+/** One cost that is paid on the target's own time, each time an event happens. */
+export interface EventCost {
+  /** Such as traps, retargets, `faults` (a BPF program). */
+  readonly what: string;
+  readonly count: number;
+  /** Calibrated cost of one event in ns. */
+  readonly each_ns: Interval;
+}
+
+/** Run time of one BPF program, from its program info (kernel.bpf_stats_enabled). */
+export interface ProgramInfo {
+  readonly name: string;
+  readonly run_time_ns: number;
+  readonly run_count: number;
+}
+
+export interface ObserverInput {
+  readonly wall_ns: number;
+  readonly cpus: number;
+  /** CPU time of the tracer during the run. */
+  readonly tracer_cpu_ns: number;
+  readonly tracer_peak_rss_bytes: number;
+  /** CPU time of all processes of the target during the run; null where unknown. */
+  readonly target_cpu_ns: number | null;
+  readonly programs: readonly ProgramInfo[];
+  readonly traps: EventCost | null;
+  /** Retargets of watches, probes, page faults recorded: whatever has a calibrated cost and is not in `programs`. */
+  readonly events: readonly EventCost[];
+}
+
+/**
+ * Cost of entering one program that its run time leaves out, in ns: none at best, a kprobe entry at worst
+ * (109.7 ns per call, measured by Rezolus on 6.12, pull request 1155).
+ */
+const DISPATCH_NS: Interval = { value: 50, lo: 0, hi: 110 };
+
+export interface ObserverCost {
+  /** CPU time of the tracer in % of one CPU. */
+  readonly cpu_pct: number;
+  readonly rss_bytes: number;
+  readonly bpf_run_ns: number;
+  readonly traps: number;
+  readonly trap_ns: number;
+  readonly slowdown_pct: Interval & { readonly method: "model" };
+  /** Cost on the target's time by cause, in ns, most first. */
+  readonly parts: readonly { readonly what: string; readonly count: number; readonly cost_ns: Interval }[];
+}
+
+function times(count: number, each: Interval, plus = 0): Interval {
+  return { value: count * each.value + plus, lo: count * each.lo + plus, hi: count * each.hi + plus };
+}
+
+/**
+ * The observer's cost. Slowdown model: the sum of all costs on the target's time over the CPU time that the target
+ * would have used without them. The upper end also takes the tracer's CPU time as stolen from the target in
+ * proportion to the share of the CPUs that the target keeps busy, as if the scheduler never found an idle one.
+ * NaN figures where the target's CPU time is unknown or zero.
+ */
+export function observerCost(input: ObserverInput): ObserverCost {
+  const programs = input.programs.map(({ name, run_time_ns, run_count }) => ({
+    what: `bpf ${name}`,
+    count: run_count,
+    cost_ns: times(run_count, DISPATCH_NS, run_time_ns),
+  }));
+  const events = [...(input.traps ? [input.traps] : []), ...input.events].map(({ what, count, each_ns }) => ({
+    what,
+    count,
+    cost_ns: times(count, each_ns),
+  }));
+  const parts = [...programs, ...events].sort((a, b) => b.cost_ns.value - a.cost_ns.value);
+  const targetCpu = input.target_cpu_ns ?? Number.NaN;
+  const busyShare = Math.min(1, targetCpu / (input.wall_ns * input.cpus));
+  const slowdown = (end: "value" | "lo" | "hi"): number => {
+    const cost = parts.reduce((sum, part) => sum + part.cost_ns[end], 0);
+    const contention = end === "hi" ? input.tracer_cpu_ns * busyShare : 0;
+    // The costs are inside the CPU time that was measured; contention is not.
+    const own = targetCpu - cost;
+    return own > 0 ? (100 * (cost + contention)) / own : Number.NaN;
+  };
+  return {
+    cpu_pct: (100 * input.tracer_cpu_ns) / input.wall_ns,
+    rss_bytes: input.tracer_peak_rss_bytes,
+    bpf_run_ns: input.programs.reduce((sum, program) => sum + program.run_time_ns, 0),
+    traps: input.traps?.count ?? 0,
+    trap_ns: input.traps ? Math.round(input.traps.count * input.traps.each_ns.value) : 0,
+    slowdown_pct: { value: slowdown("value"), lo: slowdown("lo"), hi: slowdown("hi"), method: "model" },
+    parts,
+  };
+}
