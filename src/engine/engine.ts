@@ -1,0 +1,85 @@
+/** What an inference engine is to the tracer: recognised by exact symbols, probed by file offsets, decoded to rows. */
+import type { Batch } from "../columnar/batch.ts";
+import type { DynamicSymbol } from "../elf/dynamic-symbols.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import type { RegionType } from "./region-type.ts";
+
+/** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
+export interface EngineObject {
+  readonly path: string;
+  readonly soname: string | null;
+  readonly buildId: string | null;
+  dynamicSymbol(name: string): DynamicSymbol | undefined;
+}
+
+/** One place to probe in an object. */
+export interface EngineProbe {
+  readonly symbol: string;
+  /** Offset in the file. */
+  readonly offset: bigint;
+  readonly isReturn: boolean;
+  readonly cookie: bigint;
+}
+
+export interface Engine {
+  readonly name: string;
+  /** Probes of the object; empty where it is no part of this engine. */
+  probesOf(object: EngineObject): readonly EngineProbe[];
+}
+
+/** What attaching to one object gave. */
+export interface AttachResult {
+  /** False where the object is no part of an engine, or was attached before. */
+  readonly attached: boolean;
+  readonly symbols: readonly string[];
+  /** Time for reading the symbols and attaching, in ns. */
+  readonly took_ns: bigint;
+}
+
+/** Where the next row of a context's KV cache will be written. */
+export interface KvHead {
+  readonly pid: number;
+  readonly context: bigint;
+  /** Position of the next token; its row where one sequence fills the cache from its start. */
+  readonly next_row: number;
+  /** Sequences seen since the cache was cleared. */
+  readonly sequences: number;
+}
+
+/** A tensor that is in memory now. */
+export interface LiveTensor {
+  readonly pid: number;
+  readonly name: string | null;
+  readonly tensor_type: string | null;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly ne: readonly number[];
+  readonly nb: readonly number[];
+  readonly region_type: RegionType;
+  readonly layer: number | null;
+  readonly logical_id: string | null;
+  readonly born_ns: bigint;
+}
+
+/** The probes of one run, attached and live. */
+export interface EngineSession {
+  /**
+   * Probes an object if it belongs to the engine; once per file, once recorded per process.
+   * @param path the mapped object as this process can open it
+   * @param pid who mapped it
+   * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
+   */
+  attachObject(path: string, pid: number, mappedNs?: bigint): Promise<AttachResult>;
+  /** Rows of `tensor` and `step` since the last call; never blocks. */
+  drain(): Batch[];
+  /** Detaches; the last rows, and what was lost. */
+  stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
+  /** Lets go of a process that is gone; its rows come with the next drain. */
+  forget(pid: number): void;
+  /** Median time from one decode to the next over the last 32; null before the fourth. */
+  tokenPeriodNs(): number | null;
+  kvHead(): KvHead[];
+  liveTensors(): LiveTensor[];
+  /** Whether the process's last graph used flash attention; null before a graph was seen. */
+  flashAttention(pid: number): boolean | null;
+}

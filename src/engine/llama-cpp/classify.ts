@@ -1,0 +1,51 @@
+/** What a tensor is, by its name first and its buffer's usage second. */
+import type { RegionType } from "../region-type.ts";
+import type { Usage } from "./decode-tensor.ts";
+
+/** `cache_k_l0`, `cache_v_l12`, a tag between as in `cache_swa_k_l3`; `r` and `s` are the states of recurrent layers. */
+const CACHE = /^cache_(?:\w+_)?([kvrs])_l(\d{1,6})$/;
+const BLOCK = /^blk\.(\d{1,6})\./;
+const WEIGHT = /\.(?:weight|bias|scale|input_scale)$/;
+const OF_LAYER = /-(\d{1,6})$/;
+
+export interface TensorClass {
+  /** Null where neither name nor usage tells. */
+  readonly region_type: RegionType | null;
+  readonly layer: number | null;
+  /** What stays the same when the tensor moves: layer and K or V for a cache, the name for a weight. */
+  readonly logical_id: string | null;
+}
+
+/**
+ * Classifies a tensor. Name before usage, because the usage of repacked weights is still `any` when they are placed, and
+ * that of the KV cache stays so.
+ */
+export function classify(name: string, usage: Usage): TensorClass {
+  const cache = CACHE.exec(name);
+  if (cache) {
+    const layer = Number(cache[2]);
+    return { region_type: "kv_cache", layer, logical_id: `layer${layer}.${cache[1]}` };
+  }
+  const block = BLOCK.exec(name);
+  if (WEIGHT.test(name) || usage === "weights") {
+    return { region_type: "weight", layer: block ? Number(block[1]) : null, logical_id: name === "" ? null : name };
+  }
+  const layer = OF_LAYER.exec(name);
+  return {
+    region_type: usage === "compute" ? "activation" : null,
+    layer: layer ? Number(layer[1]) : null,
+    logical_id: null,
+  };
+}
+
+/** K or V when the name is that of an attention cache. */
+export function cachePart(name: string): "k" | "v" | null {
+  const part = CACHE.exec(name)?.[1];
+  return part === "k" || part === "v" ? part : null;
+}
+
+/** Class of a whole buffer by its usage. */
+export function classOfBuffer(usage: Usage): RegionType | null {
+  if (usage === "any") return null;
+  return usage === "weights" ? "weight" : "activation";
+}

@@ -1,0 +1,99 @@
+/** The batch of llama_decode and the parameters of a context, from raw bytes. */
+import { TENSOR_TYPES } from "../gguf/tensor-type.ts";
+import { printableName } from "./decode-tensor.ts";
+import type { ParamsLayout } from "./offsets.ts";
+import { PART_BYTES } from "./raw-record.ts";
+
+export interface DecodedBatch {
+  readonly n_tokens: number;
+  /** Null where some token's sequences could not be read, or are beyond what is counted. */
+  readonly n_sequences: number | null;
+  /** Where there is one sequence. */
+  readonly sequence_id: number | null;
+  /** Least and greatest position; null where the batch leaves them to the engine, or they could not be read. */
+  readonly position_first: number | null;
+  readonly position_last: number | null;
+  /** Bit i: sequence i is in the batch. */
+  readonly sequence_mask: bigint;
+}
+
+const TOKEN_LIMIT = 2 ** 24;
+const POSITION_LIMIT = 2 ** 30;
+/** unreadable bit 0: the structure; bit 1: some token's position or sequences. */
+const STRUCT_UNREADABLE = 1;
+
+function countBits(mask: bigint): number {
+  let n = 0;
+  for (let rest = mask; rest !== 0n; rest >>= 1n) n += Number(rest & 1n);
+  return n;
+}
+
+/** Decodes a llama_batch (llama.h) and what the kernel program found in its arrays; null where it cannot be one. */
+export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
+  if (payload.byteLength < PART_BYTES.batch + PART_BYTES.summary || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
+  const n_tokens = payload.getInt32(0, true);
+  if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
+  const at = PART_BYTES.batch;
+  const hasPositions = payload.getBigUint64(24, true) !== 0n;
+  const least = payload.getInt32(at, true);
+  const greatest = payload.getInt32(at + 4, true);
+  const first = payload.getInt32(at + 8, true);
+  const tokensRead = payload.getUint32(at + 12, true);
+  const mask = payload.getBigUint64(at + 16, true);
+  const beyond = payload.getUint32(at + 24, true);
+  const whole = unreadable === 0 && tokensRead === n_tokens && beyond === 0;
+  const n_sequences = whole && n_tokens > 0 ? countBits(mask) : null;
+  const plausible = least >= 0 && greatest >= least && greatest <= POSITION_LIMIT;
+  const positions = whole && n_tokens > 0 && hasPositions && plausible && n_sequences === 1;
+  return {
+    n_tokens,
+    n_sequences,
+    sequence_id: n_sequences === 1 ? first : null,
+    position_first: positions ? least : null,
+    position_last: positions ? greatest : null,
+    sequence_mask: whole ? mask : 0n,
+  };
+}
+
+/** What a context was asked to be. `flash_attention` as asked: `auto` is decided by the engine. */
+export interface ContextParams {
+  readonly n_ctx: number;
+  readonly n_batch: number;
+  readonly n_seq_max: number;
+  readonly n_threads: number;
+  readonly flash_attention: "auto" | "off" | "on";
+  readonly type_k: string;
+  readonly type_v: string;
+}
+
+const FLASH = new Map([
+  [-1, "auto"],
+  [0, "off"],
+  [1, "on"],
+] as const);
+
+/** Decodes llama_context_params; null where any value is impossible, which a wrong layout makes likely. */
+export function decodeContextParams(payload: DataView, layout: ParamsLayout): ContextParams | null {
+  if (payload.byteLength < PART_BYTES.params) return null;
+  const u32 = (offset: number) => payload.getUint32(offset, true);
+  const flash_attention = FLASH.get(payload.getInt32(layout.flashAttention, true) as 0);
+  const type_k = TENSOR_TYPES.get(payload.getInt32(layout.typeK, true))?.name;
+  const type_v = TENSOR_TYPES.get(payload.getInt32(layout.typeV, true))?.name;
+  const params = {
+    n_ctx: u32(layout.contextTokens),
+    n_batch: u32(layout.batchTokens),
+    n_seq_max: u32(layout.sequences),
+    n_threads: payload.getInt32(layout.threads, true),
+  };
+  if (flash_attention === undefined || type_k === undefined || type_v === undefined) return null;
+  if (params.n_ctx > TOKEN_LIMIT * 64 || params.n_batch === 0 || params.n_batch > TOKEN_LIMIT) return null;
+  if (params.n_seq_max > 65536 || params.n_threads < -1 || params.n_threads > 65536) return null;
+  return { ...params, flash_attention, type_k, type_v };
+}
+
+/** The path that a model is loaded from; null where it could not be read or is no text. */
+export function decodePath(payload: DataView, unreadable: number): string | null {
+  if (unreadable !== 0 || payload.byteLength < PART_BYTES.path) return null;
+  const path = printableName(payload, 0, PART_BYTES.path);
+  return path === "" ? null : path;
+}

@@ -1,0 +1,171 @@
+/** The graph reader: from a ggml_cgraph in the target's memory to the tensors that it uses, read-only and bounded. */
+import { cachePart } from "./classify.ts";
+import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
+import type { GgmlLayout } from "./offsets.ts";
+import { PART_BYTES } from "./raw-record.ts";
+import { type GraphTensor, liesIn } from "./tensor-map.ts";
+
+/** Copies `length` bytes at `address` of the target; null where they cannot be read. */
+export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
+
+export interface GraphReading {
+  /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
+  readonly tensors: readonly GraphTensor[];
+  readonly views: number;
+  /** Nodes that were walked, and structures that were not believed, by reason. */
+  readonly nodes: number;
+  readonly refused: Readonly<Record<string, number>>;
+  /** One node reads K and V together: flash attention. Null where the graph uses no KV cache. */
+  readonly flashAttention: boolean | null;
+  /** False where a bound ended the walk. */
+  readonly complete: boolean;
+}
+
+/** A graph of a large model has some 10^4 nodes. */
+const NODE_LIMIT = 100_000;
+const TENSOR_LIMIT = 400_000;
+const VIEW_DEPTH = 16;
+const CHUNK_BYTES = 16384n;
+const CHUNK_LIMIT = 4096;
+
+/** Reads through chunks, because ggml keeps a graph's structures together: one system call for some forty tensors. */
+function chunked(read: ReadMemory): ReadMemory {
+  const chunks = new Map<bigint, Uint8Array | null>();
+  const chunkAt = (start: bigint): Uint8Array | null => {
+    let chunk = chunks.get(start);
+    if (chunk === undefined) {
+      if (chunks.size >= CHUNK_LIMIT) chunks.clear();
+      chunk = read(start, Number(CHUNK_BYTES));
+      chunks.set(start, chunk);
+    }
+    return chunk;
+  };
+  return (address, length) => {
+    const start = address - (address % CHUNK_BYTES);
+    const offset = Number(address - start);
+    // A chunk that is not readable as a whole may hold what we want in its readable part.
+    const chunk = offset + length <= Number(CHUNK_BYTES) ? chunkAt(start) : null;
+    const bytes = chunk ? chunk.subarray(offset, offset + length) : read(address, length);
+    return bytes?.length === length ? bytes : null;
+  };
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Walks the graph at `address`: its nodes, their operands, and what views look into. Never throws on hostile memory. */
+export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlLayout): GraphReading {
+  const read = chunked(readMemory);
+  const refused: Record<string, number> = {};
+  const refuse = (reason: string) => {
+    refused[reason] = (refused[reason] ?? 0) + 1;
+  };
+  const tensors = new Map<bigint, RawTensor | null>();
+  const buffers = new Map<bigint, GraphTensor["buffer"] | null>();
+  const owners = new Map<bigint, GraphTensor>();
+  let complete = true;
+  let views = 0;
+
+  function tensorAt(pointer: bigint): RawTensor | null {
+    const known = tensors.get(pointer);
+    if (known !== undefined) return known;
+    if (tensors.size >= TENSOR_LIMIT) {
+      complete = false;
+      return null;
+    }
+    const bytes = read(pointer, layout.tensor.bytes);
+    let tensor: RawTensor | null = null;
+    if (bytes === null) refuse("tensor_unreadable");
+    else {
+      const decoded = decodeTensor(viewOf(bytes), layout);
+      if (decoded.ok) tensor = decoded.value;
+      else refuse(`tensor_${decoded.doubt}`);
+    }
+    tensors.set(pointer, tensor);
+    return tensor;
+  }
+
+  function bufferAt(pointer: bigint): GraphTensor["buffer"] | null {
+    const known = buffers.get(pointer);
+    if (known !== undefined) return known;
+    const bytes = read(pointer, PART_BYTES.buffer);
+    const raw = bytes && decodeBuffer(viewOf(bytes), layout);
+    if (!raw) refuse(bytes ? "buffer_implausible" : "buffer_unreadable");
+    const buffer = raw ? { addr: raw.context, sizeBytes: raw.sizeBytes, usage: raw.usage } : null;
+    buffers.set(pointer, buffer);
+    return buffer;
+  }
+
+  /** The tensor that owns the bytes of the one at `pointer`. */
+  function ownerOf(pointer: bigint): { readonly at: bigint; readonly tensor: RawTensor } | null {
+    let at = pointer;
+    for (let depth = 0; depth < VIEW_DEPTH; depth++) {
+      const tensor = tensorAt(at);
+      if (tensor === null) return null;
+      if (tensor.viewSrc === 0n) return { at, tensor };
+      at = tensor.viewSrc;
+    }
+    refuse("view_too_deep");
+    return null;
+  }
+
+  function visit(pointer: bigint): string | null {
+    const owner = ownerOf(pointer);
+    if (owner === null) return null;
+    const { at, tensor } = owner;
+    if (!owners.has(at)) {
+      // Not placed yet, or an operand that needs no memory.
+      if (tensor.data === 0n || tensor.buffer === 0n) return tensor.name;
+      const buffer = bufferAt(tensor.buffer);
+      if (buffer === null) return tensor.name;
+      if (!liesIn(tensor.data, tensor.sizeBytes, buffer)) {
+        refuse("outside_buffer");
+        return tensor.name;
+      }
+      owners.set(at, { tensor, buffer });
+    }
+    return tensor.name;
+  }
+
+  const head = read(address, PART_BYTES.graph);
+  const counts = head && viewOf(head);
+  const nodeCount = counts ? counts.getInt32(layout.graph.nodeCount, true) : 0;
+  const list = counts ? counts.getBigUint64(layout.graph.nodes, true) : 0n;
+  if (counts === null) refuse("graph_unreadable");
+  else if (nodeCount < 0 || nodeCount > NODE_LIMIT) refuse("graph_implausible");
+  const wanted = nodeCount >= 0 && nodeCount <= NODE_LIMIT ? nodeCount : 0;
+  let nodes = 0;
+  let fused = false;
+  let usesCache = false;
+  for (let i = 0; i < wanted && complete; i++) {
+    const entry = read(list + BigInt(i * 8), 8);
+    if (entry === null) {
+      refuse("node_list_unreadable");
+      break;
+    }
+    const pointer = viewOf(entry).getBigUint64(0, true);
+    const node = tensorAt(pointer);
+    if (node === null) continue;
+    nodes += 1;
+    visit(pointer);
+    const parts = new Set<string>();
+    for (const operand of node.src) {
+      const name = visit(operand);
+      const part = name === null ? null : cachePart(name);
+      if (part !== null) parts.add(part);
+    }
+    usesCache ||= parts.size > 0;
+    fused ||= parts.size === 2;
+  }
+  for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
+  complete &&= nodes === wanted;
+  return {
+    tensors: [...owners.values()],
+    views,
+    nodes,
+    refused,
+    flashAttention: usesCache ? fused : null,
+    complete,
+  };
+}

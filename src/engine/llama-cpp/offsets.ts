@@ -1,0 +1,110 @@
+/** Where the fields of ggml's and llama.cpp's structures lie, by build; a build that is not listed is tried and checked. */
+
+/** Byte offsets in the structures of ggml (ggml.h, ggml-impl.h, ggml-backend-impl.h). */
+export interface GgmlLayout {
+  readonly name: string;
+  readonly tensor: {
+    readonly bytes: number;
+    readonly type: number;
+    readonly buffer: number;
+    readonly ne: number;
+    readonly nb: number;
+    readonly src: number;
+    readonly srcCount: number;
+    readonly viewSrc: number;
+    readonly viewOffset: number;
+    readonly data: number;
+    readonly name: number;
+    readonly nameBytes: number;
+  };
+  readonly buffer: { readonly bytes: number; readonly context: number; readonly size: number; readonly usage: number };
+  readonly graph: {
+    readonly nodeCount: number;
+    readonly leafCount: number;
+    readonly nodes: number;
+    readonly leafs: number;
+  };
+}
+
+/** Byte offsets in llama_context_params (llama.h). */
+export interface ParamsLayout {
+  readonly contextTokens: number;
+  readonly batchTokens: number;
+  readonly sequences: number;
+  readonly threads: number;
+  readonly flashAttention: number;
+  readonly typeK: number;
+  readonly typeV: number;
+}
+
+/** Compiled from the headers of ggml 0.25.1; ggml 0.20.0 has the same. */
+export const GGML_LAYOUT: GgmlLayout = {
+  name: "ggml-0.25",
+  tensor: {
+    bytes: 336,
+    type: 0,
+    buffer: 8,
+    ne: 16,
+    nb: 48,
+    src: 152,
+    srcCount: 10,
+    viewSrc: 232,
+    viewOffset: 240,
+    data: 248,
+    name: 256,
+    nameBytes: 64,
+  },
+  buffer: { bytes: 120, context: 96, size: 104, usage: 112 },
+  graph: { nodeCount: 4, leafCount: 8, nodes: 16, leafs: 40 },
+};
+
+/** Compiled from the headers of llama.cpp v0.5.0. */
+const PARAMS_0_5: ParamsLayout = {
+  contextTokens: 0,
+  batchTokens: 4,
+  sequences: 12,
+  threads: 28,
+  flashAttention: 52,
+  typeK: 104,
+  typeV: 108,
+};
+
+/** How a library was told to be a build whose offsets are known. */
+export type LayoutEvidence = "build_id" | "soname" | "checked";
+
+interface KnownBuild {
+  readonly build: string;
+  readonly ggml: GgmlLayout;
+  readonly params: ParamsLayout | null;
+}
+
+const BY_BUILD_ID: ReadonlyMap<string, KnownBuild> = new Map([
+  ["a1082c427a231d613bf0927d11a588737db2d250", { build: "ggml 0.25.1", ggml: GGML_LAYOUT, params: null }],
+  ["3b71ad7d7c18482d74c453dc90ea6ea2958da52a", { build: "llama.cpp v0.5.0", ggml: GGML_LAYOUT, params: PARAMS_0_5 }],
+  ["682434e402cb8ec1e45205bcafa53c1b5578a330", { build: "ggml 0.20.0", ggml: GGML_LAYOUT, params: null }],
+]);
+
+const BY_SONAME: ReadonlyMap<string, KnownBuild> = new Map([
+  ["libllama.v0.5.0.so", { build: "llama.cpp v0.5.0", ggml: GGML_LAYOUT, params: PARAMS_0_5 }],
+]);
+
+export interface LayoutChoice {
+  /** Name of the build where it is known. */
+  readonly build: string | null;
+  readonly ggml: GgmlLayout;
+  /** Null where the parameters' offsets are not known: they are left out then, never guessed. */
+  readonly params: ParamsLayout | null;
+  readonly evidence: LayoutEvidence;
+}
+
+/** Offsets for a library; those of an unknown build are the newest known, and every value read by them is checked anyway. */
+export function chooseLayout(object: {
+  readonly soname: string | null;
+  readonly buildId: string | null;
+}): LayoutChoice {
+  const byId = object.buildId === null ? undefined : BY_BUILD_ID.get(object.buildId);
+  if (byId) return { ...byId, evidence: "build_id" };
+  const byName = object.soname === null ? undefined : BY_SONAME.get(object.soname);
+  if (byName) return { ...byName, evidence: "soname" };
+  return { build: null, ggml: GGML_LAYOUT, params: null, evidence: "checked" };
+}

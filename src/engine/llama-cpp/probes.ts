@@ -1,0 +1,82 @@
+/** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
+import type { Engine, EngineProbe } from "../engine.ts";
+
+/** What a probe copies; the same numbers are in bpf/engine.bpf.c. */
+export const CAPTURE = { none: 0, tensor: 1, buffer: 2, path: 3, batch: 4, params: 5, graph: 6 } as const;
+export type Capture = (typeof CAPTURE)[keyof typeof CAPTURE];
+
+/** Probe numbers, as they travel in the cookie. */
+export const PROBE = {
+  tensor_alloc: 1,
+  buffer_alloc: 2,
+  buffer_init: 3,
+  buffer_free: 4,
+  buffer_usage: 5,
+  buffer_clear: 6,
+  graph_compute: 7,
+  model_load: 8,
+  context_init: 9,
+  decode: 10,
+  memory_clear: 11,
+  memory_seq_rm: 12,
+  model_free: 13,
+  context_free: 14,
+} as const;
+export type Probe = (typeof PROBE)[keyof typeof PROBE];
+
+export interface ProbePoint {
+  readonly symbol: string;
+  readonly probe: Probe;
+  /** What is copied at entry; null where entry is not probed. */
+  readonly entry: Capture | null;
+  /** What is copied at return; null where return is not probed. */
+  readonly ret: Capture | null;
+}
+
+function point(symbol: string, probe: Probe, entry: Capture | null, ret: Capture | null): ProbePoint {
+  return { symbol, probe, entry, ret };
+}
+
+/**
+ * A buffer becomes known by three ways, because a compiler may inline one: the allocation's return, the constructor's
+ * return, and each tensor placed in it. Rows are made once. The constructor's arguments say where the buffer is and how
+ * large without any structure.
+ */
+export const PROBE_POINTS: readonly ProbePoint[] = [
+  point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, CAPTURE.tensor, null),
+  point("ggml_backend_buft_alloc_buffer", PROBE.buffer_alloc, null, CAPTURE.buffer),
+  point("ggml_backend_buffer_init", PROBE.buffer_init, CAPTURE.none, CAPTURE.buffer),
+  point("ggml_backend_buffer_free", PROBE.buffer_free, CAPTURE.buffer, null),
+  point("ggml_backend_buffer_set_usage", PROBE.buffer_usage, CAPTURE.buffer, null),
+  point("ggml_backend_buffer_clear", PROBE.buffer_clear, CAPTURE.buffer, null),
+  point("ggml_graph_compute", PROBE.graph_compute, CAPTURE.graph, null),
+  point("llama_model_load_from_file", PROBE.model_load, CAPTURE.path, CAPTURE.none),
+  point("llama_model_load_from_splits", PROBE.model_load, CAPTURE.none, CAPTURE.none),
+  point("llama_init_from_model", PROBE.context_init, CAPTURE.params, CAPTURE.none),
+  point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
+  point("llama_memory_clear", PROBE.memory_clear, CAPTURE.none, null),
+  point("llama_memory_seq_rm", PROBE.memory_seq_rm, CAPTURE.none, null),
+  point("llama_model_free", PROBE.model_free, CAPTURE.none, null),
+  point("llama_free", PROBE.context_free, CAPTURE.none, null),
+];
+
+/** Cookie of a probe: number in the low 16 bits, capture in the next 8. */
+export function cookieOf(probe: Probe, capture: Capture): bigint {
+  return BigInt(probe | (capture << 16));
+}
+
+/** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
+export const llamaCpp: Engine = {
+  name: "llama.cpp",
+  probesOf(object) {
+    const probes: EngineProbe[] = [];
+    for (const { symbol, probe, entry, ret } of PROBE_POINTS) {
+      const found = object.dynamicSymbol(symbol);
+      if (found?.type !== "function" || found.fileOffset === null) continue;
+      const offset = BigInt(found.fileOffset);
+      if (ret !== null) probes.push({ symbol, offset, isReturn: true, cookie: cookieOf(probe, ret) });
+      if (entry !== null) probes.push({ symbol, offset, isReturn: false, cookie: cookieOf(probe, entry) });
+    }
+    return probes;
+  },
+};

@@ -1,0 +1,214 @@
+/** The engine's probes of one run: attach to objects as they are mapped, drain rows, account for every record. */
+import type { Batch } from "../../columnar/batch.ts";
+import { u32Bytes } from "../../kernel/bpf-map.ts";
+import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
+import { monotonicNs, stableBytes } from "../../kernel/libc.ts";
+import { openRingBuffer } from "../../kernel/ringbuf.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { Engine, EngineSession } from "../engine.ts";
+import { type EngineFile, objectProbes } from "./object-probes.ts";
+import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import { llamaCpp } from "./probes.ts";
+import { type ProcessState, processState } from "./process-state.ts";
+import { decodeRecord } from "./raw-record.ts";
+import { batchOfRows, type StepRow } from "./rows.ts";
+import type { Outcome } from "./tensor-map.ts";
+
+export interface EngineSessionOptions {
+  /** The map of watched processes; the caller keeps it. */
+  readonly targetsFd: number;
+  readonly openObject: (name: string, options: OpenOptions) => Promise<BpfObject>;
+  /** Copies memory of a process; null where it cannot be read. */
+  readonly readMemory: (pid: number, address: bigint, length: number) => Uint8Array | null;
+  readonly engine?: Engine;
+}
+
+const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "not_in_memory"];
+const DROPPED: readonly Outcome[] = ["unreadable", "implausible"];
+const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
+
+/** Sums of named counts. */
+function total(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, n) => sum + n, 0);
+}
+
+function median(values: number[]): number | null {
+  if (values.length < 2) return null;
+  values.sort((a, b) => a - b);
+  return values[values.length >> 1] ?? null;
+}
+
+/**
+ * Loads the kernel programs; attaches to nothing yet.
+ * @throws MrmTraceError environment, where the kernel refuses them
+ */
+export async function createEngineSession(options: EngineSessionOptions): Promise<EngineSession> {
+  const owned = new DisposableStack();
+  const object = owned.use(await options.openObject("engine", { reuse: { targets: options.targetsFd } }));
+  const ring = owned.use(openRingBuffer(object.map("engine_ring")));
+  const probes = objectProbes(object, options.engine ?? llamaCpp);
+  const processes = new Map<number, ProcessState>();
+  const layouts = new Map<number, LayoutChoice>();
+  const recorded = new Set<string>();
+  const outcomes: Record<Outcome | "malformed", number> = {
+    kept: 0,
+    simulated: 0,
+    duplicate: 0,
+    not_in_memory: 0,
+    unreadable: 0,
+    implausible: 0,
+    malformed: 0,
+  };
+  const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
+  let steps: StepRow[] = [];
+  let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
+
+  function stateOf(pid: number, execEpoch: number): ProcessState {
+    const known = processes.get(pid);
+    if (known?.execEpoch === execEpoch) return known;
+    if (known) retire(known);
+    const choice = layouts.get(pid) ?? UNKNOWN_BUILD;
+    const state = processState(pid, execEpoch, choice);
+    state.steps.useParams(choice.params);
+    processes.set(pid, state);
+    return state;
+  }
+
+  const retiredRows: ReturnType<ProcessState["map"]["takeRows"]> = [];
+  function retire(state: ProcessState): void {
+    state.steps.flush();
+    retiredRows.push(...state.map.takeRows());
+    steps.push(...state.steps.takeRows());
+    processes.delete(state.pid);
+  }
+
+  function recordAttach(
+    file: EngineFile,
+    pid: number,
+    mappedNs: bigint | undefined,
+    began: bigint,
+    ended: bigint,
+  ): void {
+    const { path, soname, buildId: build_id, layout, symbols, attached, refused } = file;
+    const row = {
+      pid,
+      tid: pid,
+      n_tokens: null,
+      n_sequences: null,
+      position_first: null,
+      sequence_id: null,
+      result: null,
+    };
+    const build = { build: layout.build, layout: layout.ggml.name, layout_evidence: layout.evidence };
+    const about = JSON.stringify({ path, soname, build_id, ...build });
+    steps.push({ ...row, timestamp_ns: mappedNs ?? began, end_ns: began, kind: "engine", detail: about });
+    const gap_ns = mappedNs === undefined ? null : Number(ended - mappedNs);
+    const detail = JSON.stringify({ path, probes: attached, refused, symbols, gap_ns });
+    steps.push({ ...row, timestamp_ns: began, end_ns: ended, kind: "probes", result: BigInt(attached), detail });
+  }
+
+  function takeRecords(): void {
+    ring.drain((view, offset, length) => {
+      const record = decodeRecord(view, offset, length);
+      if (record === null) outcomes.malformed += 1;
+      else outcomes[stateOf(record.pid, record.execEpoch).take(record)] += 1;
+    });
+  }
+
+  function readGraphs(): void {
+    for (const state of processes.values()) {
+      const check = state.readPendingGraph((address, length) => options.readMemory(state.pid, address, length));
+      if (check === null) continue;
+      graph.found += check.found;
+      graph.known += check.reading.tensors.length - check.found;
+      for (const [reason, n] of Object.entries(check.reading.refused)) {
+        graph.refused[reason] = (graph.refused[reason] ?? 0) + n;
+      }
+    }
+  }
+
+  function takeBatches(): Batch[] {
+    const tensorRows = retiredRows.splice(0);
+    for (const state of processes.values()) {
+      tensorRows.push(...state.map.takeRows());
+      steps.push(...state.steps.takeRows());
+    }
+    const stepRows = steps;
+    steps = [];
+    const batches: Batch[] = [];
+    if (tensorRows.length > 0) batches.push(batchOfRows("tensor", tensorRows));
+    if (stepRows.length > 0) batches.push(batchOfRows("step", stepRows));
+    return batches;
+  }
+
+  function kernelCounts(): { hits: number; foreign: number; ring_full: number } {
+    const value = stableBytes(32);
+    object.map("engine_counts").lookup(u32Bytes(0), value);
+    const view = new DataView(value.buffer);
+    const at = (offset: number) => Number(view.getBigUint64(offset, true));
+    return { hits: at(0), foreign: at(8), ring_full: at(16) };
+  }
+
+  function ledger(): LedgerRow[] {
+    const { hits, foreign, ring_full } = kernelCounts();
+    const row = (path: string, kept: number, filtered: number, by: Record<string, number>): LedgerRow => {
+      const dropped_by = Object.fromEntries(Object.entries(by).filter(([, n]) => n > 0));
+      const dropped = total(dropped_by);
+      const seen = kept + filtered + dropped;
+      return { path, pid: null, seen, kept, filtered, dropped, dropped_by, unseen_estimate: null };
+    };
+    const sumOf = (names: readonly Outcome[]) => names.reduce((sum, name) => sum + outcomes[name], 0);
+    const delivered = total(outcomes);
+    const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
+    const { asked, refused, refusedBy, unreadableObjects } = probes.counts;
+    return [
+      row("engine/attach", asked - refused, unreadableObjects, refusedBy),
+      row("engine/probes", delivered, foreign, { ring_full, not_drained: hits - foreign - ring_full - delivered }),
+      row("engine/records", outcomes.kept, sumOf(FILTERED), { ...refusals, malformed: outcomes.malformed }),
+      row("engine/graph", graph.found, graph.known, graph.refused),
+    ];
+  }
+
+  return {
+    async attachObject(path, pid, mappedNs) {
+      const began = monotonicNs();
+      const file = probes.attach(path);
+      const ended = monotonicNs();
+      const took_ns = ended - began;
+      if (file === null) return { attached: false, symbols: [], took_ns };
+      const key = `${pid}/${file.path}`;
+      if (recorded.has(key)) return { attached: false, symbols: file.symbols, took_ns };
+      recorded.add(key);
+      const before = layouts.get(pid);
+      layouts.set(pid, { ...file.layout, params: file.layout.params ?? before?.params ?? null });
+      processes.get(pid)?.steps.useParams(file.layout.params);
+      recordAttach(file, pid, mappedNs, began, ended);
+      return { attached: true, symbols: file.symbols, took_ns };
+    },
+    drain() {
+      if (stopped) return [];
+      takeRecords();
+      readGraphs();
+      return takeBatches();
+    },
+    stop() {
+      if (stopped) return stopped;
+      probes[Symbol.dispose]();
+      takeRecords();
+      for (const state of [...processes.values()]) state.steps.flush();
+      stopped = { batches: takeBatches(), ledger: ledger() };
+      owned.dispose();
+      return stopped;
+    },
+    forget(pid) {
+      const state = processes.get(pid);
+      if (state) retire(state);
+      layouts.delete(pid);
+      for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
+    },
+    tokenPeriodNs: () => median([...processes.values()].flatMap(({ steps: log }) => log.tokenPeriodsNs())),
+    kvHead: () => [...processes.values()].flatMap(({ steps: log }) => log.kvHeads()),
+    liveTensors: () => [...processes.values()].flatMap(({ map }) => map.live()),
+    flashAttention: (pid) => processes.get(pid)?.flashAttention() ?? null,
+  };
+}

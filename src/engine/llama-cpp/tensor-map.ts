@@ -1,0 +1,257 @@
+/** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
+import type { LiveTensor } from "../engine.ts";
+import { classify, classOfBuffer } from "./classify.ts";
+import { decodeBuffer, decodeFreshTensor, type RawTensor, type Usage, usageOf } from "./decode-tensor.ts";
+import type { GgmlLayout } from "./offsets.ts";
+import { PART_BYTES, type RawRecord } from "./raw-record.ts";
+import type { TensorRow } from "./rows.ts";
+
+/** What became of a record; every name but `kept` is a count in the ledger. */
+export type Outcome =
+  | "kept"
+  /** A buffer of no bytes, and what is placed in it: the engine simulates a load to learn its size. */
+  | "simulated"
+  /** A buffer that another probe told of already. */
+  | "duplicate"
+  /** A buffer that is not in the process's memory, such as a GPU's. */
+  | "not_in_memory"
+  /** The structure's bytes could not be read. */
+  | "unreadable"
+  /** A check of the structure failed: the build's layout is another one. */
+  | "implausible";
+
+interface LiveBuffer {
+  readonly handle: bigint;
+  readonly addr: bigint;
+  readonly sizeBytes: number;
+  usage: Usage;
+  /** By address: the tensor that took it last. */
+  readonly tensors: Map<bigint, LiveTensor>;
+  /** Address and name of every tensor ever placed here. */
+  readonly placed: Set<string>;
+}
+
+export interface TensorMap {
+  tensorAlloc(record: RawRecord): Outcome;
+  bufferBegin(record: RawRecord): Outcome;
+  bufferCreated(record: RawRecord): Outcome;
+  bufferUsage(record: RawRecord): Outcome;
+  bufferCleared(record: RawRecord): Outcome;
+  bufferFreed(record: RawRecord): Outcome;
+  /** Adds a tensor found in a graph; false where it was known. */
+  addFromGraph(found: GraphTensor, time: bigint, tid: number): boolean;
+  /** Takes the rows made since the last call. */
+  takeRows(): TensorRow[];
+  live(): LiveTensor[];
+  /** Bytes and number of weights placed so far, for the check against the model's file. */
+  readonly weights: { bytes: number; tensors: number };
+}
+
+/** A tensor of a graph with its buffer, as the graph reader found them. */
+export interface GraphTensor {
+  readonly tensor: RawTensor;
+  readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: Usage };
+}
+
+/** Room that an aligned base may take from a buffer. */
+const ALIGNMENT_BYTES = 64n;
+/** In which arguments ggml_backend_buffer_init gets its context and size, after the structure passed by value. */
+const INIT_ARGS = process.arch === "arm64" ? ([2, 3] as const) : ([1, 2] as const);
+
+/** Names kept per buffer; graphs of real models place some thousands. */
+const PLACED_LIMIT = 65536;
+
+/** True where `size` bytes at `addr` lie in a buffer. */
+export function liesIn(
+  addr: bigint,
+  size: number,
+  buffer: { readonly addr: bigint; readonly sizeBytes: number },
+): boolean {
+  return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
+}
+
+/** An empty map of process `pid`. */
+export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
+  const buffers = new Map<bigint, LiveBuffer>();
+  /** Arguments of constructors that have not returned, by thread. */
+  const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
+  const weights = { bytes: 0, tensors: 0 };
+  let rows: TensorRow[] = [];
+
+  function bufferRow(kind: TensorRow["kind"], buffer: LiveBuffer, time: bigint, tid: number): void {
+    rows.push({
+      timestamp_ns: time,
+      pid,
+      tid,
+      kind,
+      name: null,
+      tensor_type: null,
+      addr: buffer.addr,
+      size_bytes: buffer.sizeBytes,
+      shape: null,
+      buffer: buffer.handle,
+      buffer_addr: buffer.addr,
+      buffer_size_bytes: buffer.sizeBytes,
+      usage: buffer.usage,
+      region_type: classOfBuffer(buffer.usage),
+      layer: null,
+      logical_id: null,
+      evidence: "engine_probe",
+    });
+  }
+
+  function open(handle: bigint, addr: bigint, sizeBytes: number, usage: Usage): LiveBuffer {
+    const buffer = { handle, addr, sizeBytes, usage, tensors: new Map(), placed: new Set<string>() };
+    buffers.set(handle, buffer);
+    return buffer;
+  }
+
+  function same(known: LiveBuffer | undefined, addr: bigint, sizeBytes: number): known is LiveBuffer {
+    return known !== undefined && known.addr === addr && known.sizeBytes === sizeBytes;
+  }
+
+  function place(
+    buffer: LiveBuffer,
+    tensor: RawTensor,
+    addr: bigint,
+    from: { readonly time: bigint; readonly tid: number; readonly graph: boolean },
+  ): void {
+    const { region_type, layer, logical_id } = classify(tensor.name, buffer.usage);
+    const name = tensor.name === "" ? null : tensor.name;
+    if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
+    buffer.placed.add(`${addr}/${tensor.name}`);
+    buffer.tensors.set(addr, {
+      pid,
+      name,
+      tensor_type: tensor.type.name,
+      addr,
+      size_bytes: tensor.sizeBytes,
+      ne: tensor.ne,
+      nb: tensor.nb,
+      region_type: region_type ?? "runtime",
+      layer,
+      logical_id,
+      born_ns: from.time,
+    });
+    if (region_type === "weight") {
+      weights.bytes += tensor.sizeBytes;
+      weights.tensors += 1;
+    }
+    rows.push({
+      timestamp_ns: from.time,
+      pid,
+      tid: from.tid,
+      kind: from.graph ? "graph" : "tensor",
+      name,
+      tensor_type: tensor.type.name,
+      addr,
+      size_bytes: tensor.sizeBytes,
+      shape: tensor.ne.join("x"),
+      buffer: buffer.handle,
+      buffer_addr: buffer.addr,
+      buffer_size_bytes: buffer.sizeBytes,
+      usage: buffer.usage,
+      region_type,
+      layer,
+      logical_id,
+      evidence: from.graph ? "engine_graph" : "engine_probe",
+    });
+  }
+
+  /** A buffer that a record names: the known one, else the one its bytes describe. */
+  function named(record: RawRecord, part: number, offset: number): LiveBuffer | Outcome {
+    const handle = record.args[0];
+    const known = buffers.get(handle);
+    if ((record.unreadable >> part) & 1) return known ?? "unreadable";
+    const { payload } = record;
+    const raw = decodeBuffer(new DataView(payload.buffer, payload.byteOffset + offset, PART_BYTES.buffer), layout);
+    if (raw === null) return known ?? "implausible";
+    if (raw.sizeBytes === 0) return "simulated";
+    if (same(known, raw.context, raw.sizeBytes)) return known;
+    const opened = open(handle, raw.context, raw.sizeBytes, raw.usage);
+    bufferRow("buffer", opened, record.timestamp_ns, record.tid);
+    return opened;
+  }
+
+  /** Sends a record about a buffer on to `then`. */
+  function withBuffer(record: RawRecord, then: (buffer: LiveBuffer) => void): Outcome {
+    const buffer = named(record, 0, 0);
+    if (typeof buffer === "string") return buffer;
+    then(buffer);
+    return "kept";
+  }
+
+  function created(record: RawRecord, addr: bigint, sizeBytes: number, usage: Usage): Outcome {
+    const handle = record.args[0];
+    if (sizeBytes === 0 || handle === 0n) return "simulated";
+    if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";
+    bufferRow("buffer", open(handle, addr, sizeBytes, usage), record.timestamp_ns, record.tid);
+    return "kept";
+  }
+
+  return {
+    weights,
+    tensorAlloc(record) {
+      if (record.unreadable & 1) return "unreadable";
+      const buffer = named(record, 1, PART_BYTES.tensor);
+      if (typeof buffer === "string") return buffer;
+      const { payload, args } = record;
+      const bytes = new DataView(payload.buffer, payload.byteOffset, PART_BYTES.tensor);
+      const decoded = decodeFreshTensor(bytes, layout);
+      if (!decoded.ok) return "implausible";
+      if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) return "not_in_memory";
+      place(buffer, decoded.value, args[2], { time: record.timestamp_ns, tid: record.tid, graph: false });
+      return "kept";
+    },
+    bufferBegin(record) {
+      constructing.set(record.tid, { context: record.args[INIT_ARGS[0]], size: record.args[INIT_ARGS[1]] });
+      return "kept";
+    },
+    bufferCreated(record) {
+      const begun = constructing.get(record.tid);
+      constructing.delete(record.tid);
+      // Arguments first: they need no layout. The structure is what is left for an allocation whose constructor was inlined.
+      if (begun) return created(record, begun.context, Number(begun.size), "any");
+      if (record.unreadable & 1) return "unreadable";
+      const raw = decodeBuffer(record.payload, layout);
+      return raw === null ? "implausible" : created(record, raw.context, raw.sizeBytes, raw.usage);
+    },
+    bufferUsage(record) {
+      const usage = usageOf(Number(BigInt.asIntN(32, record.args[1])));
+      if (usage === null) return "implausible";
+      return withBuffer(record, (buffer) => {
+        buffer.usage = usage;
+        for (const [addr, tensor] of buffer.tensors) {
+          const { region_type } = classify(tensor.name ?? "", usage);
+          buffer.tensors.set(addr, { ...tensor, region_type: region_type ?? "runtime" });
+        }
+        bufferRow("usage", buffer, record.timestamp_ns, record.tid);
+      });
+    },
+    bufferCleared(record) {
+      return withBuffer(record, (buffer) => bufferRow("clear", buffer, record.timestamp_ns, record.tid));
+    },
+    bufferFreed(record) {
+      return withBuffer(record, (buffer) => {
+        buffers.delete(buffer.handle);
+        bufferRow("free", buffer, record.timestamp_ns, record.tid);
+      });
+    },
+    addFromGraph(found, time, tid) {
+      const { tensor, buffer } = found;
+      let known = buffers.get(tensor.buffer);
+      if (!same(known, buffer.addr, buffer.sizeBytes)) {
+        known = open(tensor.buffer, buffer.addr, buffer.sizeBytes, buffer.usage);
+      }
+      if (known.placed.has(`${tensor.data}/${tensor.name}`)) return false;
+      place(known, tensor, tensor.data, { time, tid, graph: true });
+      return true;
+    },
+    takeRows() {
+      const taken = rows;
+      rows = [];
+      return taken;
+    },
+    live: () => [...buffers.values()].flatMap((buffer) => [...buffer.tensors.values()]),
+  };
+}
