@@ -1,0 +1,32 @@
+/** Who called sudo: the demo's cache and the demo itself belong to them, not to root. */
+import { lchownSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+export interface InvokingUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+/** The user behind sudo, null when we are not root under sudo, or when root itself called it. */
+export function invokingUser(env: NodeJS.ProcessEnv = process.env): InvokingUser | null {
+  const uid = Number(env.SUDO_UID);
+  const gid = Number(env.SUDO_GID);
+  if (process.getuid?.() !== 0 || !Number.isInteger(uid) || !Number.isInteger(gid) || uid <= 0) return null;
+  // getent and not /etc/passwd: users may live in a directory service.
+  const entry = Bun.spawnSync(["getent", "passwd", String(uid)])
+    .stdout.toString()
+    .trim()
+    .split(":");
+  const home = entry[5];
+  return home ? { uid, gid, home } : null;
+}
+
+/** Gives a tree that we made to its user; links are changed, never followed. */
+export function giveTo(user: InvokingUser | null, path: string): void {
+  if (!user) return;
+  lchownSync(path, user.uid, user.gid);
+  for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {
+    lchownSync(join(entry.parentPath, entry.name), user.uid, user.gid);
+  }
+}

@@ -1,0 +1,104 @@
+/** The demo's own process: loads a model by real llama.cpp, decodes, reports. Started as `bun runner.ts --engine=.. --model=..`. */
+import { basename } from "node:path";
+import { MrmTraceError } from "../../errors.ts";
+import { readGgufFile } from "../gguf/file.ts";
+import { decode } from "./decode.ts";
+import { type EngineFacts, NO_FACTS, withLogLine } from "./engine-log.ts";
+import { engineModule } from "./install.ts";
+import type { Llama, LlamaContext, LlamaModule } from "./llama.ts";
+import { parseRunnerArguments, type RunnerOptions } from "./options.ts";
+import { endWithParent } from "./parent.ts";
+import { demoReport, publish } from "./report.ts";
+
+const PROGRESS_MS = 5000;
+
+function say(line: string): void {
+  process.stdout.write(`demo: ${line}\n`);
+}
+
+/** A setter and a getter for "stop after this token". */
+function stopOnSignals(): () => boolean {
+  let stop = false;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      stop = true;
+    });
+  }
+  return () => stop;
+}
+
+async function start(options: RunnerOptions, onLog: (line: string) => void): Promise<Llama> {
+  const module: LlamaModule = await import(engineModule(options.engineDir));
+  return module.getLlama({
+    gpu: false,
+    build: "never",
+    maxThreads: options.threads,
+    logLevel: "info",
+    logger(level, message) {
+      onLog(message);
+      if (level === "error" || level === "fatal") process.stderr.write(`llama.cpp: ${message}\n`);
+    },
+  });
+}
+
+async function load(llama: Llama, options: RunnerOptions): Promise<LlamaContext> {
+  const gguf = readGgufFile(options.modelPath);
+  if (!gguf.ok) {
+    const message = `${options.modelPath} is not a whole GGUF: ${gguf.reason}`;
+    throw new MrmTraceError("failure", message, "write it again: mrm-trace model --force --out FILE");
+  }
+  const model = await llama.loadModel({ modelPath: options.modelPath });
+  return model.createContext({
+    contextSize: options.contextTokens,
+    sequences: 1,
+    threads: options.threads,
+    flashAttention: options.flashAttention === "auto" ? "auto" : options.flashAttention === "on",
+    experimentalKvCacheKeyType: "F16",
+    experimentalKvCacheValueType: "F16",
+  });
+}
+
+/** Says every few seconds how far it is. */
+function progressLine(): (decodeTokens: number, prefills: number) => void {
+  let next = performance.now() + PROGRESS_MS;
+  return (decodeTokens, prefills) => {
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
+    say(`${decodeTokens} tokens decoded, prompt ${prefills}`);
+  };
+}
+
+async function main(): Promise<void> {
+  endWithParent();
+  const stopped = stopOnSignals();
+  const options = parseRunnerArguments(process.argv.slice(2));
+  let facts: EngineFacts = NO_FACTS;
+  const llama = await start(options, (line) => {
+    facts = withLogLine(facts, line);
+  });
+  try {
+    const began = performance.now();
+    const context = await load(llama, options);
+    const loadMs = performance.now() - began;
+    say(`${basename(options.modelPath)} loaded in ${loadMs.toFixed(0)} ms, context of ${context.contextSize} tokens`);
+    const decoded = await decode(context.getSequence(), context.contextSize, options, stopped, progressLine());
+    const { contextSize, currentThreads: threads } = context;
+    const report = demoReport(options, { model: options.modelPath, loadMs, contextSize, threads }, facts, decoded);
+    say(`flash attention ${facts.flashAttention === null ? "not told" : facts.flashAttention ? "on" : "off"}`);
+    say(
+      `${decoded.prefills} x ${options.promptTokens} prompt tokens, ${decoded.decodeTokens} decoded, ` +
+        `${report.decode_tokens_per_s?.toFixed(1) ?? "no"} tokens/s, ${threads} threads`,
+    );
+    publish(report, options.reportPath);
+  } finally {
+    await llama.dispose();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  const hint = error instanceof MrmTraceError ? `\n  ${error.hint}` : "";
+  process.stderr.write(`demo: ${error instanceof Error ? error.message : String(error)}${hint}\n`);
+  process.exitCode = 1;
+}
