@@ -1,0 +1,56 @@
+/** The SQL engine behind labelling and analysis, with its limits set: in memory, two threads, bounded. */
+import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
+
+export interface DatabaseLimits {
+  readonly threads?: number;
+  readonly memoryLimitBytes?: number;
+  /** Where the engine spills when the limit is reached. */
+  readonly spillFolder?: string;
+}
+
+export interface Database extends AsyncDisposable {
+  readonly connection: DuckDBConnection;
+  run(sql: string): Promise<void>;
+  /** Rows as objects; 64-bit integers are bigint, null is null. */
+  rows(sql: string): Promise<Record<string, DuckDBValue>[]>;
+}
+
+const DEFAULT_MEMORY_BYTES = 512 * 2 ** 20;
+
+/** Opens an empty database in memory; disposing it frees everything. */
+export async function openDatabase(limits: DatabaseLimits = {}): Promise<Database> {
+  const options: Record<string, string> = {
+    threads: String(limits.threads ?? 2),
+    memory_limit: `${Math.floor((limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES) / 2 ** 20)}MiB`,
+    // Nothing here may reach the network or the user's own extensions.
+    autoinstall_known_extensions: "false",
+    autoload_known_extensions: "false",
+  };
+  if (limits.spillFolder !== undefined) options.temp_directory = limits.spillFolder;
+  const instance = await DuckDBInstance.create(":memory:", options);
+  const connection = await instance.connect();
+  return {
+    connection,
+    async run(sql) {
+      await connection.run(sql);
+    },
+    async rows(sql) {
+      const reader = await connection.runAndReadAll(sql);
+      return reader.getRowObjects();
+    },
+    async [Symbol.asyncDispose]() {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
+
+/** A text as an SQL literal. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** Paths as the argument of `read_parquet`. */
+export function parquetScan(paths: readonly string[], options = ""): string {
+  return `read_parquet([${paths.map(quote).join(", ")}]${options === "" ? "" : `, ${options}`})`;
+}
