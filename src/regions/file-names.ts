@@ -1,0 +1,66 @@
+/** Names of mapped files that arrive beside the calls (perf's MMAP2 records), before or after them. */
+import { type AddressSpace, adoptFile, hasFileOffset, type Mapping } from "./address-space.ts";
+import { applySeen, type Seen } from "./snapshot.ts";
+
+/** A name that came before the call it belongs to; calls return within this many later names. */
+const KEEP_NAMES = 256;
+
+export interface NamedRange extends Seen {
+  readonly time_ns: bigint;
+}
+
+export interface FileNames {
+  /** Names what was mapped there at that time, and maps what no call told of (the program that exec mapped). */
+  apply(space: AddressSpace, named: NamedRange): void;
+  /** Gives a mapping that a call of [begin_ns, end_ns] made the name that came inside that call. */
+  complete(mapping: Mapping, from: number, begin_ns: bigint, end_ns: bigint): void;
+  /** Applies again the names that came while an exec was under way: they belong to the new program. */
+  replay(space: AddressSpace): void;
+}
+
+export function createFileNames(): FileNames {
+  const recent: NamedRange[] = [];
+
+  function enrich(space: AddressSpace, named: NamedRange): void {
+    const { time_ns } = named;
+    space.pages.each(named.from, named.to, ({ mapping, file_pages }) => {
+      if (mapping === null || !hasFileOffset(mapping.flags) || mapping.begin_ns > time_ns) return;
+      if (file_pages === named.file_pages) adoptFile(mapping, named);
+    });
+  }
+
+  function apply(space: AddressSpace, named: NamedRange): void {
+    enrich(space, named);
+    if (named.inode === null || named.inode === 0n) return;
+    const ofExec = named.time_ns < space.exec_ns && named.time_ns >= space.exec_begin_ns;
+    const time_ns = ofExec ? space.exec_ns : named.time_ns;
+    const unmapped: Seen[] = [];
+    let done = named.from;
+    space.pages.each(named.from, named.to, (state, from, to) => {
+      if (from > done) unmapped.push({ ...named, from: done, to: from });
+      if (state.mapping === null && state.until_ns < time_ns) unmapped.push({ ...named, from, to });
+      done = to;
+    });
+    if (done < named.to) unmapped.push({ ...named, from: done });
+    for (const piece of unmapped) applySeen(space, time_ns, time_ns, piece);
+  }
+
+  return {
+    apply(space, named) {
+      recent.push(named);
+      if (recent.length > KEEP_NAMES) recent.splice(0, KEEP_NAMES / 2);
+      apply(space, named);
+    },
+    complete(mapping, from, begin_ns, end_ns) {
+      for (const named of recent) {
+        const inside = named.time_ns >= begin_ns && named.time_ns <= end_ns;
+        if (inside && named.from <= from && from < named.to) adoptFile(mapping, named);
+      }
+    },
+    replay(space) {
+      for (const named of recent) {
+        if (named.time_ns >= space.exec_begin_ns && named.time_ns < space.exec_ns) apply(space, named);
+      }
+    },
+  };
+}

@@ -1,0 +1,327 @@
+/** Applies rows of the `mapping` table to the address spaces of a process tree. */
+import {
+  type AddressSpace,
+  ALL_PAGES,
+  createAddressSpace,
+  type Ended,
+  hasFileOffset,
+  liveRows,
+  mappingRow,
+  type PageState,
+  unmapAll,
+} from "./address-space.ts";
+import { createFileNames, type FileNames } from "./file-names.ts";
+import { forkSpace } from "./fork.ts";
+import { applyCall, type Outcome, pageRange } from "./mapping-calls.ts";
+import { createMappingHistory } from "./mapping-history.ts";
+import { type MappingEvent, type MappingRow, observedFlags } from "./mapping-row.ts";
+import { applySnapshot, type Seen } from "./snapshot.ts";
+import { growStack } from "./stack.ts";
+
+export interface ProcessMapsOptions {
+  /** Keep what ended, for `lifetimes` and for `lookup` in the past; grows with the number of unmappings. */
+  readonly keepHistory?: boolean;
+  /** Page size of the machine, a power of two. */
+  readonly pageBytes?: number;
+  /** RLIMIT_STACK of the processes: how far `noteFault` may extend a stack. */
+  readonly stackLimitBytes?: number;
+}
+
+/** What was applied and what was not; every row lands in exactly one of applied, failed_calls, bad_rows. */
+export interface MappingCounters {
+  applied: number;
+  /** Calls that the kernel refused; they change nothing. */
+  failed_calls: number;
+  /** Rows that cannot be: unknown kind, empty or overflowing range, a column that the kind needs is null. */
+  bad_rows: number;
+  /** Calls on pages of which no mapping was known: something was missed. */
+  unknown_ranges: number;
+  /** Pages that a snapshot ended or began without an event. */
+  snapshot_ended_pages: number;
+  snapshot_begun_pages: number;
+  /** Mappings of a parent that had changed again when its fork was delivered, and could not be copied. */
+  fork_races: number;
+  stack_pages_grown: number;
+}
+
+export interface ProcessMaps {
+  /** Applies one row; rows may come late, whatever is newer stays. Never throws. */
+  apply(row: MappingEvent): void;
+  /** A page fault of the process: extends a stack downward. */
+  noteFault(pid: number, address: bigint, time_ns: bigint): void;
+  /** Live mappings of a process by address; empty for one that is unknown or ended. */
+  mapsOf(pid: number): MappingRow[];
+  /** The mapping that holds an address, now or (with `keepHistory`) at an earlier time; null for none. */
+  lookup(pid: number, address: bigint, time_ns?: bigint): MappingRow | null;
+  /**
+   * Every stay of bytes at an address: ended ones with `keepHistory`, live ones always.
+   * Splitting, protecting and growing create no birth: pieces keep `mapping_id` and the birth of their bytes, so the sum of
+   * size x (death - birth) over rows not ended by a move is the byte-time of the mappings. A move ends a stay
+   * (`ended_by` moved) and begins one with the same birth. A fork's copy is born at the fork.
+   */
+  lifetimes(): MappingRow[];
+  /** Live processes. */
+  pids(): number[];
+  /** Processes whose map may be wrong until a snapshot: a call failed half way, or something was missed. */
+  pidsNeedingSnapshot(): number[];
+  readonly counters: Readonly<MappingCounters>;
+}
+
+interface Child {
+  readonly pid: number;
+  readonly fork_ns: bigint;
+}
+
+interface Process {
+  space: AddressSpace;
+  alive: boolean;
+  needsSnapshot: boolean;
+  /** Snapshot being collected. */
+  looking: { begin_ns: bigint; seen: Seen[] } | null;
+  /** Forked ones, for events of the parent that are older than the fork and come after it. */
+  children: Child[];
+  names: FileNames;
+}
+
+const CLONE_VM = 0x100;
+const CLONE_THREAD = 0x10000;
+const MAX_DEAD = 1024;
+const MAX_CHILDREN = 64;
+
+/** Empty maps. @param options see there; defaults: no history, pages of 4096 bytes, stacks of 8 MiB */
+export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps {
+  const pageBytes = options.pageBytes ?? 4096;
+  const pageShift = BigInt(Math.round(Math.log2(pageBytes)));
+  const stackLimitPages = Math.ceil((options.stackLimitBytes ?? 8 * 2 ** 20) / pageBytes);
+  const history = options.keepHistory ? createMappingHistory() : null;
+  const onEnd = (ended: Ended): void => {
+    // A row that was older than the fork of this copy can end it before its birth.
+    if (history !== null && ended.death_ns > ended.state.birth_ns) history.add(ended);
+  };
+  const processes = new Map<number, Process>();
+  const dead: number[] = [];
+  const counters: MappingCounters = {
+    applied: 0,
+    failed_calls: 0,
+    bad_rows: 0,
+    unknown_ranges: 0,
+    snapshot_ended_pages: 0,
+    snapshot_begun_pages: 0,
+    fork_races: 0,
+    stack_pages_grown: 0,
+  };
+
+  function begin(pid: number): Process {
+    const process: Process = {
+      space: createAddressSpace(pid, onEnd),
+      alive: true,
+      needsSnapshot: false,
+      looking: null,
+      children: [],
+      names: createFileNames(),
+    };
+    processes.set(pid, process);
+    return process;
+  }
+
+  function call(process: Process, row: MappingEvent): Outcome {
+    const outcome = applyCall(process.space, process.names, row, pageShift);
+    if (outcome === "unknown" || outcome === "partial") process.needsSnapshot = true;
+    return outcome;
+  }
+
+  /** A row of the parent that is older than a fork belongs to the copy too. */
+  function callOnCopies(process: Process, row: MappingEvent): void {
+    for (const { pid, fork_ns } of process.children) {
+      const child = processes.get(pid);
+      if (child === undefined || child.space === process.space || row.timestamp_ns >= fork_ns) continue;
+      call(child, row);
+      if ((row.end_ns ?? row.timestamp_ns) >= fork_ns) child.needsSnapshot = true;
+    }
+  }
+
+  function fork(parent: Process, row: MappingEvent): Outcome {
+    const pid = row.child_pid;
+    const flags = row.flags ?? 0;
+    if (pid === null || pid === row.pid) return "bad";
+    if ((flags & CLONE_THREAD) !== 0) return "applied";
+    const fork_ns = row.timestamp_ns;
+    const known = processes.get(pid);
+    const isSame = known !== undefined && (known.alive || known.space.pages.baseline_ns > fork_ns);
+    if (!isSame && (flags & CLONE_VM) !== 0) {
+      begin(pid).space = parent.space;
+      parent.space.users += 1;
+      return "applied";
+    }
+    const child = isSame ? known : begin(pid);
+    const races = forkSpace(parent.space, child.space, fork_ns, history);
+    counters.fork_races += races;
+    if (races > 0) child.needsSnapshot = true;
+    parent.children.push({ pid, fork_ns });
+    if (parent.children.length > MAX_CHILDREN) parent.children.shift();
+    return "applied";
+  }
+
+  function exec(process: Process, row: MappingEvent): Outcome {
+    if (process.space.users > 1) {
+      process.space.users -= 1;
+      process.space = createAddressSpace(row.pid, onEnd);
+    }
+    const { space } = process;
+    unmapAll(space, row.timestamp_ns, "exec");
+    if (row.timestamp_ns < space.exec_ns) return "applied";
+    space.exec_ns = row.timestamp_ns;
+    space.exec_begin_ns = row.begin_ns ?? row.timestamp_ns;
+    space.exec_epoch = Math.max(row.exec_epoch, space.exec_epoch);
+    space.brk = null;
+    space.known = true;
+    process.needsSnapshot = true;
+    process.names.replay(space);
+    return "applied";
+  }
+
+  function exit(process: Process, row: MappingEvent): Outcome {
+    if (!process.alive) return "applied";
+    process.alive = false;
+    process.needsSnapshot = false;
+    process.looking = null;
+    process.space.users -= 1;
+    if (process.space.users === 0) unmapAll(process.space, row.timestamp_ns, "exit");
+    dead.push(row.pid);
+    if (dead.length > MAX_DEAD) {
+      const oldest = dead.shift();
+      if (oldest !== undefined && processes.get(oldest)?.alive === false) processes.delete(oldest);
+    }
+    return "applied";
+  }
+
+  function seen(row: MappingEvent): Seen | null {
+    const range = pageRange(row.addr, row.size_bytes, pageShift);
+    if (range === null || row.prot === null) return null;
+    const inode = row.inode ?? 0n;
+    const flags = observedFlags(((row.flags ?? 0) & 1) !== 0, inode, row.path);
+    const page = Number((row.file_offset_bytes ?? 0n) >> pageShift);
+    return {
+      ...range,
+      prot: row.prot & 7,
+      flags,
+      dev: inode === 0n ? null : row.dev,
+      inode: inode === 0n ? null : inode,
+      file_pages: hasFileOffset(flags) ? page - range.from : 0,
+      path: row.path === "" ? null : row.path,
+    };
+  }
+
+  function look(process: Process, row: MappingEvent): Outcome {
+    if (row.kind === "snapshot_begin") {
+      process.space.exec_epoch = Math.max(process.space.exec_epoch, row.exec_epoch);
+      process.looking = { begin_ns: row.timestamp_ns, seen: [] };
+      return "applied";
+    }
+    const { looking } = process;
+    if (looking === null) return "bad";
+    if (row.kind === "snapshot") {
+      const mapping = seen(row);
+      if (mapping === null) return "bad";
+      looking.seen.push(mapping);
+      return "applied";
+    }
+    process.looking = null;
+    const complete = row.result === null || row.result >= 0n;
+    const count = applySnapshot(process.space, looking.begin_ns, row.timestamp_ns, looking.seen, complete);
+    counters.snapshot_ended_pages += count.ended_pages;
+    counters.snapshot_begun_pages += count.begun_pages;
+    if (complete) process.needsSnapshot = false;
+    return "applied";
+  }
+
+  function name(process: Process, row: MappingEvent): Outcome {
+    const range = seen(row);
+    if (range === null) return "bad";
+    process.names.apply(process.space, { ...range, time_ns: row.timestamp_ns });
+    return "applied";
+  }
+
+  function living(row: MappingEvent): Process {
+    const process = processes.get(row.pid);
+    if (process === undefined) return begin(row.pid);
+    // The pid lives again, and its fork was not told.
+    const again = !process.alive && (row.kind === "exec" || row.kind === "snapshot_begin");
+    return again && row.timestamp_ns > process.space.pages.baseline_ns ? begin(row.pid) : process;
+  }
+
+  function dispatch(row: MappingEvent): Outcome {
+    const process = living(row);
+    switch (row.kind) {
+      case "fork":
+        return fork(process, row);
+      case "exec":
+        return exec(process, row);
+      case "exit":
+        return exit(process, row);
+      case "snapshot_begin":
+      case "snapshot":
+      case "snapshot_end":
+        return look(process, row);
+      case "file":
+        return name(process, row);
+      default:
+        callOnCopies(process, row);
+        return call(process, row);
+    }
+  }
+
+  return {
+    apply(row) {
+      const outcome = dispatch(row);
+      if (outcome === "bad") counters.bad_rows += 1;
+      else if (outcome === "failed" || outcome === "partial") counters.failed_calls += 1;
+      else counters.applied += 1;
+      if (outcome === "unknown") counters.unknown_ranges += 1;
+    },
+    noteFault(pid, address, time_ns) {
+      const process = processes.get(pid);
+      if (process === undefined || !process.alive || address < 0n) return;
+      counters.stack_pages_grown += growStack(process.space, time_ns, Number(address >> pageShift), stackLimitPages);
+    },
+    mapsOf(pid) {
+      const process = processes.get(pid);
+      return process?.alive ? liveRows(process.space, pid, pageShift) : [];
+    },
+    lookup(pid, address, time_ns) {
+      const process = processes.get(pid);
+      const page = Number(address >> pageShift);
+      const now = process?.alive ? process.space.pages.segment(page) : undefined;
+      if (now?.state.mapping && (time_ns === undefined || startOf(now.state) <= time_ns)) {
+        return mappingRow(pid, now.state, now.from, now.to, pageShift, null, null);
+      }
+      if (time_ns === undefined) return null;
+      const ended = history?.find(pid, page, time_ns);
+      if (ended === undefined) return null;
+      return mappingRow(pid, ended.state, ended.from, ended.to, pageShift, ended.death_ns, ended.ended_by);
+    },
+    lifetimes() {
+      const rows = history?.rows(pageShift) ?? [];
+      for (const [pid, process] of processes) {
+        if (process.alive && process.space.pid === pid) addStays(rows, process.space, pageShift);
+      }
+      return rows;
+    },
+    pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
+    pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),
+    counters,
+  };
+}
+
+/** A fork's copy keeps the time of its last change and is there only from the fork on. */
+function startOf(state: PageState): bigint {
+  const { birth_ns, since_ns } = state;
+  if (birth_ns > since_ns) return birth_ns;
+  return since_ns;
+}
+
+function addStays(rows: MappingRow[], space: AddressSpace, pageShift: bigint): void {
+  space.pages.each(0, ALL_PAGES, (state, from, to) => {
+    if (state.mapping !== null) rows.push(mappingRow(space.pid, state, from, to, pageShift, null, null));
+  });
+}

@@ -1,0 +1,116 @@
+/** The rows that go into the map of a process tree and the rows that come out of it. */
+
+export const MAPPING_EVENT_KINDS = [
+  "mmap",
+  "munmap",
+  "mremap",
+  "brk",
+  "madvise",
+  "mprotect",
+  "fork",
+  "exec",
+  "exit",
+  "snapshot_begin",
+  "snapshot",
+  "snapshot_end",
+  "file",
+] as const;
+export type MappingEventKind = (typeof MAPPING_EVENT_KINDS)[number];
+
+/** One row of the `mapping` table; column names as there, null where a row has no value. */
+export interface MappingEvent {
+  readonly timestamp_ns: bigint;
+  readonly pid: number;
+  readonly tid: number;
+  readonly exec_epoch: number;
+  readonly kind: MappingEventKind;
+  /** First byte of the range; mremap: the new place; brk: the break that was asked for. */
+  readonly addr: bigint;
+  readonly size_bytes: bigint;
+  readonly old_addr: bigint | null;
+  readonly old_size_bytes: bigint | null;
+  readonly prot: number | null;
+  /** MAP_ or MREMAP_ bits; the advice for madvise; CLONE_ bits for fork where they are known. */
+  readonly flags: number | null;
+  readonly file_offset_bytes: bigint | null;
+  readonly dev: number | null;
+  readonly inode: bigint | null;
+  readonly path: string | null;
+  /** Return value, negative errno where the call failed; null counts as success. */
+  readonly result: bigint | null;
+  readonly child_pid: number | null;
+  readonly begin_ns: bigint | null;
+  readonly end_ns: bigint | null;
+}
+
+export type MappingKind = "heap" | "stack" | "anon" | "file" | "shmem" | "vdso";
+
+/** How bytes of a mapping left an address; `moved` is the only one after which they live on, elsewhere. */
+export type EndedBy = "munmap" | "replaced" | "moved" | "brk" | "exec" | "exit" | "snapshot";
+
+/** Bytes [addr, addr + size_bytes) of one mapping over one stay at that address. */
+export interface MappingRow {
+  readonly pid: number;
+  readonly exec_epoch: number;
+  /** Stays the same when the mapping is split, protected, grown or moved; new for a fork's copy. */
+  readonly mapping_id: number;
+  readonly addr: bigint;
+  readonly size_bytes: bigint;
+  readonly prot: number;
+  readonly flags: number;
+  readonly dev: number | null;
+  readonly inode: bigint | null;
+  readonly file_offset_bytes: bigint | null;
+  readonly path: string | null;
+  readonly mapping_kind: MappingKind;
+  /** When these bytes were mapped, wherever they were then. */
+  readonly birth_ns: bigint;
+  /** True when they were there before we looked. */
+  readonly birth_censored: boolean;
+  /** When they came to this address: later than `birth_ns` only after a move. */
+  readonly since_ns: bigint;
+  /** When they left this address; null while they are there. */
+  readonly death_ns: bigint | null;
+  readonly ended_by: EndedBy | null;
+}
+
+export const MAP_SHARED = 0x01;
+export const MAP_PRIVATE = 0x02;
+export const MAP_TYPE = 0x0f;
+export const MAP_ANONYMOUS = 0x20;
+export const MAP_GROWSDOWN = 0x100;
+export const MAP_STACK = 0x20000;
+export const MAP_HUGETLB = 0x40000;
+
+/** True when writes reach the file or other processes. */
+export function isShared(flags: number): boolean {
+  const type = flags & MAP_TYPE;
+  return type === MAP_SHARED || type === (MAP_SHARED | MAP_PRIVATE);
+}
+
+const KERNEL_NAMES = new Set(["[vdso]", "[vvar]", "[vvar_vclock]", "[vsyscall]", "[vectors]", "[uprobes]"]);
+const SHMEM_PREFIXES = ["/dev/zero", "/memfd:", "/SYSV", "/dev/shm/", "[anon_shmem:"];
+
+/** Kind of a mapping by its flags and its name. */
+export function mappingKindOf(flags: number, path: string | null): MappingKind {
+  if (path !== null) {
+    if (path === "[heap]") return "heap";
+    if (path === "[stack]" || path.startsWith("[stack:")) return "stack";
+    if (KERNEL_NAMES.has(path)) return "vdso";
+    if (SHMEM_PREFIXES.some((prefix) => path.startsWith(prefix))) return "shmem";
+    if (path.startsWith("[anon:")) return "anon";
+  }
+  if ((flags & MAP_ANONYMOUS) === 0) return "file";
+  if (isShared(flags)) return "shmem";
+  return (flags & (MAP_STACK | MAP_GROWSDOWN)) !== 0 ? "stack" : "anon";
+}
+
+/** MAP_ bits of a mapping that was seen, not made before our eyes: by /proc/PID/maps or by the sideband. */
+export function observedFlags(shared: boolean, inode: bigint, path: string | null): number {
+  // The kernel backs shared and huge anonymous memory by files of its own.
+  const kernelFile = path !== null && (path.startsWith("/dev/zero (deleted)") || path.startsWith("/anon_hugepage"));
+  const anonymous = inode === 0n || (kernelFile && (shared || path?.startsWith("/anon_hugepage")));
+  const huge = anonymous && path?.startsWith("/anon_hugepage") ? MAP_HUGETLB : 0;
+  const grows = path === "[stack]" ? MAP_GROWSDOWN : 0;
+  return (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0) | huge | grows;
+}

@@ -1,0 +1,102 @@
+/** mremap on one address space: shrink, grow, move, leave a copy behind (man 2 mremap; mm/mremap.c). */
+import {
+  type AddressSpace,
+  endPages,
+  hasFileOffset,
+  mappedState,
+  newMapping,
+  type PageState,
+  place,
+  unmap,
+} from "./address-space.ts";
+
+export const MREMAP_FIXED = 2;
+export const MREMAP_DONTUNMAP = 4;
+
+/** A successful call, in pages; effective at `begin_ns` for what it unmaps, at `end_ns` for what it maps. */
+export interface Remap {
+  readonly begin_ns: bigint;
+  readonly end_ns: bigint;
+  readonly old_from: number;
+  readonly old_pages: number;
+  readonly new_from: number;
+  readonly new_pages: number;
+  readonly dont_unmap: boolean;
+}
+
+interface Piece {
+  readonly state: PageState;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Moved or grown pages of a piece, `shift` pages further up. */
+function shifted(state: PageState, shift: number, end_ns: bigint): PageState {
+  const file_pages = hasFileOffset(state.mapping?.flags ?? 0) ? state.file_pages - shift : state.file_pages;
+  return { ...state, since_ns: end_ns, until_ns: end_ns, prot_ns: end_ns, observed: false, file_pages };
+}
+
+function born(state: PageState, end_ns: bigint): PageState {
+  return { ...state, birth_ns: end_ns, birth_censored: false };
+}
+
+/** Another mapping of what `state` maps. */
+function duplicate(state: PageState, begin_ns: bigint, end_ns: bigint): PageState {
+  const mapping = newMapping({ ...state.mapping, begin_ns, seen_until_ns: -1n });
+  return born({ ...shifted(state, 0, end_ns), mapping }, end_ns);
+}
+
+/** Applies the call. @returns false when no mapping was known at the old place, and an anonymous one was assumed */
+export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boolean {
+  const { begin_ns, end_ns, old_from, old_pages, new_from, new_pages } = call;
+  const old_to = old_from + old_pages;
+  const new_to = new_from + new_pages;
+  const shift = new_from - old_from;
+  const pieces: Piece[] = [];
+  space.pages.each(old_from, Math.max(old_to, old_from + 1), (state, from, to) => {
+    if (state.mapping !== null && state.since_ns <= end_ns) pieces.push({ state, from, to });
+  });
+  const last = pieces.at(-1);
+
+  if (old_pages > 0 && shift === 0) {
+    if (new_pages < old_pages) unmap(space, begin_ns, end_ns, new_to, old_to, "munmap");
+    else if (last && last.to === old_to) place(space, old_to, new_to, born(shifted(last.state, 0, end_ns), end_ns));
+    return last !== undefined;
+  }
+  if (last === undefined) {
+    const mapping = newMapping({ exec_epoch, begin_ns });
+    place(space, new_from, new_to, mappedState(mapping, end_ns, 3, 0));
+    if (old_pages > 0 && !call.dont_unmap) unmap(space, begin_ns, end_ns, old_from, old_to, "moved");
+    return false;
+  }
+  if (old_pages === 0) {
+    place(space, new_from, new_to, shifted(duplicate(last.state, begin_ns, end_ns), shift, end_ns));
+    return true;
+  }
+
+  const moved_to = Math.min(old_to, old_from + new_pages);
+  unmap(space, begin_ns, end_ns, new_from, new_to, "replaced");
+  for (const { state, from, to } of pieces) {
+    const end = Math.min(to, moved_to);
+    if (from < end) place(space, from + shift, end + shift, shifted(state, shift, end_ns));
+  }
+  if (new_pages > old_pages && last.to === old_to) {
+    place(space, old_to + shift, new_to, born(shifted(last.state, shift, end_ns), end_ns));
+  }
+  if (call.dont_unmap) {
+    for (const { state, from, to } of pieces) leaveEmpty(space, { state, from, to }, begin_ns, end_ns);
+  } else {
+    unmap(space, begin_ns, end_ns, old_from, moved_to, "moved");
+    unmap(space, begin_ns, end_ns, moved_to, old_to, "munmap");
+  }
+  return true;
+}
+
+/** The pages went away with the move; the range stays mapped, empty, as a mapping of its own. */
+function leaveEmpty(space: AddressSpace, piece: Piece, begin_ns: bigint, end_ns: bigint): void {
+  const empty = duplicate(piece.state, begin_ns, end_ns);
+  space.pages.assign(end_ns, piece.from, piece.to, (old, from, to) => {
+    endPages(space, old, from, to, end_ns, "moved");
+    return empty;
+  });
+}

@@ -1,0 +1,115 @@
+/** A look at the whole address space (/proc/PID/maps) against what events have told. */
+import {
+  type AddressSpace,
+  ALL_PAGES,
+  adoptFile,
+  endPages,
+  hasFileOffset,
+  mappedState,
+  newMapping,
+  type PageState,
+  sameBacking,
+  unmap,
+} from "./address-space.ts";
+
+/** One mapping as it was seen. */
+export interface Seen {
+  readonly from: number;
+  readonly to: number;
+  readonly prot: number;
+  readonly flags: number;
+  readonly dev: number | null;
+  readonly inode: bigint | null;
+  readonly file_pages: number;
+  readonly path: string | null;
+}
+
+/**
+ * Takes the look as the truth of `begin_ns`: what is older and absent ends, what is there and was not known begins
+ * (censored when nothing told before what was there; at the exec when only the exec is between), what changed later
+ * stays. `complete` is false when the look broke off: then absence says nothing.
+ * @returns pages that ended and pages that began without an event
+ */
+export function applySnapshot(
+  space: AddressSpace,
+  begin_ns: bigint,
+  end_ns: bigint,
+  seen: readonly Seen[],
+  complete: boolean,
+): { ended_pages: number; begun_pages: number } {
+  const count = { ended_pages: 0, begun_pages: 0 };
+  const sorted = seen.toSorted((a, b) => a.from - b.from);
+  for (const row of sorted) count.begun_pages += applySeen(space, begin_ns, end_ns, row);
+  if (!complete) return count;
+  let done = 0;
+  for (const row of [...sorted, { from: ALL_PAGES, to: ALL_PAGES }]) {
+    if (row.from > done) count.ended_pages += endAbsent(space, begin_ns, done, row.from);
+    done = Math.max(done, row.to);
+  }
+  space.known = true;
+  return count;
+}
+
+/** What a look found at [from, to): keeps what agrees, begins what was not known. @returns pages begun */
+export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint, row: Seen): number {
+  const mapping = newMapping({ ...row, exec_epoch: space.exec_epoch, begin_ns, seen_until_ns: end_ns });
+  const file_pages = hasFileOffset(row.flags) ? row.file_pages : 0;
+  const fresh: PageState = {
+    ...mappedState(mapping, begin_ns, row.prot, file_pages),
+    observed: true,
+    birth_censored: !space.known,
+  };
+  const sinceExec: PageState = { ...fresh, birth_ns: space.exec_ns, birth_censored: false };
+  const grown = row.path === "[stack]" ? knownStack(space, row) : undefined;
+  let begun = 0;
+
+  const begin = (old_ns: bigint, from: number, to: number): PageState => {
+    begun += to - from;
+    if (grown) return { ...fresh, mapping: grown.mapping, birth_censored: false };
+    return old_ns === space.exec_ns && old_ns >= 0n ? sinceExec : fresh;
+  };
+  space.pages.amend(row.from, row.to, (old, from, to) => {
+    if (old === undefined) {
+      return space.pages.baseline_ns <= begin_ns ? begin(space.pages.baseline_ns, from, to) : old;
+    }
+    if (old.since_ns > begin_ns) return old;
+    if (old.mapping === null) {
+      // The call that unmaps may have been under way when we looked.
+      return old.until_ns < begin_ns || old.until_ns === old.since_ns
+        ? withProtection(old, begin(old.since_ns, from, to))
+        : old;
+    }
+    if (sameBacking(old, fresh)) {
+      adoptFile(old.mapping, row);
+      return old.prot_ns <= begin_ns && old.prot !== row.prot ? { ...old, prot: row.prot, prot_ns: begin_ns } : old;
+    }
+    endPages(space, old, from, to, begin_ns, "snapshot");
+    return withProtection(old, begin(-1n, from, to));
+  });
+  return begun;
+}
+
+function withProtection(old: PageState, fresh: PageState): PageState {
+  return old.prot_ns > fresh.prot_ns ? { ...fresh, prot: old.prot, prot_ns: old.prot_ns } : fresh;
+}
+
+function knownStack(space: AddressSpace, row: Seen): PageState | undefined {
+  let found: PageState | undefined;
+  space.pages.each(row.from, row.to, (state) => {
+    if (state.mapping?.path === "[stack]") found = state;
+  });
+  return found;
+}
+
+function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, to: number): number {
+  let ended = 0;
+  const gone: { from: number; to: number }[] = [];
+  space.pages.each(from, to, (state, start, end) => {
+    if (state.mapping !== null && state.since_ns <= begin_ns) gone.push({ from: start, to: end });
+  });
+  for (const piece of gone) {
+    unmap(space, begin_ns, begin_ns, piece.from, piece.to, "snapshot");
+    ended += piece.to - piece.from;
+  }
+  return ended;
+}
