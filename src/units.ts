@@ -28,40 +28,72 @@ const SIZE_BYTES: Record<string, number> = {
   tib: 2 ** 40,
 };
 
+/** Three significant digits; figures too small for six decimals as 1.23e-7. */
 function significant(value: number): string {
   if (value === 0) return "0";
-  const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
-  return value.toFixed(Math.min(digits, 12));
+  const exponent = Math.floor(Math.log10(Math.abs(value)));
+  if (exponent < -4) return value.toExponential(2);
+  return value.toFixed(Math.max(0, 2 - exponent));
+}
+
+/** A unit in which figures are shown: `value / factor` with `unit` behind it. */
+export interface Scale {
+  readonly factor: number;
+  readonly unit: string;
+}
+
+/** The binary unit that keeps a figure in bytes below 1024. */
+export function byteScale(bytes: number): Scale {
+  let factor = 1;
+  let unit = 0;
+  while (Math.abs(bytes / factor) >= 1024 && unit < BYTE_UNITS.length - 1) {
+    factor *= 1024;
+    unit += 1;
+  }
+  return { factor, unit: ` ${BYTE_UNITS[unit]}` };
+}
+
+/** The largest unit of time that keeps a figure in ns at or above one; seconds up to two minutes. */
+export function nsScale(ns: number): Scale {
+  const size = Math.abs(ns);
+  if (size < 1e3) return { factor: 1, unit: " ns" };
+  if (size < 1e6) return { factor: 1e3, unit: " us" };
+  if (size < 1e9) return { factor: 1e6, unit: " ms" };
+  if (size < 120e9) return { factor: 1e9, unit: " s" };
+  return size < 7200e9 ? { factor: 60e9, unit: " min" } : { factor: 3600e9, unit: " h" };
+}
+
+/** k, M or G for large plain figures. */
+export function countScale(value: number): Scale {
+  const size = Math.abs(value);
+  if (size >= 1e9) return { factor: 1e9, unit: "G" };
+  if (size >= 1e6) return { factor: 1e6, unit: "M" };
+  return size >= 1e4 ? { factor: 1e3, unit: "k" } : { factor: 1, unit: "" };
+}
+
+/** The figure in the scale, without its unit: the ends of an interval are shown in the unit of its value. */
+export function formatIn(value: number, { factor, unit }: Scale): string {
+  const scaled = value / factor;
+  const isWhole = factor === 1 && (unit === " B" || (unit === "" && Number.isInteger(value)));
+  return isWhole ? String(Math.round(scaled)) : significant(scaled);
 }
 
 /** Bytes as text with a binary unit and three significant digits. */
 export function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  while (Math.abs(value) >= 1024 && unit < BYTE_UNITS.length - 1) {
-    value /= 1024;
-    unit += 1;
-  }
-  return unit === 0 ? `${Math.round(value)} B` : `${significant(value)} ${BYTE_UNITS[unit]}`;
+  const scale = byteScale(bytes);
+  return formatIn(bytes, scale) + scale.unit;
 }
 
 /** Nanoseconds as text in the largest unit that keeps the figure at or above one. */
 export function formatNs(ns: number): string {
-  const size = Math.abs(ns);
-  if (size < 1e3) return `${significant(ns)} ns`;
-  if (size < 1e6) return `${significant(ns / 1e3)} us`;
-  if (size < 1e9) return `${significant(ns / 1e6)} ms`;
-  if (size < 120e9) return `${significant(ns / 1e9)} s`;
-  return size < 7200e9 ? `${significant(ns / 60e9)} min` : `${significant(ns / 3600e9)} h`;
+  const scale = nsScale(ns);
+  return formatIn(ns, scale) + scale.unit;
 }
 
 /** A plain figure with three significant digits; large ones with k, M, G. */
 export function formatCount(value: number): string {
-  const size = Math.abs(value);
-  if (size >= 1e9) return `${significant(value / 1e9)}G`;
-  if (size >= 1e6) return `${significant(value / 1e6)}M`;
-  if (size >= 1e4) return `${significant(value / 1e3)}k`;
-  return Number.isInteger(value) ? String(value) : significant(value);
+  const scale = countScale(value);
+  return formatIn(value, scale) + scale.unit;
 }
 
 function parseWithUnit(text: string, units: Record<string, number>, what: string, example: string): number {
