@@ -17,6 +17,8 @@ export interface DemoOptions extends Partial<DecodeOptions> {
   readonly type?: ModelSpec["type"];
   /** File to which the child writes its report; without it the report is the last line of its stdout. */
   readonly reportPath?: string;
+  /** Ends the preparation; nothing half made stays behind. */
+  readonly signal?: AbortSignal;
 }
 
 export interface DemoCommand {
@@ -31,12 +33,12 @@ export interface DemoCommand {
 /**
  * Sees that engine and model are in the cache, and returns how to start the demo; given neither `seconds` nor `tokens` it decodes 30 s.
  * Under sudo both belong to the invoking user, so that the child can run as that user.
- * @throws MrmTraceError environment
+ * @throws MrmTraceError environment, or what `signal` carries
  */
 export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
-  const engineDir = await ensureDemoEngine(options.cacheDir);
+  const engineDir = await ensureDemoEngine(options.cacheDir, options.signal);
   const spec: ModelSpec = { params: options.params ?? "110m", type: options.type ?? "q8_0", seed: options.seed ?? 1 };
-  const modelPath = options.model ?? (await ensureDemoModel(options.cacheDir, spec));
+  const modelPath = options.model ?? (await ensureDemoModel(options.cacheDir, spec, options.signal));
   const untilTokens = options.tokens !== undefined && options.tokens !== null;
   const args = runnerArguments({
     engineDir,
@@ -65,14 +67,14 @@ export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
   };
 }
 
-/** The model of `spec` below `cacheDir`, written if it is missing or not whole. @throws MrmTraceError environment */
-export async function ensureDemoModel(cacheDir: string, spec: ModelSpec): Promise<string> {
+/** The model of `spec` below `cacheDir`, written if it is missing or not whole. @throws MrmTraceError environment, or what `signal` carries */
+export async function ensureDemoModel(cacheDir: string, spec: ModelSpec, signal?: AbortSignal): Promise<string> {
   const user = invokingUser();
   const folder = join(cacheDir, "models");
   const path = join(folder, `${modelName(spec).replaceAll(" ", "-")}.gguf`);
   if (isWhole(path, spec)) return path;
   makeCacheDir(folder, user);
-  await writeModel(spec, path, { force: true });
+  await writeModel(spec, path, signal ? { force: true, signal } : { force: true });
   if (user) chownSync(path, user.uid, user.gid);
   return path;
 }

@@ -39,9 +39,9 @@ function folderName(): string {
 /**
  * The folder of the installed engine below `cacheDir`; installs it (about 35 MB to download, 85 MB on disk) if it is not there.
  * A half installation is never seen: it is made beside its place and renamed. Under sudo it belongs to the invoking user.
- * @throws MrmTraceError environment (not Linux x86-64, offline, cache not writable), with the command that does it by hand
+ * @throws MrmTraceError environment (not Linux x86-64, offline, cache not writable), with the command that does it by hand; what `signal` carries
  */
-export async function ensureDemoEngine(cacheDir: string): Promise<string> {
+export async function ensureDemoEngine(cacheDir: string, signal?: AbortSignal): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") {
     throw new MrmTraceError(
       "environment",
@@ -56,7 +56,7 @@ export async function ensureDemoEngine(cacheDir: string): Promise<string> {
   const staging = mkdtempSync(join(cacheDir, ".demo-engine-"));
   try {
     for (const name of PACKAGE_FILES) cpSync(join(PACKAGE_DIR, name), join(staging, name));
-    await install(staging, engineDir);
+    await install(staging, engineDir, signal);
     giveTo(user, staging);
     moveInto(staging, engineDir);
   } finally {
@@ -65,7 +65,7 @@ export async function ensureDemoEngine(cacheDir: string): Promise<string> {
   return engineDir;
 }
 
-async function install(staging: string, engineDir: string): Promise<void> {
+async function install(staging: string, engineDir: string, signal: AbortSignal | undefined): Promise<void> {
   // Bun's own download cache would be filled with root's files, or hold hard links to what we give away.
   const downloads = join(staging, ".downloads");
   const child = Bun.spawn([process.execPath, ...INSTALL_ARGUMENTS], {
@@ -74,9 +74,11 @@ async function install(staging: string, engineDir: string): Promise<void> {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",
+    ...(signal && { signal }),
   });
   const stderr = await new Response(child.stderr).text();
   const exitCode = await child.exited;
+  signal?.throwIfAborted();
   rmSync(downloads, { recursive: true, force: true });
   if (exitCode === 0 && isComplete(staging)) return;
   const reason = stderr.trim().split("\n").slice(-3).join("; ");

@@ -195,6 +195,15 @@ describe("the demo's engine", () => {
     expect(bytes / 85e6).toBeWithin(0.8, 1.2);
   });
 
+  test("leaves nothing when the installation is stopped", async () => {
+    const cacheDir = mkdtempSync(join(folder, "stopped-"));
+    const controller = new AbortController();
+    const installing = ensureDemoEngine(cacheDir, controller.signal).catch((cause: unknown) => cause);
+    controller.abort(new MrmTraceError("interrupted", "stopped", ""));
+    expect(await installing).toMatchObject({ code: "interrupted" });
+    expect(readdirSync(cacheDir)).toEqual([]);
+  });
+
   test("cannot be installed offline, says how by hand, and leaves nothing", async () => {
     const cacheDir = mkdtempSync(join(folder, "offline-"));
     process.env.BUN_CONFIG_REGISTRY = "http://127.0.0.1:9/";
@@ -206,7 +215,6 @@ describe("the demo's engine", () => {
       expect(error.hint).toContain(`cd '${cacheDir}/demo-engine-`);
       expect(readdirSync(cacheDir)).toEqual([]);
     } finally {
-      process.env.BUN_CONFIG_REGISTRY = undefined;
       delete process.env.BUN_CONFIG_REGISTRY;
     }
   });
