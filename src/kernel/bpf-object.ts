@@ -7,6 +7,7 @@ import { type BpfProgram, openProgram } from "./bpf-program.ts";
 import { possibleCpus } from "./cpus.ts";
 import { type Handle, handle, libbpf } from "./libbpf.ts";
 import { cString, errno, stableBytes } from "./libc.ts";
+import { UPROBE_MULTI } from "./uprobe-multi.ts";
 
 const LOG_BYTES = 1 << 20;
 const OPEN_OPTS_BYTES = 80;
@@ -26,6 +27,8 @@ export interface OpenOptions {
   readonly perCpu?: readonly string[];
   /** Maps that another object owns, by name: fd. */
   readonly reuse?: Readonly<Record<string, number>>;
+  /** Programs that `linkUprobeMulti` will attach, and nothing else can. */
+  readonly uprobeMulti?: readonly string[];
   /** Programs not to load. */
   readonly skip?: readonly string[];
 }
@@ -88,6 +91,10 @@ function prepare(object: Handle, name: string, options: OpenOptions): void {
   for (const [map, fd] of Object.entries(options.reuse ?? {})) {
     const result = lib.bpf_map__reuse_fd(find(map), fd);
     if (result !== 0) throw refusal(`sharing the map ${map} with ${name}`, -result, "");
+  }
+  for (const program of options.uprobeMulti ?? []) {
+    const found = handle(lib.bpf_object__find_program_by_name(object, cString(program)));
+    if (found !== null) lib.bpf_program__set_expected_attach_type(found, UPROBE_MULTI);
   }
   for (const program of options.skip ?? []) {
     const found = handle(lib.bpf_object__find_program_by_name(object, cString(program)));

@@ -18,6 +18,7 @@ export const LIBBPF_SYMBOLS = {
   bpf_program__name: { args: [ptr], returns: cstring },
   bpf_program__fd: { args: [ptr], returns: i32 },
   bpf_program__set_autoload: { args: [ptr, FFIType.bool], returns: i32 },
+  bpf_program__set_expected_attach_type: { args: [ptr, u32], returns: i32 },
   bpf_program__attach: { args: [ptr], returns: ptr },
   bpf_program__attach_tracepoint: { args: [ptr, cstring, cstring], returns: ptr },
   bpf_program__attach_raw_tracepoint: { args: [ptr, cstring], returns: ptr },
