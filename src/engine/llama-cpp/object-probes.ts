@@ -2,7 +2,9 @@
 import { statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
 import { MrmTraceError } from "../../errors.ts";
-import type { BpfObject } from "../../kernel/bpf-object.ts";
+import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
+import { monotonicNs } from "../../kernel/libc.ts";
+import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
 
@@ -14,7 +16,9 @@ export interface EngineFile {
   readonly layout: LayoutChoice;
   readonly symbols: readonly string[];
   readonly attached: number;
-  /** Probes that the kernel refused, by its words. */
+  /** When the probes were in place. */
+  readonly attachedNs: bigint;
+  /** Functions whose probes the kernel refused. */
   readonly refused: Readonly<Record<string, number>>;
 }
 
@@ -42,7 +46,7 @@ function fileKey(path: string): string | null {
 function describe(
   path: string,
   engine: Engine,
-): { file: Omit<EngineFile, "attached" | "refused">; probes: readonly EngineProbe[] } | null {
+): { file: Omit<EngineFile, "attached" | "attachedNs" | "refused">; probes: readonly EngineProbe[] } | null {
   // Mapped, not read: an object can be 100 MB and we need some pages of it.
   const elf = readElf(Bun.mmap(path));
   if (!elf.ok) return null;
@@ -54,31 +58,65 @@ function describe(
   return { file: { path, soname, buildId, layout: chooseLayout(object), symbols }, probes };
 }
 
-/** Nothing attached yet; disposing detaches everything. */
-export function objectProbes(object: BpfObject, engine: Engine): ObjectProbes {
+const PROGRAMS = ["engine_entry", "engine_return"] as const;
+
+/** The object with its programs loaded for links of many probes, where the kernel knows those. @throws MrmTraceError environment */
+export async function openEngineObject(
+  openObject: (name: string, options: OpenOptions) => Promise<BpfObject>,
+  reuse: Readonly<Record<string, number>>,
+): Promise<{ readonly object: BpfObject; readonly multi: boolean }> {
+  const object = await openObject("engine", { reuse, uprobeMulti: PROGRAMS });
+  if (supportsUprobeMulti(object.program(PROGRAMS[0]).fd)) return { object, multi: true };
+  object[Symbol.dispose]();
+  return { object: await openObject("engine", { reuse }), multi: false };
+}
+
+/** Nothing attached yet; disposing detaches everything. @param multi as `openEngineObject` said */
+export function objectProbes(object: BpfObject, multi: boolean, engine: Engine): ObjectProbes {
   const files = new Map<string, EngineFile | null>();
   const links = new DisposableStack();
-  const entry = object.program("engine_entry");
-  const ret = object.program("engine_return");
   const counts = { asked: 0, refused: 0, refusedBy: {} as Record<string, number>, unreadableObjects: 0 };
+
+  /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
+  function link(path: string, isReturn: boolean, probes: readonly EngineProbe[]): void {
+    const program = object.program(PROGRAMS[isReturn ? 1 : 0]);
+    if (multi) {
+      links.use(linkUprobeMulti(program.fd, { path, isReturn, places: probes }));
+      return;
+    }
+    for (const { offset, cookie } of probes) {
+      links.use(program.attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));
+    }
+  }
 
   function attachAll(path: string, probes: readonly EngineProbe[]): Pick<EngineFile, "attached" | "refused"> {
     const refused: Record<string, number> = {};
-    let attached = 0;
     let first: MrmTraceError | null = null;
-    for (const { offset, isReturn, cookie } of probes) {
-      counts.asked += 1;
+    let attached = 0;
+    /** All at once, else one by one, so that one function that cannot be probed does not cost the others. */
+    const attempt = (isReturn: boolean, group: readonly EngineProbe[]): void => {
+      if (group.length === 0) return;
       try {
-        // Every process: one that starts later is seen from its first call, and the program asks whose call it is.
-        links.use((isReturn ? ret : entry).attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));
-        attached += 1;
+        link(path, isReturn, group);
+        attached += group.length;
       } catch (error) {
         if (!(error instanceof MrmTraceError)) throw error;
+        if (group.length > 1) {
+          for (const probe of group) attempt(isReturn, [probe]);
+          return;
+        }
         first ??= error;
         counts.refused += 1;
-        refused[error.message] = (refused[error.message] ?? 0) + 1;
-        counts.refusedBy[error.message] = (counts.refusedBy[error.message] ?? 0) + 1;
+        const symbol = group[0]?.symbol ?? "";
+        refused[symbol] = (refused[symbol] ?? 0) + 1;
+        counts.refusedBy[symbol] = (counts.refusedBy[symbol] ?? 0) + 1;
       }
+    };
+    counts.asked += probes.length;
+    for (const isReturn of [true, false]) {
+      const group = probes.filter((probe) => probe.isReturn === isReturn);
+      if (multi) attempt(isReturn, group);
+      else for (const probe of group) attempt(isReturn, [probe]);
     }
     if (attached === 0 && first !== null) throw first;
     return { attached, refused };
@@ -103,7 +141,7 @@ export function objectProbes(object: BpfObject, engine: Engine): ObjectProbes {
         return null;
       }
       if (described === null) return null;
-      const file = { ...described.file, ...attachAll(path, described.probes) };
+      const file = { ...described.file, ...attachAll(path, described.probes), attachedNs: monotonicNs() };
       files.set(key, file);
       return file;
     },

@@ -52,6 +52,7 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("ggml_graph_compute", PROBE.graph_compute, CAPTURE.graph, null),
   point("llama_model_load_from_file", PROBE.model_load, CAPTURE.path, CAPTURE.none),
   point("llama_model_load_from_splits", PROBE.model_load, CAPTURE.none, CAPTURE.none),
+  point("llama_model_init_from_user", PROBE.model_load, CAPTURE.none, CAPTURE.none),
   point("llama_init_from_model", PROBE.context_init, CAPTURE.params, CAPTURE.none),
   point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
   point("llama_memory_clear", PROBE.memory_clear, CAPTURE.none, null),

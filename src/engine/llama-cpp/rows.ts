@@ -1,8 +1,4 @@
-/** Rows of the streams `tensor` and `step` as objects, and a batch of them. These streams are rare: tens of rows per token. */
-import { type Batch, type ColumnData, NULL_CODE } from "../../columnar/batch.ts";
-import { type Column, type ColumnType, columnsOf } from "../../schema/columns.ts";
-
-export type Cell = string | number | bigint | null;
+/** The rows of the streams `tensor` and `step` as the engine makes them. */
 
 /** One row of `tensor`, by column. */
 export type TensorRow = {
@@ -49,55 +45,3 @@ export type StepRow = {
   readonly result: bigint | null;
   readonly detail: string | null;
 };
-
-type Wide = "u64" | "i64";
-function isWide(type: ColumnType): type is Wide {
-  return type === "u64" || type === "i64";
-}
-
-function stringColumn(cells: readonly Cell[]): ColumnData {
-  const codes = new Uint32Array(cells.length);
-  const values: string[] = [];
-  const known = new Map<string, number>();
-  for (const [row, cell] of cells.entries()) {
-    if (typeof cell !== "string") {
-      codes[row] = NULL_CODE;
-      continue;
-    }
-    let code = known.get(cell);
-    if (code === undefined) {
-      code = values.push(cell) - 1;
-      known.set(cell, code);
-    }
-    codes[row] = code;
-  }
-  return { codes, values };
-}
-
-function numberColumn(type: ColumnType, cells: readonly Cell[]): ColumnData {
-  const valid = new Uint8Array(cells.length);
-  for (const [row, cell] of cells.entries()) valid[row] = cell === null ? 0 : 1;
-  const wide = isWide(type);
-  const data = wide
-    ? type === "u64"
-      ? BigUint64Array.from(cells, (cell) => BigInt(cell ?? 0))
-      : BigInt64Array.from(cells, (cell) => BigInt(cell ?? 0))
-    : type === "i32"
-      ? Int32Array.from(cells, Number)
-      : Uint32Array.from(cells, Number);
-  return valid.includes(0) ? { data, valid } : { data };
-}
-
-function columnOf(column: Column, rows: readonly Readonly<Record<string, Cell>>[]): ColumnData {
-  const cells = rows.map((row) => row[column.name] ?? null);
-  return column.type === "string" ? stringColumn(cells) : numberColumn(column.type, cells);
-}
-
-/** A batch of rows, in their order. The tables hold strings, u64, i64, u32 and i32 only. */
-export function batchOfRows<T extends "tensor" | "step">(
-  table: T,
-  rows: readonly Readonly<Record<string, Cell>>[],
-): Batch<T> {
-  const columns = Object.fromEntries(columnsOf(table).map((column) => [column.name, columnOf(column, rows)]));
-  return { table, rows: rows.length, columns };
-}

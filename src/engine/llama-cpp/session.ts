@@ -1,17 +1,18 @@
 /** The engine's probes of one run: attach to objects as they are mapped, drain rows, account for every record. */
 import type { Batch } from "../../columnar/batch.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
 import { u32Bytes } from "../../kernel/bpf-map.ts";
 import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs, stableBytes } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Engine, EngineSession } from "../engine.ts";
-import { type EngineFile, objectProbes } from "./object-probes.ts";
+import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
 import { llamaCpp } from "./probes.ts";
 import { type ProcessState, processState } from "./process-state.ts";
 import { decodeRecord } from "./raw-record.ts";
-import { batchOfRows, type StepRow } from "./rows.ts";
+import type { StepRow, TensorRow } from "./rows.ts";
 import type { Outcome } from "./tensor-map.ts";
 
 export interface EngineSessionOptions {
@@ -23,7 +24,7 @@ export interface EngineSessionOptions {
   readonly engine?: Engine;
 }
 
-const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "not_in_memory"];
+const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory"];
 const DROPPED: readonly Outcome[] = ["unreadable", "implausible"];
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
@@ -44,9 +45,10 @@ function median(values: number[]): number | null {
  */
 export async function createEngineSession(options: EngineSessionOptions): Promise<EngineSession> {
   const owned = new DisposableStack();
-  const object = owned.use(await options.openObject("engine", { reuse: { targets: options.targetsFd } }));
+  const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
+  owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
-  const probes = objectProbes(object, options.engine ?? llamaCpp);
+  const probes = objectProbes(object, multi, options.engine ?? llamaCpp);
   const processes = new Map<number, ProcessState>();
   const layouts = new Map<number, LayoutChoice>();
   const recorded = new Set<string>();
@@ -54,6 +56,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     kept: 0,
     simulated: 0,
     duplicate: 0,
+    null_handle: 0,
     not_in_memory: 0,
     unreadable: 0,
     implausible: 0,
@@ -74,12 +77,15 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     return state;
   }
 
-  const retiredRows: ReturnType<ProcessState["map"]["takeRows"]> = [];
+  /** Processes that are gone, whose last records may still be in the ring. */
+  const leaving = new Set<ProcessState>();
+  const retiredRows: TensorRow[] = [];
   function retire(state: ProcessState): void {
+    leaving.delete(state);
     state.steps.flush();
     retiredRows.push(...state.map.takeRows());
     steps.push(...state.steps.takeRows());
-    processes.delete(state.pid);
+    if (processes.get(state.pid) === state) processes.delete(state.pid);
   }
 
   function recordAttach(
@@ -102,7 +108,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     const build = { build: layout.build, layout: layout.ggml.name, layout_evidence: layout.evidence };
     const about = JSON.stringify({ path, soname, build_id, ...build });
     steps.push({ ...row, timestamp_ns: mappedNs ?? began, end_ns: began, kind: "engine", detail: about });
-    const gap_ns = mappedNs === undefined ? null : Number(ended - mappedNs);
+    // A file that was probed before this process mapped it has no gap.
+    const gap = mappedNs === undefined ? null : Number(file.attachedNs - mappedNs);
+    const gap_ns = gap === null ? null : Math.max(0, gap);
     const detail = JSON.stringify({ path, probes: attached, refused, symbols, gap_ns });
     steps.push({ ...row, timestamp_ns: began, end_ns: ended, kind: "probes", result: BigInt(attached), detail });
   }
@@ -136,8 +144,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     const stepRows = steps;
     steps = [];
     const batches: Batch[] = [];
-    if (tensorRows.length > 0) batches.push(batchOfRows("tensor", tensorRows));
-    if (stepRows.length > 0) batches.push(batchOfRows("step", stepRows));
+    if (tensorRows.length > 0) batches.push(batchFromRows("tensor", tensorRows));
+    if (stepRows.length > 0) batches.push(batchFromRows("step", stepRows));
     return batches;
   }
 
@@ -162,8 +170,11 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
     const { asked, refused, refusedBy, unreadableObjects } = probes.counts;
     return [
-      row("engine/attach", asked - refused, unreadableObjects, refusedBy),
-      row("engine/probes", delivered, foreign, { ring_full, not_drained: hits - foreign - ring_full - delivered }),
+      row("engine/attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
+      row("engine/probes", delivered, foreign, {
+        ring_full,
+        not_drained: Math.max(0, hits - foreign - ring_full - delivered),
+      }),
       row("engine/records", outcomes.kept, sumOf(FILTERED), { ...refusals, malformed: outcomes.malformed }),
       row("engine/graph", graph.found, graph.known, graph.refused),
     ];
@@ -188,6 +199,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     drain() {
       if (stopped) return [];
       takeRecords();
+      for (const state of leaving) retire(state);
       readGraphs();
       return takeBatches();
     },
@@ -202,7 +214,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     forget(pid) {
       const state = processes.get(pid);
-      if (state) retire(state);
+      if (state) leaving.add(state);
       layouts.delete(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },

@@ -11,6 +11,8 @@ export type Outcome =
   | "kept"
   /** A buffer of no bytes, and what is placed in it: the engine simulates a load to learn its size. */
   | "simulated"
+  /** A call about no buffer at all. */
+  | "null_handle"
   /** A buffer that another probe told of already. */
   | "duplicate"
   /** A buffer that is not in the process's memory, such as a GPU's. */
@@ -161,6 +163,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   /** A buffer that a record names: the known one, else the one its bytes describe. */
   function named(record: RawRecord, part: number, offset: number): LiveBuffer | Outcome {
     const handle = record.args[0];
+    if (handle === 0n) return "null_handle";
     const known = buffers.get(handle);
     if ((record.unreadable >> part) & 1) return known ?? "unreadable";
     const { payload } = record;
