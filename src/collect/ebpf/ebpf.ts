@@ -1,0 +1,238 @@
+/** The eBPF collector: mappings, faults, the engine's tensors and steps, and watches, on one clock. */
+import { existsSync, readFileSync } from "node:fs";
+import type { Batch } from "../../columnar/batch.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
+import { createEngineSession } from "../../engine/llama-cpp/session.ts";
+import type { EngineSession } from "../../engine/engine.ts";
+import { openBpfObject } from "../../kernel/bpf-object.ts";
+import { affinityCpus, monotonicNs } from "../../kernel/libc.ts";
+import { readRemote } from "../../kernel/remote-memory.ts";
+import { createProcessMaps, type ProcessMaps } from "../../regions/mapping-events.ts";
+import type { MappingEvent } from "../../regions/mapping-row.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { Capability, Collector, Target } from "../collector.ts";
+import { drawRegions } from "./draw-regions.ts";
+import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
+import { type FaultSource, openFaults } from "./faults.ts";
+import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
+import type { DrawRegion } from "./watch/draw.ts";
+import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.ts";
+
+/** How long a list of regions to draw from stays good while nothing in the map changed. */
+const REGIONS_MAX_AGE_NS = 1_000_000_000n;
+const REGIONS_MIN_AGE_NS = 100_000_000n;
+
+export interface EbpfOptions {
+  readonly budgetPct: number;
+  /** Debug registers to use on each CPU; 0 watches nothing. */
+  readonly watchRegisters: number;
+  readonly seed: number;
+  /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
+  readonly engineObjects: readonly string[];
+}
+
+/** What the collector knows while it runs, for progress and for the report. */
+export interface EbpfState {
+  readonly pids: readonly number[];
+  /** True when every process of the tree has ended. */
+  readonly treeEnded: boolean;
+  readonly engineObjects: readonly string[];
+  readonly bpfRunNs: bigint;
+  readonly tokenPeriodNs: number | null;
+  readonly flashAttention: boolean | null;
+}
+
+export interface EbpfCollector extends Collector {
+  state(): EbpfState;
+  /** What watching cost and how well it knew reads from writes; null when nothing was watched. */
+  watchSummary(): WatchSummary | null;
+}
+
+export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
+  const owned = new DisposableStack();
+  let parts: Parts | null = null;
+  let summary: WatchSummary | null = null;
+  return {
+    name: "ebpf",
+    canRun: async () => canRunHere(),
+    async start(target) {
+      try {
+        parts = await startParts(owned, target, options);
+      } catch (error) {
+        owned.dispose();
+        throw error;
+      }
+    },
+    batches: () => (parts === null ? [] : poll(parts)),
+    async stop() {
+      if (parts === null) return { batches: [], ledger: [] };
+      const result = stopParts(parts);
+      summary = result.summary;
+      owned.dispose();
+      return result;
+    },
+    state: () => stateOf(parts),
+    watchSummary: () => summary,
+  };
+}
+
+function canRunHere(): Capability {
+  if (process.getuid?.() !== 0) {
+    return { ok: false, reason: "eBPF needs root, and this is uid " + process.getuid?.(), hint: "run it with sudo" };
+  }
+  if (!existsSync("/sys/kernel/btf/vmlinux")) {
+    return {
+      ok: false,
+      reason: "the kernel has no BTF: /sys/kernel/btf/vmlinux is missing",
+      hint: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (every current distribution kernel has it)",
+    };
+  }
+  const pmu = existsSync("/sys/bus/event_source/devices/cpu/caps/pmu_name");
+  const ibs = existsSync("/sys/bus/event_source/devices/ibs_op");
+  const why = pmu || ibs ? "sampling by the PMU (pebs, ibs) is not built yet" : "no PMU here: no pebs, no ibs";
+  return { ok: true, sources: ["watch"], whyNotBetter: why };
+}
+
+interface Parts {
+  readonly lifecycle: LifecycleSource;
+  readonly faults: FaultSource;
+  readonly session: EngineSession;
+  readonly objects: EngineObjects;
+  readonly watch: WatchSource | null;
+  readonly maps: ProcessMaps;
+  readonly pids: Set<number>;
+  readonly ended: Set<number>;
+  /** Set when the map changed since the regions were listed. */
+  stale: boolean;
+  attaching: Promise<void>;
+}
+
+async function startParts(owned: DisposableStack, target: Target, options: EbpfOptions): Promise<Parts> {
+  const lifecycle = owned.use(await openLifecycle(target.pid));
+  const faults = owned.use(await openFaults(lifecycle.targetsFd));
+  const session = await createEngineSession({
+    targetsFd: lifecycle.targetsFd,
+    openObject: openBpfObject,
+    readMemory: readRemote,
+  });
+  owned.defer(() => {
+    session.stop();
+  });
+  const objects = createEngineObjects(session);
+  const maps = createProcessMaps({});
+  for (const path of options.engineObjects) await session.attachObject(path, target.pid);
+  const live = regionList(maps, session);
+  const watch =
+    options.watchRegisters === 0
+      ? null
+      : await startWatch({
+          targetsMapFd: lifecycle.targetsFd,
+          regions: live.list,
+          tokenPeriodNs: () => session.tokenPeriodNs(),
+          kvHead: () => session.kvHead(),
+          budgetPct: options.budgetPct,
+          registers: options.watchRegisters,
+          seed: options.seed,
+          affinityCpus: affinityCpus(target.pid),
+          targetPid: target.pid,
+        });
+  if (watch !== null) owned.use(watch);
+  lifecycle.addProcess(target.pid);
+  const parts: Parts = {
+    lifecycle,
+    faults,
+    session,
+    objects,
+    watch,
+    maps,
+    pids: new Set([target.pid]),
+    ended: new Set(),
+    stale: true,
+    attaching: Promise.resolve(),
+  };
+  live.bind(parts);
+  return parts;
+}
+
+/** The list of regions to draw from, made anew when the map changed, but not at every change. */
+function regionList(maps: ProcessMaps, session: EngineSession) {
+  let regions: readonly DrawRegion[] = [];
+  let made_ns = 0n;
+  let parts: Parts | null = null;
+  return {
+    bind(of: Parts) {
+      parts = of;
+    },
+    list(): readonly DrawRegion[] {
+      const age = monotonicNs() - made_ns;
+      if (age > REGIONS_MAX_AGE_NS || (parts?.stale === true && age > REGIONS_MIN_AGE_NS)) {
+        regions = drawRegions(maps, session);
+        made_ns = monotonicNs();
+        if (parts) parts.stale = false;
+      }
+      return regions;
+    },
+  };
+}
+
+/** Calls whose pages are gone: a watch there must end. */
+const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap", "exec", "exit"]);
+const ALL_BYTES = (1n << 63n) - 1n;
+
+function applyRow(parts: Parts, row: MappingEvent): void {
+  parts.maps.apply(row);
+  if (row.kind !== "madvise") parts.stale = true;
+  if (row.kind === "fork" && row.child_pid !== null) parts.pids.add(row.child_pid);
+  if (row.kind === "exit") parts.ended.add(row.pid);
+  if (row.kind === "exit" || row.kind === "exec") parts.session.forget(row.pid);
+  if (!UNMAPS.has(row.kind) || (row.result !== null && row.result < 0n && row.kind !== "exit")) return;
+  const whole = row.kind === "exec" || row.kind === "exit";
+  const addr = whole ? 0n : (row.old_addr ?? row.addr);
+  const size = whole ? ALL_BYTES : (row.old_size_bytes ?? row.size_bytes);
+  parts.watch?.onUnmap(row.pid, addr, size, row.timestamp_ns);
+}
+
+function poll(parts: Parts): Batch[] {
+  const rows = parts.lifecycle.drain();
+  for (const row of rows) applyRow(parts, row);
+  for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
+  if (rows.length > 0) parts.attaching = parts.objects.offer(rows);
+  const out: Batch[] = [];
+  if (rows.length > 0) out.push(batchFromRows("mapping", rows.map((row) => ({ ...row }))));
+  out.push(...parts.faults.drain());
+  const engine = parts.session.drain();
+  if (engine.some((batch) => batch.table === "tensor")) parts.stale = true;
+  out.push(...engine);
+  if (parts.watch !== null) {
+    parts.watch.poll(monotonicNs());
+    out.push(...parts.watch.batches());
+  }
+  return out;
+}
+
+function stopParts(parts: Parts): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
+  const watched = parts.watch?.stop() ?? null;
+  parts.faults.detach();
+  const engine = parts.session.stop();
+  const batches = [...poll({ ...parts, watch: null }), ...engine.batches, ...(watched?.batches ?? [])];
+  return {
+    batches,
+    ledger: [...parts.lifecycle.ledger(), ...parts.faults.ledger(), ...engine.ledger, ...(watched?.ledger ?? [])],
+    summary: watched?.summary ?? null,
+  };
+}
+
+function stateOf(parts: Parts | null): EbpfState {
+  if (parts === null) {
+    return { pids: [], treeEnded: false, engineObjects: [], bpfRunNs: 0n, tokenPeriodNs: null, flashAttention: null };
+  }
+  const pids = [...parts.pids];
+  return {
+    pids,
+    treeEnded: pids.every((pid) => parts.ended.has(pid)),
+    engineObjects: [...parts.objects.found],
+    bpfRunNs: parts.faults.runNs(),
+    tokenPeriodNs: parts.session.tokenPeriodNs(),
+    flashAttention: pids.map((pid) => parts.session.flashAttention(pid)).find((known) => known !== null) ?? null,
+  };
+}

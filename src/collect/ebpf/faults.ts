@@ -1,0 +1,106 @@
+/** The fault stream: rings of faults as they are taken, and of major faults as their I/O ends. */
+import type { Batch, ColumnData } from "../../columnar/batch.ts";
+import { type BlockRows, batchFromBlocks } from "../../columnar/blocks.ts";
+import { openBpfObject } from "../../kernel/bpf-object.ts";
+import { onlineCpus } from "../../kernel/cpus.ts";
+import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../../kernel/perf-event.ts";
+import { openRing, type RingReader } from "../../kernel/ring.ts";
+import { ringLayout } from "../../schema/c-header.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+
+export interface FaultSource extends Disposable {
+  /** At most one batch per ring area. */
+  drain(): Batch<"fault">[];
+  ledger(): LedgerRow[];
+  /** Detaches the programs, so that the rings stand still and the last drain is exact. */
+  detach(): void;
+  /** Run time of the programs so far, in ns; 0 while statistics are off. */
+  runNs(): bigint;
+}
+
+const AREAS = ["fault", "kernel_fault", "major"] as const;
+
+/** Loads and attaches the fault programs. @throws MrmTraceError environment */
+export async function openFaults(targetsFd: number): Promise<FaultSource> {
+  const owned = new DisposableStack();
+  const attached = new DisposableStack();
+  owned.use(attached);
+  try {
+    const object = owned.use(
+      await openBpfObject("faults", {
+        reuse: { targets: targetsFd },
+        perCpu: AREAS.flatMap((area) => [`${area}_ctl`, `${area}_ring`]),
+      }),
+    );
+    const layout = ringLayout("fault");
+    const rings = AREAS.map((area) => ({
+      area,
+      ring: owned.use(openRing(object.map(`${area}_ctl`), object.map(`${area}_ring`), layout)),
+    }));
+    attached.use(object.program("fault_user").attach());
+    attached.use(object.program("fault_kernel").attach());
+    const major = object.program("fault_major");
+    for (const cpu of onlineCpus()) {
+      const event = attached.use(
+        perfEventOpen(
+          { type: PERF_TYPE.software, config: SOFTWARE.page_faults_maj, sample_period: 1, sample_type: 8, flags: [] },
+          -1,
+          cpu,
+          "major page faults",
+        ),
+      );
+      attached.use(major.attachPerfEvent(event.fd));
+    }
+    return assemble(owned, attached, rings, () =>
+      object.programs.reduce((sum, program) => sum + object.program(program).cost().run_ns, 0n),
+    );
+  } catch (error) {
+    owned.dispose();
+    throw error;
+  }
+}
+
+function assemble(
+  owned: DisposableStack,
+  attached: DisposableStack,
+  rings: readonly { readonly area: string; readonly ring: RingReader }[],
+  runNs: () => bigint,
+): FaultSource {
+  const corrupt = new Map<string, number>();
+  return {
+    runNs,
+    drain() {
+      const out: Batch<"fault">[] = [];
+      for (const { area, ring } of rings) {
+        const drained = ring.drain();
+        if (drained.blocks === 0) continue;
+        const rows: BlockRows = batchFromBlocks("fault", drained);
+        if (rows.corruptRows > 0) corrupt.set(area, (corrupt.get(area) ?? 0) + rows.corruptRows);
+        const columns: Readonly<Record<string, ColumnData>> = rows.batch.columns;
+        if (rows.batch.rows > 0) out.push({ table: "fault", rows: rows.batch.rows, columns });
+      }
+      return out;
+    },
+    ledger() {
+      return rings.flatMap(({ area, ring }) => {
+        const rows = ring.ledger(`fault/${area}`);
+        const lost = corrupt.get(area) ?? 0;
+        const first = rows[0];
+        if (lost === 0 || first === undefined) return rows;
+        rows[0] = {
+          ...first,
+          kept: first.kept - lost,
+          dropped: first.dropped + lost,
+          dropped_by: { ...first.dropped_by, corrupt_block: lost },
+        };
+        return rows;
+      });
+    },
+    detach() {
+      attached.dispose();
+    },
+    [Symbol.dispose]() {
+      owned.dispose();
+    },
+  };
+}
