@@ -63,9 +63,13 @@ export function nsScale(ns: number): Scale {
   return size < 7200e9 ? { factor: 60e9, unit: " min" } : { factor: 3600e9, unit: " h" };
 }
 
-/** k, M or G for large plain figures. */
+/** k, M or G for large plain figures, a power of ten such as `e-4` for those below a thousandth. */
 export function countScale(value: number): Scale {
   const size = Math.abs(value);
+  if (size > 0 && size < 1e-3) {
+    const exponent = Math.floor(Math.log10(size));
+    return { factor: 10 ** exponent, unit: `e${exponent}` };
+  }
   if (size >= 1e9) return { factor: 1e9, unit: "G" };
   if (size >= 1e6) return { factor: 1e6, unit: "M" };
   return size >= 1e4 ? { factor: 1e3, unit: "k" } : { factor: 1, unit: "" };

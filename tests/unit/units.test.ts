@@ -37,7 +37,7 @@ test("figures keep three significant digits in the unit that suits them", () => 
     "2.50M",
     "3.00G",
     "0.500",
-    "0.000120",
+    "1.20e-4",
     "1.23e-5",
   ]);
 });

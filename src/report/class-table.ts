@@ -1,0 +1,158 @@
+/** The class table: what each class of data needs of its memory. */
+import type { RunReport } from "../schema/run-json.ts";
+import { formatBytes, formatCount } from "../units.ts";
+import { type DataClass, dataClasses, grainsOf, shownMetric } from "./classes.ts";
+import { figureCell, isFigure } from "./figure.ts";
+import { createFootnotes } from "./footnotes.ts";
+import { type GridRow, grid } from "./grid.ts";
+import { type Line, type Terminal, wrap } from "./terminal.ts";
+
+/** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
+const SECTIONS: readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[] = [
+  [
+    "lifetime of a region",
+    [
+      ["lifetime_p50_ns", "p50"],
+      ["lifetime_p90_ns", "p90"],
+      ["lifetime_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "per byte and token",
+    [
+      ["reads_per_byte_per_token", "reads"],
+      ["writes_per_byte_per_token", "writes"],
+    ],
+  ],
+  [
+    "bandwidth",
+    [
+      ["read_bytes_per_s", "read"],
+      ["write_bytes_per_s", "written"],
+    ],
+  ],
+  ["hits in one pass", [["hits_per_pass", "mean"]]],
+  [
+    "between accesses",
+    [
+      ["iai_p50_ns", "p50"],
+      ["iai_p90_ns", "p90"],
+      ["iai_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "writes",
+    [
+      ["reads_per_write", "reads/write"],
+      ["write_once_ratio", "once"],
+    ],
+  ],
+  [
+    "age at read",
+    [
+      ["age_at_read_p50_ns", "p50"],
+      ["age_at_read_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "retention",
+    [
+      ["retention_p50_ns", "p50"],
+      ["retention_p90_ns", "p90"],
+      ["retention_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "working set",
+    [
+      ["working_set_bytes", "touched"],
+      ["same_page_fraction", "same page"],
+      ["median_stride_bytes", "stride p50"],
+    ],
+  ],
+  ["managed retention", [["suitability", "suitability"]]],
+];
+
+const INDENT = "  ";
+
+function metricRows(
+  classes: readonly DataClass[],
+  metric: string,
+  label: string,
+  notes: ReturnType<typeof createFootnotes>,
+): GridRow[] {
+  if (!classes.some((of) => of.metrics.some((row) => row.metric === metric))) return [];
+  return grainsOf(classes, metric).map((grain) => ({
+    label: `${INDENT}${label}${grain === null ? "" : `, ${formatBytes(grain)}`}`,
+    cells: classes.map((of) => figureCell(shownMetric(of, metric, grain), notes)),
+  }));
+}
+
+function contentRows(classes: readonly DataClass[]): GridRow[] {
+  const cells = (text: (of: DataClass) => string): Line[] => classes.map((of) => [{ text: text(of) }]);
+  return [
+    { label: "what it is", heading: true, cells: [] },
+    { label: `${INDENT}bytes`, cells: cells((of) => formatBytes(of.bytes)) },
+    { label: `${INDENT}regions`, cells: cells((of) => formatCount(of.regions)) },
+    { label: `${INDENT}accesses`, cells: cells((of) => formatCount(of.accesses)) },
+  ];
+}
+
+/** A mark and its text, broken below itself. */
+function note(mark: string, text: string, width: number): Line[] {
+  const left = `${mark} `.padStart(5);
+  return wrap(text, Math.max(10, width - left.length)).map((part, i) => [
+    { text: i === 0 ? left : " ".repeat(left.length), ink: "dim" },
+    { text: part, ink: "dim" },
+  ]);
+}
+
+/** Kinds of mapping without any figure would be columns of dashes; a class of data keeps its column, as that is an answer. */
+function isSilent(of: DataClass): boolean {
+  return !of.labelled && !of.metrics.some(isFigure);
+}
+
+/** Confidence level that the intervals share, such as `95 %`. */
+function levelText(report: RunReport): string {
+  const levels = new Set(report.metrics.map((row) => row.ci_level).filter((level) => level !== null));
+  return levels.size === 0
+    ? "confidence"
+    : [...levels].map((level) => `${Number((level * 100).toFixed(1))} %`).join(" or ");
+}
+
+/** The table with its methods and reasons below it; the lines fit into the terminal. */
+export function classTable(report: RunReport, { width, unicode }: Terminal): Line[] {
+  const all = dataClasses(report);
+  const speaking = all.filter((of) => !isSilent(of));
+  const classes = speaking.length > 0 ? speaking : all;
+  const silent = all.filter((of) => !classes.includes(of));
+  const notes = createFootnotes();
+  const listed = new Set(SECTIONS.flatMap(([, rows]) => rows.map(([metric]) => metric)));
+  const others = [...new Set(report.metrics.map((row) => row.metric))].filter((metric) => !listed.has(metric));
+  const sections = [...SECTIONS, ["other", others.map((metric) => [metric, metric] as const)] as const];
+  const rows = contentRows(classes);
+  for (const [heading, members] of sections) {
+    const found = members.flatMap(([metric, label]) => metricRows(classes, metric, label, notes));
+    if (found.length > 0) rows.push({ label: heading, heading: true, cells: [] }, ...found);
+  }
+  if (classes.length === 0) return [[{ text: "nothing was seen: no class has a region or a figure", ink: "warn" }]];
+  const out: Line[] = [
+    ...grid(
+      classes.map((of) => of.name),
+      rows,
+      width,
+      unicode ? "─" : "-",
+    ),
+  ];
+  const also = silent
+    .map((of) => `${of.name} ${formatBytes(of.bytes)} in ${formatCount(of.regions)} regions`)
+    .join(", ");
+  if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));
+  if (report.metrics.length > 0) {
+    const how = `a cell reads: value [${levelText(report)} interval, in the value's unit] samples/censored method (reason)`;
+    out.push([], ...wrap(how, width).map((text) => [{ text, ink: "dim" } as const]));
+  }
+  for (const [letter, text] of notes.methods()) out.push(...note(letter, text, width));
+  for (const [number, text] of notes.reasons()) out.push(...note(`(${number})`, text, width));
+  return out;
+}

@@ -1,0 +1,80 @@
+/** The columns of the class table: classes of data, or kinds of mapping where nothing is labelled. */
+import type { ReportMetric, RunReport } from "../schema/run-json.ts";
+
+/** One column of the table. */
+export interface DataClass {
+  readonly name: string;
+  /** True for a class of data, false for a kind of mapping. */
+  readonly labelled: boolean;
+  readonly regions: number;
+  readonly bytes: number;
+  readonly accesses: number;
+  readonly metrics: readonly ReportMetric[];
+}
+
+const LABELLED = ["weight", "kv_cache", "activation", "runtime"];
+const ORDER = [...LABELLED, "heap", "anon", "stack", "file", "shmem", "vdso", "unknown", "all"];
+
+function rank(name: string): number {
+  const at = ORDER.indexOf(name);
+  return at < 0 ? ORDER.length : at;
+}
+
+/** Class of a row: its region type, or the kind of mapping of what has none. */
+function classOf(row: { readonly region_type: string; readonly mapping_kind: string | null }): string {
+  return row.region_type === "unknown" ? (row.mapping_kind ?? "unknown") : row.region_type;
+}
+
+/** Every class of the report in a fixed order. */
+export function dataClasses(report: RunReport): DataClass[] {
+  const names = new Set([...report.labels.map(classOf), ...report.metrics.map(classOf)]);
+  return [...names]
+    .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+    .map((name) => {
+      const labels = report.labels.filter((label) => classOf(label) === name);
+      return {
+        name,
+        labelled: LABELLED.includes(name),
+        regions: labels.reduce((sum, label) => sum + label.regions, 0),
+        bytes: labels.reduce((sum, label) => sum + Number(label.bytes), 0),
+        accesses: labels.reduce((sum, label) => sum + Number(label.accesses), 0),
+        metrics: report.metrics.filter((metric) => classOf(metric) === name),
+      };
+    });
+}
+
+const STEPS = ["decode", "all", "prefill"];
+const PHASES = ["generation", "all"];
+const USABLE = ["ok", "bound"];
+
+/** What is shown first: figures before reasons, decoding before the whole run before prefill. */
+function preference({ status, step, phase }: ReportMetric): number[] {
+  const place = (list: readonly string[], word: string): number =>
+    list.includes(word) ? list.indexOf(word) : list.length;
+  return [USABLE.includes(status) ? 0 : 1, place(STEPS, step), place(PHASES, phase), place(USABLE, status)];
+}
+
+function isBefore(a: ReportMetric, b: ReportMetric): boolean {
+  const other = preference(b);
+  const difference = preference(a).map((place, i) => place - (other[i] ?? 0));
+  return (difference.find((d) => d !== 0) ?? 0) < 0;
+}
+
+/** The figure of a metric that the table shows; at one grain, or at any where `grainBytes` is null. */
+export function shownMetric(of: DataClass, metric: string, grainBytes: number | null): ReportMetric | undefined {
+  const found = of.metrics.filter(
+    (row) =>
+      row.metric === metric && (grainBytes === null || row.grain_bytes === null || row.grain_bytes === grainBytes),
+  );
+  return found.reduce<ReportMetric | undefined>(
+    (best, row) => (best === undefined || isBefore(row, best) ? row : best),
+    undefined,
+  );
+}
+
+/** Grains to show a metric at: those that classes have figures for, finest first; one null where grain makes no difference. */
+export function grainsOf(classes: readonly DataClass[], metric: string): (number | null)[] {
+  const rows = classes.flatMap((of) => of.metrics.filter((row) => row.metric === metric));
+  const grains = [...new Set(rows.map((row) => row.grain_bytes).filter((grain) => grain !== null))];
+  return grains.length < 2 ? [null] : grains.sort((a, b) => a - b);
+}

@@ -1,0 +1,74 @@
+/** One figure as a cell: value, interval, samples, method and reason. */
+import type { ReportMetric } from "../schema/run-json.ts";
+import { byteScale, countScale, formatCount, formatIn, nsScale, type Scale } from "../units.ts";
+import type { Footnotes } from "./footnotes.ts";
+import type { Line, Span } from "./terminal.ts";
+
+/** The scale for a figure of this unit; `size` decides between ns and s, B and GiB. */
+function scaleOf(unit: string, size: number): Scale {
+  if (unit === "ns") return nsScale(size);
+  if (unit === "bytes") return byteScale(size);
+  if (unit === "bytes/s") {
+    const { factor, unit: bytes } = byteScale(size);
+    return { factor, unit: `${bytes}/s` };
+  }
+  return unit === "%" ? { factor: 1, unit: " %" } : countScale(size);
+}
+
+const known = (value: number | null): value is number => value !== null && Number.isFinite(value);
+
+/** `1.20 ms`, with the unit. */
+function withUnit(value: number, unit: string): string {
+  const scale = scaleOf(unit, value);
+  return formatIn(value, scale) + scale.unit;
+}
+
+function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
+  const end = (value: number | null): string => {
+    if (!known(value)) return "?";
+    // An end far from the value has its own unit: 12 s in ms would be unreadable.
+    const far = value !== 0 && (Math.abs(value / scale.factor) >= 1e4 || Math.abs(value / scale.factor) < 1e-3);
+    return far ? withUnit(value, unit) : formatIn(value, scale);
+  };
+  return `[${end(lo)}, ${end(hi)}]`;
+}
+
+function boundText({ lo, hi, unit }: ReportMetric): string {
+  if (known(lo) && known(hi)) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
+  if (known(lo)) return `≥ ${withUnit(lo, unit)}`;
+  return known(hi) ? `≤ ${withUnit(hi, unit)}` : "no bound";
+}
+
+/** Samples, and those of them that were censored: `64/12c`. */
+function samplesText({ n, n_censored }: ReportMetric): string {
+  return formatCount(Number(n)) + (Number(n_censored) > 0 ? `/${formatCount(Number(n_censored))}c` : "");
+}
+
+function headOf(metric: ReportMetric): Span[] {
+  if (metric.status === "not_identifiable") return [{ text: "not identifiable", ink: "dim" }];
+  if (metric.status === "insufficient") return [{ text: "insufficient", ink: "warn" }];
+  if (metric.status === "bound") return [{ text: boundText(metric), ink: "warn" }];
+  if (metric.label !== null) return [{ text: metric.label, ink: "bold" }];
+  if (!known(metric.value)) return [{ text: "unknown", ink: "warn" }];
+  const scale = scaleOf(metric.unit, metric.value);
+  const value: Span = { text: formatIn(metric.value, scale) + scale.unit, ink: "bold" };
+  const hasInterval = known(metric.lo) || known(metric.hi);
+  return hasInterval ? [value, { text: ` ${intervalText(metric, scale)}`, ink: "dim" }] : [value];
+}
+
+/** True where the row says something of the size of its figure. */
+export function isFigure({ status }: ReportMetric): boolean {
+  return status === "ok" || status === "bound";
+}
+
+/** The cell: `4.47 ms [4.40, 4.52] 64 a`, a bound `≥ 28.1 s 20 b (1)`, or the status in words with its reason. */
+export function figureCell(metric: ReportMetric | undefined, footnotes: Footnotes): Line {
+  if (metric === undefined) return [{ text: "-", ink: "dim" }];
+  const spans = headOf(metric);
+  if (metric.status !== "not_identifiable") spans.push({ text: ` ${samplesText(metric)}`, ink: "dim" });
+  if (isFigure(metric)) spans.push({ text: ` ${footnotes.methodOf(metric)}`, ink: "dim" });
+  if (metric.why !== null && metric.why !== "") {
+    spans.push({ text: ` (${footnotes.reasonOf(`${metric.status.replace("_", " ")}: ${metric.why}`)})`, ink: "dim" });
+  }
+  return spans;
+}

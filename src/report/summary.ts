@@ -1,0 +1,146 @@
+/** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
+import type { RunReport } from "../schema/run-json.ts";
+import { formatBytes, formatCount, formatNs } from "../units.ts";
+import { type Ink, type Line, type Terminal, wrap } from "./terminal.ts";
+
+const KEY_WIDTH = 11;
+const VALIDITY_INK = { clean: "good", marginal: "warn", contaminated: "bad" } as const satisfies Record<
+  RunReport["validity"],
+  Ink
+>;
+
+const known = (value: number | null): value is number => value !== null && Number.isFinite(value);
+const pct = (value: number | null): string => (known(value) ? `${Number(value.toPrecision(3))} %` : "unknown");
+
+/** `key   text`, the text broken below itself. */
+function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
+  return wrap(text, Math.max(10, width - KEY_WIDTH)).map((part, i) => [
+    { text: (i === 0 ? key : "").padEnd(KEY_WIDTH), ink: "dim" },
+    { text: part, ink },
+  ]);
+}
+
+function plural(n: number, one: string): string {
+  return `${formatCount(n)} ${one}${n === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
+}
+
+function targetText({ target }: RunReport): string {
+  const end =
+    target.signal !== null
+      ? `ended by ${target.signal}`
+      : target.exit_code !== null
+        ? `exit ${target.exit_code}`
+        : "still running";
+  const parts = [
+    `pid ${target.pid}`,
+    ...(target.pids.length > 1 ? [plural(target.pids.length, "process")] : []),
+    ...(target.threads === null ? [] : [plural(target.threads, "thread")]),
+    ...(known(target.wall_s) ? [formatNs(target.wall_s * 1e9)] : []),
+    end,
+  ];
+  return parts.join(", ");
+}
+
+function tokensText({ target }: RunReport): string | null {
+  const parts = [
+    ...(target.prompt_tokens === null ? [] : [`${formatCount(target.prompt_tokens)} of prompt`]),
+    ...(target.decode_tokens === null ? [] : [`${formatCount(target.decode_tokens)} decoded`]),
+    ...(known(target.decode_tokens_per_s) ? [`${formatCount(target.decode_tokens_per_s)} per second`] : []),
+    ...(known(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(", ");
+}
+
+/** What ran and what watched it. */
+export function runHeader(report: RunReport, { width }: Terminal): Line[] {
+  const tokens = tokensText(report);
+  const out: Line[] = [
+    [
+      { text: "mrm-trace  ", ink: "dim" },
+      { text: report.model_id, ink: "bold" },
+      { text: `  ${report.run_id}`, ink: "dim" },
+    ],
+    // One line: a command may be as long as a page.
+    [{ text: "command".padEnd(KEY_WIDTH), ink: "dim" }, { text: report.target.command.join(" ") }],
+    ...entry("target", targetText(report), width),
+    ...(tokens === null ? [] : entry("tokens", tokens, width)),
+  ];
+  for (const { name, sources, why_not_better } of report.collectors) {
+    const why = why_not_better === null || why_not_better === "" ? "" : `; ${why_not_better}`;
+    out.push(...entry("collector", `${name}: ${sources.join(", ") || "nothing"}${why}`, width));
+  }
+  return out;
+}
+
+function costText({ observer }: RunReport): string[] {
+  const { value, lo, hi, method } = observer.slowdown_pct;
+  const end = (figure: number | null): string => (known(figure) ? formatCount(figure) : "?");
+  const slowdown = known(value)
+    ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}] (${method})`
+    : "slowdown of the target unknown";
+  const traps = `${plural(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
+  const bpf = observer.bpf_run_ns === null ? "BPF run time unknown" : `BPF ${formatNs(Number(observer.bpf_run_ns))}`;
+  const rss =
+    observer.rss_bytes === null
+      ? "tracer's memory unknown"
+      : `${formatBytes(Number(observer.rss_bytes))} of memory, ${pct(observer.rss_pct_of_target)} of the target's RSS and ${pct(observer.rss_pct_of_available)} of MemAvailable`;
+  return [
+    `${slowdown}; ${traps}, ${bpf}`,
+    `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
+    `machine before the run ${pct(observer.baseline_cpu_pct)} busy`,
+  ];
+}
+
+function lossText({ ledger }: RunReport): string[] {
+  const sum = (field: "seen" | "dropped" | "filtered"): number =>
+    ledger.reduce((total, row) => total + Number(row[field]), 0);
+  const [seen, dropped] = [sum("seen"), sum("dropped")];
+  const share = seen > 0 && dropped > 0 ? ` (${pct((100 * dropped) / seen)})` : "";
+  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${plural(seen, "event")}${share}; ${formatCount(sum("filtered"))} filtered on purpose`;
+  const losses = ledger
+    .filter((row) => Number(row.dropped) > 0)
+    .sort((a, b) => Number(b.dropped) - Number(a.dropped))
+    .map((row) => {
+      const causes = Object.entries(row.dropped_by).map(
+        ([cause, n]) => `${formatCount(Number(n))} ${cause.replaceAll("_", " ")}`,
+      );
+      return `${row.path}: ${causes.join(", ")}`;
+    });
+  const unseen = ledger
+    .filter((row) => known(row.unseen_estimate) && row.unseen_estimate > 0)
+    .map((row) => `${row.path}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
+  return [head, ...losses, ...unseen];
+}
+
+function labelText({ labels }: RunReport): string | null {
+  const total = labels.reduce((sum, row) => sum + Number(row.accesses), 0);
+  const unknown = labels
+    .filter((row) => row.region_type === "unknown")
+    .reduce((sum, row) => sum + Number(row.accesses), 0);
+  return total === 0 ? null : `${pct((100 * unknown) / total)} of ${plural(total, "access")}`;
+}
+
+/** How far the run may be trusted, what watching cost and lost, and where the files are. */
+export function runVerdict(report: RunReport, { width }: Terminal): Line[] {
+  const ink = VALIDITY_INK[report.validity];
+  const unlabelled = labelText(report);
+  const list = (key: string, texts: readonly string[], inked: Ink = "plain"): Line[] =>
+    texts.flatMap((text, i) => entry(i === 0 ? key : "", text, width, inked));
+  return [
+    ...entry("validity", report.validity, width, ink),
+    ...list("", report.reasons),
+    ...(report.not_measured.length === 0
+      ? []
+      : entry("unmeasured", `${report.not_measured.join(", ")}; this machine does not tell`, width)),
+    ...list("cost", costText(report)),
+    ...list("lost", lossText(report)),
+    ...(unlabelled === null ? [] : entry("unlabelled", unlabelled, width)),
+    ...list("warning", report.warnings, "warn"),
+    ...entry("files", report.run_dir, width),
+    ...entry(
+      "",
+      "metrics.csv for people, metrics.parquet every figure, region_map.parquet what lay where, capture/ what was observed",
+      width,
+    ),
+  ];
+}

@@ -1,0 +1,17 @@
+/** What a run prints for people. */
+import type { RunReport } from "../schema/run-json.ts";
+import { classTable } from "./class-table.ts";
+import { runHeader, runVerdict } from "./summary.ts";
+import { render, type Terminal } from "./terminal.ts";
+
+/** The run as text: what ran, the class table, the verdict. Every line fits into the terminal and ends with a newline. */
+export function renderRun(report: RunReport, terminal: Terminal): string {
+  const lines = [
+    ...runHeader(report, terminal),
+    [],
+    ...classTable(report, terminal),
+    [],
+    ...runVerdict(report, terminal),
+  ];
+  return render(lines, terminal);
+}

@@ -1,0 +1,316 @@
+import { describe, expect, test } from "bun:test";
+import { renderRun } from "../../../src/report/table.ts";
+import { terminalOf } from "../../../src/report/terminal.ts";
+import type { RunReport } from "../../../src/schema/run-json.ts";
+import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts";
+
+const plain = (width: number) => ({ width, color: false, unicode: true });
+
+describe("the report on a terminal", () => {
+  test("puts two classes side by side at 80 columns", () => {
+    expect(renderRun(demoReport(), plain(80))).toMatchInlineSnapshot(`
+      "mrm-trace  demo-110m  20261121T101500Z-3fa2
+      command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf …
+      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 of prompt, 4213 decoded, 140 per second, first after 213 ms
+      collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has
+                 no PMU
+      collector  process: proc
+
+                     weight                        kv_cache
+      ─────────────────────────────────────────────────────────────────────────
+      what it is
+        bytes        118 MiB                       36.0 MiB
+        regions      201                           24
+        accesses     8421                          9120
+      per byte and token
+        reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
+        writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
+      bandwidth
+        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 944] 118 a
+      hits in one pass
+        mean         2 [2, 2] 64 a                 1 [1, 1.02] 118 a
+      between accesses
+        p50          7.12 ms [7.10, 7.15] 64 b     7.13 ms [7.10, 7.19] 118 b
+        p99          8.40 ms [8.00, 12.0] 64 b     9.10 ms [8.20, 31.0 s] 118 b
+      writes
+        reads/write  not identifiable (3)          3941 [3502, 4212] 118 a
+        once, 8 B    -                             1 [0.969, 1] 118 c
+        once, 64 B   -                             1 [0.840, 1] 21 d
+      age at read
+        p50          -                             14.9 s [14.1, 15.8] 118 a
+      retention
+        p50          not identifiable (3)          ≥ 28.1 s 118/104c e (4)
+        p99          -                             ≥ 28.1 s 118/104c e (4)
+      working set
+        touched      113 MiB [109, 113] 64 a       22.9 MiB [21.0, 24.8] 4213 f
+      managed retention
+        suitability  high 64 g                     high 64 g
+
+                     activation                    runtime
+      ───────────────────────────────────────────────────────────────
+      what it is
+        bytes        4.20 MiB                      58.2 MiB
+        regions      6                             311
+        accesses     840                           39
+      per byte and token
+        reads        11.4 [6.72, 18.9] 41 a        insufficient 9 (1)
+        writes       5.81 [3.40, 9.77] 41 a        insufficient 9 (1)
+      bandwidth
+        read         -                             -
+      hits in one pass
+        mean         3.20 [2.10, 4.40] 41 a        -
+      between accesses
+        p50          ≤ 16.0 us 41 b (2)            -
+        p99          -                             -
+      writes
+        reads/write  1.96 [1.80, 2.10] 41 a        -
+        once, 8 B    0.0200 [0, 0.130] 41 c        -
+        once, 64 B   -                             -
+      age at read
+        p50          81.0 us [54.0, 120] 41 a      -
+      retention
+        p50          4.10 ms [3.20, 5.00] 41/3c e  -
+        p99          -                             -
+      working set
+        touched      insufficient 41 (5)           -
+      managed retention
+        suitability  low 64 g                      -
+
+           without figures: vdso 8.00 KiB in 2 regions
+
+      a cell reads: value [95 % interval, in the value's unit] samples/censored method
+      (reason)
+         a watch, decode, 8 B grain: Horvitz-Thompson ratio, block bootstrap by token
+         b watch, decode, 8 B grain: weighted quantile of intervals between passes,
+           block bootstrap by token
+         c watch, decode, 8 B grain: Clopper-Pearson
+         d watch, decode, 64 B grain: Clopper-Pearson
+         e watch, decode, 8 B grain: Kaplan-Meier, log-log Greenwood
+         f step, decode, 8 B grain: count of engine steps, exact
+         g watch, whole run: rule of docs/metrics.md
+       (1) insufficient: 9 watched addresses were hit, 30 are needed
+       (2) bound: most intervals are shorter than one trap
+       (3) not identifiable: no write in the run
+       (4) bound: more than half of the rows were alive at the end of the run
+       (5) insufficient: coverage 0.31, 0.5 is needed
+
+      validity   marginal
+                 CPU of the machine before the run 17.2 %: not below the limit of 15
+                 for clean
+      unmeasured thermal throttling, peak temperature; this machine does not tell
+      cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166
+                 ms, BPF 12.1 ms
+                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's
+                 RSS and 0.41 % of MemAvailable
+                 machine before the run 17.2 % busy
+      lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
+                 fault/ring/cpu0: 13 ring full
+                 process/proc: about 4 never seen
+      unlabelled 0 % of 18.4k accesses
+      warning    12 tensors were placed before the probes were attached; they were
+                 found in the graph
+      files      results/demo-110m/20261121T101500Z-3fa2
+                 metrics.csv for people, metrics.parquet every figure,
+                 region_map.parquet what lay where, capture/ what was observed
+      "
+    `);
+  });
+
+  test("breaks the text less at 120 columns, which are too few for four classes side by side", () => {
+    expect(renderRun(demoReport(), plain(120))).toMatchInlineSnapshot(`
+      "mrm-trace  demo-110m  20261121T101500Z-3fa2
+      command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf --seconds 30 --threads 1
+      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 of prompt, 4213 decoded, 140 per second, first after 213 ms
+      collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has no PMU
+      collector  process: proc
+
+                     weight                        kv_cache
+      ─────────────────────────────────────────────────────────────────────────
+      what it is
+        bytes        118 MiB                       36.0 MiB
+        regions      201                           24
+        accesses     8421                          9120
+      per byte and token
+        reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
+        writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
+      bandwidth
+        read         15.1 GiB/s [14.9, 15.3] 64 a  868 MiB/s [782, 944] 118 a
+      hits in one pass
+        mean         2 [2, 2] 64 a                 1 [1, 1.02] 118 a
+      between accesses
+        p50          7.12 ms [7.10, 7.15] 64 b     7.13 ms [7.10, 7.19] 118 b
+        p99          8.40 ms [8.00, 12.0] 64 b     9.10 ms [8.20, 31.0 s] 118 b
+      writes
+        reads/write  not identifiable (3)          3941 [3502, 4212] 118 a
+        once, 8 B    -                             1 [0.969, 1] 118 c
+        once, 64 B   -                             1 [0.840, 1] 21 d
+      age at read
+        p50          -                             14.9 s [14.1, 15.8] 118 a
+      retention
+        p50          not identifiable (3)          ≥ 28.1 s 118/104c e (4)
+        p99          -                             ≥ 28.1 s 118/104c e (4)
+      working set
+        touched      113 MiB [109, 113] 64 a       22.9 MiB [21.0, 24.8] 4213 f
+      managed retention
+        suitability  high 64 g                     high 64 g
+
+                     activation                    runtime
+      ───────────────────────────────────────────────────────────────
+      what it is
+        bytes        4.20 MiB                      58.2 MiB
+        regions      6                             311
+        accesses     840                           39
+      per byte and token
+        reads        11.4 [6.72, 18.9] 41 a        insufficient 9 (1)
+        writes       5.81 [3.40, 9.77] 41 a        insufficient 9 (1)
+      bandwidth
+        read         -                             -
+      hits in one pass
+        mean         3.20 [2.10, 4.40] 41 a        -
+      between accesses
+        p50          ≤ 16.0 us 41 b (2)            -
+        p99          -                             -
+      writes
+        reads/write  1.96 [1.80, 2.10] 41 a        -
+        once, 8 B    0.0200 [0, 0.130] 41 c        -
+        once, 64 B   -                             -
+      age at read
+        p50          81.0 us [54.0, 120] 41 a      -
+      retention
+        p50          4.10 ms [3.20, 5.00] 41/3c e  -
+        p99          -                             -
+      working set
+        touched      insufficient 41 (5)           -
+      managed retention
+        suitability  low 64 g                      -
+
+           without figures: vdso 8.00 KiB in 2 regions
+
+      a cell reads: value [95 % interval, in the value's unit] samples/censored method (reason)
+         a watch, decode, 8 B grain: Horvitz-Thompson ratio, block bootstrap by token
+         b watch, decode, 8 B grain: weighted quantile of intervals between passes, block bootstrap by token
+         c watch, decode, 8 B grain: Clopper-Pearson
+         d watch, decode, 64 B grain: Clopper-Pearson
+         e watch, decode, 8 B grain: Kaplan-Meier, log-log Greenwood
+         f step, decode, 8 B grain: count of engine steps, exact
+         g watch, whole run: rule of docs/metrics.md
+       (1) insufficient: 9 watched addresses were hit, 30 are needed
+       (2) bound: most intervals are shorter than one trap
+       (3) not identifiable: no write in the run
+       (4) bound: more than half of the rows were alive at the end of the run
+       (5) insufficient: coverage 0.31, 0.5 is needed
+
+      validity   marginal
+                 CPU of the machine before the run 17.2 %: not below the limit of 15 for clean
+      unmeasured thermal throttling, peak temperature; this machine does not tell
+      cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166 ms, BPF 12.1 ms
+                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
+                 machine before the run 17.2 % busy
+      lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
+                 fault/ring/cpu0: 13 ring full
+                 process/proc: about 4 never seen
+      unlabelled 0 % of 18.4k accesses
+      warning    12 tensors were placed before the probes were attached; they were found in the graph
+      files      results/demo-110m/20261121T101500Z-3fa2
+                 metrics.csv for people, metrics.parquet every figure, region_map.parquet what lay where, capture/ what was
+                 observed
+      "
+    `);
+  });
+
+  test("puts all four classes side by side at 160 columns", () => {
+    const head = renderRun(demoReport(), plain(160))
+      .split("\n")
+      .find((line) => line.includes("kv_cache"));
+    expect(head?.trim().split(/ +/)).toEqual(["weight", "kv_cache", "activation", "runtime"]);
+  });
+
+  test("has columns by kind of mapping where nothing is labelled, and none for kinds without a figure", () => {
+    const lines = renderRun(plainReport(), plain(160)).split("\n");
+    expect(
+      lines
+        .find((line) => line.includes("stack"))
+        ?.trim()
+        .split(/ +/),
+    ).toEqual(["heap", "anon", "stack"]);
+    expect(lines.find((line) => line.includes("without figures"))).toContain(
+      "file 58.2 MiB in 311 regions, vdso 8.00 KiB",
+    );
+  });
+
+  test("has no escape sequence without colour and only ASCII where the locale says so", () => {
+    const text = renderRun(demoReport(), { width: 100, color: false, unicode: false });
+    expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(text).toContain(">= 28.1 s");
+  });
+
+  test("colours the validity class by how bad it is", () => {
+    const ink = (validity: RunReport["validity"]) => {
+      const [before = ""] = renderRun(demoReport({ validity }), { ...plain(90), color: true }).split(
+        `${validity}\x1b[0m`,
+      );
+      return before.split("\x1b[").at(-1);
+    };
+    const inks = (["clean", "marginal", "contaminated"] as const).map(ink);
+    expect(inks).toEqual(["32m", "33m", "31m"]);
+  });
+
+  test("lets no name from outside move the cursor or reorder text", () => {
+    const target = { ...demoReport().target, command: ["\x1b[2J\x07evil", "a\nb\u202Ec\u200Bd"] };
+    const text = renderRun(demoReport({ target, model_id: "m\x1b]0;x\x07" }), plain(120));
+    expect(text).toContain("?[2J?evil a?b?c?d");
+    expect(text).toContain("m?]0;x?");
+  });
+
+  test("shows a metric that it does not know under its own name", () => {
+    const report = demoReport({ metrics: [metricRow("brand_new_ns", "weight", [5, 4, 6])] });
+    expect(renderRun(report, plain(100))).toMatch(/brand_new_ns +5.00 ns \[4.00, 6.00\] 64 a/);
+  });
+
+  test("takes the figure of decoding before that of prefill, and any figure before a reason for none", () => {
+    const prefill = metricRow("iai_p50_ns", "weight", [9, 9, 9], { step: "prefill" });
+    const decode = metricRow("iai_p50_ns", "weight", [5, 5, 5]);
+    const none = metricRow("iai_p50_ns", "weight", null, { status: "insufficient", why: "few" });
+    const shown = (...metrics: (typeof prefill)[]) =>
+      /between accesses\n +p50 +(.*)/.exec(renderRun(demoReport({ metrics }), plain(100)))?.[1];
+    expect(shown(prefill, decode)).toStartWith("5.00 ns");
+    expect(shown(none, prefill)).toStartWith("9.00 ns");
+  });
+
+  test("says what it does not know instead of a zero", () => {
+    const observer = {
+      ...demoReport().observer,
+      slowdown_pct: { value: Number.NaN, lo: Number.NaN, hi: Number.NaN, method: "model" as const },
+    };
+    const text = renderRun(
+      demoReport({ metrics: [], labels: [], observer: { ...observer, rss_bytes: null } }),
+      plain(100),
+    );
+    expect(text).toContain("nothing was seen");
+    expect(text).toContain("slowdown of the target unknown");
+    expect(text).toContain("tracer's memory unknown");
+  });
+});
+
+describe("what a stream can show", () => {
+  const tty = { isTTY: true, columns: 132 };
+  const utf8 = { LANG: "C.UTF-8" };
+  test("colour only on a TTY, unless NO_COLOR, a dumb terminal or --color says otherwise", () => {
+    expect(terminalOf(tty, "auto", utf8)).toEqual({ width: 132, color: true, unicode: true });
+    expect(terminalOf({}, "auto", utf8).color).toBe(false);
+    expect(terminalOf({}, "auto", { CLICOLOR_FORCE: "1" }).color).toBe(true);
+    expect(terminalOf(tty, "auto", { NO_COLOR: "1" }).color).toBe(false);
+    expect(terminalOf(tty, "auto", { NO_COLOR: "" }).color).toBe(true);
+    expect(terminalOf(tty, "never", utf8).color).toBe(false);
+    expect(terminalOf({}, "always", { NO_COLOR: "1" }).color).toBe(true);
+    expect(terminalOf(tty, "auto", { TERM: "dumb", ...utf8 })).toEqual({ width: 132, color: false, unicode: false });
+  });
+
+  test("the width of the terminal, else COLUMNS, else 100", () => {
+    expect(terminalOf({}, "auto", { COLUMNS: "90" }).width).toBe(90);
+    expect(terminalOf({}, "auto", { COLUMNS: "wide" }).width).toBe(100);
+    expect(terminalOf({ columns: 0 }, "auto", {}).width).toBe(100);
+  });
+});
