@@ -1,6 +1,7 @@
 /** What one system call row does to one address space, with the kernel's rounding to pages. */
 import {
   type AddressSpace,
+  ALL_PAGES,
   hasFileOffset,
   mappedState,
   newMapping,
@@ -108,8 +109,12 @@ function mprotect(space: AddressSpace, row: MappingEvent, pageShift: bigint): Ou
   if (range === null) return "bad";
   let { from } = range;
   if ((row.prot & PROT_GROWSDOWN) !== 0) {
-    const mapping = space.pages.find(from)?.mapping;
-    while (mapping && from > 0 && space.pages.find(from - 1)?.mapping === mapping) from -= 1;
+    let below = space.pages.segment(from);
+    const mapping = below?.state.mapping;
+    while (mapping && below && below.state.mapping === mapping) {
+      from = below.from;
+      below = space.pages.segment(from - 1);
+    }
   }
   return protect(space, end(row), from, range.to, row.prot & PROT_BITS) > 0 ? "unknown" : "applied";
 }
@@ -143,10 +148,19 @@ function madvise(space: AddressSpace, row: MappingEvent, pageShift: bigint): Out
   return "applied";
 }
 
+/** The break of a heap that was there before we looked, to the page. */
+function heapEnd(space: AddressSpace, pageShift: bigint): bigint | null {
+  let end: bigint | null = null;
+  space.pages.each(0, ALL_PAGES, (state, _, to) => {
+    if (state.mapping?.path === "[heap]") end = BigInt(to) << pageShift;
+  });
+  return end;
+}
+
 /** brk answers with the break that is in force: another than was asked for is a refusal (or a question). */
 function brk(space: AddressSpace, row: MappingEvent, pageShift: bigint): Outcome {
   const now = row.result ?? row.addr;
-  const before = row.old_addr ?? space.brk;
+  const before = row.old_addr ?? space.brk ?? heapEnd(space, pageShift);
   if (now <= 0n || now > ADDRESS_END) return "bad";
   space.brk = now;
   if (before !== null && (before <= 0n || before > ADDRESS_END)) return "bad";

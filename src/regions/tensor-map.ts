@@ -1,0 +1,287 @@
+/** Tensors over address and time: which tensor or engine buffer held an address when. */
+
+/** One row of the `tensor` table; column names as there, null where a row has no value. */
+export interface TensorEvent {
+  readonly timestamp_ns: bigint;
+  readonly pid: number;
+  readonly tid: number;
+  readonly kind: "tensor" | "graph" | "buffer" | "usage" | "free" | "clear";
+  readonly name: string | null;
+  readonly tensor_type: string | null;
+  readonly addr: bigint;
+  readonly size_bytes: bigint;
+  readonly shape: string | null;
+  readonly buffer: bigint | null;
+  readonly buffer_addr: bigint | null;
+  readonly buffer_size_bytes: bigint | null;
+  readonly usage: string | null;
+  readonly region_type: string | null;
+  readonly layer: number | null;
+  readonly logical_id: string | null;
+  readonly evidence: string;
+}
+
+/** One stay of a tensor, or of a buffer whose tensors share addresses, at [addr, addr + size_bytes). */
+export interface TensorLifetime {
+  readonly pid: number;
+  /** Null for a buffer whose bytes several tensors share. */
+  readonly name: string | null;
+  readonly logical_id: string | null;
+  readonly tensor_type: string | null;
+  readonly shape: string | null;
+  readonly layer: number | null;
+  readonly addr: bigint;
+  readonly size_bytes: bigint;
+  readonly buffer: bigint | null;
+  readonly birth_ns: bigint;
+  /** True when it was found in a graph, so placed at some time before `birth_ns`. */
+  readonly birth_censored: boolean;
+  readonly evidence: string;
+  /** weight, kv_cache, activation or runtime; what the buffer's usage tells later applies from the birth on. */
+  region_type: string | null;
+  death_ns: bigint | null;
+  ended_by: "free" | "replaced" | "exit" | null;
+  /** Tensors seen in a shared buffer, in order of appearance; null for a tensor of its own. */
+  candidates: string[] | null;
+}
+
+export interface TensorCounters {
+  applied: number;
+  /** Buffers and tensors without bytes: the engine's dry runs. */
+  zero_sized: number;
+  /** Usage, free or clear of a buffer that was never announced. */
+  unknown_buffers: number;
+  /** Rows that lack an address or a buffer that their kind needs. */
+  bad_rows: number;
+}
+
+export interface TensorMap {
+  /** Applies one row, in order of time per process. Never throws. */
+  apply(row: TensorEvent): void;
+  /** The process ended or replaced its program: everything of it ends. */
+  endProcess(pid: number, time_ns: bigint): void;
+  /** What a process holds, now or at `time_ns`. */
+  live(pid: number, time_ns?: bigint): TensorLifetime[];
+  /** Everything that ever lived, in order of appearance; rows of live ones still change. */
+  lifetimes(): readonly TensorLifetime[];
+  /** What held an address at a time; a tensor rather than the buffer around it. */
+  lookup(pid: number, addr: bigint, time_ns: bigint): TensorLifetime | null;
+  readonly counters: Readonly<TensorCounters>;
+}
+
+interface Buffer {
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: bigint;
+  /** Tensors of their own, by name and address. */
+  readonly own: Map<string, TensorLifetime>;
+  /** The region that stands for the tensors which share its bytes. */
+  shared: TensorLifetime | null;
+  readonly sharedRows: Map<string, TensorEvent>;
+  usage: string | null;
+}
+
+interface Index {
+  readonly sorted: TensorLifetime[];
+  /** Greatest end of the rows up to each. */
+  readonly ends: bigint[];
+}
+
+const OWN_CLASSES = new Set(["weight", "kv_cache"]);
+/** A graph of the largest models has some thousands of nodes. */
+const MAX_CANDIDATES = 16_384;
+
+const endOf = (row: { addr: bigint; size_bytes: bigint }): bigint => row.addr + row.size_bytes;
+const isAlive = (row: TensorLifetime, time_ns: bigint | undefined): boolean =>
+  time_ns === undefined
+    ? row.death_ns === null
+    : row.birth_ns <= time_ns && (row.death_ns === null || time_ns < row.death_ns);
+
+/** An empty map. Tensors of weights and caches are kept one by one; others collapse into their buffer. */
+export function createTensorMap(): TensorMap {
+  const all: TensorLifetime[] = [];
+  const buffers = new Map<string, Buffer>();
+  const liveByPid = new Map<number, Set<TensorLifetime>>();
+  const indexes = new Map<number, Index>();
+  const counters: TensorCounters = { applied: 0, zero_sized: 0, unknown_buffers: 0, bad_rows: 0 };
+
+  function open(row: TensorLifetime): TensorLifetime {
+    all.push(row);
+    const live = liveByPid.get(row.pid) ?? new Set();
+    liveByPid.set(row.pid, live.add(row));
+    indexes.delete(row.pid);
+    return row;
+  }
+
+  function close(row: TensorLifetime, time_ns: bigint, ended_by: "free" | "replaced" | "exit"): void {
+    if (row.death_ns !== null) return;
+    row.death_ns = time_ns;
+    row.ended_by = ended_by;
+    liveByPid.get(row.pid)?.delete(row);
+  }
+
+  function closeBuffer(key: string, buffer: Buffer, time_ns: bigint, ended_by: "free" | "replaced" | "exit"): void {
+    for (const tensor of buffer.own.values()) close(tensor, time_ns, ended_by);
+    if (buffer.shared) close(buffer.shared, time_ns, ended_by);
+    buffers.delete(key);
+  }
+
+  /** Another buffer at the same addresses means that the end of the earlier one was missed. */
+  function openBuffer(key: string, row: TensorEvent, addr: bigint, size_bytes: bigint): Buffer {
+    const known = buffers.get(key);
+    if (known && known.addr === addr && known.size_bytes === size_bytes) return known;
+    for (const [other, buffer] of buffers) {
+      const overlaps = buffer.pid === row.pid && buffer.addr < addr + size_bytes && addr < endOf(buffer);
+      if (other === key || overlaps) closeBuffer(other, buffer, row.timestamp_ns, "replaced");
+    }
+    const { pid, usage } = row;
+    const buffer: Buffer = { pid, addr, size_bytes, own: new Map(), shared: null, sharedRows: new Map(), usage };
+    buffers.set(key, buffer);
+    return buffer;
+  }
+
+  function placeOwn(buffer: Buffer, row: TensorEvent, region_type: string | null): void {
+    const key = `${row.addr}/${row.name}`;
+    const same = buffer.own.get(key);
+    if (same && same.death_ns === null && same.size_bytes === row.size_bytes) return;
+    for (const [otherKey, other] of buffer.own) {
+      if (other.addr < endOf(row) && row.addr < endOf(other)) {
+        close(other, row.timestamp_ns, "replaced");
+        buffer.own.delete(otherKey);
+      }
+    }
+    const { pid, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
+    const place = { pid, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
+    const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind === "graph" };
+    const tensor = { ...place, ...birth, region_type, death_ns: null, ended_by: null, candidates: null };
+    buffer.own.set(key, open(tensor));
+  }
+
+  function placeShared(buffer: Buffer, row: TensorEvent): void {
+    const region_type = row.region_type ?? (buffer.usage === "compute" ? "activation" : null);
+    const key = `${row.addr}/${row.name}`;
+    if (!buffer.sharedRows.has(key) && buffer.sharedRows.size < MAX_CANDIDATES) buffer.sharedRows.set(key, row);
+    buffer.shared ??= open({
+      pid: row.pid,
+      name: null,
+      logical_id: null,
+      tensor_type: null,
+      shape: null,
+      layer: null,
+      addr: buffer.addr,
+      size_bytes: buffer.size_bytes,
+      buffer: row.buffer,
+      birth_ns: row.timestamp_ns,
+      birth_censored: row.kind === "graph",
+      evidence: row.evidence,
+      region_type,
+      death_ns: null,
+      ended_by: null,
+      candidates: [],
+    });
+    buffer.shared.region_type ??= region_type;
+    const { candidates } = buffer.shared;
+    const { name } = row;
+    if (name !== null && candidates !== null && candidates.length < MAX_CANDIDATES && !candidates.includes(name)) {
+      candidates.push(name);
+    }
+  }
+
+  function placeTensor(row: TensorEvent): void {
+    const addr = row.buffer_addr ?? row.addr;
+    const size_bytes = row.buffer_size_bytes ?? row.size_bytes;
+    if (row.size_bytes <= 0n || size_bytes <= 0n) {
+      counters.zero_sized += 1;
+      return;
+    }
+    const buffer = openBuffer(`${row.pid}/${row.buffer ?? `at ${row.addr}`}`, row, addr, size_bytes);
+    if (OWN_CLASSES.has(row.region_type ?? "")) placeOwn(buffer, row, row.region_type);
+    else if (buffer.usage === "weights") placeOwn(buffer, row, "weight");
+    else placeShared(buffer, row);
+  }
+
+  /** The engine says what a buffer is for only after it placed the tensors. */
+  function setUsage(buffer: Buffer, usage: string | null): void {
+    buffer.usage = usage;
+    if (usage === "compute" && buffer.shared) buffer.shared.region_type = "activation";
+    if (usage !== "weights" || buffer.shared === null) return;
+    const index = all.indexOf(buffer.shared);
+    if (index >= 0) all.splice(index, 1);
+    liveByPid.get(buffer.pid)?.delete(buffer.shared);
+    indexes.delete(buffer.pid);
+    buffer.shared = null;
+    for (const row of buffer.sharedRows.values()) placeOwn(buffer, row, "weight");
+    buffer.sharedRows.clear();
+  }
+
+  function indexOf(pid: number): Index {
+    const known = indexes.get(pid);
+    if (known) return known;
+    const sorted = all
+      .filter((row) => row.pid === pid)
+      .sort((a, b) => (a.addr < b.addr ? -1 : a.addr > b.addr ? 1 : 0));
+    const ends: bigint[] = [];
+    let end = 0n;
+    for (const row of sorted) {
+      if (endOf(row) > end) end = endOf(row);
+      ends.push(end);
+    }
+    const index = { sorted, ends };
+    indexes.set(pid, index);
+    return index;
+  }
+
+  return {
+    apply(row) {
+      if (row.kind === "tensor" || row.kind === "graph") {
+        counters.applied += 1;
+        placeTensor(row);
+        return;
+      }
+      if (row.buffer === null) {
+        counters.bad_rows += 1;
+        return;
+      }
+      counters.applied += 1;
+      const key = `${row.pid}/${row.buffer}`;
+      const addr = row.buffer_addr ?? row.addr;
+      const size_bytes = row.buffer_size_bytes ?? row.size_bytes;
+      if (row.kind === "buffer") {
+        if (size_bytes > 0n) openBuffer(key, row, addr, size_bytes);
+        else counters.zero_sized += 1;
+        return;
+      }
+      const buffer = buffers.get(key);
+      if (buffer === undefined) counters.unknown_buffers += 1;
+      else if (row.kind === "usage") setUsage(buffer, row.usage);
+      else if (row.kind === "free") closeBuffer(key, buffer, row.timestamp_ns, "free");
+    },
+    endProcess(pid, time_ns) {
+      for (const [key, buffer] of buffers) if (buffer.pid === pid) closeBuffer(key, buffer, time_ns, "exit");
+    },
+    live(pid, time_ns) {
+      if (time_ns === undefined) return [...(liveByPid.get(pid) ?? [])];
+      return all.filter((row) => row.pid === pid && isAlive(row, time_ns));
+    },
+    lifetimes: () => all,
+    lookup(pid, addr, time_ns) {
+      const { sorted, ends } = indexOf(pid);
+      let low = 0;
+      let high = sorted.length;
+      while (low < high) {
+        const middle = (low + high) >>> 1;
+        if ((sorted[middle] as TensorLifetime).addr <= addr) low = middle + 1;
+        else high = middle;
+      }
+      let found: TensorLifetime | null = null;
+      for (let i = low - 1; i >= 0 && (ends[i] as bigint) > addr; i--) {
+        const row = sorted[i] as TensorLifetime;
+        if (addr >= endOf(row) || !isAlive(row, time_ns)) continue;
+        if (row.name !== null) return row;
+        found ??= row;
+      }
+      return found;
+    },
+    counters,
+  };
+}
