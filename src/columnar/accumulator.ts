@@ -96,10 +96,12 @@ export function openAccumulator(table: TableName): Accumulator {
 
 function emptyStore(column: Column, capacity: number, used?: ColumnData): Store {
   if (column.type === "string") {
-    const codes = used && isStringColumn(used) ? used.codes : new Uint32Array(capacity);
+    const fits = used !== undefined && isStringColumn(used) && used.codes.length >= capacity;
+    const codes = fits ? used.codes : new Uint32Array(capacity);
     return { kind: "string", column, codes, values: [], codeOf: new Map(), textBytes: 0 };
   }
-  const data = used && !isStringColumn(used) ? used.data : new ARRAY_TYPES[column.type](capacity);
+  const fits = used !== undefined && !isStringColumn(used) && used.data.length >= capacity;
+  const data = fits ? used.data : new ARRAY_TYPES[column.type](capacity);
   return { kind: "number", column, data, valid: null };
 }
 
