@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Subprocess } from "bun";
 import { MrmTraceError } from "../errors.ts";
+import { invokingUser } from "./invoking-user.ts";
 
 export interface Launched extends Disposable {
   readonly pid: number;
@@ -19,14 +20,6 @@ export interface LaunchOptions {
   /** Where the command's stdout goes: 1, or 2 where stdout belongs to `--json`. */
   readonly stdoutFd: 1 | 2;
   readonly cwd?: string;
-}
-
-/** Whoever called sudo, else null: children run with that user's privileges. */
-export function invokingUser(): { readonly uid: number; readonly gid: number } | null {
-  const uid = Number(process.env.SUDO_UID);
-  const gid = Number(process.env.SUDO_GID);
-  const valid = process.getuid?.() === 0 && Number.isInteger(uid) && Number.isInteger(gid) && uid > 0;
-  return valid ? { uid, gid } : null;
 }
 
 /**
@@ -68,7 +61,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
   const argv = [...drop, "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
   const child: Subprocess = Bun.spawn(argv, {
     stdio: ["inherit", options.stdoutFd, 2, "pipe"],
-    env: { ...process.env, ...options.env },
+    env: { ...process.env, ...(user ? { HOME: user.home } : {}), ...options.env },
     ...(options.cwd ? { cwd: options.cwd } : {}),
   });
   const pipe = child.stdio[3];
@@ -90,7 +83,10 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
     signal(signal) {
       child.kill(signal);
     },
-    ended: child.exited.then(() => ({ exit_code: child.exitCode, signal: child.signalCode === null ? null : String(child.signalCode) })),
+    ended: child.exited.then(() => ({
+      exit_code: child.exitCode,
+      signal: child.signalCode === null ? null : String(child.signalCode),
+    })),
     [Symbol.dispose]() {
       if (child.exitCode === null && child.signalCode === null && held) child.kill("SIGKILL");
     },

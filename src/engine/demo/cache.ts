@@ -2,7 +2,7 @@
 import { lchownSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
-import { type InvokingUser, invokingUser } from "./invoking-user.ts";
+import { type InvokingUser, invokingUser } from "../invoking-user.ts";
 
 /**
  * `$MRM_TRACE_CACHE`, else `mrm-trace` below `$XDG_CACHE_HOME`, else below `~/.cache`; under sudo the home is the invoking user's.

@@ -3,9 +3,9 @@ import { chownSync } from "node:fs";
 import { join } from "node:path";
 import { readGgufFile } from "../gguf/file.ts";
 import { type ModelSpec, modelBytes, modelName, writeModel } from "../gguf/write-model.ts";
+import { invokingUser } from "../invoking-user.ts";
 import { makeCacheDir } from "./cache.ts";
 import { engineObjects, ensureDemoEngine } from "./install.ts";
-import { invokingUser } from "./invoking-user.ts";
 import { DECODE_DEFAULTS, type DecodeOptions, runnerArguments } from "./options.ts";
 import { TRACER_PID } from "./parent.ts";
 

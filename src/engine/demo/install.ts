@@ -2,8 +2,8 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
+import { giveTo, invokingUser } from "../invoking-user.ts";
 import { makeCacheDir } from "./cache.ts";
-import { giveTo, invokingUser } from "./invoking-user.ts";
 
 const PACKAGE_DIR = join(import.meta.dir, "package");
 const PACKAGE_FILES = ["package.json", "bun.lock"] as const;
