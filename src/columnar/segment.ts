@@ -35,6 +35,8 @@ export interface SegmentWriter {
   append(batch: Batch): void;
   /** Set once a segment could not be written; rows written before stay readable, and later segments are still tried. */
   readonly error: MrmTraceError | null;
+  /** Bytes of the files written so far. */
+  readonly writtenBytes: number;
   /** Rows so far: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
   account(): LedgerRow;
   /** Writes what is left and waits; the account it returns balances. */
@@ -58,6 +60,7 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
   let seen = 0;
   let kept = 0;
   let sequence = 0;
+  let writtenBytes = 0;
   let error: MrmTraceError | null = null;
   let timer: ReturnType<typeof setTimeout> | null = null;
   let closed = false;
@@ -73,6 +76,7 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
   function finish(outcome: Outcome, rows: number): void {
     if (outcome.failure === null) {
       kept += rows;
+      writtenBytes += outcome.bytes;
     } else {
       const full = outcome.failure.errno === "ENOSPC" || outcome.failure.errno === "EDQUOT";
       drop(full ? "disk_full" : "write_error", rows);
@@ -129,6 +133,9 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     table,
     get error() {
       return error;
+    },
+    get writtenBytes() {
+      return writtenBytes;
     },
     account,
     append(batch) {
