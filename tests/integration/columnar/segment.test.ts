@@ -1,0 +1,253 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import type { Batch } from "../../../src/columnar/batch.ts";
+import { batchFromBlocks } from "../../../src/columnar/blocks.ts";
+import { type Encoder, openEncoder } from "../../../src/columnar/encoder.ts";
+import { encodeParquet, writeParquetFile } from "../../../src/columnar/parquet.ts";
+import { openSegmentWriter } from "../../../src/columnar/segment.ts";
+import { listSegments } from "../../../src/columnar/segment-files.ts";
+import { readStream } from "../../../src/columnar/stream.ts";
+import { MrmTraceError } from "../../../src/errors.ts";
+import { balances } from "../../../src/schema/ledger.ts";
+import { SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
+import { addressModel, faultArena } from "../../performance/address-model.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mrm-segments-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let runs = 0;
+
+function newRun(): { run: string; dir: string } {
+  const run = join(root, `run-${runs++}`);
+  return { run, dir: join(run, "capture", "fault") };
+}
+
+function faults(rows: number, seed = 1): Batch {
+  const { arena, blocks, cpus, sequence } = faultArena(addressModel(rows, seed));
+  return batchFromBlocks("fault", { bytes: arena, blocks, cpus, sequence }).batch;
+}
+
+function rowsIn(run: string): number {
+  let rows = 0;
+  for (const batch of readStream(run, "fault")) rows += batch.rows;
+  return rows;
+}
+
+function addresses(batch: Batch): BigUint64Array {
+  const column = batch.columns.address;
+  if (column === undefined || !("data" in column)) throw new Error("no addresses");
+  return column.data as BigUint64Array;
+}
+
+describe("a segment writer", () => {
+  test("closes segments by size and keeps every row in order, in files that only their owner reads", async () => {
+    const { run, dir } = newRun();
+    await using encoder = openEncoder();
+    const writer = openSegmentWriter({ encoder, dir, table: "fault", maxRows: 1000 });
+    const batch = faults(2500);
+    writer.append(batch);
+    writer.append(batch);
+    const account = await writer.close();
+    expect(account).toMatchObject({ seen: 5000, kept: 5000, dropped: 0 });
+    const segments = listSegments(run, "fault");
+    expect(segments.map((segment) => segment.sequence)).toEqual([0, 1, 2, 3, 4]);
+    for (const { path } of segments) expect(statSync(path).mode & 0o777).toBe(0o600);
+    const read = [...readStream(run, "fault")].flatMap((part) => Array.from(addresses(part)));
+    const sent = Array.from(addresses(batch));
+    expect(read).toEqual([...sent, ...sent]);
+  });
+
+  test("closes a segment by time although no further batch comes", async () => {
+    const { run, dir } = newRun();
+    await using encoder = openEncoder();
+    const writer = openSegmentWriter({ encoder, dir, table: "fault", maxAgeNs: 20e6 });
+    writer.append(faults(10));
+    const until = performance.now() + 5000;
+    while (writer.account().kept < 10 && performance.now() < until) await Bun.sleep(10);
+    expect(listSegments(run, "fault")).toHaveLength(1);
+    expect(await writer.close()).toMatchObject({ seen: 10, kept: 10 });
+  });
+
+  test("drops and counts what finds no room in the queue, and keeps the rest readable", async () => {
+    const { run, dir } = newRun();
+    const release: (() => void)[] = [];
+    await using real = openEncoder({ maxQueueBytes: 1 });
+    const slow: Encoder = {
+      ...real,
+      maxQueueBytes: 1,
+      accepts: () => release.length === 0,
+      async submit(path, batch, keyValues) {
+        await new Promise<void>((go) => release.push(go));
+        return real.submit(path, batch, keyValues);
+      },
+    };
+    const writer = openSegmentWriter({ encoder: slow, dir, table: "fault", maxRows: 1000 });
+    const batch = faults(1000);
+    for (let i = 0; i < 5; i++) writer.append(batch);
+    expect(writer.account().dropped_by).toEqual({ writer_queue: 3000 });
+    const closing = writer.close();
+    for (const go of release) go();
+    const account = await closing;
+    expect(account).toMatchObject({ seen: 5000, kept: 2000, dropped: 3000 });
+    expect(balances(account)).toBe(true);
+    expect(rowsIn(run)).toBe(2000);
+  });
+
+  test("on a full disk counts the lost rows, says what to do, and what was written stays readable", async () => {
+    const { run, dir } = newRun();
+    mkdirSync(dir, { recursive: true });
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", dir]);
+    expect(mounted.stderr.toString()).toBe("");
+    try {
+      await using encoder = openEncoder();
+      const writer = openSegmentWriter({ encoder, dir, table: "fault", maxRows: 2560 });
+      const batch = faults(2560);
+      for (let i = 0; i < 6; i++) writer.append(batch);
+      const account = await writer.close();
+      expect(balances(account)).toBe(true);
+      expect(account.kept).toBeGreaterThan(0);
+      expect(account.dropped_by.disk_full).toBe(15360 - account.kept);
+      expect(writer.error).toBeInstanceOf(MrmTraceError);
+      expect(writer.error?.exitCode).toBe(1);
+      expect(writer.error?.message).toContain("ENOSPC");
+      expect(rowsIn(run)).toBe(account.kept);
+      expect(readdirSync(dir).filter((name) => name.endsWith(".partial"))).toEqual([]);
+    } finally {
+      spawnSync("umount", [dir]);
+    }
+  });
+
+  test("refuses a batch that does not fit its table, and counts a segment that cannot be encoded", async () => {
+    const { dir } = newRun();
+    await using encoder = openEncoder();
+    const writer = openSegmentWriter({ encoder, dir, table: "fault" });
+    const batch = faults(10);
+    const wrong = { ...batch, columns: { ...batch.columns, ip: { data: new Uint32Array(10) } } };
+    expect(() => writer.append(wrong)).toThrow(MrmTraceError);
+    const { ip: _, ...rest } = batch.columns;
+    const other = openSegmentWriter({ encoder, dir, table: "fault" });
+    other.append({ ...batch, columns: rest });
+    const account = await other.close();
+    expect(account.dropped_by).toEqual({ write_error: 10 });
+    expect(other.error?.message).toContain("column ip");
+  });
+
+  test("counts what comes after its end, and a worker that is gone", async () => {
+    const { dir } = newRun();
+    const encoder = openEncoder();
+    const closed = openSegmentWriter({ encoder, dir, table: "fault" });
+    await closed.close();
+    closed.append(faults(7));
+    expect(closed.account()).toMatchObject({ seen: 7, dropped_by: { writer_closed: 7 } });
+    const orphan = openSegmentWriter({ encoder, dir, table: "fault" });
+    orphan.append(faults(9));
+    await encoder[Symbol.asyncDispose]();
+    expect((await orphan.close()).dropped_by).toEqual({ write_error: 9 });
+    expect(orphan.error).toBeInstanceOf(MrmTraceError);
+  });
+
+  test("killed without warning leaves every closed segment readable and no half file among them", async () => {
+    const { run, dir } = newRun();
+    const script = join(root, "killed.ts");
+    const from = (path: string) => JSON.stringify(new URL(`../../../${path}`, import.meta.url).pathname);
+    writeFileSync(
+      script,
+      `import { batchFromBlocks } from ${from("src/columnar/blocks.ts")};
+import { openEncoder } from ${from("src/columnar/encoder.ts")};
+import { openSegmentWriter } from ${from("src/columnar/segment.ts")};
+import { addressModel, faultArena } from ${from("tests/performance/address-model.ts")};
+const { arena, blocks, cpus, sequence } = faultArena(addressModel(4096, 1));
+const { batch } = batchFromBlocks("fault", { bytes: arena, blocks, cpus, sequence });
+const encoder = openEncoder();
+const writer = openSegmentWriter({ encoder, dir: ${JSON.stringify(dir)}, table: "fault", maxRows: 4096 });
+for (;;) { writer.append(batch); await Bun.sleep(1); }
+`,
+    );
+    const child = Bun.spawn([process.execPath, script], { stdout: "ignore", stderr: "inherit" });
+    const until = performance.now() + 10_000;
+    while (listSegments(run, "fault").length < 5 && performance.now() < until) await Bun.sleep(5);
+    child.kill("SIGKILL");
+    await child.exited;
+    const stream = readStream(run, "fault");
+    let rows = 0;
+    for (const batch of stream) rows += batch.rows;
+    expect(stream.unreadable).toEqual([]);
+    expect(stream.segments).toBeGreaterThanOrEqual(5);
+    expect(rows).toBe(stream.segments * 4096);
+  }, 20_000);
+});
+
+describe("a stream that is read", () => {
+  test("skips and names segments that are truncated or of another table", () => {
+    const { run, dir } = newRun();
+    mkdirSync(dir, { recursive: true });
+    writeParquetFile(join(dir, "1-0.parquet"), "fault", [faults(100)]);
+    writeParquetFile(join(dir, "2-1.parquet"), "fault", [faults(100)]);
+    truncateSync(join(dir, "2-1.parquet"), 200);
+    writeParquetFile(join(dir, "3-2.parquet"), "mapping", []);
+    writeFileSync(join(dir, "4-3.parquet.partial"), "half a file");
+    const stream = readStream(run, "fault");
+    expect([...stream].map((batch) => batch.rows)).toEqual([100]);
+    expect(stream.unreadable.map(({ path }) => path)).toEqual([join(dir, "2-1.parquet"), join(dir, "3-2.parquet")]);
+    expect([...readStream(run, "access")]).toEqual([]);
+  });
+
+  test("refuses another major schema version with what to do, and accepts another minor one", () => {
+    const { run, dir } = newRun();
+    mkdirSync(dir, { recursive: true });
+    const write = (version: string) =>
+      writeFileSync(
+        join(dir, "1-0.parquet"),
+        encodeParquet("fault", [faults(10)], new Map([[SCHEMA_VERSION_KEY, version]])),
+      );
+    write("1.9");
+    expect(rowsIn(run)).toBe(10);
+    write("2.0");
+    expect(() => rowsIn(run)).toThrow(/schema version 2\.0/);
+  });
+});
+
+test("DuckDB reads the same rows, types and metadata as were written", async () => {
+  const path = join(root, "duckdb.parquet");
+  const top = 2n ** 64n - 1n;
+  const strings = { codes: Uint32Array.of(0, 1, 0), values: ["", "fünf"] };
+  const columns: Batch["columns"] = {
+    timestamp_ns: { data: BigUint64Array.of(0n, top, 1n) },
+    address: { data: BigUint64Array.of(top, 0n, 2n ** 63n) },
+    op_type: strings,
+    ip: { data: BigUint64Array.of(top, 0n, top) },
+    pid: { data: Uint32Array.of(2 ** 32 - 1, 0, 1) },
+    tid: { data: Uint32Array.of(0, 2 ** 32 - 1, 2 ** 31) },
+    cpu: { data: Uint16Array.of(65535, 0, 1) },
+    source: strings,
+    period: { data: BigUint64Array.of(1n, top, 0n) },
+    watch_id: { data: Uint32Array.of(9, 8, 7), valid: Uint8Array.of(1, 0, 1) },
+    in_kernel: { data: Uint8Array.of(0, 1, 0) },
+    op_evidence: strings,
+  };
+  writeParquetFile(path, "access", [{ table: "access", rows: 3, columns }]);
+  const connection = await (await DuckDBInstance.create()).connect();
+  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
+  expect(
+    await rows(
+      `select timestamp_ns, address, op_type, ip, pid, tid, cpu, watch_id, in_kernel, data_src from '${path}'`,
+    ),
+  ).toEqual([
+    ["0", String(top), "", String(top), 2 ** 32 - 1, 0, 65535, 9, false, null],
+    [String(top), "0", "fünf", "0", 0, 2 ** 32 - 1, 0, null, true, null],
+    ["1", String(2n ** 63n), "", String(top), 1, 2 ** 31, 1, 7, false, null],
+  ]);
+  const types = await rows(
+    `select column_name, column_type from (describe select op_type, timestamp_ns from '${path}')`,
+  );
+  expect(types).toEqual([
+    ["op_type", "VARCHAR"],
+    ["timestamp_ns", "UBIGINT"],
+  ]);
+  const keys = await rows(`select decode(key), decode(value) from parquet_kv_metadata('${path}')`);
+  expect(keys).toContainEqual([SCHEMA_VERSION_KEY, "1.0"]);
+  connection.closeSync();
+});
