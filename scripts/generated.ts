@@ -1,4 +1,5 @@
 /** Which files are generated, and from what. */
+import { metricsPage } from "../src/analyse/metrics-page.ts";
 import { cHeader } from "../src/schema/c-header.ts";
 import { columnsPage } from "../src/schema/columns-page.ts";
 
@@ -7,5 +8,6 @@ export async function generatedFiles(): Promise<[path: string, text: string][]> 
   return [
     ["bpf/columns.gen.h", cHeader()],
     ["docs/columns.md", columnsPage()],
+    ["docs/metrics.md", metricsPage()],
   ];
 }

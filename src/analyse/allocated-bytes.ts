@@ -1,0 +1,30 @@
+/** Bytes allocated to a class. */
+import { peakBytes } from "./class-bytes.ts";
+import type { Group } from "./group.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+
+function figures(group: Group): Figure[] {
+  const bytes = peakBytes(group.regions, group.span);
+  const value = group.regions.length > 0 ? bytes : null;
+  return [
+    {
+      metric: "allocated_bytes",
+      source: "region_map",
+      estimate: { value, lo: value, hi: value },
+      n: group.regions.length,
+      coverage: 1,
+      census: true,
+      method: "census of the regions: most bytes alive at one moment; no sampling error",
+    },
+  ];
+}
+
+export const allocatedBytes: MetricFamily = {
+  metrics: [{ name: "allocated_bytes", unit: "bytes", definition: "Most bytes of the class alive at one moment." }],
+  estimator: "Sweep over births and deaths of the regions. n counts regions.",
+  sources: [["region_map", "every mapping and tensor is recorded"]],
+  not_by_sampling: null,
+  suppressed: "No region of the class.",
+  spans: "whole",
+  figures,
+};

@@ -1,0 +1,118 @@
+/** One class of data in one span of time, with all that the metrics read about it. */
+import { type Resamples, resample } from "./bootstrap.ts";
+import { type Exposure, exposureIn, withoutLate } from "./exposure.ts";
+import { type DesignWeights, designWeights } from "./horvitz-thompson.ts";
+import type { AccessSums, AnalysisInput, KvRowSample, RegionSample, RegionType, WatchSample } from "./input.ts";
+import { passGapNs } from "./passes.ts";
+import { type Span, spansOf } from "./span.ts";
+
+/** Watches of some designs inside the span, weighted back to bytes; arrays parallel. */
+export interface WatchSet {
+  readonly exposures: readonly Exposure[];
+  readonly weights: DesignWeights;
+  readonly resamples: () => Resamples;
+}
+
+export interface Group {
+  readonly input: AnalysisInput;
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly span: Span;
+  readonly gap_ns: number;
+  readonly regions: readonly RegionSample[];
+  readonly kvRows: readonly KvRowSample[];
+  /** Sampled accesses inside the span; none for the whole of a phase that has steps, since lines cannot be added up. */
+  readonly sums: readonly AccessSums[];
+  /** Sampled sources that saw the class in any span, and their rows. */
+  readonly sampled: ReadonlyMap<string, number>;
+  /** Uniform draws (designs short and long) that see loads and stores. */
+  readonly uniform: WatchSet;
+  /** The same, and those that see stores only. */
+  readonly stores: WatchSet;
+  /** Every watch of the class, whatever its design. */
+  readonly every: WatchSet;
+}
+
+function watchSet(watches: readonly WatchSample[], span: Span, gap: number, seed: number, stream: number): WatchSet {
+  const all: Exposure[] = [];
+  for (const watch of watches) {
+    const exposure = exposureIn(watch, span, gap);
+    if (exposure) all.push(exposure);
+  }
+  const exposures = withoutLate(all);
+  const weights = designWeights(exposures.map((e) => e.watch));
+  let drawn: Resamples | null = null;
+  return {
+    exposures,
+    weights,
+    resamples: () => {
+      drawn ??= resample(weights.stratum, seed, stream);
+      return drawn;
+    },
+  };
+}
+
+const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
+
+/** Classes by name; data without a class by its kind of mapping. */
+function keyOf(of: { region_type: RegionType; mapping_kind: string | null }): string {
+  return of.region_type === "unknown" ? `unknown/${of.mapping_kind ?? ""}` : of.region_type;
+}
+
+function split<T extends { region_type: RegionType; mapping_kind: string | null }>(
+  rows: readonly T[],
+): Map<string, T[]> {
+  const out = new Map<string, T[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const list = out.get(key);
+    if (list) list.push(row);
+    else out.set(key, [row]);
+  }
+  return out;
+}
+
+function rowsBySource(sums: readonly AccessSums[]): Map<string, number> {
+  const out = new Map<string, number>();
+  for (const sum of sums) out.set(sum.source, (out.get(sum.source) ?? 0) + sum.rows);
+  return out;
+}
+
+const ORDER = ["weight", "kv_cache", "activation", "runtime"];
+
+/** Every class of the run in every span, in the order in which tables show them. */
+export function groupsOf(input: AnalysisInput): Group[] {
+  const spans = spansOf(input.steps, input.window_ns);
+  const gap = passGapNs(input.trap_cost_ns);
+  const watches = split(input.watches);
+  const regions = split(input.regions);
+  const sums = split(input.accessSums);
+  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys()]);
+  if (input.kvRows.length > 0) keys.add("kv_cache");
+  const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
+  const sorted = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return sorted.flatMap((key, k) => {
+    const unknown = key.startsWith("unknown/");
+    const mine = watches.get(key) ?? [];
+    const readable = mine.filter((w) => isUniform(w) && w.mode !== "w");
+    const storing = mine.filter(isUniform);
+    return spans.map((span, s): Group => {
+      const stream = 16 * (k * spans.length + s);
+      const uniform = watchSet(readable, span, gap, input.seed, stream);
+      return {
+        input,
+        region_type: unknown ? "unknown" : (key as RegionType),
+        mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
+        span,
+        gap_ns: gap,
+        regions: regions.get(key) ?? [],
+        kvRows: key === "kv_cache" ? input.kvRows : [],
+        sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
+        sampled: rowsBySource(sums.get(key) ?? []),
+        uniform,
+        stores: storing.length === readable.length ? uniform : watchSet(storing, span, gap, input.seed, stream + 1),
+        every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),
+      };
+    });
+  });
+}

@@ -1,0 +1,195 @@
+/** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
+import { percentileInterval, type Resamples } from "./bootstrap.ts";
+import { CI_LEVEL, type Interval } from "./interval.ts";
+
+/** Times that one unit shows: complete ones, and those whose end was not seen. */
+export interface UnitTimes {
+  readonly complete: readonly number[];
+  readonly censored: readonly number[];
+}
+
+/** Observations in ascending time, events before censorings. */
+export interface RecurrentSample {
+  readonly time: Float64Array;
+  readonly event: Uint8Array;
+  /** Index of the unit. */
+  readonly unit: Uint32Array;
+  /** Weight of the observation: its unit's weight over the observations of the unit. */
+  readonly weight: Float64Array;
+  /** Units with an observation; of them those with censored ones only. */
+  readonly n: number;
+  readonly n_censored: number;
+  /** Weight of the censored observations over that of all. */
+  readonly censored: number;
+  /** Weight of the units with an observation over that of all units. */
+  readonly coverage: number;
+}
+
+/**
+ * The open last interval of a unit, where it has no complete one: the rule of Wang and Chang (JASA 94, 1999), under
+ * which a unit's complete intervals may be exchanged. Keeping the open one beside them favours long intervals; pooling
+ * the intervals of all units favours units with many short ones.
+ */
+export function openInterval(complete: readonly number[], open: number): number[] {
+  return complete.length === 0 && open >= 0 ? [open] : [];
+}
+
+/**
+ * Puts the units' times together, each unit with its own weight however many times it shows.
+ * @param weights one per unit, such as the bytes that it stands for
+ */
+export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
+  const time: number[] = [];
+  const event: number[] = [];
+  const of: number[] = [];
+  const weight: number[] = [];
+  let n = 0;
+  let alone = 0;
+  let covered = 0;
+  let censored = 0;
+  let all = 0;
+  units.forEach((times, unit) => {
+    const w = weights[unit] ?? 0;
+    const rows = times.complete.length + times.censored.length;
+    all += w;
+    if (rows === 0) return;
+    n += 1;
+    covered += w;
+    censored += (w * times.censored.length) / rows;
+    if (times.complete.length === 0) alone += 1;
+    for (const [list, kind] of [
+      [times.complete, 1],
+      [times.censored, 0],
+    ] as const) {
+      for (const t of list) {
+        time.push(t);
+        event.push(kind);
+        of.push(unit);
+        weight.push(w / rows);
+      }
+    }
+  });
+  const order = Uint32Array.from(time.keys());
+  order.sort((a, b) => (time[a] ?? 0) - (time[b] ?? 0) || (event[b] ?? 0) - (event[a] ?? 0));
+  return {
+    time: Float64Array.from(order, (i) => time[i] ?? 0),
+    event: Uint8Array.from(order, (i) => event[i] ?? 0),
+    unit: Uint32Array.from(order, (i) => of[i] ?? 0),
+    weight: Float64Array.from(order, (i) => weight[i] ?? 0),
+    n,
+    n_censored: alone,
+    censored: covered > 0 ? censored / covered : 0,
+    coverage: all > 0 ? covered / all : 0,
+  };
+}
+
+/** Fills `out` with the quantiles `qs` (ascending) of the product-limit curve; Infinity where it is not reached. */
+function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: readonly number[], out: Float64Array): void {
+  const { time, event, unit, weight } = sample;
+  out.fill(Number.POSITIVE_INFINITY);
+  let atRisk = 0;
+  for (let i = 0; i < time.length; i++) atRisk += (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+  if (!(atRisk > 0)) {
+    out.fill(Number.NaN);
+    return;
+  }
+  const nothing = atRisk * 1e-9;
+  let s = 1;
+  let next = 0;
+  for (let i = 0; i < time.length && next < qs.length; i++) {
+    const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+    if (w === 0) continue;
+    if (event[i]) {
+      s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
+      while (next < qs.length && s <= 1 - (qs[next] ?? 1) + 1e-9) out[next++] = time[i] ?? Number.NaN;
+    }
+    atRisk -= w;
+  }
+}
+
+/**
+ * Quantiles with percentile-bootstrap intervals over units.
+ * @param qs ascending, in (0, 1)
+ * @returns one interval per q; `value` null where the curve does not fall that far
+ */
+export function recurrentQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
+  const point = new Float64Array(qs.length);
+  quantiles(sample, null, qs, point);
+  const replicates = qs.map(() => new Float64Array(resamples.length));
+  const out = new Float64Array(qs.length);
+  resamples.forEach((times, r) => {
+    quantiles(sample, times, qs, out);
+    replicates.forEach((column, k) => {
+      column[r] = out[k] ?? Number.NaN;
+    });
+  });
+  return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, CI_LEVEL));
+}
+
+/**
+ * As recurrentQuantiles, but a quantile that the curve does not reach has a lower end: the same quantile of the times as
+ * they were seen, since no whole time is shorter than what was seen of it.
+ */
+export function boundedQuantiles(
+  units: readonly UnitTimes[],
+  weights: ArrayLike<number>,
+  qs: readonly number[],
+  resamples: Resamples,
+): { sample: RecurrentSample; estimates: Interval[] } {
+  const sample = recurrentSample(units, weights);
+  const found = recurrentQuantiles(sample, qs, resamples);
+  if (found.every((one) => one.value !== null && one.lo !== null)) return { sample, estimates: found };
+  const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
+  const floor = recurrentQuantiles(seen, qs, resamples);
+  const estimates = found.map((one, k) => {
+    const least = floor[k]?.lo ?? null;
+    if (one.value !== null && one.lo !== null) return one;
+    const lo = one.lo !== null && least !== null ? Math.max(one.lo, least) : (one.lo ?? least);
+    return { value: one.value, lo, hi: one.hi };
+  });
+  return { sample, estimates };
+}
+
+/** The curve's mean up to its last time, and S there: what the mean leaves out when it is not 0. */
+function restrictedMean(sample: RecurrentSample, times: Uint16Array | null): { mean: number; tail: number } {
+  const { time, event, unit, weight } = sample;
+  let atRisk = 0;
+  for (let i = 0; i < time.length; i++) atRisk += (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+  if (!(atRisk > 0)) return { mean: Number.NaN, tail: Number.NaN };
+  const nothing = atRisk * 1e-9;
+  let s = 1;
+  let mean = 0;
+  let before = 0;
+  for (let i = 0; i < time.length; i++) {
+    const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+    if (w === 0) continue;
+    const t = time[i] ?? 0;
+    mean += s * (t - before);
+    before = t;
+    if (event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
+    atRisk -= w;
+  }
+  return { mean, tail: s };
+}
+
+/** The restricted mean with its percentile-bootstrap interval over units, and S at the last time, in [0, 1]. */
+export function recurrentMean(sample: RecurrentSample, resamples: Resamples): { mean: Interval; tail: number } {
+  const { mean, tail } = restrictedMean(sample, null);
+  const replicates = Float64Array.from(resamples, (times) => restrictedMean(sample, times).mean);
+  return { mean: percentileInterval(mean, replicates, CI_LEVEL), tail };
+}
+
+/** S(at): the share of the weight whose time is longer. NaN without observations. */
+export function survivalAt(sample: RecurrentSample, at: number): number {
+  let atRisk = 0;
+  for (const w of sample.weight) atRisk += w;
+  if (!(atRisk > 0)) return Number.NaN;
+  const nothing = atRisk * 1e-9;
+  let s = 1;
+  for (let i = 0; i < sample.time.length && (sample.time[i] ?? 0) <= at; i++) {
+    const w = sample.weight[i] ?? 0;
+    if (sample.event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
+    atRisk -= w;
+  }
+  return s;
+}

@@ -1,0 +1,91 @@
+/** THE list of metrics; each says what it is, how it is estimated, who can tell it and when it is held back. */
+import { ageAtRead } from "./age-at-read.ts";
+import { allocatedBytes } from "./allocated-bytes.ts";
+import { readBytesPerSecond, readsPerBytePerToken, writeBytesPerSecond, writesPerBytePerToken } from "./byte-rates.ts";
+import { type Group, groupsOf } from "./group.ts";
+import { hitsPerPass } from "./hits-per-pass.ts";
+import type { AnalysisInput } from "./input.ts";
+import { interAccessInterval } from "./inter-access-interval.ts";
+import { interval } from "./interval.ts";
+import { rowOf } from "./judge.ts";
+import { lifetime } from "./lifetime.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+import type { MetricRow } from "./metric-row.ts";
+import { readsPerWrite } from "./reads-per-write.ts";
+import { retention } from "./retention.ts";
+import { sampledRates } from "./sampled-rates.ts";
+import { workingSet } from "./working-set.ts";
+import { writeOnce } from "./write-once.ts";
+
+/** Families in the order of the table. */
+export const METRICS: readonly MetricFamily[] = [
+  allocatedBytes,
+  lifetime,
+  readsPerBytePerToken,
+  writesPerBytePerToken,
+  readBytesPerSecond,
+  writeBytesPerSecond,
+  hitsPerPass,
+  interAccessInterval,
+  readsPerWrite,
+  writeOnce,
+  ageAtRead,
+  retention,
+  workingSet,
+  sampledRates,
+];
+
+function applies(family: MetricFamily, group: Group): boolean {
+  const { step } = group.span;
+  if (family.spans === "every") return true;
+  if (family.spans === "whole") return step === "all";
+  return step !== "all" || group.span.phase === "all";
+}
+
+/** One refusal per sampled source for a metric that samples cannot tell. */
+function refusals(family: MetricFamily, group: Group): Figure[] {
+  const why = family.not_by_sampling;
+  if (why === null) return [];
+  return [...group.sampled].flatMap(([source, n]) =>
+    family.metrics.map(({ name }) => ({
+      metric: name,
+      source,
+      estimate: interval(null, null, null),
+      n,
+      method: "none",
+      not_identifiable: true,
+      why,
+    })),
+  );
+}
+
+/**
+ * Every metric of every class, in every span of the run in which it has a meaning. Rows of one metric, class and step
+ * stand together, the source that is printed first (`printedFigures`).
+ * @param input reduced sums and samples; not changed
+ * @returns rows of metrics.parquet; the same for the same input and seed
+ */
+export function computeMetrics(input: AnalysisInput): MetricRow[] {
+  const rows: MetricRow[] = [];
+  for (const group of groupsOf(input)) {
+    for (const family of METRICS) {
+      if (!applies(family, group)) continue;
+      const figures = [...family.figures(group), ...refusals(family, group)];
+      for (const { name, unit } of family.metrics) {
+        for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
+      }
+    }
+  }
+  return rows;
+}
+
+/** The one row of each metric, class, phase, step and grain that a table prints: the first source in the registry's order. */
+export function printedFigures(rows: readonly MetricRow[]): MetricRow[] {
+  const seen = new Set<string>();
+  return rows.filter((row) => {
+    const key = [row.metric, row.region_type, row.mapping_kind, row.phase, row.step, row.grain_bytes === 64].join("/");
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}

@@ -1,0 +1,66 @@
+/** What samples of accesses identify: how many loads and stores there are, and how often a line is accessed on average. */
+import { resample } from "./bootstrap.ts";
+import { peakBytes } from "./class-bytes.ts";
+import type { Group } from "./group.ts";
+import type { AccessSums } from "./input.ts";
+import { type Interval, interval } from "./interval.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+import { ratioInterval } from "./ratio.ts";
+
+const LINE_BYTES = 64;
+
+/** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span; BCa over blocks of time. */
+function perSecond(group: Group, blocks: Float64Array): Interval {
+  if (blocks.length === 0 || group.span.window_ns <= 0) return interval(null, null, null);
+  const each = new Float64Array(blocks.length).fill(group.span.window_ns / 1e9 / blocks.length);
+  return ratioInterval(blocks, each, resample(new Uint8Array(blocks.length), group.input.seed, 1005));
+}
+
+/** Time times lines over accesses, with the ends of the rate the other way round. */
+export function rateInversion(accessesPerSecond: Interval, lines: number): Interval {
+  const invert = (rate: number | null): number | null =>
+    rate !== null && rate > 0 && lines > 0 ? (1e9 * lines) / rate : null;
+  return interval(invert(accessesPerSecond.value), invert(accessesPerSecond.hi), invert(accessesPerSecond.lo));
+}
+
+function figuresOf(group: Group, sum: AccessSums): Figure[] {
+  const timer = sum.source === "clock";
+  const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
+  const base = { source: sum.source, n: sum.rows };
+  const method = "Horvitz-Thompson by period, BCa over tokens or 100 ms blocks; n counts samples";
+  const no = timer ? { not_identifiable: true, why: "a timer counts time, not accesses" } : {};
+  const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
+  return [
+    { ...base, metric: "loads_per_s", estimate: perSecond(group, sum.loads), method, ...no },
+    { ...base, metric: "stores_per_s", estimate: perSecond(group, sum.stores), method, ...no },
+    {
+      ...base,
+      metric: "iai_mean_ns",
+      estimate: rateInversion(perSecond(group, all), lines),
+      grain_bytes: LINE_BYTES,
+      method: `rate inversion: time x lines / accesses; ${method}`,
+      ...no,
+    },
+  ];
+}
+
+export const sampledRates: MetricFamily = {
+  metrics: [
+    { name: "loads_per_s", unit: "accesses/s", definition: "Loads of the class per second, as instructions." },
+    { name: "stores_per_s", unit: "accesses/s", definition: "Stores to the class per second, as instructions." },
+    {
+      name: "iai_mean_ns",
+      unit: "ns",
+      definition: "Mean time between accesses to one 64 B line of the class, over all its lines.",
+    },
+  ],
+  estimator: "Sum of sampling periods per second; the mean interval is time x lines / accesses.",
+  sources: [
+    ["pebs", "samples of retired accesses, each standing for its period"],
+    ["ibs", "samples of retired accesses, each standing for its period"],
+  ],
+  not_by_sampling: null,
+  suppressed: "n < 30 samples; loss above 1 %; the clock source.",
+  spans: "steps",
+  figures: (group) => group.sums.flatMap((sum) => figuresOf(group, sum)),
+};

@@ -1,0 +1,101 @@
+/** Bytes touched within a window of time. */
+import { chao1, goodCoverage } from "./chao1.ts";
+import { peakBytes } from "./class-bytes.ts";
+import { clopperPearson, effectiveSize } from "./clopper-pearson.ts";
+import type { Group } from "./group.ts";
+import { type Interval, interval, scaled } from "./interval.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+import { recurrentSample, survivalAt } from "./recurrent-survival.ts";
+
+const LINE_BYTES = 64;
+/** Window where there is no token axis. */
+const DEFAULT_WINDOW_NS = 100e6;
+/** Two token periods: what every token touches is then inside, whatever the phase of the window. */
+const TOKENS = 2;
+/** Least share of accesses on lines already seen. */
+const LEAST_COVERAGE = 0.5;
+
+function capped(of: Interval, most: number): Interval {
+  const cap = (x: number | null): number | null => (x === null || most <= 0 ? x : Math.min(x, most));
+  return interval(cap(of.value), cap(of.lo), cap(of.hi));
+}
+
+function watchFigure(group: Group): Figure {
+  const { uniform } = group;
+  const bytes = uniform.weights.bytes;
+  const period = group.span.token_period_ns;
+  const window = period === null ? DEFAULT_WINDOW_NS : TOKENS * period;
+  const sample = recurrentSample(
+    uniform.exposures.map((exposure) =>
+      exposure.passes.count > 0
+        ? { complete: [(exposure.passes.start_ns[0] ?? 0) - exposure.begin_ns], censored: [] }
+        : { complete: [], censored: [exposure.end_ns - exposure.begin_ns] },
+    ),
+    bytes,
+  );
+  const untouched = survivalAt(sample, window);
+  const n = effectiveSize(bytes);
+  const share = Number.isNaN(untouched) ? interval(null, null, null) : clopperPearson((1 - untouched) * n, n);
+  let early = 0;
+  for (const exposure of uniform.exposures) {
+    if (exposure.passes.count === 0 && exposure.end_ns - exposure.begin_ns < window) early += 1;
+  }
+  const peak = peakBytes(group.regions, group.span);
+  return {
+    metric: "working_set_bytes",
+    source: "watch",
+    estimate: capped(scaled(share, uniform.weights.total_bytes), peak),
+    n: uniform.exposures.length,
+    n_censored: early,
+    coverage: peak > 0 ? Math.min(1, uniform.weights.total_bytes / peak) : null,
+    grain_bytes: 8,
+    window_ns: window,
+    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two token periods"} of a random moment (KM of the first wait), Clopper-Pearson at the effective sample size`,
+    ...(early > 0 ? { why: "watches shorter than the window" } : {}),
+  };
+}
+
+function sampledFigures(group: Group): Figure[] {
+  const peak = peakBytes(group.regions, group.span);
+  return group.sums.map((sum) => {
+    const coverage = goodCoverage(sum.lines_once, sum.rows);
+    const thin = coverage !== null && coverage < LEAST_COVERAGE;
+    const lines = thin
+      ? interval(null, null, null)
+      : chao1(sum.distinct_lines, sum.lines_once, sum.lines_twice, sum.rows);
+    return {
+      metric: "working_set_bytes",
+      source: sum.source,
+      estimate: capped(scaled(lines, LINE_BYTES), peak),
+      n: sum.rows,
+      coverage,
+      grain_bytes: LINE_BYTES,
+      method:
+        "Chao1 over 64 B lines, log-normal interval, capped at the mapped size; a lower bound where some lines are hotter; n counts samples",
+      ...(thin ? { why: "fewer than half of the accesses fall on lines already seen" } : {}),
+    };
+  });
+}
+
+export const workingSet: MetricFamily = {
+  metrics: [
+    {
+      name: "working_set_bytes",
+      unit: "bytes",
+      definition:
+        "Bytes of the class touched within window_ns: two token periods, or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span.",
+    },
+  ],
+  estimator:
+    "The wait from a random moment to the first access is what a watch sees first: its distribution at window_ns, times the bytes drawn. Sampled sources: Chao1 per class. Never above the mapped size.",
+  sources: [
+    ["watch", "uniform draws of addresses at random times"],
+    ["pebs", "distinct lines of samples"],
+    ["ibs", "distinct lines of samples"],
+    ["clock", "distinct lines of samples"],
+  ],
+  not_by_sampling: null,
+  suppressed: "n < 30; sampled sources: coverage below 0.5; loss above 1 %.",
+  spans: "every",
+  figures: (group) => [watchFigure(group), ...sampledFigures(group)],
+};

@@ -1,0 +1,97 @@
+/** The share of written blocks that are written exactly once. */
+import { weightedProportion } from "./clopper-pearson.ts";
+import type { Group } from "./group.ts";
+import { interval } from "./interval.ts";
+import { FEWEST } from "./judge.ts";
+import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { type Block, lineBlocks, wordBlocks } from "./write-history.ts";
+
+const METRIC = "write_once_ratio";
+
+/** The upper end that the blocks seen rewritten leave, among the blocks given; null where they are too few. */
+function rewrittenBound(blocks: readonly Block[]): number | null {
+  if (blocks.length < FEWEST) return null;
+  const share = weightedProportion(
+    blocks.map((block) => (block.epochs >= 2 ? 1 : 0)),
+    blocks.map((block) => block.weight),
+  );
+  return 1 - (share.lo ?? 0);
+}
+
+/**
+ * The ratio from blocks whose whole history was seen. Else its upper bound: of blocks drawn before their first write, or
+ * of all blocks drawn, the share seen rewritten is the least that was rewritten. A block seen written once may have been
+ * written before or after, so nothing bounds the ratio from below.
+ */
+function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
+  const written = blocks.filter((block) => block.epochs > 0);
+  const whole = written.filter((block) => block.whole);
+  const weight = (of: readonly Block[]): number => of.reduce((sum, block) => sum + block.weight, 0);
+  const base = { metric: METRIC, source: "watch", grain_bytes: grain };
+  if (blocks.length >= FEWEST && written.length === 0) {
+    const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;
+    return {
+      ...base,
+      estimate: interval(null, null, null),
+      n: blocks.length,
+      method: "none",
+      not_identifiable: true,
+      why,
+    };
+  }
+  if (whole.length >= FEWEST) {
+    const once = whole.map((block) => (block.epochs === 1 ? 1 : 0));
+    return {
+      ...base,
+      estimate: weightedProportion(
+        once,
+        whole.map((block) => block.weight),
+      ),
+      n: whole.length,
+      n_censored: written.length - whole.length,
+      censored: 0,
+      coverage: weight(whole) / Math.max(1, weight(blocks)),
+      method:
+        "binomial: blocks watched from before their first write to the end; Clopper-Pearson at the effective sample size",
+    };
+  }
+  const ahead = rewrittenBound(written.filter((block) => block.fromStart));
+  const all = rewrittenBound(blocks);
+  const hi = ahead !== null && all !== null ? Math.min(ahead, all) : (ahead ?? all);
+  return {
+    ...base,
+    estimate: interval(null, hi === null ? null : 0, hi),
+    n: blocks.length,
+    n_censored: written.length - whole.length,
+    censored: 0,
+    coverage: weight(written) / Math.max(1, weight(blocks)),
+    bound: true,
+    method:
+      "binomial bound: share of the blocks drawn that was seen rewritten, Clopper-Pearson at the effective sample size",
+    why: `the whole write history was seen of ${whole.length} written blocks`,
+  };
+}
+
+export const writeOnce: MetricFamily = {
+  metrics: [
+    {
+      name: METRIC,
+      unit: "ratio",
+      definition:
+        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen.",
+    },
+  ],
+  estimator:
+    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase or the free. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
+  sources: [["watch", "every store to the watched bytes is seen"]],
+  not_by_sampling: "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does",
+  suppressed:
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks.",
+  spans: "whole",
+  figures: (group) => {
+    const out = [figure(group, wordBlocks(group.every, group.span), 8)];
+    const lines = lineBlocks(group);
+    if (lines.length > 0) out.push(figure(group, lines, 64));
+    return out;
+  },
+};
