@@ -1,5 +1,5 @@
 /** Lays out labelled rows of cells in columns, in as many bands of columns as the width asks for. */
-import { type Line, lineWidth, widthOf } from "./terminal.ts";
+import { type Line, lineWidth, type Span, widthOf } from "./terminal.ts";
 
 export interface GridRow {
   readonly label: string;
@@ -41,16 +41,15 @@ export function grid(columns: readonly string[], rows: readonly GridRow[], width
   for (const band of bandsOf(widths, width - labelWidth)) {
     if (out.length > 0) out.push([]);
     const used = band.reduce((sum, i) => sum + GAP + (widths[i] ?? 0), labelWidth);
-    const across = (label: Line, cells: (column: number) => Line): Line =>
-      band.reduce<Line>(
-        (line, column, place) => {
-          const cell = cells(column);
-          // Space behind the last cell would be cut as if something were missing.
-          const padded = place === band.length - 1 ? cell : pad(cell, widths[column] ?? 0);
-          return [...line, { text: " ".repeat(GAP) }, ...padded];
-        },
-        pad(label, labelWidth),
-      );
+    const across = (label: Line, cell: (column: number) => Line): Line => {
+      const line: Span[] = [...pad(label, labelWidth)];
+      band.forEach((column, place) => {
+        // Space behind the last cell would be cut as if something were missing.
+        const padded = place === band.length - 1 ? cell(column) : pad(cell(column), widths[column] ?? 0);
+        line.push({ text: " ".repeat(GAP) }, ...padded);
+      });
+      return line;
+    };
     out.push(across([], (column) => [{ text: columns[column] ?? "", ink: "bold" }]));
     out.push([{ text: rule.repeat(Math.min(used, width)), ink: "dim" }]);
     for (const row of rows) {

@@ -1,0 +1,62 @@
+/** metrics.csv: one row per class, for people and for readers of the Python package. */
+import type { ReportMetric, RunReport } from "../schema/run-json.ts";
+
+/** The header of the Python package, byte for byte. */
+export const METRICS_CSV_HEADER =
+  "region_type,n_regions,retention_p50_s,retention_p90_s,retention_p99_s,retention_mean_s,write_once_ratio_mean,reads_per_write_mean,working_set_mb_total,unique_pages_total,suitability";
+
+const MIB = 2 ** 20;
+const PAGE_BYTES = 4096;
+
+/** A number as Python's repr writes it: `2.0`, `1e-05`, `1e+16`. */
+export function pythonFloat(value: number): string {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e16)) {
+    const [digits = "", exponent = "0"] = value.toExponential().split("e");
+    return `${digits}e${exponent.startsWith("-") ? "-" : "+"}${exponent.replace(/^[+-]/, "").padStart(2, "0")}`;
+  }
+  return Number.isInteger(value) ? value.toFixed(1) : String(value);
+}
+
+/** A field, quoted where it must be (RFC 4180); text that a spreadsheet would run as a formula gets an apostrophe. */
+export function csvField(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function figure(rows: readonly ReportMetric[], metric: string, scale: (value: number) => string): string {
+  const usable = rows.filter((row) => row.metric === metric && row.status === "ok");
+  // The Python package knows neither steps nor grains: the finest grain while decoding, else the first there is.
+  const best = usable.find((row) => row.step === "decode") ?? usable[0];
+  return best?.value !== null && best?.value !== undefined && Number.isFinite(best.value) ? scale(best.value) : "";
+}
+
+const seconds = (ns: number): string => pythonFloat(ns / 1e9);
+
+/**
+ * Text of metrics.csv: one row per region_type, sorted by it, lines ended by \n. A figure that is a bound, insufficient or
+ * not identifiable is an empty field, as is the mean of retention, which censoring leaves undefined.
+ */
+export function metricsCsv(report: RunReport): string {
+  const types = [...new Set(report.labels.map((label) => label.region_type))].sort();
+  const lines = types.map((type) => {
+    const labels = report.labels.filter((label) => label.region_type === type);
+    // Kinds of mapping cannot be summed into one quantile: only a figure of the whole class stands for it.
+    const ofType = report.metrics.filter((row) => row.region_type === type);
+    const rows = labels.length > 1 ? ofType.filter((row) => row.mapping_kind === null) : ofType;
+    return [
+      csvField(type),
+      String(labels.reduce((sum, label) => sum + label.regions, 0)),
+      figure(rows, "retention_p50_ns", seconds),
+      figure(rows, "retention_p90_ns", seconds),
+      figure(rows, "retention_p99_ns", seconds),
+      "",
+      figure(rows, "write_once_ratio", pythonFloat),
+      figure(rows, "reads_per_write", pythonFloat),
+      figure(rows, "working_set_bytes", (bytes) => pythonFloat(bytes / MIB)),
+      figure(rows, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
+      csvField(rows.find((row) => row.metric === "suitability" && row.status === "ok")?.label ?? ""),
+    ].join(",");
+  });
+  return `${[METRICS_CSV_HEADER, ...lines].join("\n")}\n`;
+}

@@ -1,0 +1,68 @@
+/** metadata.json: everything about a run that is not a figure of its data. */
+import type { RunReport } from "../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+
+export interface MetadataInput {
+  readonly report: RunReport;
+  /** Facts of the machine; see overhead/host.ts. */
+  readonly host: {
+    readonly machine_id: string;
+    readonly os: string | null;
+    readonly kernel: string | null;
+    readonly cpu_model: string | null;
+    readonly cpu_freq_scaling_max_mhz: number | null;
+  };
+  /** What recognised the engine, its library and options; null without one. */
+  readonly engine: Readonly<Record<string, unknown>> | null;
+  /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC. */
+  readonly started_at: Date;
+  readonly started_ns: bigint;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly thermal: { readonly throttle_events: number | null; readonly peak_temp_c: number | null };
+  /** Checks behind the validity class, costs by cause, seed, options: whatever a reader may want to check. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The object of metadata.json. Keys that readers of the Python package look for (machine_id, model.id, collector.type,
+ * generation, thermal, timing, hardware, software) have their names and units; u64 values become decimal strings.
+ */
+export function runMetadata(input: MetadataInput): Record<string, unknown> {
+  const { report, host, thermal } = input;
+  const { target } = report;
+  const { os, kernel, ...hardware } = host;
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    run_id: report.run_id,
+    machine_id: host.machine_id,
+    model: { id: report.model_id },
+    collector: { type: report.collectors[0]?.name ?? null },
+    collectors: report.collectors,
+    generation: {
+      context_length: null,
+      batch_size: null,
+      output_tokens: target.decode_tokens,
+      total_output_tokens: target.decode_tokens,
+      prompt_tokens: target.prompt_tokens,
+      avg_tokens_per_second: target.decode_tokens_per_s,
+      ttft_ms: target.ttft_ms,
+      rep_index: null,
+    },
+    thermal: { run_validity: report.validity, ...thermal },
+    timing: {
+      total_wall_duration_s: target.wall_s,
+      started_at_utc: input.started_at.toISOString(),
+      started_ns: input.started_ns,
+      clock: "CLOCK_MONOTONIC",
+    },
+    hardware,
+    software: { os, kernel, ...input.versions },
+    engine: input.engine,
+    target,
+    validity: { class: report.validity, reasons: report.reasons, not_measured: report.not_measured },
+    observer: report.observer,
+    ledger: report.ledger,
+    warnings: report.warnings,
+    ...input.details,
+  };
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "bun:test";
+import { createProgress, progressText } from "../../../src/report/progress.ts";
+
+const state = { phase: "decoding", tokens: 812, events: 0, lost: 0, share: 0.4 };
+
+/** A stream that records, and a clock that is moved by hand. */
+function recorded(isTTY: boolean, columns = 100) {
+  const written: string[] = [];
+  const clock = { ms: 0 };
+  const stream = { isTTY, columns, write: (text: string) => written.push(text) };
+  return { written, clock, progress: createProgress(stream, { now: () => clock.ms }), stream };
+}
+
+describe("the progress line", () => {
+  test("says phase, tokens, rate, loss, time and what is left of it", () => {
+    expect(progressText(state, 12_000, 41_200)).toBe(
+      "decoding  812 tokens  41.2k events/s  0 lost  12.0 s  18.0 s left",
+    );
+    expect(progressText({ ...state, tokens: 0, share: null, phase: "baseline" }, 500, 0)).toBe(
+      "baseline  0 events/s  0 lost  500 ms",
+    );
+  });
+
+  test("is drawn ten times a second at most, in place, with the rate since it was last drawn", () => {
+    const { written, clock, progress } = recorded(true);
+    progress.update(state);
+    for (let i = 1; i <= 100; i++) {
+      clock.ms = i * 10;
+      progress.update({ ...state, events: i * 50 });
+    }
+    expect(written).toHaveLength(11);
+    expect(written.every((text) => text.startsWith("\r\x1b[2K") && !text.includes("\n"))).toBe(true);
+    expect(written.at(-1)).toContain("5000 events/s");
+  });
+
+  test("is erased at the end, once, and only if it was drawn", () => {
+    const { written, progress } = recorded(true);
+    progress.clear();
+    expect(written).toEqual([]);
+    progress.update(state);
+    progress.clear();
+    progress.clear();
+    expect(written.slice(1)).toEqual(["\r\x1b[2K"]);
+  });
+
+  test("is not there without a TTY or when quiet", () => {
+    const { written, progress } = recorded(false);
+    progress.update(state);
+    progress.clear();
+    const { stream, written: quietly } = recorded(true);
+    createProgress(stream, { quiet: true }).update(state);
+    expect([...written, ...quietly]).toEqual([]);
+  });
+
+  test("never fills the terminal's last column", () => {
+    for (const columns of [1, 10, 40, 200]) {
+      const { written, progress } = recorded(true, columns);
+      progress.update(state);
+      expect(Bun.stringWidth(written[0] ?? "")).toBeLessThan(Math.max(2, columns));
+    }
+  });
+});
