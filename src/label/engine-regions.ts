@@ -1,6 +1,6 @@
 /** Tensors as regions: one each for weights and KV, one per buffer where tensors share addresses. */
+import type { TensorLifetime } from "../regions/tensor-map.ts";
 import { engineVerdict, type Verdict } from "./evidence.ts";
-import type { TensorLife } from "./tensor-life.ts";
 import { type Extent, uncovered } from "./uncovered.ts";
 
 export interface EngineRegion extends Extent, Verdict {
@@ -16,43 +16,31 @@ export interface EngineRegion extends Extent, Verdict {
 }
 
 /** Names kept of the tensors that share a buffer. */
-export const MAX_CANDIDATES = 64;
+export const MAX_CANDIDATES = 1024;
 
 interface Draft {
   region: EngineRegion;
   names: Set<string>;
 }
 
-function ownRegion(life: TensorLife): EngineRegion {
+function regionOf(life: TensorLifetime, originNs: bigint): EngineRegion {
   const begin = Number(life.addr);
+  const shared = life.candidates !== null;
   return {
     ...engineVerdict(life.region_type, life.evidence),
     pid: life.pid,
     addr: life.addr,
     begin,
-    end: begin + life.size_bytes,
-    name: life.name,
-    tensor: life.name,
+    end: begin + Number(life.size_bytes),
+    name: life.name ?? (shared ? "buffer" : null),
+    tensor: shared ? null : life.name,
     logical_id: life.logical_id,
     layer: life.layer,
-    birth_ns: life.birth_ns,
-    death_ns: life.death_ns,
+    birth_ns: Number(life.birth_ns - originNs),
+    death_ns: life.death_ns === null ? Number.POSITIVE_INFINITY : Number(life.death_ns - originNs),
     birth_censored: life.birth_censored,
     candidates: [],
   };
-}
-
-/** The buffer of a tensor whose bytes others use too, or the tensor's own bytes where the buffer is not known. */
-function sharedRegion(life: TensorLife): EngineRegion {
-  const own = ownRegion(life);
-  const addr = life.buffer_addr ?? life.addr;
-  const begin = Number(addr);
-  const size = life.buffer_addr === null ? life.size_bytes : (life.buffer_size_bytes ?? life.size_bytes);
-  return { ...own, addr, begin, end: begin + size, name: "buffer", tensor: null, logical_id: null, layer: null };
-}
-
-function isShared(life: TensorLife): boolean {
-  return life.region_type !== "weight" && life.region_type !== "kv_cache";
 }
 
 function meet(left: Extent, right: Extent): boolean {
@@ -109,16 +97,15 @@ function pieces(region: EngineRegion, others: readonly Extent[]): EngineRegion[]
 
 /**
  * The regions of one process's tensors, disjoint in address and time. Two weights at one address (tied embeddings)
- * are one region, the first by address and name, with both as candidates.
+ * are one region, the first by address, with both as candidates.
  */
-export function engineRegions(lives: readonly TensorLife[]): EngineRegion[] {
+export function engineRegions(lives: readonly TensorLifetime[], originNs: bigint): EngineRegion[] {
   const shared: Draft[] = [];
   const own: Draft[] = [];
   for (const life of lives) {
-    if (life.size_bytes <= 0) continue;
-    const names = new Set(life.name === null ? [] : [life.name]);
-    if (isShared(life)) shared.push({ region: sharedRegion(life), names });
-    else own.push({ region: ownRegion(life), names });
+    if (life.size_bytes <= 0n) continue;
+    const names = new Set(life.candidates ?? (life.name === null ? [] : [life.name]));
+    (life.candidates === null ? own : shared).push({ region: regionOf(life, originNs), names });
   }
   const finish = ({ region, names }: Draft, always: boolean): EngineRegion => ({
     ...region,

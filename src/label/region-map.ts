@@ -1,10 +1,10 @@
 /** The region map: every byte that a process had, over its life, once, with what it is and how that is known. */
 import type { MappingRow } from "../regions/mapping-row.ts";
+import type { TensorLifetime } from "../regions/tensor-map.ts";
 import { type EngineRegion, engineRegions } from "./engine-regions.ts";
 import { classifyMapping, type Verdict } from "./evidence.ts";
 import { phaseAt, type Timeline } from "./phase.ts";
 import { type Place, placeIndex } from "./place-index.ts";
-import type { TensorLife } from "./tensor-life.ts";
 import { type Extent, uncovered } from "./uncovered.ts";
 
 /** One region and lifetime; times as ns since the origin, `end` exclusive. */
@@ -26,7 +26,7 @@ export interface Region extends Place, Verdict {
 
 export interface RegionInputs {
   readonly mappings: readonly MappingRow[];
-  readonly tensors: readonly TensorLife[];
+  readonly tensors: readonly TensorLifetime[];
   readonly timeline: Timeline;
   /** Processes in which an engine was recognised. */
   readonly enginePids: ReadonlySet<number>;
@@ -125,7 +125,7 @@ export function regionMap(inputs: RegionInputs): Region[] {
   const rows: Unnumbered[] = [];
   const engineOf = new Map<number, Unnumbered[]>();
   for (const [pid, lives] of tensorsOf) {
-    const own = engineRegions(lives).map((region) => {
+    const own = engineRegions(lives, originNs).map((region) => {
       const at = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
       return engineRow(region, places[at], windowNs);
     });

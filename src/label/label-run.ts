@@ -1,0 +1,108 @@
+/** The label step: capture/ in, trace/, region_map.parquet and kv_block_lifecycle.parquet out. */
+import type { MappingCounters } from "../regions/mapping-events.ts";
+import type { TensorCounters } from "../regions/tensor-map.ts";
+import type { StreamName } from "../schema/columns.ts";
+import { type Capture, openCapture } from "./capture.ts";
+import { mappingLives, tensorLives } from "./capture-events.ts";
+import type { Database } from "./database.ts";
+import { confirmRows } from "./kv-confirm.ts";
+import { type KvRow, kvRows } from "./kv-lifecycle.ts";
+import { writeKvLifecycle } from "./kv-table.ts";
+import { runWindow } from "./origin.ts";
+import { type Timeline, timelineOf } from "./phase.ts";
+import { type Region, regionMap } from "./region-map.ts";
+import { fillRegionTable, writeRegionMap } from "./region-table.ts";
+import { type StepRow, stepRows } from "./step-row.ts";
+import { readStreamRows } from "./stream-table.ts";
+import { type TraceResult, writeTrace } from "./trace.ts";
+import { type WatchTraps, watchTraps } from "./watch-traps.ts";
+
+export interface LabelCounters {
+  /** Rows left out because a required value was missing, by stream. */
+  readonly incomplete: Readonly<Record<string, number>>;
+  readonly mapping: MappingCounters;
+  readonly tensor: TensorCounters;
+}
+
+export interface Labelled {
+  readonly capture: Capture;
+  readonly origin_ns: bigint;
+  readonly window_ns: number;
+  readonly regions: readonly Region[];
+  readonly steps: readonly StepRow[];
+  readonly timeline: Timeline;
+  readonly kvRows: readonly KvRow[];
+  /** In order of time. */
+  readonly watches: readonly WatchTraps[];
+  readonly flashAttention: boolean | null;
+  readonly trace: TraceResult;
+  readonly counters: LabelCounters;
+}
+
+/** What the last graph said of flash attention; null when no graph did. */
+export function flashAttentionOf(steps: readonly StepRow[]): boolean | null {
+  for (const step of steps.toReversed()) {
+    if (step.kind !== "graph" || step.detail === null) continue;
+    try {
+      const detail: unknown = JSON.parse(step.detail);
+      const value = typeof detail === "object" && detail !== null ? Reflect.get(detail, "flash_attention") : null;
+      if (typeof value === "boolean") return value;
+    } catch {
+      // A detail that is no JSON says nothing of flash attention.
+    }
+  }
+  return null;
+}
+
+/**
+ * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
+ * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
+ */
+export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
+  const capture = await openCapture(database, runDir);
+  const incomplete: Record<string, number> = {};
+  const read = async (stream: StreamName) => {
+    const result = await readStreamRows(database, capture, stream);
+    incomplete[stream] = result.incomplete;
+    return result.rows;
+  };
+  const mappingEvents = await read("mapping");
+  const tensorEvents = await read("tensor");
+  const { origin_ns, window_ns } = await runWindow(database, capture);
+  const steps = stepRows(await read("step"), origin_ns);
+  const watchRows = await read("watch");
+  const mappings = mappingLives(mappingEvents);
+  const tensors = tensorLives(tensorEvents, mappingEvents);
+  const timeline = timelineOf(steps);
+  const flashAttention = flashAttentionOf(steps);
+  const regions = regionMap({
+    mappings: mappings.rows,
+    tensors: tensors.rows,
+    timeline,
+    enginePids: new Set(steps.map((step) => step.pid)),
+    originNs: origin_ns,
+    windowNs: window_ns,
+  });
+  const labels = { runId, regions, mappings: mappings.rows, timeline, originNs: origin_ns };
+  const trace = await writeTrace(database, capture, labels);
+  incomplete.access = trace.incomplete;
+  await fillRegionTable(database, regions, origin_ns);
+  await writeRegionMap(database, runDir, trace.parts);
+  const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
+  const rows = confirmRows(kvRows(steps, tensors.rows, flashAttention, origin_ns), watches, steps);
+  await writeKvLifecycle(database, runDir, rows, origin_ns);
+  const counters = { incomplete, mapping: mappings.counters, tensor: tensors.counters };
+  return {
+    capture,
+    origin_ns,
+    window_ns,
+    regions,
+    steps,
+    timeline,
+    kvRows: rows,
+    watches,
+    flashAttention,
+    trace,
+    counters,
+  };
+}
