@@ -1,9 +1,9 @@
 /** The eBPF collector: mappings, faults, the engine's tensors and steps, and watches, on one clock. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
-import { createEngineSession } from "../../engine/llama-cpp/session.ts";
 import type { EngineSession } from "../../engine/engine.ts";
+import { createEngineSession } from "../../engine/llama-cpp/session.ts";
 import { openBpfObject } from "../../kernel/bpf-object.ts";
 import { affinityCpus, monotonicNs } from "../../kernel/libc.ts";
 import { readRemote } from "../../kernel/remote-memory.ts";
@@ -15,6 +15,7 @@ import { drawRegions } from "./draw-regions.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
+import { rowsAhead } from "./watch/ahead.ts";
 import type { DrawRegion } from "./watch/draw.ts";
 import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.ts";
 
@@ -126,15 +127,13 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
     options.watchRegisters === 0
       ? null
       : await startWatch({
-          targetsMapFd: lifecycle.targetsFd,
           regions: live.list,
           tokenPeriodNs: () => session.tokenPeriodNs(),
-          kvHead: () => session.kvHead(),
+          rowsAhead: () => rowsAhead(session.kvHead(), session.liveTensors(), (pid) => session.flashAttention(pid)),
           budgetPct: options.budgetPct,
           registers: options.watchRegisters,
           seed: options.seed,
           affinityCpus: affinityCpus(target.pid),
-          targetPid: target.pid,
         });
   if (watch !== null) owned.use(watch);
   lifecycle.addProcess(target.pid);
@@ -177,7 +176,6 @@ function regionList(maps: ProcessMaps, session: EngineSession) {
 
 /** Calls whose pages are gone: a watch there must end. */
 const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap", "exec", "exit"]);
-const ALL_BYTES = (1n << 63n) - 1n;
 
 function applyRow(parts: Parts, row: MappingEvent): void {
   parts.maps.apply(row);
@@ -186,10 +184,8 @@ function applyRow(parts: Parts, row: MappingEvent): void {
   if (row.kind === "exit") parts.ended.add(row.pid);
   if (row.kind === "exit" || row.kind === "exec") parts.session.forget(row.pid);
   if (!UNMAPS.has(row.kind) || (row.result !== null && row.result < 0n && row.kind !== "exit")) return;
-  const whole = row.kind === "exec" || row.kind === "exit";
-  const addr = whole ? 0n : (row.old_addr ?? row.addr);
-  const size = whole ? ALL_BYTES : (row.old_size_bytes ?? row.size_bytes);
-  parts.watch?.onUnmap(row.pid, addr, size, row.timestamp_ns);
+  if (row.kind === "exec" || row.kind === "exit") parts.watch?.onExit(row.pid, row.timestamp_ns);
+  else parts.watch?.onUnmap(row.pid, row.old_addr ?? row.addr, row.old_size_bytes ?? row.size_bytes, row.timestamp_ns);
 }
 
 function poll(parts: Parts): Batch[] {
@@ -198,7 +194,13 @@ function poll(parts: Parts): Batch[] {
   for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
   if (rows.length > 0) parts.attaching = parts.objects.offer(rows);
   const out: Batch[] = [];
-  if (rows.length > 0) out.push(batchFromRows("mapping", rows.map((row) => ({ ...row }))));
+  if (rows.length > 0)
+    out.push(
+      batchFromRows(
+        "mapping",
+        rows.map((row) => ({ ...row })),
+      ),
+    );
   out.push(...parts.faults.drain());
   const engine = parts.session.drain();
   if (engine.some((batch) => batch.table === "tensor")) parts.stale = true;

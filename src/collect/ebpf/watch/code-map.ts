@@ -1,6 +1,7 @@
 /** Instruction addresses of a running process to the bytes of the mapped files that hold them. */
-import { readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { type ElfFile, readElf } from "../../../elf/elf.ts";
+import { type Mapped, mapFd } from "../../../kernel/mapped.ts";
 
 export interface CodeObject {
   /** Device and inode, which name the file whatever its path. */
@@ -15,7 +16,7 @@ export interface CodeLocation {
   readonly vaddr: number;
 }
 
-export interface CodeMap {
+export interface CodeMap extends Disposable {
   /** Reads the executable mappings of `pid` now, so that they are known should it end. */
   learn(pid: number): void;
   /** Where `ip` lies; null for code that no file holds (JIT, vdso) or that is gone. */
@@ -35,22 +36,38 @@ const X86_64 = 62;
 const RELEARN_NS = 100e6;
 const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:]+) (\d+) /;
 
-function openObject(pid: number, key: string, range: string): CodeObject | null {
-  let bytes: Uint8Array;
+/**
+ * Maps the file behind a mapping, read-only: only the pages that are looked at cost memory. Like the process that
+ * runs it, we do not survive that the file is cut short meanwhile.
+ */
+function mapObject(pid: number, range: string): Mapped | null {
+  let fd: number | null = null;
   try {
     // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
-    bytes = Bun.mmap(`/proc/${pid}/map_files/${range}`, { shared: false });
+    fd = openSync(`/proc/${pid}/map_files/${range}`, "r");
+    const { size } = fstatSync(fd);
+    return size === 0 ? null : mapFd(fd, size, { write: false });
   } catch {
-    return null;
+    return null; // It ended, or it is no regular file: its code stays unknown.
+  } finally {
+    if (fd !== null) closeSync(fd);
   }
-  const elf = readElf(bytes);
-  return elf.ok && elf.machine === X86_64 ? { key, bytes, elf } : null;
 }
 
 /** `nowNs` is a clock for the re-reading of unknown code only. */
 export function createCodeMap(nowNs: () => number): CodeMap {
   const objects = new Map<string, CodeObject | null>();
   const processes = new Map<number, { mappings: Mapping[]; readAtNs: number }>();
+  const mapped = new DisposableStack();
+
+  function openObject(pid: number, key: string, range: string): CodeObject | null {
+    const file = mapObject(pid, range);
+    if (file === null) return null;
+    mapped.use(file);
+    const bytes = new Uint8Array(file.buffer);
+    const elf = readElf(bytes);
+    return elf.ok && elf.machine === X86_64 ? { key, bytes, elf } : null;
+  }
 
   function learn(pid: number): void {
     let text: string;
@@ -88,6 +105,11 @@ export function createCodeMap(nowNs: () => number): CodeMap {
       if (!mapping?.object) return null;
       const vaddr = mapping.object.elf.vaddr(ip - mapping.start + mapping.fileOffset);
       return vaddr === null ? null : { object: mapping.object, vaddr };
+    },
+    [Symbol.dispose]() {
+      objects.clear();
+      processes.clear();
+      mapped.dispose();
     },
   };
 }

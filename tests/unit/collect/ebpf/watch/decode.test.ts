@@ -22,6 +22,7 @@ function assemble(): CodeObject {
 const object = assemble();
 const decode = createAccessDecoder({
   learn() {},
+  [Symbol.dispose]() {},
   locate: (_, ip) => (ip < BASE ? null : { object, vaddr: ip - BASE }),
 });
 
@@ -114,12 +115,13 @@ describe("the code map of a running process", () => {
       .find((l) => / r-xp .*libc\.so\.6$/.test(l));
     const [, low, , offset] = /^([0-9a-f]+)-([0-9a-f]+) r-xp ([0-9a-f]+)/.exec(line ?? "") ?? [];
     const start = Number.parseInt(low ?? "", 16);
-    const location = createCodeMap(() => 0).locate(process.pid, start + 16);
+    using map = createCodeMap(() => 0);
+    const location = map.locate(process.pid, start + 16);
     expect(location?.object.elf.soname()).toBe("libc.so.6");
     expect(location?.object.elf.fileOffset(location.vaddr)).toBe(Number.parseInt(offset ?? "", 16) + 16);
   });
   test("answers nothing for anonymous memory and for a process that is gone", () => {
-    const map = createCodeMap(() => 0);
+    using map = createCodeMap(() => 0);
     expect(map.locate(process.pid, 4096)).toBeNull();
     expect(map.locate(0x3fffffff, 4096)).toBeNull();
   });

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Hardware watchpoints: one row per trap. The program stops its own register
+ * by returning 1: the event was started with a refresh count of 1, and the
+ * kernel disables it when a trap is let through.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/* A watch traps at most some hundred times per poll. */
+#define RING_BLOCKS 16
+#include "ring.h"
+
+/* perf_event programs do not interrupt each other on one CPU. */
+RING_AREA(trap, trap_block);
+
+#define MAX_SLOTS 64
+#define FOREIGN_LIMIT 8
+/* Traps while the registers of a watch are being switched on, before its exposure begins. */
+#define EARLY_LIMIT 64
+
+#define ROLE_SINGLE 0
+#define ROLE_PAIR_W 1
+#define ROLE_PAIR_RW 2
+
+#define TRAP_IN_KERNEL 1
+#define TRAP_STOPPED 2
+
+/* One watch at a time; several CPUs share it. User space fills it before the registers open. */
+struct watch_slot {
+	__u32 generation;
+	__u32 pid;
+	__u32 limit;
+	__u32 armed;
+	__u32 hits;
+	__u32 foreign;
+	__u32 kernel;
+	__u32 early;
+	__u64 foreign_stop_ns;
+	__u64 pad[3];
+};
+
+/* What the traps of one CPU were; only this CPU writes. */
+struct watch_cost {
+	__u64 traps;
+	__u64 stale;
+	__u64 foreign;
+	__u64 early;
+	__u64 beyond;
+	__u64 pad[3];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, MAX_SLOTS);
+	__type(key, __u32);
+	__type(value, struct watch_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct watch_cost);
+} costs SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+#define REGISTER_SI(ctx) ((ctx)->regs.si)
+#define REGISTER_DI(ctx) ((ctx)->regs.di)
+#else
+#define REGISTER_SI(ctx) 0
+#define REGISTER_DI(ctx) 0
+#endif
+
+/* Counts a trap of another process, which has its own bytes at this address; true where the register must stop. */
+static __always_inline int foreign_trap(struct watch_slot *slot, struct watch_cost *cost, __u32 role, __u64 now)
+{
+	__u32 count = slot->foreign;
+
+	if (role != ROLE_PAIR_W) {
+		cost->foreign++;
+		count = __sync_fetch_and_add(&slot->foreign, 1) + 1;
+	}
+	if (count < FOREIGN_LIMIT)
+		return 0;
+	if (!slot->foreign_stop_ns)
+		slot->foreign_stop_ns = now;
+	return 1;
+}
+
+SEC("perf_event")
+int watch_trap(struct bpf_perf_event_data *ctx)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 cookie = bpf_get_attach_cookie(ctx);
+	__u32 role = cookie & 3;
+	__u32 slot_index = (cookie >> 2) & (MAX_SLOTS - 1);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct watch_slot *slot = bpf_map_lookup_elem(&slots, &slot_index);
+	struct watch_cost *cost = bpf_map_lookup_elem(&costs, &cpu);
+	__u32 flags = 0, hits;
+	__u64 ip = PT_REGS_IP(&ctx->regs);
+
+	if (!slot || !cost)
+		return 1;
+	/* One exception runs both programs of a pair: charge it once. */
+	if (role != ROLE_PAIR_W)
+		cost->traps++;
+	if (slot->generation != cookie >> 8) {
+		cost->stale++;
+		return 1;
+	}
+	if ((__u32)(id >> 32) != slot->pid)
+		return foreign_trap(slot, cost, role, now);
+	if (!READ_ONCE(slot->armed)) {
+		cost->early++;
+		return __sync_fetch_and_add(&slot->early, 1) + 1 >= EARLY_LIMIT;
+	}
+	if (role == ROLE_PAIR_W) {
+		/* It runs before or after its RW twin; past the limit it has none. */
+		hits = READ_ONCE(slot->hits) + 1;
+		if (hits > slot->limit + 1)
+			return 1;
+	} else {
+		hits = __sync_fetch_and_add(&slot->hits, 1) + 1;
+		if (hits > slot->limit) {
+			cost->beyond++;
+			return 1;
+		}
+	}
+	if (hits >= slot->limit)
+		flags |= TRAP_STOPPED;
+	if (ip >> 63) {
+		flags |= TRAP_IN_KERNEL;
+		if (role != ROLE_PAIR_W)
+			__sync_fetch_and_add(&slot->kernel, 1);
+	}
+	RING_ROW(trap, trap_block, now, return hits >= slot->limit);
+	RING_PUT(timestamp_ns, now);
+	RING_PUT(ip, ip);
+	RING_PUT(register_si, REGISTER_SI(ctx));
+	RING_PUT(register_di, REGISTER_DI(ctx));
+	RING_PUT(pid, id >> 32);
+	RING_PUT(tid, (__u32)id);
+	RING_PUT(cookie, cookie);
+	RING_PUT(trap_flags, flags);
+	RING_COMMIT();
+	return hits >= slot->limit;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,121 @@
+/** One watch from its arming to its rows. */
+import type { Row } from "../../../columnar/rows.ts";
+import { type SeenAccesses, seenAccesses } from "./accesses.ts";
+import type { ArmedWatch, WatchSpec } from "./arm.ts";
+import type { AccessDecoder } from "./decode.ts";
+import type { Design } from "./design.ts";
+import type { Draw } from "./draw.ts";
+import { EARLY_LIMIT, FOREIGN_LIMIT, ROLE, type SlotState } from "./slots.ts";
+import type { Trap } from "./traps.ts";
+
+export type EndedBy = "trap_limit" | "dwell" | "unmap" | "foreign" | "exit" | "end";
+
+/** Why a watch must end, and when its exposure did where that is known before disarming. */
+export interface WatchEnd {
+  readonly by: EndedBy;
+  readonly atNs: bigint | null;
+}
+
+export interface ActiveWatch {
+  readonly id: number;
+  readonly spec: WatchSpec;
+  readonly armed: ArmedWatch;
+  readonly draw: Draw;
+  readonly design: Design;
+  readonly deadlineNs: bigint;
+  /** In the order of each CPU's ring. */
+  readonly traps: Trap[];
+  /** Set when its bytes or its process are gone. */
+  end: WatchEnd | null;
+}
+
+export type FinishedWatch =
+  | {
+      readonly complete: true;
+      readonly seen: SeenAccesses;
+      readonly watchRow: Row;
+      readonly accessRows: readonly Row[];
+    }
+  /** Traps were lost, or came before the exposure began: nothing can be said about its bytes. */
+  | { readonly complete: false; readonly rows: number; readonly why: "ring_full" | "early_traps" };
+
+/** The end of a watch that stopped itself or has had its time; null while it goes on. */
+export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): WatchEnd | null {
+  if (watch.end !== null) return watch.end;
+  if (state.hits >= watch.spec.trapLimit) return { by: "trap_limit", atNs: null };
+  if (state.foreign >= FOREIGN_LIMIT) return { by: "foreign", atNs: state.foreignStopNs };
+  if (state.early >= EARLY_LIMIT || nowNs >= watch.deadlineNs) return { by: "dwell", atNs: null };
+  return null;
+}
+
+function exposureEnd(watch: ActiveWatch, end: WatchEnd, disarmedNs: bigint): bigint {
+  if (end.by === "trap_limit") {
+    let last = watch.armed.beginNs;
+    for (const { role, timeNs } of watch.traps) if (role !== ROLE.pair_w && timeNs > last) last = timeNs;
+    return last;
+  }
+  // A time from the kernel may lie before the exposure, and after the clock that was read to disarm.
+  const known = end.atNs !== null && end.atNs < disarmedNs ? end.atNs : disarmedNs;
+  if (known < watch.armed.beginNs) return watch.armed.beginNs;
+  return known;
+}
+
+/** The rows of a disarmed watch whose last traps have been read. */
+export function finishWatch(
+  watch: ActiveWatch,
+  end: WatchEnd,
+  disarmedNs: bigint,
+  state: SlotState,
+  decode: AccessDecoder,
+): FinishedWatch {
+  const { spec, armed, draw, design } = watch;
+  const recorded = watch.traps.filter((trap) => trap.role !== ROLE.pair_w).length;
+  if (recorded < Math.min(state.hits, spec.trapLimit)) {
+    return { complete: false, rows: watch.traps.length, why: "ring_full" };
+  }
+  if (state.early >= EARLY_LIMIT) return { complete: false, rows: watch.traps.length, why: "early_traps" };
+  // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
+  const stopped = state.hits >= spec.trapLimit && end.by !== "unmap" && end.by !== "exit";
+  const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
+  const endNs = exposureEnd(watch, why, disarmedNs);
+  const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
+  const seen = seenAccesses(watch.traps, { ...bytes, beginNs: armed.beginNs, endNs }, decode);
+  const accessRows = seen.accesses.map(({ trap, op, evidence }) => ({
+    timestamp_ns: trap.timeNs,
+    address: spec.addr,
+    op_type: op,
+    ip: trap.ip,
+    pid: spec.pid,
+    tid: trap.tid,
+    cpu: trap.cpu,
+    source: "watch",
+    period: 1,
+    watch_id: watch.id,
+    in_kernel: trap.inKernel,
+    op_evidence: evidence,
+  }));
+  const watchRow = {
+    timestamp_ns: armed.beginNs,
+    end_ns: endNs,
+    watch_id: watch.id,
+    pid: spec.pid,
+    addr: spec.addr,
+    size_bytes: spec.sizeBytes,
+    mode: spec.mode,
+    design: design.name,
+    stratum: draw.region.stratum,
+    region_type: draw.region.region_type,
+    tensor: draw.region.tensor,
+    stratum_bytes: draw.stratumBytes,
+    inclusion_probability: draw.inclusionProbability,
+    draw_weight: draw.drawWeight,
+    trap_limit: spec.trapLimit,
+    dwell_limit_ns: Math.round(design.dwellLimitNs),
+    n_hits: seen.traps,
+    n_foreign: state.foreign,
+    n_kernel: seen.kernelTraps,
+    ended_by: why.by,
+    n_registers: armed.registers,
+  };
+  return { complete: true, seen, watchRow, accessRows };
+}

@@ -1,0 +1,60 @@
+/** One budget for everything that watching costs the target, on each CPU by itself: traps and retargets alike. */
+
+/** What one event costs the CPU on which it happens, in ns. */
+export interface WatchCosts {
+  readonly trapNs: number;
+  /** Arming and disarming one register. */
+  readonly retargetNs: number;
+}
+
+export interface BudgetOptions {
+  readonly cpus: readonly number[];
+  /** Share of each CPU that watching may cost, in percent. */
+  readonly budgetPct: number;
+  readonly costs: WatchCosts;
+}
+
+export interface Budget {
+  /** Gives every CPU its share of the time since the last call; `nowNs` in ns of any steady clock. */
+  refill(nowNs: number): void;
+  chargeTraps(cpu: number, traps: number): void;
+  /** Charges every CPU for arming and disarming `registers` registers on each. */
+  chargeRetargets(registers: number): void;
+  /** True while no CPU is in debt. */
+  canSpend(): boolean;
+  /** All that was charged, in ns, per CPU in the order of `cpus`. */
+  spentNs(): readonly number[];
+}
+
+/** An idle budget saves up this much time's share and no more, so that a pause is not followed by a storm. */
+const DEPTH_NS = 50e6;
+
+/**
+ * A token bucket per CPU that may go into debt: a watch is armed only when no CPU owes anything. What one armed
+ * watch can cost is bounded by its trap limit, so over any time T the cost is at most
+ * `budgetPct` of T plus one bucket and the watches in flight, whatever the target does.
+ */
+export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget {
+  const share = budgetPct / 100;
+  const balance = new Map(cpus.map((cpu) => [cpu, DEPTH_NS * share]));
+  const spent = new Map(cpus.map((cpu) => [cpu, 0]));
+  let lastNs: number | null = null;
+  const charge = (cpu: number, ns: number) => {
+    if (!balance.has(cpu)) return;
+    balance.set(cpu, (balance.get(cpu) ?? 0) - ns);
+    spent.set(cpu, (spent.get(cpu) ?? 0) + ns);
+  };
+  return {
+    refill(nowNs) {
+      const gained = lastNs === null ? 0 : Math.max(0, nowNs - lastNs) * share;
+      lastNs = nowNs;
+      for (const [cpu, ns] of balance) balance.set(cpu, Math.min(DEPTH_NS * share, ns + gained));
+    },
+    chargeTraps: (cpu, traps) => charge(cpu, traps * costs.trapNs),
+    chargeRetargets(registers) {
+      for (const cpu of cpus) charge(cpu, registers * costs.retargetNs);
+    },
+    canSpend: () => [...balance.values()].every((ns) => ns >= 0),
+    spentNs: () => cpus.map((cpu) => spent.get(cpu) ?? 0),
+  };
+}

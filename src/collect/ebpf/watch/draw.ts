@@ -1,0 +1,158 @@
+/** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
+import type { Random } from "./prng.ts";
+import { turnsOf } from "./stratum.ts";
+
+/** A live region that may be watched; regions of one stratum should not overlap. */
+export interface DrawRegion {
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  /** As `stratumOf` names it. */
+  readonly stratum: string;
+  readonly region_type: string;
+  readonly tensor: string | null;
+}
+
+export interface Draw {
+  readonly region: DrawRegion;
+  /** Aligned to `sizeBytes`. */
+  readonly addr: bigint;
+  /** 8 unless the region was smaller. */
+  readonly sizeBytes: number;
+  readonly stratumBytes: number;
+  /** Probability of these bytes, given the stratum: one word of all its words. */
+  readonly inclusionProbability: number;
+  /** Share of the turns that the stratum has. */
+  readonly drawWeight: number;
+}
+
+/** The words of one stratum, laid end to end. */
+export interface Frame {
+  readonly regions: readonly DrawRegion[];
+  /** Words up to and with region i. */
+  readonly words: Float64Array;
+  readonly bytes: number;
+}
+
+const WORD_BYTES = [8, 4, 2, 1] as const;
+
+interface Words {
+  readonly first: bigint;
+  readonly sizeBytes: number;
+  readonly count: number;
+}
+
+/** The aligned words of a region, of the largest size that fits; bytes beside them are never drawn. */
+export function wordsOf(addr: bigint, sizeBytes: number): Words | null {
+  for (const size of WORD_BYTES) {
+    const step = BigInt(size);
+    const first = ((addr + step - 1n) / step) * step;
+    const count = Math.floor((sizeBytes - Number(first - addr)) / size);
+    if (count > 0) return { first, sizeBytes: size, count };
+  }
+  return null;
+}
+
+/** Lays the words of `regions` end to end; regions without a word are left out. */
+export function frameOf(regions: readonly DrawRegion[]): Frame {
+  const kept: DrawRegion[] = [];
+  const words: number[] = [];
+  let total = 0;
+  let bytes = 0;
+  for (const region of regions) {
+    const found = wordsOf(region.addr, region.size_bytes);
+    if (!found) continue;
+    total += found.count;
+    bytes += found.count * found.sizeBytes;
+    kept.push(region);
+    words.push(total);
+  }
+  return { regions: kept, words: Float64Array.from(words), bytes };
+}
+
+/** One word of a frame, each equally likely; null where the frame is empty. */
+export function drawWord(frame: Frame, random: Random, drawWeight: number): Draw | null {
+  const total = frame.words.at(-1) ?? 0;
+  if (total === 0) return null;
+  const index = Math.min(Math.floor(random() * total), total - 1);
+  let low = 0;
+  let high = frame.words.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((frame.words[middle] ?? 0) > index) high = middle;
+    else low = middle + 1;
+  }
+  const region = frame.regions[low];
+  const words = region && wordsOf(region.addr, region.size_bytes);
+  if (!words) return null;
+  const within = index - (frame.words[low - 1] ?? 0);
+  return {
+    region,
+    addr: words.first + BigInt(within) * BigInt(words.sizeBytes),
+    sizeBytes: words.sizeBytes,
+    stratumBytes: frame.bytes,
+    inclusionProbability: 1 / total,
+    drawWeight,
+  };
+}
+
+const LINE_BYTES = 64n;
+
+/** Another word of the same 64-byte line and region, each equally likely; null where there is none. */
+export function lineMate(draw: Draw, random: Random): Draw | null {
+  const step = BigInt(draw.sizeBytes);
+  const line = draw.addr - (draw.addr % LINE_BYTES);
+  const end = draw.region.addr + BigInt(draw.region.size_bytes);
+  const others: bigint[] = [];
+  for (let addr = line; addr < line + LINE_BYTES; addr += step) {
+    if (addr !== draw.addr && addr >= draw.region.addr && addr + step <= end) others.push(addr);
+  }
+  const addr = others[Math.floor(random() * others.length)];
+  return addr === undefined ? null : { ...draw, addr };
+}
+
+export interface Drawer {
+  /** The next draw from the live regions, a new list whenever they changed; null where nothing can be drawn. */
+  draw(regions: readonly DrawRegion[]): Draw | null;
+}
+
+/** Smooth weighted turns: each stratum earns its share every turn, the richest is drawn and pays one. */
+export function createDrawer(random: Random): Drawer {
+  let known: readonly DrawRegion[] | null = null;
+  let frames = new Map<string, Frame>();
+  let shares = new Map<string, number>();
+  const credit = new Map<string, number>();
+
+  function learn(regions: readonly DrawRegion[]): void {
+    known = regions;
+    frames = new Map();
+    shares = new Map();
+    for (const [stratum, members] of Map.groupBy(regions, (region) => region.stratum)) {
+      const frame = frameOf(members);
+      if (frame.bytes === 0) continue;
+      frames.set(stratum, frame);
+      shares.set(stratum, turnsOf(members[0]?.region_type ?? ""));
+    }
+    const total = [...shares.values()].reduce((sum, share) => sum + share, 0);
+    for (const [stratum, share] of shares) {
+      shares.set(stratum, share / total);
+      // A random start, so that no stratum is always the first of a run.
+      if (!credit.has(stratum)) credit.set(stratum, (random() * share) / total);
+    }
+  }
+  return {
+    draw(regions) {
+      if (regions !== known) learn(regions);
+      let chosen: string | null = null;
+      for (const [stratum, share] of shares) {
+        const earned = (credit.get(stratum) ?? 0) + share;
+        credit.set(stratum, earned);
+        if (chosen === null || earned > (credit.get(chosen) ?? 0)) chosen = stratum;
+      }
+      const frame = chosen === null ? undefined : frames.get(chosen);
+      if (chosen === null || !frame) return null;
+      credit.set(chosen, (credit.get(chosen) ?? 0) - 1);
+      return drawWord(frame, random, shares.get(chosen) ?? 0);
+    },
+  };
+}

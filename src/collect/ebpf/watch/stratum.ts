@@ -1,0 +1,44 @@
+/** Strata: the parts of memory that are drawn from separately, because they are used differently. */
+
+export interface StratumFacts {
+  readonly region_type: string;
+  readonly tensor: string | null;
+  /** Storage type, such as q8_0. */
+  readonly tensor_type: string | null;
+  /** Layer and K or V for a cache, such as layer3.k. */
+  readonly logical_id: string | null;
+  /** heap, stack, anon, file, shmem or vdso. */
+  readonly mapping_kind: string | null;
+}
+
+/** A table of embeddings is read by row: nearly every draw would see nothing. */
+const ROW_LOOKUP = /^token_embd/;
+
+/**
+ * The stratum of a region, such as weight/q8_0, kv_cache/k, activation or runtime/heap; null where no watch
+ * is worth a register.
+ */
+export function stratumOf(facts: StratumFacts): string | null {
+  const { region_type, tensor, tensor_type, logical_id, mapping_kind } = facts;
+  if (mapping_kind === "vdso") return null;
+  switch (region_type) {
+    case "weight":
+      if (tensor !== null && ROW_LOOKUP.test(tensor)) return null;
+      return `weight/${tensor_type ?? "unknown"}`;
+    case "kv_cache":
+      return `kv_cache/${logical_id?.split(".").at(-1) ?? "unknown"}`;
+    case "activation":
+      return "activation";
+    default:
+      return `${region_type}/${mapping_kind ?? "unknown"}`;
+  }
+}
+
+const CLASSES_OF_DATA = new Set(["weight", "kv_cache", "activation"]);
+/** Most of the heap, stacks and libraries is not touched while a watch looks: they would mostly buy waiting time. */
+const RUNTIME_SHARE = 0.25;
+
+/** Turns that a stratum gets beside another with 1. */
+export function turnsOf(region_type: string): number {
+  return CLASSES_OF_DATA.has(region_type) ? 1 : RUNTIME_SHARE;
+}

@@ -1,0 +1,89 @@
+/** What watching did, what it cost and what it lost: for the report and the run's validity. */
+import type { Calibration } from "./calibrate.ts";
+import type { Tracer } from "./registers.ts";
+
+/** How often decoding said what a pair of registers saw. */
+export interface DecoderAgreement {
+  readonly agreed: number;
+  readonly compared: number;
+}
+
+/** Counts since the start; traps are those of all CPUs. */
+export interface WatchCounts {
+  /** Watches armed; each holds its registers on every CPU. */
+  armings: number;
+  finished: number;
+  /** Watches that gave no row, because traps were lost or came too early. */
+  incomplete: number;
+  traps: number;
+  foreign_traps: number;
+  /** While the registers of a watch were being switched on. */
+  early_traps: number;
+  /** On a register whose watch had reached its limit on another CPU. */
+  beyond_traps: number;
+  /** On a register whose watch had ended. */
+  stale_traps: number;
+  kernel_traps: number;
+  access_rows: number;
+  /** Traps that were the bursts of one string instruction. */
+  collapsed_traps: number;
+  outside_traps: number;
+  /** Rows of a pair's write register that have their twin, and those that have none. */
+  twin_rows: number;
+  unpaired_rows: number;
+  /** Traps in the program's own code that decoding could not tell. */
+  undecided_traps: number;
+  /** Rows of watches that gave none, and rows of registers whose watch was over. */
+  incomplete_rows: number;
+  stale_rows: number;
+  /** Retries after all registers were taken, and armings given up for it. */
+  register_retries: number;
+  register_failures: number;
+}
+
+export interface WatchSummary {
+  readonly counts: Readonly<WatchCounts>;
+  readonly calibration: Calibration;
+  readonly agreement: DecoderAgreement;
+  readonly registers: {
+    readonly wanted: number;
+    /** Free on every CPU when watching began. */
+    readonly free_at_start: number;
+    /** Least that we could use later. */
+    readonly least: number;
+    /** Processes that trace another, named when registers were missing. */
+    readonly candidates: readonly Tracer[];
+  };
+  readonly budget: {
+    readonly budget_pct: number;
+    readonly elapsed_ns: number;
+    /** Estimated cost on the CPU that paid most, in percent of the elapsed time. */
+    readonly spent_pct: number;
+    /** Estimated cost per CPU, in ns. */
+    readonly spent_ns: Readonly<Record<number, number>>;
+  };
+}
+
+export function emptyCounts(): WatchCounts {
+  return {
+    armings: 0,
+    finished: 0,
+    incomplete: 0,
+    traps: 0,
+    foreign_traps: 0,
+    early_traps: 0,
+    beyond_traps: 0,
+    stale_traps: 0,
+    kernel_traps: 0,
+    access_rows: 0,
+    collapsed_traps: 0,
+    outside_traps: 0,
+    twin_rows: 0,
+    unpaired_rows: 0,
+    undecided_traps: 0,
+    incomplete_rows: 0,
+    stale_rows: 0,
+    register_retries: 0,
+    register_failures: 0,
+  };
+}

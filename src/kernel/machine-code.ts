@@ -1,0 +1,97 @@
+/** Two small x86-64 loops of our own, run on a thread and on this one, to time what a trap and a retarget cost. */
+import { CFunction, dlopen, FFIType, type Pointer, toArrayBuffer } from "bun:ffi";
+import { MrmTraceError } from "../errors.ts";
+import { errno, errnoName, libc, stableBytes, stablePointer } from "./libc.ts";
+
+const PROT_READ_WRITE = 3;
+const PROT_READ_EXECUTE = 5;
+const MAP_PRIVATE_ANONYMOUS = 0x22;
+const CODE_BYTES = 4096;
+/** Code, then the words that it works on: no garbage collector moves or frees them. */
+const MAP_BYTES = 2 * CODE_BYTES;
+const SYS_SCHED_SETAFFINITY = 203;
+
+/** touch(word, n): adds 1 to the word n times, one access per turn. */
+const TOUCH = [0x48, 0xff, 0x07, 0x48, 0xff, 0xce, 0x75, 0xf8, 0x31, 0xc0, 0xc3];
+/** spin(words): stores its thread id in words[2], then adds 1 to words[0] until words[1] is not 0. */
+const SPIN = [
+  [0x57, 0xb8, 0xba, 0x00, 0x00, 0x00, 0x0f, 0x05, 0x5f, 0x48, 0x89, 0x47, 0x10],
+  [0x48, 0xff, 0x07, 0x48, 0x83, 0x7f, 0x08, 0x00, 0x74, 0xf6, 0x31, 0xc0, 0xc3],
+].flat();
+const SPIN_AT = 64;
+
+/** A thread that counts as fast as it can; disposing it ends and joins it. */
+export interface Spinner extends Disposable {
+  readonly tid: number;
+  /** Turns so far, modulo 2^32. */
+  turns(): number;
+}
+
+export interface MachineCode extends Disposable {
+  /** Address of the word that `touch` adds to; 8-byte aligned. */
+  readonly wordAddr: bigint;
+  /** Adds 1 to the word `n` times on this thread. */
+  touch(n: number): void;
+  /** Starts a counting thread on one CPU; one at a time. @throws MrmTraceError environment */
+  spin(cpu: number): Spinner;
+}
+
+const threads = () =>
+  dlopen("libc.so.6", {
+    pthread_create: { args: [FFIType.ptr, FFIType.u64, FFIType.u64, FFIType.u64], returns: FFIType.i32 },
+    pthread_join: { args: [FFIType.u64, FFIType.u64], returns: FFIType.i32 },
+    mprotect: { args: [FFIType.u64, FFIType.u64, FFIType.i32], returns: FFIType.i32 },
+  }).symbols;
+
+function refused(what: string): MrmTraceError {
+  return new MrmTraceError(
+    "environment",
+    `${what} failed: ${errnoName(errno())}`,
+    "allow this program executable memory of its own (SELinux: execmem)",
+  );
+}
+
+/** Maps the loops. @throws MrmTraceError environment where executable memory is refused */
+export function openMachineCode(): MachineCode {
+  const lib = threads();
+  const code = Number(libc.mmap(0, MAP_BYTES, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0));
+  if (code === -1) throw refused("mapping two pages");
+  const bytes = new Uint8Array(toArrayBuffer(code as Pointer, 0, CODE_BYTES));
+  bytes.set(TOUCH);
+  bytes.set(SPIN, SPIN_AT);
+  if (lib.mprotect(code, CODE_BYTES, PROT_READ_EXECUTE) !== 0) {
+    const error = refused("making a page executable");
+    libc.munmap(code, MAP_BYTES);
+    throw error;
+  }
+  const touch = CFunction({ ptr: code as Pointer, args: [FFIType.u64, FFIType.u64], returns: FFIType.u64 });
+  const wordAt = code + CODE_BYTES;
+  const spinAt = wordAt + 128;
+  const words = new Int32Array(toArrayBuffer(spinAt as Pointer, 0, 64));
+  return {
+    wordAddr: BigInt(wordAt),
+    touch: (n) => void touch(wordAt, n),
+    spin(cpu) {
+      words.fill(0);
+      const thread = stableBytes(8);
+      if (lib.pthread_create(thread, 0, code + SPIN_AT, spinAt) !== 0) throw refused("starting a thread");
+      while (Atomics.load(words, 4) === 0) {}
+      const tid = Atomics.load(words, 4);
+      const mask = stableBytes(1024);
+      mask[cpu >> 3] = 1 << (cpu & 7);
+      libc.syscall(SYS_SCHED_SETAFFINITY, tid, mask.length, stablePointer(mask), 0, 0, 0);
+      return {
+        tid,
+        turns: () => Atomics.load(words, 0) >>> 0,
+        [Symbol.dispose]() {
+          Atomics.store(words, 2, 1);
+          lib.pthread_join(new DataView(thread.buffer).getBigUint64(0, true), 0);
+        },
+      };
+    },
+    [Symbol.dispose]() {
+      touch.close();
+      libc.munmap(code, MAP_BYTES);
+    },
+  };
+}
