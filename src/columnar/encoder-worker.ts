@@ -7,7 +7,7 @@ import { writeParquetFile } from "./parquet.ts";
 declare const self: Worker;
 
 /** Garbage of the encoder that may gather before it is collected: keeps the worker's memory flat. */
-const COLLECT_AFTER_BYTES = 8 * 2 ** 20;
+const COLLECT_AFTER_BYTES = 4 * 2 ** 20;
 let garbageBytes = 0;
 
 function write(job: EncodeJob): Pick<EncodeResult, "bytes" | "failure"> {

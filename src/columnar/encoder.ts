@@ -34,7 +34,7 @@ export interface Encoder extends AsyncDisposable {
   submit(path: string, batch: Batch, keyValues: ReadonlyMap<string, string>): Promise<Outcome>;
 }
 
-export const DEFAULT_MAX_QUEUE_BYTES = 32 * 2 ** 20;
+export const DEFAULT_MAX_QUEUE_BYTES = 16 * 2 ** 20;
 
 /** Starts the worker; disposing it waits for what was submitted. */
 export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): Encoder {

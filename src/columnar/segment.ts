@@ -9,7 +9,7 @@ import { type Batch, isStringColumn } from "./batch.ts";
 import type { Encoder, Outcome } from "./encoder.ts";
 import { segmentName } from "./segment-files.ts";
 
-export const DEFAULT_MAX_ROWS = 1 << 18;
+export const DEFAULT_MAX_ROWS = 1 << 17;
 export const DEFAULT_MAX_AGE_NS = 5e9;
 /** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */
 const MAX_TEXT_BYTES = 8 * 2 ** 20;
@@ -21,7 +21,7 @@ export interface SegmentWriterOptions {
   /** Folder of the segments, such as RUN/capture/fault; made when missing. */
   readonly dir: string;
   readonly table: TableName;
-  /** A segment closes at this many rows; 2^18 by default. */
+  /** A segment closes at this many rows; 2^17 by default. */
   readonly maxRows?: number;
   /** A segment closes this long after its first row came; 5 s by default. */
   readonly maxAgeNs?: number;
