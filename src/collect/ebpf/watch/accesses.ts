@@ -44,25 +44,32 @@ interface Judged extends SeenAccess {
   readonly decoded: DecodedAccess;
 }
 
-/** Two traps of one string instruction are a trap apart; a trap takes well below this. */
+/** Traps of one string instruction that an interrupt may part, yet that belong together. */
 const BURST_NS = 200_000n;
 const LONGEST_INSTRUCTION_BYTES = 15n;
 const LONGEST_ELEMENT_BYTES = 64n;
 
-function advanced(from: bigint, to: bigint): boolean {
-  const step = to > from ? to - from : from - to;
-  return step > 0n && step <= LONGEST_ELEMENT_BYTES;
+/** How a register went from one trap to the next: 1 an element on, -1 back to where a string begins, 0 elsewhere. */
+function movement(from: bigint, to: bigint, watched: WatchedBytes): number {
+  const near = to - watched.addr;
+  if (near > BigInt(watched.sizeBytes) + LONGEST_ELEMENT_BYTES || -near > LONGEST_ELEMENT_BYTES || to === from)
+    return 0;
+  return to > from && to - from <= LONGEST_ELEMENT_BYTES ? 1 : -1;
 }
 
-/** True where `next` is the same string instruction as `last`, some elements further. */
-function continues(last: Judged, next: Judged): boolean {
+/**
+ * Where `next` is the same string instruction as `last` some elements further: what the instruction does to the watched
+ * bytes, by the register that moves over them. Null where `next` is another access.
+ */
+function burstOp(last: Judged, next: Judged, watched: WatchedBytes): AccessOp | null {
   const a = last.trap;
   const b = next.trap;
-  const still = a.inKernel ? b.inKernel : last.decoded.repeated;
-  if (!still || next.evidence === "none" || last.op !== next.op || a.tid !== b.tid) return false;
-  if (b.timeNs - a.timeNs > BURST_NS || b.ip < a.ip || b.ip - a.ip > LONGEST_INSTRUCTION_BYTES) return false;
-  if (!a.inKernel && next.decoded.evidence !== "registers") return false;
-  return next.op === "load" ? advanced(a.registerSi, b.registerSi) : advanced(a.registerDi, b.registerDi);
+  if (a.inKernel !== b.inKernel || !(a.inKernel || last.decoded.repeated) || last.op !== next.op) return null;
+  if (b.timeNs - a.timeNs > BURST_NS || b.ip < a.ip || b.ip - a.ip > LONGEST_INSTRUCTION_BYTES) return null;
+  const si = last.op === "store" ? 0 : movement(a.registerSi, b.registerSi, watched);
+  const di = last.op === "load" ? 0 : movement(a.registerDi, b.registerDi, watched);
+  if (si < 0 || di < 0 || si + di === 0) return null;
+  return si > 0 && di > 0 ? "unknown" : si > 0 ? "load" : "store";
 }
 
 function judge(trap: Trap, isWrite: boolean, watched: WatchedBytes, decode: AccessDecoder): Judged {
@@ -87,19 +94,26 @@ export function seenAccesses(traps: readonly Trap[], watched: WatchedBytes, deco
     .filter(({ trap }) => trap.timeNs >= watched.beginNs && trap.timeNs <= watched.endNs)
     .sort((a, b) => Number(a.trap.timeNs - b.trap.timeNs));
   const judged = inside.map(({ trap, isWrite }) => judge(trap, isWrite, watched, decode));
-  const accesses: SeenAccess[] = [];
-  const lastOf = new Map<number, Judged>();
-  let compared = 0;
-  let agreed = 0;
+  const bursts: { first: Judged; last: Judged; op: AccessOp | null }[] = [];
+  const burstOf = new Map<number, (typeof bursts)[number]>();
   for (const next of judged) {
-    const last = lastOf.get(next.trap.tid);
-    lastOf.set(next.trap.tid, next);
-    if (last && continues(last, next)) continue;
-    accesses.push({ trap: next.trap, op: next.op, evidence: next.evidence });
-    if (watched.mode !== "pair" || next.decoded.op === "unknown") continue;
-    compared += 1;
-    if ((next.decoded.op === "load") === (next.op === "load")) agreed += 1;
+    const burst = burstOf.get(next.trap.tid);
+    const op = burst ? burstOp(burst.last, next, watched) : null;
+    if (burst && op !== null) {
+      burst.last = next;
+      burst.op = op;
+      continue;
+    }
+    const begun = { first: next, last: next, op: null };
+    bursts.push(begun);
+    burstOf.set(next.trap.tid, begun);
   }
+  const compared = watched.mode === "pair" ? bursts.filter(({ first }) => first.decoded.op !== "unknown") : [];
+  const agreed = compared.filter(({ first }) => (first.decoded.op === "load") === (first.op === "load")).length;
+  const accesses = bursts.map(({ first: { trap, op, evidence }, op: moved }): SeenAccess => {
+    const told = op === "unknown" && moved !== null && moved !== "unknown";
+    return told ? { trap, op: moved, evidence: "registers" } : { trap, op, evidence };
+  });
   return {
     accesses,
     traps: judged.length,
@@ -108,7 +122,7 @@ export function seenAccesses(traps: readonly Trap[], watched: WatchedBytes, deco
     collapsed: judged.length - accesses.length,
     unpaired,
     twins: traps.length - all.length - unpaired,
-    compared,
+    compared: compared.length,
     agreed,
     undecided: judged.filter(({ trap, decoded }) => !trap.inKernel && decoded.op === "unknown").length,
   };

@@ -1,0 +1,109 @@
+/** A program that does as it is told, and one watch on its word: what the tests of single watches share. */
+import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/watch/accesses.ts";
+import { armWatch, type WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { createCodeMap } from "../../../../src/collect/ebpf/watch/code-map.ts";
+import { createAccessDecoder } from "../../../../src/collect/ebpf/watch/decode.ts";
+import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
+import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
+import { openBpfObject } from "../../../../src/kernel/bpf-object.ts";
+import { onlineCpus } from "../../../../src/kernel/cpus.ts";
+import { openRing } from "../../../../src/kernel/ring.ts";
+import { ringLayout } from "../../../../src/schema/c-header.ts";
+import { compileProgram } from "../../../fixtures/compile.ts";
+
+export interface Program extends AsyncDisposable {
+  readonly pid: number;
+  readonly word: bigint;
+  readonly bytes: bigint;
+  /** Runs one command `count` times and waits until it is done. */
+  tell(command: string, count: number): Promise<void>;
+  /** Runs one command without waiting. */
+  start(command: string, count: number): void;
+}
+
+export async function startProgram(): Promise<Program> {
+  const child = Bun.spawn([compileProgram("known-accesses")], { stdin: "pipe", stdout: "pipe" });
+  const reader = child.stdout.getReader();
+  let text = "";
+  const line = async (): Promise<string> => {
+    while (!text.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error("the program ended");
+      text += new TextDecoder().decode(value);
+    }
+    const at = text.indexOf("\n");
+    const found = text.slice(0, at);
+    text = text.slice(at + 1);
+    return found;
+  };
+  const [word = "0", bytes = "0"] = (await line()).split(" ");
+  const start = (command: string, count: number) => {
+    child.stdin.write(`${command} ${count}\n`);
+    child.stdin.flush();
+  };
+  return {
+    pid: child.pid,
+    word: BigInt(word),
+    bytes: BigInt(bytes),
+    start,
+    async tell(command, count) {
+      start(command, count);
+      if ((await line()) !== "done") throw new Error("not done");
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+export interface WatchedRun {
+  readonly seen: SeenAccesses;
+  readonly state: SlotState;
+  readonly traps: readonly Trap[];
+  readonly registers: number;
+}
+
+export interface Bench extends Disposable {
+  readonly slots: SharedSlots;
+  /** Watches 8 bytes of a program while `work` runs. */
+  watch(
+    of: { pid: number; addr: bigint; mode: WatchMode; trapLimit: number },
+    work: () => Promise<void>,
+  ): Promise<WatchedRun>;
+}
+
+export async function openBench(): Promise<Bench> {
+  const owned = new DisposableStack();
+  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ctl", "trap_ring", "costs"] }));
+  const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
+  const layout = ringLayout("trap");
+  const ring = owned.use(openRing(object.map("trap_ctl"), object.map("trap_ring"), layout));
+  const code = owned.use(createCodeMap(() => Number.POSITIVE_INFINITY));
+  const decode = createAccessDecoder(code);
+  let generation = 0;
+  return {
+    slots,
+    async watch({ pid, addr, mode, trapLimit }, work) {
+      generation += 1;
+      const spec = { slot: 3, generation, pid, addr, sizeBytes: 8, mode, trapLimit, refreshCount: 1 };
+      code.learn(pid);
+      const result = armWatch(object.program("watch_trap").fd, slots, spec, onlineCpus());
+      if (!result.ok) throw new Error(`no register: errno ${result.errno}`);
+      let endNs: bigint;
+      try {
+        await work();
+      } finally {
+        endNs = result.watch.disarm();
+      }
+      const traps: Trap[] = [];
+      forEachTrap(ring.drain(), layout, (of, trap) => {
+        if (of === generation) traps.push(trap);
+      });
+      const watched = { pid, addr, sizeBytes: 8, mode, beginNs: result.watch.beginNs, endNs };
+      const { registers } = result.watch;
+      return { seen: seenAccesses(traps, watched, decode), state: slots.state(3), traps, registers };
+    },
+    [Symbol.dispose]: () => owned.dispose(),
+  };
+}

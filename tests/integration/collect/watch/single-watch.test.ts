@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
+import { onlineCpus } from "../../../../src/kernel/cpus.ts";
+import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
+import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
+
+const CPUS = onlineCpus();
+let bench: Bench;
+let program: Program;
+beforeAll(async () => {
+  bench = await openBench();
+  program = await startProgram();
+});
+afterAll(async () => {
+  bench[Symbol.dispose]();
+  await program[Symbol.asyncDispose]();
+});
+
+function run(command: string, count: number, mode: WatchMode = "rw", addr = program.word, trapLimit = 100_000) {
+  return bench.watch({ pid: program.pid, addr, mode, trapLimit }, () => program.tell(command, count));
+}
+function opsOf(accesses: readonly { op: string; evidence: string }[]): Record<string, number> {
+  const ops: Record<string, number> = {};
+  for (const { op, evidence } of accesses) ops[`${op} ${evidence}`] = (ops[`${op} ${evidence}`] ?? 0) + 1;
+  return ops;
+}
+
+describe("a watch on one word", () => {
+  test.each([
+    ["load", "load decoded"],
+    ["store", "store decoded"],
+    ["inc", "load_store decoded"],
+  ])("sees every %s, none twice", async (command, op) => {
+    const { seen, state } = await run(command, 200);
+    expect(opsOf(seen.accesses)).toEqual({ [op]: 200 });
+    expect(state.hits).toBe(200);
+    expect(
+      seen.accesses.every(({ trap }, i) => i === 0 || trap.timeNs > (seen.accesses[i - 1]?.trap.timeNs ?? 0n)),
+    ).toBe(true);
+  });
+  test.each([
+    ["load", "load pair", 0],
+    ["store", "store pair", 200],
+    ["inc", "load_store pair", 200],
+  ])("by a pair of registers knows every %s without decoding, and decoding agrees", async (command, op, twins) => {
+    const { seen } = await run(command, 200, "pair");
+    expect(opsOf(seen.accesses)).toEqual({ [op]: 200 });
+    expect(seen).toMatchObject({ compared: 200, agreed: 200, unpaired: 0, twins });
+  });
+  test("for stores only sees no load", async () => {
+    expect((await run("load", 200, "w")).seen.traps).toBe(0);
+    expect(opsOf((await run("store", 200, "w")).seen.accesses)).toEqual({ "store decoded": 200 });
+  });
+  test("holds one register of every CPU, two for a pair", async () => {
+    expect((await run("load", 1)).registers).toBe(CPUS.length);
+    expect((await run("load", 1, "pair")).registers).toBe(2 * CPUS.length);
+  });
+  test("makes one access of the many traps of a string copy, and knows its direction", async () => {
+    const from = await run("copy_from", 20, "rw", program.bytes);
+    expect(opsOf(from.seen.accesses)).toEqual({ "load registers": 20 });
+    const to = await run("copy_to", 20, "rw", program.bytes);
+    expect(opsOf(to.seen.accesses)).toEqual({ "store registers": 20 });
+    for (const { seen } of [from, to]) expect(seen.traps).toBe(seen.accesses.length + seen.collapsed);
+  });
+  test("sees what the kernel does on the program's behalf, and marks it", async () => {
+    const into = await run("read", 10);
+    expect(opsOf(into.seen.accesses)).toEqual({ "store registers": 10 });
+    const from = await run("write", 10);
+    expect(opsOf(from.seen.accesses)).toEqual({ "load registers": 10 });
+    for (const { seen, state } of [into, from]) {
+      expect(seen.accesses.every(({ trap }) => trap.inKernel)).toBe(true);
+      expect(seen.kernelTraps).toBe(seen.traps);
+      expect(state.kernel).toBe(state.hits);
+    }
+  });
+});
+
+describe("the end of a watch", () => {
+  test.each([1, 8, 64])("comes at trap %d, in the kernel, for reads, writes and pairs alike", async (limit) => {
+    for (const mode of ["rw", "w", "pair"] as const) {
+      const { state, traps } = await run("inc", 500, mode, program.word, limit);
+      const accesses = traps.filter((trap) => trap.role !== 1);
+      expect(accesses.length).toBe(limit);
+      expect(state.hits).toBeGreaterThanOrEqual(limit);
+      expect(state.hits).toBeLessThan(limit + CPUS.length);
+    }
+  });
+  test("comes after 8 traps of another process at the same address, and none of them is recorded", async () => {
+    const { seen, state } = await run("fork", 500);
+    expect(seen.traps).toBe(0);
+    expect(state.hits).toBe(0);
+    expect(state.foreign).toBeGreaterThanOrEqual(8);
+    expect(state.foreign).toBeLessThan(8 + CPUS.length);
+    expect(state.foreignStopNs).toBeGreaterThan(0n);
+  });
+});
+
+describe("registers", () => {
+  test("that another holds are missing from the count, and a watch that finds none says so", () => {
+    using held = new DisposableStack();
+    const free = probeRegisters(CPUS, 4);
+    expect(free.count).toBe(4);
+    expect(free.refusedBy).toBeNull();
+    const cpu = CPUS[0] ?? 0;
+    for (let i = 0; i < 4; i++) {
+      const result = openWatchpoint(0x1000n, 8, WATCHPOINT.write, cpu);
+      if (!result.ok) throw new Error(`errno ${result.errno}`);
+      held.use(result.event);
+      expect(probeRegisters(CPUS, 4).perCpu.get(cpu)).toBe(3 - i);
+    }
+    const spec = { slot: 5, generation: 9999, pid: 1, addr: 0x1000n, sizeBytes: 8, mode: "rw" as const };
+    const result = armWatch(-1, bench.slots, { ...spec, trapLimit: 8, refreshCount: 1 }, CPUS);
+    expect(result).toEqual({ ok: false, errno: 28, retries: 50 });
+    held.dispose();
+    expect(probeRegisters(CPUS, 4).count).toBe(4);
+  });
+  test("are all free again after every watch", () => {
+    expect(probeRegisters(CPUS, 16).count).toBe(4);
+  });
+  test("name no tracer where nobody traces", () => {
+    expect(listTracers([process.pid])).toEqual([]);
+  });
+});
