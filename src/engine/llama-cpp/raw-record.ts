@@ -22,7 +22,17 @@ const PAYLOAD_BYTES: ReadonlyMap<number, number> = new Map([
   [CAPTURE.params, PART_BYTES.params],
   [CAPTURE.graph, PART_BYTES.graph],
 ]);
-const PROBES: ReadonlySet<number> = new Set(PROBE_POINTS.map(({ probe }) => probe));
+function keyOf(probe: number, returned: number, capture: number): number {
+  return (probe << 16) | (returned << 8) | capture;
+}
+
+/** Which probe copies what, at entry and at return: a payload is never read as another probe's. */
+const KNOWN: ReadonlySet<number> = new Set(
+  PROBE_POINTS.flatMap(({ probe, entry, ret }) => [
+    ...(entry === null ? [] : [keyOf(probe, 0, entry)]),
+    ...(ret === null ? [] : [keyOf(probe, 1, ret)]),
+  ]),
+);
 
 /** One hit of a probe; `payload` is a view that is valid while the record is. */
 export interface RawRecord {
@@ -48,8 +58,8 @@ export function decodeRecord(view: DataView, offset: number, length: number): Ra
   const returned = view.getUint8(offset + 50);
   const capture = view.getUint8(offset + 51);
   const payloadBytes = PAYLOAD_BYTES.get(capture);
-  if (payloadBytes === undefined || length < HEAD_BYTES + payloadBytes || !PROBES.has(probe) || returned > 1)
-    return null;
+  if (payloadBytes === undefined || length < HEAD_BYTES + payloadBytes) return null;
+  if (!KNOWN.has(keyOf(probe, returned, capture))) return null;
   return {
     timestamp_ns: word(0),
     args: [word(8), word(16), word(24), word(32)],

@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
+import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { bufferBytes, fakeMemory, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+
+const GRAPH = 0x1_0000_0000n;
+const LIST = 0x1_0010_0000n;
+const BUFFER = 0x1_0020_0000n;
+const DATA = 0x7f00_0000_0000n;
+
+/** A process whose memory holds a graph; `tensor` gives the address of a new tensor with data in the one buffer. */
+function world() {
+  const memory = fakeMemory();
+  memory.put(BUFFER, bufferBytes(DATA, 1 << 20));
+  let next = 0x1_0100_0000n;
+  let placed = 0;
+  const tensor = (name: string, fields: TensorFields = {}) => {
+    const data = DATA + BigInt(64 * placed++);
+    const at = memory.put(next, tensorBytes({ name, buffer: BUFFER, data, ...fields }));
+    next += 0x1000n;
+    return at;
+  };
+  const graph = (nodes: readonly bigint[], count = nodes.length) => {
+    const head = new DataView(new ArrayBuffer(64));
+    head.setInt32(4, count, true);
+    head.setBigUint64(16, LIST, true);
+    memory.put(GRAPH, new Uint8Array(head.buffer));
+    const list = new DataView(new ArrayBuffer(Math.max(8, nodes.length * 8)));
+    for (const [i, node] of nodes.entries()) list.setBigUint64(i * 8, node, true);
+    memory.put(LIST, new Uint8Array(list.buffer));
+    return readGraph(GRAPH, memory.read, GGML_LAYOUT);
+  };
+  return { memory, tensor, graph };
+}
+
+function names(reading: ReturnType<typeof readGraph>): string[] {
+  return reading.tensors.map(({ tensor }) => tensor.name).sort();
+}
+
+describe("the graph reader", () => {
+  test("finds the operands of the nodes, each once", () => {
+    const { tensor, graph } = world();
+    const weight = tensor("blk.0.attn_q.weight");
+    const input = tensor("inp");
+    const q = tensor("Qcur-0", { src: [weight, input] });
+    const reading = graph([q, tensor("Kcur-0", { src: [weight, q] })]);
+    expect(names(reading)).toEqual(["Kcur-0", "Qcur-0", "blk.0.attn_q.weight", "inp"]);
+    expect(reading).toMatchObject({ nodes: 2, complete: true, refused: {}, flashAttention: null });
+  });
+
+  test("resolves views to the tensor that owns the bytes, and counts those bytes once", () => {
+    const { tensor, graph } = world();
+    const cache = tensor("cache_k_l0");
+    const view = tensor("cache_k_l0 (view)", { viewSrc: cache });
+    const deeper = tensor("cache_k_l0 (view) (permuted)", { viewSrc: view });
+    const reading = graph([tensor("kq-0", { src: [deeper] }), view]);
+    expect(names(reading)).toEqual(["cache_k_l0", "kq-0"]);
+    expect(reading).toMatchObject({ views: 2, flashAttention: false });
+  });
+
+  test("tells flash attention by one node that reads K and V", () => {
+    const { tensor, graph } = world();
+    const k = tensor("k (view)", { viewSrc: tensor("cache_k_l0") });
+    const v = tensor("v (view)", { viewSrc: tensor("cache_v_l0") });
+    expect(graph([tensor("out", { src: [tensor("q"), k, v] })]).flashAttention).toBe(true);
+    const apart = world();
+    const kq = apart.tensor("kq", { src: [apart.tensor("cache_k_l0")] });
+    expect(apart.graph([kq, apart.tensor("kqv", { src: [apart.tensor("cache_v_l0"), kq] })]).flashAttention).toBe(
+      false,
+    );
+  });
+
+  test("counts what it does not believe, by reason, and goes on", () => {
+    const { tensor, graph } = world();
+    const good = tensor("good");
+    const reading = graph([
+      tensor("a", { src: [good, 0x66_0000n] }),
+      tensor("b", { src: [tensor("bad", { type: 99 })] }),
+      tensor("c", { data: DATA + (1n << 30n) }),
+      tensor("d", { buffer: 0x77_0000n }),
+    ]);
+    expect(names(reading)).toEqual(["a", "b", "good"]);
+    expect(reading.refused).toEqual({
+      tensor_unreadable: 1,
+      tensor_type: 1,
+      outside_buffer: 1,
+      buffer_unreadable: 1,
+    });
+  });
+
+  test("ends on views that go in a circle, and on graphs that cannot be", () => {
+    const { tensor, graph } = world();
+    const circle = 0x1_0100_0000n;
+    tensor("circle", { viewSrc: circle });
+    expect(graph([circle]).refused).toEqual({ view_too_deep: 1 });
+    expect(world().graph([], 1_000_000).refused).toEqual({ graph_implausible: 1 });
+    expect(world().graph([], -1).refused).toEqual({ graph_implausible: 1 });
+    const cut = world();
+    expect(cut.graph([cut.tensor("a")], 500)).toMatchObject({ nodes: 1, complete: false });
+    expect(readGraph(GRAPH, () => null, GGML_LAYOUT)).toMatchObject({ tensors: [], refused: { graph_unreadable: 1 } });
+  });
+
+  test("reads structures that lie together in few system calls", () => {
+    const { memory } = world();
+    const count = 400;
+    const arena = new Uint8Array(new ArrayBuffer(1 << 18));
+    const at = 0x2_0000_0000n;
+    const list = new DataView(arena.buffer, 0, count * 8);
+    for (let i = 0; i < count; i++) {
+      const place = 8192 + i * 368;
+      list.setBigUint64(i * 8, at + BigInt(place), true);
+      arena.set(tensorBytes({ name: `n${i}`, buffer: BUFFER, data: DATA + BigInt(i * 64) }), place);
+    }
+    memory.put(at, arena);
+    const head = new DataView(new ArrayBuffer(64));
+    head.setInt32(4, count, true);
+    head.setBigUint64(16, at, true);
+    memory.put(GRAPH, new Uint8Array(head.buffer));
+    const reading = readGraph(GRAPH, memory.read, GGML_LAYOUT);
+    expect([reading.tensors.length, reading.complete]).toEqual([count, true]);
+    expect(memory.reads()).toBeLessThan(50);
+  });
+});
