@@ -72,6 +72,7 @@ export interface KvRowSample {
 export interface AccessSums {
   readonly region_type: RegionType;
   readonly mapping_kind: string | null;
+  /** none: the whole of generation whatever the step, or of a run without steps. */
   readonly step: "prefill" | "decode" | "none";
   readonly source: string;
   /** One entry per block: a token, or 100 ms where there are none. Weighted by period. */

@@ -1,0 +1,98 @@
+/** Sums of sampled accesses, reduced in SQL; only the sums come into memory. */
+import type { DuckDBValue } from "@duckdb/node-api";
+import { type Database, parquetScan } from "../label/database.ts";
+import type { AccessSums, RegionType, StepSample } from "./input.ts";
+import { ACCESS_BLOCKS } from "./sql/access-blocks.ts";
+import { ACCESS_LINES } from "./sql/access-lines.ts";
+
+/** Length of a block of time where there are no tokens, ns. */
+const BLOCK_NS = 100e6;
+type StepName = AccessSums["step"];
+type Row = Record<string, DuckDBValue>;
+
+export interface SumsInput {
+  readonly traceParts: readonly string[];
+  readonly steps: readonly StepSample[];
+  readonly originNs: bigint;
+  readonly windowNs: number;
+}
+
+/** Begin and end of what the sums cover: generation, else the whole run; ns since the origin. */
+function coveredSpan(input: SumsInput): { readonly begin_ns: number; readonly end_ns: number } {
+  const { steps, windowNs } = input;
+  if (steps.length === 0) return { begin_ns: 0, end_ns: windowNs };
+  return {
+    begin_ns: steps.reduce((least, step) => Math.min(least, step.begin_ns), Number.POSITIVE_INFINITY),
+    end_ns: steps.reduce((most, step) => Math.max(most, step.end_ns), 0),
+  };
+}
+
+/** Block numbers of each step, so that a block without accesses counts as zero. */
+function blocksOf(step: StepName, input: SumsInput): number[] {
+  if (step === "decode")
+    return Array.from({ length: input.steps.filter((s) => s.step === "decode").length }, (_, i) => i);
+  const blocks = new Set<number>();
+  const spans = step === "prefill" ? input.steps.filter((s) => s.step === "prefill") : [coveredSpan(input)];
+  for (const span of spans) {
+    for (let block = Math.floor(span.begin_ns / BLOCK_NS); block * BLOCK_NS <= span.end_ns; block++) blocks.add(block);
+  }
+  return [...blocks].sort((left, right) => left - right);
+}
+
+function keyOf(row: Row): string {
+  return [row.region_type, row.mapping_kind ?? "", row.source, row.step].join("\0");
+}
+
+function sumsOf(lines: Row, blocks: readonly Row[], positions: ReadonlyMap<number, number>): AccessSums {
+  const loads = new Float64Array(positions.size);
+  const stores = new Float64Array(positions.size);
+  let rows = 0;
+  for (const row of blocks) {
+    rows += Number(row.n);
+    const position = row.block === null ? undefined : positions.get(Number(row.block));
+    if (position === undefined) continue;
+    loads[position] = Number(row.loads);
+    stores[position] = Number(row.stores);
+  }
+  return {
+    region_type: String(lines.region_type) as RegionType,
+    mapping_kind: lines.mapping_kind === null ? null : String(lines.mapping_kind),
+    step: String(lines.step) as StepName,
+    source: String(lines.source),
+    loads,
+    stores,
+    rows,
+    distinct_lines: Number(lines.distinct_lines),
+    lines_once: Number(lines.lines_once),
+    lines_twice: Number(lines.lines_twice),
+    distinct_pages: Number(lines.distinct_pages),
+  };
+}
+
+/** Sums per class, step and source. The database must hold the table `region_map`. */
+export async function loadAccessSums(database: Database, input: SumsInput): Promise<AccessSums[]> {
+  const span = coveredSpan(input);
+  const time = (ns: number): string => String(input.originNs + BigInt(Math.round(Number.isFinite(ns) ? ns : 0)));
+  await database.run(`CREATE OR REPLACE VIEW trace AS SELECT * FROM ${parquetScan(input.traceParts)}`);
+  await database.run(
+    `CREATE OR REPLACE TABLE span AS SELECT CAST(${time(0)} AS BIGINT) AS origin_ns, CAST(${time(span.begin_ns)} AS BIGINT) AS begin_ns, CAST(${time(span.end_ns)} AS BIGINT) AS end_ns`,
+  );
+  const lines = await database.rows(ACCESS_LINES);
+  if (lines.length === 0) return [];
+  const blocks = new Map<string, Row[]>();
+  for (const row of await database.rows(ACCESS_BLOCKS)) {
+    const key = keyOf(row);
+    const list = blocks.get(key);
+    if (list === undefined) blocks.set(key, [row]);
+    else list.push(row);
+  }
+  const positions = new Map(
+    (["prefill", "decode", "none"] as const).map((step) => [
+      step,
+      new Map(blocksOf(step, input).map((block, index) => [block, index])),
+    ]),
+  );
+  return lines.map((row) =>
+    sumsOf(row, blocks.get(keyOf(row)) ?? [], positions.get(String(row.step) as StepName) ?? new Map()),
+  );
+}

@@ -1,0 +1,42 @@
+/** A labelled run as the input of the metrics. */
+import type { Database } from "../label/database.ts";
+import type { Labelled } from "../label/label-run.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import type { AnalysisInput } from "./input.ts";
+import { loadAccessSums } from "./load-access-sums.ts";
+import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
+
+/** What the recording knew beside its streams. */
+export interface RecordedFacts {
+  readonly run_id: string;
+  readonly ledger: readonly LedgerRow[];
+  /** Calibrated cost of one trap; null where none was calibrated. */
+  readonly trap_cost_ns: number | null;
+  /** What the engine said when asked; null leaves it to the graphs of the step stream. */
+  readonly flash_attention: boolean | null;
+  readonly seed: number;
+}
+
+/** Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table. */
+export async function loadInput(database: Database, labelled: Labelled, facts: RecordedFacts): Promise<AnalysisInput> {
+  const steps = stepSamples(labelled.steps, labelled.window_ns);
+  return {
+    run_id: facts.run_id,
+    t0_ns: labelled.origin_ns,
+    window_ns: labelled.window_ns,
+    watches: watchSamples(labelled.watches, labelled.regions),
+    regions: regionSamples(labelled.regions),
+    steps,
+    kvRows: kvRowSamples(labelled.kvRows),
+    accessSums: await loadAccessSums(database, {
+      traceParts: labelled.trace.parts,
+      steps,
+      originNs: labelled.origin_ns,
+      windowNs: labelled.window_ns,
+    }),
+    ledger: facts.ledger,
+    trap_cost_ns: facts.trap_cost_ns,
+    flash_attention: facts.flash_attention ?? labelled.flashAttention,
+    seed: facts.seed,
+  };
+}

@@ -1,0 +1,91 @@
+/** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
+import { join } from "node:path";
+import { openDatabase } from "../label/database.ts";
+import { copyToParquet, fillTable } from "../label/derived-file.ts";
+import { type LabelCounters, labelRun } from "../label/label-run.ts";
+import { columnsOf } from "../schema/columns.ts";
+import type { AnalysisInput } from "./input.ts";
+import { loadInput, type RecordedFacts } from "./load.ts";
+import type { MetricRow } from "./metric-row.ts";
+import { computeMetrics } from "./registry.ts";
+import { LABEL_SUMMARY } from "./sql/label-summary.ts";
+
+/** What the labels say of one class; bytes are the most held at one time. */
+export interface LabelTotal {
+  readonly region_type: string;
+  readonly mapping_kind: string | null;
+  readonly regions: number;
+  readonly bytes: number;
+  readonly accesses: number;
+}
+
+export interface AnalysisResult {
+  readonly input: AnalysisInput;
+  readonly metrics: readonly MetricRow[];
+  readonly labels: readonly LabelTotal[];
+  readonly traceRows: number;
+  readonly counters: LabelCounters;
+  /** One sentence for each segment that was skipped and each count of rows left out. */
+  readonly warnings: readonly string[];
+}
+
+const METRICS_TABLE = "metrics";
+
+function wholeNumber(value: number): bigint {
+  return BigInt(Math.max(0, Math.round(value)));
+}
+
+const finite = (value: number | null): number | null => (value !== null && Number.isFinite(value) ? value : null);
+
+/** The columns that metrics.parquet keeps as whole numbers become bigint; figures that are not finite become null. */
+function storedRow(row: MetricRow) {
+  return {
+    ...row,
+    value: finite(row.value),
+    lo: finite(row.lo),
+    hi: finite(row.hi),
+    coverage: finite(row.coverage),
+    lost_pct: finite(row.lost_pct),
+    n: wholeNumber(row.n),
+    n_censored: wholeNumber(row.n_censored),
+    window_ns: wholeNumber(row.window_ns),
+  };
+}
+
+/**
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet and metrics.parquet from `runDir`/capture, replacing
+ * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
+ * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
+ */
+export async function analyseRun(runDir: string, facts: RecordedFacts): Promise<AnalysisResult> {
+  await using database = await openDatabase({ spillFolder: join(runDir, ".spill.unfinished") });
+  const labelled = await labelRun(database, runDir, facts.run_id);
+  const input = await loadInput(database, labelled, facts);
+  const metrics = computeMetrics(input);
+  await fillTable(database, METRICS_TABLE, "metrics", metrics.map(storedRow));
+  const columns = columnsOf("metrics").map((column) => column.name);
+  const select = `SELECT ${columns.join(", ")} FROM ${METRICS_TABLE} ORDER BY rowid`;
+  await copyToParquet(database, select, join(runDir, "metrics.parquet"));
+  const totals = await database.rows(LABEL_SUMMARY);
+  const { skipped } = labelled.capture;
+  const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
+  const badWatches = labelled.watches.length - input.watches.length;
+  return {
+    input,
+    metrics,
+    labels: totals.map((row) => ({
+      region_type: String(row.region_type),
+      mapping_kind: row.mapping_kind === null || row.mapping_kind === undefined ? null : String(row.mapping_kind),
+      regions: Number(row.regions),
+      bytes: Number(row.bytes),
+      accesses: Number(row.accesses),
+    })),
+    traceRows: labelled.trace.rows,
+    counters: labelled.counters,
+    warnings: [
+      ...skipped.map(({ path, reason }) => `skipped ${path}: ${reason}`),
+      ...left.map(([stream, rows]) => `${rows} rows of ${stream} lack a required value and were left out`),
+      ...(badWatches > 0 ? [`${badWatches} watches cannot be and were left out`] : []),
+    ],
+  };
+}
