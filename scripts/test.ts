@@ -16,3 +16,5 @@ const passed = count("pass");
 const failed = Math.max(count("fail"), exitCode !== 0 ? 1 : 0, passed === 0 ? 1 : 0);
 process.stdout.write(`${passed} passed, ${failed} failed, ${count("skip")} skipped\n`);
 process.exit(failed > 0 ? 1 : 0);
+
+export {};

@@ -5,6 +5,11 @@ import { type Batch, type ColumnData, NULL_CODE } from "./batch.ts";
 export type RowValue = string | number | bigint | boolean | null | undefined;
 export type Row = Readonly<Record<string, RowValue>>;
 
+/** A typed row: an interface has no index signature, so its fields are read as a record. */
+function record(row: object): Row {
+  return row as Row;
+}
+
 const ARRAYS = {
   u64: BigUint64Array,
   i64: BigInt64Array,
@@ -58,7 +63,8 @@ function numberColumn(rows: readonly Row[], column: Column): ColumnData {
 }
 
 /** A batch with every column of the table; absent values are null. Names that the table lacks are ignored. */
-export function batchFromRows<T extends TableName>(table: T, rows: readonly Row[]): Batch<T> {
+export function batchFromRows<T extends TableName>(table: T, typed: readonly object[]): Batch<T> {
+  const rows = typed.map(record);
   const columns: Record<string, ColumnData> = {};
   for (const column of columnsOf(table)) {
     columns[column.name] = column.type === "string" ? stringColumn(rows, column.name) : numberColumn(rows, column);

@@ -53,6 +53,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
   const owned = new DisposableStack();
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
+  let final: EbpfState | null = null;
   return {
     name: "ebpf",
     canRun: async () => canRunHere(),
@@ -69,17 +70,20 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
       if (parts === null) return { batches: [], ledger: [] };
       const result = stopParts(parts);
       summary = result.summary;
+      // The programs and their maps are gone after this: what they knew is kept.
+      final = stateOf(parts);
+      parts = null;
       owned.dispose();
       return result;
     },
-    state: () => stateOf(parts),
+    state: () => final ?? stateOf(parts),
     watchSummary: () => summary,
   };
 }
 
 function canRunHere(): Capability {
   if (process.getuid?.() !== 0) {
-    return { ok: false, reason: "eBPF needs root, and this is uid " + process.getuid?.(), hint: "run it with sudo" };
+    return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
   }
   if (!existsSync("/sys/kernel/btf/vmlinux")) {
     return {
@@ -105,7 +109,6 @@ interface Parts {
   readonly ended: Set<number>;
   /** Set when the map changed since the regions were listed. */
   stale: boolean;
-  attaching: Promise<void>;
 }
 
 async function startParts(owned: DisposableStack, target: Target, options: EbpfOptions): Promise<Parts> {
@@ -147,7 +150,6 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
     pids: new Set([target.pid]),
     ended: new Set(),
     stale: true,
-    attaching: Promise.resolve(),
   };
   live.bind(parts);
   return parts;
@@ -175,32 +177,31 @@ function regionList(maps: ProcessMaps, session: EngineSession) {
 }
 
 /** Calls whose pages are gone: a watch there must end. */
-const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap", "exec", "exit"]);
+const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap"]);
 
 function applyRow(parts: Parts, row: MappingEvent): void {
   parts.maps.apply(row);
   if (row.kind !== "madvise") parts.stale = true;
   if (row.kind === "fork" && row.child_pid !== null) parts.pids.add(row.child_pid);
   if (row.kind === "exit") parts.ended.add(row.pid);
-  if (row.kind === "exit" || row.kind === "exec") parts.session.forget(row.pid);
-  if (!UNMAPS.has(row.kind) || (row.result !== null && row.result < 0n && row.kind !== "exit")) return;
-  if (row.kind === "exec" || row.kind === "exit") parts.watch?.onExit(row.pid, row.timestamp_ns);
-  else parts.watch?.onUnmap(row.pid, row.old_addr ?? row.addr, row.old_size_bytes ?? row.size_bytes, row.timestamp_ns);
+  if (row.kind === "exit" || row.kind === "exec") {
+    parts.session.forget(row.pid);
+    parts.watch?.onExit(row.pid, row.timestamp_ns);
+  } else if (UNMAPS.has(row.kind) && (row.result === null || row.result >= 0n)) {
+    const addr = row.old_addr ?? row.addr;
+    parts.watch?.onUnmap(row.pid, addr, row.old_size_bytes ?? row.size_bytes, row.timestamp_ns);
+  }
 }
 
 function poll(parts: Parts): Batch[] {
   const rows = parts.lifecycle.drain();
   for (const row of rows) applyRow(parts, row);
   for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
-  if (rows.length > 0) parts.attaching = parts.objects.offer(rows);
   const out: Batch[] = [];
-  if (rows.length > 0)
-    out.push(
-      batchFromRows(
-        "mapping",
-        rows.map((row) => ({ ...row })),
-      ),
-    );
+  if (rows.length > 0) {
+    void parts.objects.offer(rows);
+    out.push(batchFromRows("mapping", rows));
+  }
   out.push(...parts.faults.drain());
   const engine = parts.session.drain();
   if (engine.some((batch) => batch.table === "tensor")) parts.stale = true;

@@ -1,0 +1,188 @@
+/** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
+import { cpus } from "node:os";
+import type { Collector } from "./collect/collector.ts";
+import { createEbpfCollector, type EbpfCollector } from "./collect/ebpf/ebpf.ts";
+import { createProcessCollector } from "./collect/process/process-collector.ts";
+import type { DemoOptions, RunOptions } from "./config/schema.ts";
+import { type Launched, launchHeld } from "./engine/command.ts";
+import { MrmTraceError } from "./errors.ts";
+import { monotonicNs } from "./kernel/libc.ts";
+import { measureBaseline } from "./overhead/baseline.ts";
+import { hostFacts } from "./overhead/host.ts";
+import { temperatureC, throttleEvents } from "./overhead/thermal.ts";
+import type { Progress } from "./report/progress.ts";
+import { createRunDirectory, modelId, newRunId, type RunDirectory } from "./report/run-directory.ts";
+import { type Derived, derive } from "./run/derive.ts";
+import { writeFacts } from "./run/facts.ts";
+import { factsOfRun } from "./run/judge.ts";
+import { createProcessUse } from "./run/process-use.ts";
+import { type Recording, record, type StopReason } from "./run/recorder.ts";
+import { type SignalWatch, watchSignals } from "./run/signals.ts";
+import { type RunTarget, resolveTarget } from "./run/target.ts";
+import { createTokenCount } from "./run/token-count.ts";
+
+/** How long a target may take to end after it was told to. */
+const GRACE_MS = 10_000;
+
+export interface RunRequest {
+  readonly options: RunOptions;
+  readonly demo: DemoOptions;
+  /** Empty for the demo. */
+  readonly command: readonly string[];
+  readonly progress: Progress;
+  /** Lines for a person who asked for more. */
+  readonly say: (line: string) => void;
+}
+
+export interface RunOutcome extends Derived {
+  readonly exitCode: number;
+}
+
+/**
+ * Runs and traces a command, or the demo, and derives everything from what was captured.
+ * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
+ */
+export async function run(request: RunRequest): Promise<RunOutcome> {
+  const { options } = request;
+  using signals = watchSignals();
+  const ebpfOptions = { budgetPct: options.budget, watchRegisters: options.watch_registers, seed: options.seed };
+  await requireCollector(createEbpfCollector({ ...ebpfOptions, engineObjects: [] }));
+  const abort = new AbortController();
+  signals.onFirst(() => abort.abort());
+  const target = await resolveTarget(request.command, request.demo, options.seed, abort.signal);
+  stopIfAsked(signals);
+  using launched = launchHeld(target.command, { env: target.env, stdoutFd: options.json ? 2 : 1 });
+  const directory = createRunDirectory({
+    output: options.output,
+    model_id: modelId(target.modelName, target.command),
+    run_id: options.run_id ?? newRunId(),
+    force: options.force,
+  });
+  request.say(`run directory ${directory.path}`);
+  const host = hostFacts();
+  const throttleBefore = throttleEvents();
+  request.progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
+  const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
+  stopIfAsked(signals);
+
+  const ebpf = createEbpfCollector({ ...ebpfOptions, engineObjects: target.engineObjects });
+  const taken = await recordTarget({ request, target, launched, directory, ebpf, signals });
+  const facts = factsOfRun({
+    ...taken,
+    directory,
+    options,
+    host,
+    baseline,
+    cpus: cpus().length,
+    throttle_events: throttleBefore === null ? null : (throttleEvents() ?? 0) - throttleBefore,
+    temperature_c: temperatureC(),
+    watch: ebpf.watchSummary(),
+  });
+  writeFacts(directory.path, facts);
+  request.progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
+  // Loaded only now: what analyses takes memory that the tracer does not need while it records.
+  const { derive } = await import("./run/derive.ts");
+  const derived = await derive(directory, facts);
+  request.progress.clear();
+  if (taken.recording.writeError) throw withRunDir(taken.recording.writeError, directory.path);
+  return { ...derived, exitCode: exitCodeOf(taken.recording.reason, taken.ended, signals) };
+}
+
+/** The error, naming the run directory that holds what was measured before it. */
+function withRunDir(error: MrmTraceError, runDir: string): MrmTraceError {
+  return Object.assign(error, { runDir });
+}
+
+async function requireCollector(collector: Collector): Promise<void> {
+  const answer = await collector.canRun({ pid: process.pid, command: [], held: true });
+  if (!answer.ok) throw new MrmTraceError("environment", answer.reason, answer.hint);
+}
+
+/** @throws MrmTraceError interrupted or terminated, when a signal came before anything was recorded */
+function stopIfAsked(signals: SignalWatch): void {
+  if (signals.received === null) return;
+  const code = signals.received === "SIGINT" ? "interrupted" : "terminated";
+  throw new MrmTraceError(code, `${signals.received} came before the target was started`, "nothing was recorded");
+}
+
+interface RecordRequest {
+  readonly request: RunRequest;
+  readonly target: RunTarget;
+  readonly launched: Launched;
+  readonly directory: RunDirectory;
+  readonly ebpf: EbpfCollector;
+  readonly signals: SignalWatch;
+}
+
+export type TargetEnd = Awaited<Launched["ended"]> | null;
+
+/** Attaches everything to the held target, lets it go, and records until it is over. */
+async function recordTarget({ request, target, launched, directory, ebpf, signals }: RecordRequest) {
+  const { options } = request;
+  const processes = createProcessCollector();
+  const use = createProcessUse();
+  const tokens = createTokenCount();
+  const held = { pid: launched.pid, command: target.command, held: true };
+  await processes.start(held);
+  await ebpf.start(held);
+  const sources = await ebpf.canRun(held);
+  let ended: TargetEnd = null;
+  launched.ended.then((how) => {
+    ended = how;
+  });
+  let stop: (why: StopReason) => void = () => {};
+  const stopped = new Promise<StopReason>((resolve) => {
+    stop = resolve;
+  });
+  signals.onFirst((signal) => {
+    // A terminal has sent SIGINT to the target already: its process group is ours.
+    if (signal === "SIGTERM" || !process.stdin.isTTY) launched.signal(signal);
+    setTimeout(() => stop(signal === "SIGINT" ? "interrupted" : "terminated"), GRACE_MS).unref();
+  });
+  const known = new Set<number>();
+  const started_ns = monotonicNs();
+  const started_at = new Date();
+  launched.release();
+  const recording = await record({
+    runDir: directory.path,
+    collectors: [ebpf, processes],
+    stopped,
+    durationNs: options.duration,
+    maxSizeBytes: options.max_size,
+    onBatch(batch) {
+      if (batch.table === "process") use.take(batch);
+      if (batch.table === "step") tokens.take(batch);
+    },
+    onPoll({ now_ns, rows, dropped }) {
+      const state = ebpf.state();
+      for (const pid of state.pids) {
+        if (!known.has(pid)) processes.addPid(pid);
+        known.add(pid);
+      }
+      if (ended !== null && state.treeEnded) stop("target_ended");
+      const limit = options.duration ?? (target.isDemo ? request.demo.seconds * 1e9 : null);
+      request.progress.update({
+        phase: tokens.phase,
+        tokens: tokens.decode_tokens,
+        events: Object.values(rows).reduce((sum, n) => sum + n, 0),
+        lost: dropped,
+        share: limit === null ? null : Math.min(1, Number(now_ns - started_ns) / limit),
+      });
+    },
+  });
+  if (ended === null && recording.reason !== "target_ended") ended = await endTarget(launched);
+  return { recording, ended, started_ns, started_at, use, tokens, launched, target, state: ebpf.state(), sources };
+}
+
+/** Ends a target that outlived its run; one that does not listen is left running, and the report says so. */
+async function endTarget(launched: Launched): Promise<TargetEnd> {
+  launched.signal("SIGTERM");
+  return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
+}
+
+function exitCodeOf(reason: Recording["reason"], ended: TargetEnd, signals: SignalWatch): number {
+  if (signals.received !== null) return signals.received === "SIGINT" ? 130 : 143;
+  if (reason === "duration") return 124;
+  if (ended !== null && (ended.signal !== null || ended.exit_code !== 0)) return 6;
+  return 0;
+}

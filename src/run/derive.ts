@@ -1,0 +1,83 @@
+/** Everything after capture: labels, metrics, and the files that programs and people read. */
+import packageJson from "../../package.json" with { type: "json" };
+import { analyseRun } from "../analyse/pipeline.ts";
+import { hostFacts } from "../overhead/host.ts";
+import { writeFileAtomic } from "../report/atomic-file.ts";
+import { metricsCsv } from "../report/csv.ts";
+import { writeManifest } from "../report/manifest.ts";
+import { runMetadata } from "../report/metadata.ts";
+import type { RunDirectory } from "../report/run-directory.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import { type RunReport, toJson } from "../schema/run-json.ts";
+import type { RunFacts } from "./facts.ts";
+
+export interface Derived {
+  readonly report: RunReport;
+  readonly directory: RunDirectory;
+}
+
+/** Ledger rows as read from JSON hold bigints; the estimators count in numbers. */
+function ledgerOf(facts: RunFacts): LedgerRow[] {
+  return facts.ledger.map((row) => ({
+    ...row,
+    seen: Number(row.seen),
+    kept: Number(row.kept),
+    filtered: Number(row.filtered),
+    dropped: Number(row.dropped),
+    dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [cause, Number(n)])),
+  }));
+}
+
+/**
+ * Derives all files of a run directory from its capture folder, and returns the report.
+ * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
+ */
+export async function derive(directory: RunDirectory, facts: RunFacts): Promise<Derived> {
+  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, flash_attention, stopped_by, details, ...told } =
+    facts;
+  const analysis = await analyseRun(directory.path, {
+    run_id: facts.run_id,
+    ledger: ledgerOf(facts),
+    trap_cost_ns,
+    flash_attention,
+    seed,
+  });
+  const report: RunReport = {
+    ...told,
+    run_dir: directory.path,
+    warnings: [...told.warnings, ...analysis.warnings],
+    labels: analysis.labels,
+    metrics: analysis.metrics,
+  };
+  writeFileAtomic(directory.metrics_csv, metricsCsv(report));
+  const metadata = runMetadata({
+    report,
+    host: hostOf(details),
+    engine: engineOf(details, analysis.input.flash_attention),
+    started_at: new Date(started_at_utc || 0),
+    started_ns,
+    versions: { mrm_trace: packageJson.version, bun: Bun.version },
+    thermal: thermalOf(details),
+    details: { ...details, stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
+  });
+  writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
+  await writeManifest(directory.path, facts.run_id);
+  return { report, directory };
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** The machine of the recording, which need not be this one. */
+function hostOf(details: Details): ReturnType<typeof hostFacts> {
+  return (details.host as ReturnType<typeof hostFacts> | undefined) ?? hostFacts();
+}
+
+function engineOf(details: Details, flash_attention: boolean | null): Record<string, unknown> | null {
+  const objects = details.engine_objects;
+  return Array.isArray(objects) && objects.length > 0 ? { name: "llama.cpp", objects, flash_attention } : null;
+}
+
+function thermalOf(details: Details): { throttle_events: number | null; peak_temp_c: number | null } {
+  const thermal = details.thermal as { throttle_events?: number | null; peak_temp_c?: number | null } | undefined;
+  return { throttle_events: thermal?.throttle_events ?? null, peak_temp_c: thermal?.peak_temp_c ?? null };
+}

@@ -1,0 +1,160 @@
+/** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
+
+import type { Capability } from "../collect/collector.ts";
+import type { EbpfState } from "../collect/ebpf/ebpf.ts";
+import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
+import type { RunOptions } from "../config/schema.ts";
+import type { Launched } from "../engine/command.ts";
+import type { Baseline } from "../overhead/baseline.ts";
+import type { hostFacts } from "../overhead/host.ts";
+import { judgeValidity } from "../overhead/validity.ts";
+import type { RunDirectory } from "../report/run-directory.ts";
+import { balances, type LedgerRow } from "../schema/ledger.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import type { RunFacts } from "./facts.ts";
+import type { ProcessUse } from "./process-use.ts";
+import type { Recording } from "./recorder.ts";
+import { costOfRun } from "./slowdown.ts";
+import type { RunTarget } from "./target.ts";
+import type { TokenCount } from "./token-count.ts";
+
+export interface JudgeInput {
+  readonly recording: Recording;
+  readonly ended: { readonly exit_code: number | null; readonly signal: string | null } | null;
+  readonly started_ns: bigint;
+  readonly started_at: Date;
+  readonly use: ProcessUse;
+  readonly tokens: TokenCount;
+  readonly launched: Launched;
+  readonly target: RunTarget;
+  readonly state: EbpfState;
+  readonly sources: Capability;
+  readonly directory: RunDirectory;
+  readonly options: RunOptions;
+  readonly host: ReturnType<typeof hostFacts>;
+  readonly baseline: Baseline;
+  readonly cpus: number;
+  readonly throttle_events: number | null;
+  readonly temperature_c: number | null;
+  readonly watch: WatchSummary | null;
+}
+
+function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "kept" | "dropped"): number {
+  return ledger.filter((row) => row.path.startsWith(prefix)).reduce((sum, row) => sum + row[field], 0);
+}
+
+/** Share of all events that were dropped anywhere on their way to a file, in percent. */
+export function lossPct(ledger: readonly LedgerRow[]): number {
+  const seen = ledger.reduce((sum, row) => sum + row.seen, 0);
+  const dropped = ledger.reduce((sum, row) => sum + row.dropped, 0);
+  return seen === 0 ? 0 : (100 * dropped) / seen;
+}
+
+const pct = (part: number, whole: number | null): number | null => (whole ? (100 * part) / whole : null);
+
+/** The facts of the run; nothing here reads a stream again. */
+export function factsOfRun(input: JudgeInput): RunFacts {
+  const { recording, use, tokens, watch, ended, target } = input;
+  const ledger = recording.ledger;
+  const wall_ns = Number(recording.end_ns - input.started_ns);
+  const cost = costOfRun({
+    wall_ns,
+    cpus: input.cpus,
+    tracer_cpu_ns: use.tracer.cpu_ns,
+    tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
+    target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
+    faults: sumOf(ledger, "fault/fault", "seen") + sumOf(ledger, "fault/kernel_fault", "seen"),
+    probe_hits: sumOf(ledger, "engine/probes", "seen"),
+    mapping_calls: sumOf(ledger, "mapping/ringbuf", "seen"),
+    bpf_run_ns: Number(input.state.bpfRunNs),
+    watch,
+  });
+  const validity = judgeValidity({
+    loss_pct: lossPct(ledger),
+    observer_cpu_pct: cost.cpu_pct,
+    observer_rss_bytes: cost.rss_bytes,
+    target_rss_bytes: use.target.peak_rss_bytes || null,
+    mem_available_bytes: use.mem_available_bytes,
+    baseline_cpu_pct: input.baseline.cpu_pct,
+    slowdown_pct: cost.slowdown_pct.value,
+    throttle_events: input.throttle_events,
+    peak_temperature_c: input.temperature_c,
+  });
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    run_id: input.directory.run_id,
+    model_id: input.directory.model_id,
+    validity: validity.validity,
+    reasons: [...validity.reasons],
+    not_measured: [...validity.not_measured],
+    warnings: warningsOf(input),
+    collectors: [
+      {
+        name: "ebpf",
+        sources: watch === null ? [] : ["watch"],
+        why_not_better: input.sources.ok ? input.sources.whyNotBetter : input.sources.reason,
+      },
+      { name: "process", sources: [], why_not_better: null },
+    ],
+    target: {
+      command: [...target.command],
+      pid: input.launched.pid,
+      pids: [...input.state.pids],
+      exit_code: ended?.exit_code ?? null,
+      signal: ended?.signal ?? null,
+      wall_s: wall_ns / 1e9,
+      threads: use.target.peak_threads || null,
+      prompt_tokens: tokens.prompt_tokens,
+      decode_tokens: tokens.decode_tokens || null,
+      decode_tokens_per_s: tokens.decode_tokens_per_s,
+      ttft_ms: tokens.ttft_ms,
+    },
+    ledger: ledger.map((row) => ({ ...row })),
+    observer: {
+      cpu_pct: cost.cpu_pct,
+      rss_bytes: cost.rss_bytes,
+      bpf_run_ns: input.state.bpfRunNs > 0n ? input.state.bpfRunNs : null,
+      traps: cost.traps,
+      trap_ns: cost.trap_ns,
+      slowdown_pct: cost.slowdown_pct,
+      rss_pct_of_target: pct(cost.rss_bytes, use.target.peak_rss_bytes),
+      rss_pct_of_available: pct(cost.rss_bytes, use.mem_available_bytes),
+      baseline_cpu_pct: input.baseline.cpu_pct,
+    },
+    started_ns: input.started_ns,
+    started_at_utc: input.started_at.toISOString(),
+    end_ns: recording.end_ns,
+    seed: input.options.seed,
+    trap_cost_ns: watch?.calibration.trapNs ?? null,
+    flash_attention: input.state.flashAttention,
+    stopped_by: recording.reason,
+    details: {
+      host: input.host,
+      options: input.options,
+      baseline: input.baseline,
+      watch,
+      validity_checks: validity.checks,
+      cost_parts: cost.parts,
+      engine_objects: input.state.engineObjects,
+      rows: recording.rows,
+      capture_bytes: recording.bytes,
+      slowest_poll_ms: recording.slowest_poll_ms,
+      thermal: { throttle_events: input.throttle_events, peak_temp_c: input.temperature_c },
+    },
+  };
+}
+
+function warningsOf({ recording, ended, watch, options }: JudgeInput): string[] {
+  const out: string[] = [];
+  for (const row of recording.ledger) {
+    if (!balances(row)) out.push(`the ledger of ${row.path} does not balance: a counter is wrong`);
+  }
+  if (ended === null) out.push("the target did not end when it was told to, and runs on");
+  if (recording.reason === "max_size") out.push("recording stopped at --max-size");
+  if (recording.reason === "disk") out.push("recording stopped: a segment could not be written");
+  if (options.watch_registers > 0 && watch !== null && watch.registers.free_at_start === 0) {
+    const who = watch.registers.candidates.map(({ comm, pid }) => `${comm} (${pid})`).join(", ");
+    out.push(`no debug register was free${who === "" ? "" : `; tracing processes: ${who}`}: nothing was watched`);
+  }
+  return out;
+}

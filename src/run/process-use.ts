@@ -1,0 +1,75 @@
+/** Peaks and sums of the process stream while it passes: memory and CPU of the target and of the tracer. */
+import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
+
+export interface ProcessUse {
+  /** Looks at a batch of the process table. */
+  take(batch: Batch): void;
+  readonly target: RoleUse;
+  readonly tracer: RoleUse;
+  /** MemAvailable when first seen; null before. */
+  readonly mem_available_bytes: number | null;
+}
+
+export interface RoleUse {
+  /** Most that all processes of the role had at once, by their peaks, in bytes. */
+  readonly peak_rss_bytes: number;
+  /** CPU time between the first and the last sample of every process, in ns. */
+  readonly cpu_ns: number;
+  readonly peak_threads: number;
+}
+
+interface Seen {
+  first_cpu_ns: number;
+  last_cpu_ns: number;
+  peak_rss_bytes: number;
+  peak_threads: number;
+}
+
+function numberAt(column: ColumnData | undefined, row: number): number | null {
+  if (column === undefined || isStringColumn(column) || column.valid?.[row] === 0) return null;
+  return Number(column.data[row] ?? 0);
+}
+
+function roleAt(column: ColumnData | undefined, row: number): string | null {
+  return column !== undefined && isStringColumn(column) ? (column.values[column.codes[row] ?? 0] ?? null) : null;
+}
+
+function sum(of: Map<number, Seen>): RoleUse {
+  const use = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0 };
+  for (const seen of of.values()) {
+    use.peak_rss_bytes += seen.peak_rss_bytes;
+    use.cpu_ns += seen.last_cpu_ns - seen.first_cpu_ns;
+    use.peak_threads += seen.peak_threads;
+  }
+  return use;
+}
+
+export function createProcessUse(): ProcessUse {
+  const roles = { target: new Map<number, Seen>(), tracer: new Map<number, Seen>() };
+  let available: number | null = null;
+  return {
+    take(batch) {
+      const { columns } = batch;
+      for (let row = 0; row < batch.rows; row++) {
+        const role = roleAt(columns.role, row) === "tracer" ? roles.tracer : roles.target;
+        const pid = numberAt(columns.pid, row) ?? 0;
+        const cpu_ns = (numberAt(columns.cpu_user_ns, row) ?? 0) + (numberAt(columns.cpu_system_ns, row) ?? 0);
+        const seen = role.get(pid) ?? { first_cpu_ns: cpu_ns, last_cpu_ns: cpu_ns, peak_rss_bytes: 0, peak_threads: 0 };
+        seen.last_cpu_ns = cpu_ns;
+        seen.peak_rss_bytes = Math.max(seen.peak_rss_bytes, numberAt(columns.rss_bytes, row) ?? 0);
+        seen.peak_threads = Math.max(seen.peak_threads, numberAt(columns.threads, row) ?? 0);
+        role.set(pid, seen);
+        available ??= numberAt(columns.mem_available_bytes, row);
+      }
+    },
+    get target() {
+      return sum(roles.target);
+    },
+    get tracer() {
+      return sum(roles.tracer);
+    },
+    get mem_available_bytes() {
+      return available;
+    },
+  };
+}

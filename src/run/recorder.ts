@@ -1,0 +1,120 @@
+/** The loop of a run: every few milliseconds, what the collectors have goes to the segments. */
+import { join } from "node:path";
+import type { Collector } from "../collect/collector.ts";
+import type { Batch } from "../columnar/batch.ts";
+import { openEncoder } from "../columnar/encoder.ts";
+import { openSegmentWriter, type SegmentWriter } from "../columnar/segment.ts";
+import type { MrmTraceError } from "../errors.ts";
+import { monotonicNs } from "../kernel/libc.ts";
+import { STREAMS, type StreamName } from "../schema/columns.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+
+const POLL_MS = 5;
+
+export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "disk";
+
+export interface RecorderOptions {
+  readonly runDir: string;
+  readonly collectors: readonly Collector[];
+  /** Recording ends when this resolves. */
+  readonly stopped: Promise<StopReason>;
+  /** ns after which the run ends; undefined for no limit. */
+  readonly durationNs: number | undefined;
+  readonly maxSizeBytes: number;
+  /** Called with every batch before it is written. */
+  readonly onBatch: (batch: Batch) => void;
+  /** Called at every poll. */
+  readonly onPoll: (state: RecorderState) => void;
+}
+
+export interface RecorderState {
+  readonly now_ns: bigint;
+  readonly rows: Readonly<Record<StreamName, number>>;
+  readonly dropped: number;
+}
+
+export interface Recording {
+  readonly reason: StopReason;
+  readonly begin_ns: bigint;
+  readonly end_ns: bigint;
+  readonly rows: Readonly<Record<StreamName, number>>;
+  readonly ledger: readonly LedgerRow[];
+  /** Bytes of the segments written. */
+  readonly bytes: number;
+  /** Set when a segment could not be written: what was measured before stays. */
+  readonly writeError: MrmTraceError | null;
+  /** Peak of the time between two polls, in ms. */
+  readonly slowest_poll_ms: number;
+}
+
+/** Records until told to stop, then stops every collector and closes every segment. */
+export async function record(options: RecorderOptions): Promise<Recording> {
+  const begin_ns = monotonicNs();
+  await using encoder = openEncoder();
+  const writers = new Map<StreamName, SegmentWriter>();
+  const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+  const failure = (): MrmTraceError | null => {
+    for (const writer of writers.values()) if (writer.error) return writer.error;
+    return null;
+  };
+  const take = (batch: Batch): void => {
+    const stream = batch.table as StreamName;
+    let writer = writers.get(stream);
+    if (writer === undefined) {
+      writer = openSegmentWriter({ encoder, dir: join(options.runDir, "capture", stream), table: stream });
+      writers.set(stream, writer);
+    }
+    rows[stream] += batch.rows;
+    options.onBatch(batch);
+    writer.append(batch);
+  };
+
+  let reason: StopReason | null = null;
+  options.stopped.then((why) => {
+    reason ??= why;
+  });
+  let last_ns = begin_ns;
+  let slowest_ns = 0n;
+  while (reason === null) {
+    for (const collector of options.collectors) for (const batch of collector.batches()) take(batch);
+    const now_ns = monotonicNs();
+    if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
+    last_ns = now_ns;
+    options.onPoll({ now_ns, rows, dropped: droppedRows(writers.values()) });
+    if (failure()) reason = "disk";
+    else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
+      reason = "duration";
+    else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
+    else await Bun.sleep(POLL_MS);
+  }
+  const end_ns = monotonicNs();
+  const ledger: LedgerRow[] = [];
+  for (const collector of options.collectors) {
+    const rest = await collector.stop();
+    for (const batch of rest.batches) take(batch);
+    ledger.push(...rest.ledger);
+  }
+  for (const writer of writers.values()) ledger.push(await writer.close());
+  return {
+    reason,
+    begin_ns,
+    end_ns,
+    rows,
+    ledger,
+    bytes: writtenBytes(writers.values()),
+    writeError: failure(),
+    slowest_poll_ms: Number(slowest_ns) / 1e6,
+  };
+}
+
+function droppedRows(writers: Iterable<SegmentWriter>): number {
+  let sum = 0;
+  for (const writer of writers) sum += writer.account().dropped;
+  return sum;
+}
+
+function writtenBytes(writers: Iterable<SegmentWriter>): number {
+  let sum = 0;
+  for (const writer of writers) sum += writer.writtenBytes;
+  return sum;
+}

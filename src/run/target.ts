@@ -1,0 +1,59 @@
+/** What a run launches: the user's command, or the demo engine. */
+import { basename } from "node:path";
+import type { DemoOptions } from "../config/schema.ts";
+import { demoCacheDir } from "../engine/demo/cache.ts";
+import { demoCommand } from "../engine/demo/demo.ts";
+import { generalName } from "../engine/gguf/file.ts";
+
+export interface RunTarget {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Shared objects of the engine that are known already. */
+  readonly engineObjects: readonly string[];
+  /** Name from which the model's id is made. */
+  readonly modelName: string;
+  readonly isDemo: boolean;
+}
+
+/** The GGUF that a command line names, if it names one that can be read. */
+function modelOf(command: readonly string[]): string | null {
+  for (const word of command) {
+    const path = word.startsWith("--") && word.includes("=") ? word.slice(word.indexOf("=") + 1) : word;
+    if (!path.endsWith(".gguf")) continue;
+    const name = generalName(path);
+    if (name !== null) return name;
+  }
+  return null;
+}
+
+/** @throws MrmTraceError environment, when the demo engine cannot be installed */
+export async function resolveTarget(
+  command: readonly string[],
+  demo: DemoOptions,
+  seed: number,
+  signal?: AbortSignal,
+): Promise<RunTarget> {
+  if (command.length > 0) {
+    const modelName = modelOf(command) ?? basename(command[0] ?? "command");
+    return { command, env: {}, engineObjects: [], modelName, isDemo: false };
+  }
+  const made = await demoCommand({
+    cacheDir: demoCacheDir(),
+    params: demo.params,
+    type: demo.type,
+    seed,
+    promptTokens: demo.prompt_tokens,
+    contextTokens: demo.context_tokens,
+    flashAttention: demo.flash_attention ? "on" : "off",
+    ...(demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens }),
+    ...(demo.threads === undefined ? {} : { threads: demo.threads }),
+    ...(signal ? { signal } : {}),
+  });
+  return {
+    command: made.command,
+    env: made.env,
+    engineObjects: made.objects,
+    modelName: generalName(made.modelPath) ?? `demo ${demo.params} ${demo.type}`,
+    isDemo: true,
+  };
+}

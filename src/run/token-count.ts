@@ -1,0 +1,62 @@
+/** Tokens of a run, counted from the engine's steps as they pass. */
+import { type Batch, isStringColumn } from "../columnar/batch.ts";
+
+export interface TokenCount {
+  /** Looks at a batch of the step table. */
+  take(batch: Batch): void;
+  /** Tokens of batches with more than one token; null before any. */
+  readonly prompt_tokens: number | null;
+  readonly decode_tokens: number;
+  /** Decoded tokens per second inside the decode calls; null before two. */
+  readonly decode_tokens_per_s: number | null;
+  /** From the start of the first prefill to its end; null before it ended. */
+  readonly ttft_ms: number | null;
+  /** What the target does now, in a word. */
+  readonly phase: string;
+}
+
+export function createTokenCount(): TokenCount {
+  let prompt = 0;
+  let decoded = 0;
+  let decode_ns = 0;
+  let ttft_ns: bigint | null = null;
+  let phase = "running";
+  return {
+    take(batch) {
+      const { kind, n_tokens, timestamp_ns, end_ns } = batch.columns;
+      if (!kind || !isStringColumn(kind) || !n_tokens || isStringColumn(n_tokens)) return;
+      if (!timestamp_ns || isStringColumn(timestamp_ns) || !end_ns || isStringColumn(end_ns)) return;
+      for (let row = 0; row < batch.rows; row++) {
+        const word = kind.values[kind.codes[row] ?? 0];
+        if (word === "model_load" || word === "context") phase = "loading";
+        if (word !== "decode" || end_ns.valid?.[row] === 0) continue;
+        const tokens = Number(n_tokens.data[row] ?? 0);
+        const took = BigInt(end_ns.data[row] ?? 0) - BigInt(timestamp_ns.data[row] ?? 0);
+        if (tokens > 1) {
+          prompt += tokens;
+          ttft_ns ??= took;
+          phase = "prefill";
+        } else {
+          decoded += tokens;
+          decode_ns += Number(took);
+          phase = "decoding";
+        }
+      }
+    },
+    get prompt_tokens() {
+      return prompt > 0 ? prompt : null;
+    },
+    get decode_tokens() {
+      return decoded;
+    },
+    get decode_tokens_per_s() {
+      return decoded > 1 ? decoded / (decode_ns / 1e9) : null;
+    },
+    get ttft_ms() {
+      return ttft_ns === null ? null : Number(ttft_ns) / 1e6;
+    },
+    get phase() {
+      return phase;
+    },
+  };
+}
