@@ -6,7 +6,7 @@ import { seededRandom } from "./prng.ts";
 const FEWEST = 199;
 const MOST = 999;
 /** Units drawn in all: bounds the time of a group of 20,000 addresses to tens of milliseconds. */
-const DRAWS = 4_000_000;
+const DRAWS = 1_000_000;
 
 /** How many times each unit was drawn: one array per replicate, one entry per unit, at most 65,535. */
 export type Resamples = readonly Uint16Array[];

@@ -31,6 +31,9 @@ export interface PassRate {
   readonly coverage: number;
 }
 
+/** Three metrics ask for the same rates. */
+const rates = new WeakMap<WatchSet, Map<string, PassRate>>();
+
 /** Count of passes of one kind; with `generous`, those of unknown kind too. */
 export function countPasses(exposure: Exposure, kind: PassKind, generous = false): number {
   let count = 0;
@@ -153,11 +156,11 @@ function unitRates(set: WatchSet, kind: PassKind, generous: boolean): Float64Arr
       else if (exposure.byTrap) early.push(i);
       else out[i] = countPasses(exposure, kind, generous) / length;
     }
-    const rates = trapEndedRates(set, byTrap);
+    const ended = trapEndedRates(set, byTrap);
     for (const i of early) {
       const exposure = set.exposures[i];
       if (!exposure) continue;
-      const own = (rates.get(i) ?? Number.NaN) * shareBetweenEnds(exposure, kind, generous);
+      const own = (ended.get(i) ?? Number.NaN) * shareBetweenEnds(exposure, kind, generous);
       const rest = window - (exposure.end_ns - exposure.begin_ns);
       out[i] = Number.isFinite(rest) ? (countPasses(exposure, kind, generous) + own * rest) / window : own;
     }
@@ -171,8 +174,20 @@ function unitRates(set: WatchSet, kind: PassKind, generous: boolean): Float64Arr
  * mean rate; with none, the upper end is the rate of one pass in the exposure of that share.
  */
 export function passRate(set: WatchSet, kind: PassKind, generous = false): PassRate {
+  let known = rates.get(set);
+  if (!known) {
+    known = new Map();
+    rates.set(set, known);
+  }
+  const key = `${kind}/${generous}`;
+  const found = known.get(key) ?? computePassRate(set, kind, generous);
+  known.set(key, found);
+  return found;
+}
+
+function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): PassRate {
   const n = set.exposures.length;
-  const rates = unitRates(set, kind, generous);
+  const perNs = unitRates(set, kind, generous);
   const perUnit = new Float64Array(n);
   const top = new Float64Array(n);
   const bottom = new Float64Array(n);
@@ -187,7 +202,7 @@ export function passRate(set: WatchSet, kind: PassKind, generous = false): PassR
   set.exposures.forEach((exposure, i) => {
     const count = exposure.passes.count;
     const mine = countPasses(exposure, kind, generous);
-    const rate = rates[i] ?? Number.NaN;
+    const rate = perNs[i] ?? Number.NaN;
     const w = set.weights.bytes[i] ?? 0;
     for (let p = 0; p < count; p++) if ((exposure.passes.unknown[p] ?? 0) > 0) unknown += 1;
     passes += count;

@@ -16,6 +16,8 @@ export interface RecurrentSample {
   readonly unit: Uint32Array;
   /** Weight of the observation: its unit's weight over the observations of the unit. */
   readonly weight: Float64Array;
+  /** Weight of each unit; 0 where it shows nothing. */
+  readonly unit_weight: Float64Array;
   /** Units with an observation; of them those with censored ones only. */
   readonly n: number;
   readonly n_censored: number;
@@ -43,6 +45,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
   const event: number[] = [];
   const of: number[] = [];
   const weight: number[] = [];
+  const unitWeight = new Float64Array(units.length);
   let n = 0;
   let alone = 0;
   let covered = 0;
@@ -55,6 +58,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
     if (rows === 0) return;
     n += 1;
     covered += w;
+    unitWeight[unit] = w;
     censored += (w * times.censored.length) / rows;
     if (times.complete.length === 0) alone += 1;
     for (const [list, kind] of [
@@ -76,6 +80,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
     event: Uint8Array.from(order, (i) => event[i] ?? 0),
     unit: Uint32Array.from(order, (i) => of[i] ?? 0),
     weight: Float64Array.from(order, (i) => weight[i] ?? 0),
+    unit_weight: unitWeight,
     n,
     n_censored: alone,
     censored: covered > 0 ? censored / covered : 0,
@@ -83,12 +88,20 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
   };
 }
 
+/** Weight of all observations, each unit taken as often as it was drawn. */
+function weightOf(sample: RecurrentSample, times: Uint16Array | null): number {
+  const { unit_weight } = sample;
+  let sum = 0;
+  for (let i = 0; i < unit_weight.length; i++) sum += (unit_weight[i] ?? 0) * (times ? (times[i] ?? 0) : 1);
+  return sum;
+}
+
 /** Fills `out` with the quantiles `qs` (ascending) of the product-limit curve; Infinity where it is not reached. */
 function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: readonly number[], out: Float64Array): void {
   const { time, event, unit, weight } = sample;
+  const levels = Float64Array.from(qs, (q) => 1 - q + 1e-9);
   out.fill(Number.POSITIVE_INFINITY);
-  let atRisk = 0;
-  for (let i = 0; i < time.length; i++) atRisk += (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+  let atRisk = weightOf(sample, times);
   if (!(atRisk > 0)) {
     out.fill(Number.NaN);
     return;
@@ -101,7 +114,7 @@ function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: reado
     if (w === 0) continue;
     if (event[i]) {
       s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-      while (next < qs.length && s <= 1 - (qs[next] ?? 1) + 1e-9) out[next++] = time[i] ?? Number.NaN;
+      while (next < levels.length && s <= (levels[next] ?? 0)) out[next++] = time[i] ?? Number.NaN;
     }
     atRisk -= w;
   }
@@ -153,8 +166,7 @@ export function boundedQuantiles(
 /** The curve's mean up to its last time, and S there: what the mean leaves out when it is not 0. */
 function restrictedMean(sample: RecurrentSample, times: Uint16Array | null): { mean: number; tail: number } {
   const { time, event, unit, weight } = sample;
-  let atRisk = 0;
-  for (let i = 0; i < time.length; i++) atRisk += (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+  let atRisk = weightOf(sample, times);
   if (!(atRisk > 0)) return { mean: Number.NaN, tail: Number.NaN };
   const nothing = atRisk * 1e-9;
   let s = 1;

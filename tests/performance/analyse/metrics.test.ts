@@ -1,0 +1,64 @@
+import { expect, test } from "bun:test";
+import type { RegionType, StepSample, WatchSample } from "../../../src/analyse/input.ts";
+import { OP } from "../../../src/analyse/input.ts";
+import { seededRandom } from "../../../src/analyse/prng.ts";
+import { computeMetrics } from "../../../src/analyse/registry.ts";
+
+const MS = 1e6;
+const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime"];
+
+test("20,000 watches of 8 hits over four classes and three spans take less than 2 s of CPU", () => {
+  const random = seededRandom(3);
+  const run = 60_000 * MS;
+  const steps: StepSample[] = [{ step: "prefill", begin_ns: 500 * MS, end_ns: 1000 * MS, n_tokens: 128 }];
+  for (let t = 1000 * MS; t < run; t += 5 * MS) {
+    steps.push({ step: "decode", begin_ns: t, end_ns: t + 4.5 * MS, n_tokens: 1 });
+  }
+  const watches = Array.from({ length: 20_000 }, (_, i): WatchSample => {
+    const begin = 500 * MS + random() * (run - 600 * MS);
+    const hit_ns = Float64Array.from({ length: 8 }, () => begin + random() * 60 * MS).sort();
+    const region_type = CLASSES[i % 4] ?? "unknown";
+    return {
+      watch_id: i + 1,
+      pid: 1,
+      addr: BigInt(8 * i),
+      size_bytes: 8,
+      mode: "rw",
+      design: "short",
+      stratum: `${region_type}/${i % 3}`,
+      region_type,
+      mapping_kind: "anon",
+      tensor: null,
+      stratum_bytes: 1e6,
+      inclusion_probability: 8e-6,
+      draw_weight: 1,
+      begin_ns: begin,
+      end_ns: hit_ns[7] ?? begin,
+      ended_by: "trap_limit",
+      trap_limit: 8,
+      hit_ns,
+      hit_op: Uint8Array.from({ length: 8 }, () => (random() < 0.6 ? OP.load : OP.store)),
+      hit_ip: new BigUint64Array(8),
+      region_death_ns: null,
+      region_birth_ns: 0,
+    };
+  });
+  const before = process.cpuUsage();
+  const rows = computeMetrics({
+    run_id: "r",
+    t0_ns: 0n,
+    window_ns: run,
+    watches,
+    regions: [],
+    steps,
+    kvRows: [],
+    accessSums: [],
+    ledger: [],
+    trap_cost_ns: 9000,
+    flash_attention: true,
+    seed: 1,
+  });
+  const used = process.cpuUsage(before);
+  expect(rows.filter((row) => row.status === "ok").length).toBeGreaterThan(40);
+  expect((used.user + used.system) / 1e6).toBeLessThan(2);
+}, 60_000);

@@ -1,0 +1,287 @@
+import { describe, expect, test } from "bun:test";
+import type { AnalysisInput, KvRowSample, StepSample, WatchSample } from "../../../src/analyse/input.ts";
+import { lostPct } from "../../../src/analyse/judge.ts";
+import type { MetricRow } from "../../../src/analyse/metric-row.ts";
+import { metricsPage } from "../../../src/analyse/metrics-page.ts";
+import { computeMetrics, METRICS, printedFigures } from "../../../src/analyse/registry.ts";
+import { columnsOf } from "../../../src/schema/columns.ts";
+import { input, MS, region, watch } from "./sample-input.ts";
+
+const STEPS: StepSample[] = Array.from({ length: 180 }, (_, i) => ({
+  step: "decode",
+  begin_ns: (100 + 5 * i) * MS,
+  end_ns: (104.5 + 5 * i) * MS,
+  n_tokens: 1,
+}));
+
+/** Watches of one read per 5 ms token. */
+function readers(count: number, over: Partial<WatchSample> = {}): WatchSample[] {
+  return Array.from({ length: count }, (_, i) => {
+    const begin = (150 + 2 * i + (i % 5)) * MS;
+    const first = Math.ceil(begin / (5 * MS)) * 5 * MS + 1 * MS;
+    const hits = Array.from({ length: 8 }, (_, k) => [first + 5 * k * MS, "load"] as const);
+    return watch(hits, {
+      begin_ns: begin,
+      end_ns: first + 35 * MS,
+      ended_by: "trap_limit",
+      region_type: "weight",
+      mapping_kind: "file",
+      ...over,
+    });
+  });
+}
+
+function one(rows: readonly MetricRow[], metric: string, step = "all", source = "watch"): MetricRow {
+  const found = rows.find((r) => r.metric === metric && r.step === step && r.source === source);
+  if (!found) throw new Error(`no row ${metric} ${step} ${source}`);
+  return found;
+}
+
+function weights(over: Partial<AnalysisInput> = {}): MetricRow[] {
+  return computeMetrics(
+    input({
+      watches: readers(60),
+      steps: STEPS,
+      regions: [region({ region_type: "weight", mapping_kind: "file" })],
+      ...over,
+    }),
+  );
+}
+
+describe("weights that are only read", () => {
+  const rows = weights();
+
+  test("are read once per byte and token, one token apart", () => {
+    const perToken = one(rows, "reads_per_byte_per_token", "decode");
+    expect(perToken.status).toBe("ok");
+    expect(perToken.value ?? 0).toBeGreaterThan(0.95);
+    expect(perToken.value ?? 0).toBeLessThan(1.05);
+    expect(one(rows, "iai_p50_ns", "decode").value).toBe(5 * MS);
+    expect(one(rows, "hits_per_pass", "decode").value).toBe(1);
+  });
+
+  test("have no retention, age, write-once ratio or reads per write, and say why", () => {
+    for (const metric of ["retention_p50_ns", "age_at_read_p50_ns", "write_once_ratio", "reads_per_write"]) {
+      const row = one(rows, metric);
+      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+      expect(row.why).toContain("no write in the run");
+    }
+  });
+
+  test("have an upper bound of writes, never 0", () => {
+    const row = one(rows, "writes_per_byte_per_token", "decode");
+    expect(row.status).toBe("bound");
+    expect(row.value).toBeNull();
+    expect(row.hi ?? 0).toBeGreaterThan(0);
+  });
+
+  test("live at least as long as was seen", () => {
+    const row = one(rows, "lifetime_p50_ns", "all", "region_map");
+    expect([row.status, row.value, row.lo]).toEqual(["bound", null, 1000 * MS]);
+    expect(one(rows, "allocated_bytes", "all", "region_map").value).toBe(8000);
+  });
+
+  test("a p99 of 60 addresses has no upper end", () => {
+    const row = one(rows, "iai_p99_ns", "decode");
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.why).toContain("299");
+  });
+});
+
+describe("what is held back", () => {
+  test("fewer than 30 addresses are insufficient", () => {
+    const row = one(weights({ watches: readers(20) }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["insufficient", null, null, null]);
+    expect(row.why).toContain("30");
+  });
+
+  test("a class without a watch says so instead of 0", () => {
+    const row = one(weights({ watches: [] }), "read_bytes_per_s");
+    expect([row.status, row.value, row.n]).toEqual(["insufficient", null, 0]);
+  });
+
+  test("loss above 1 % takes the value away and is printed", () => {
+    const ledger = [
+      {
+        path: "access/watch/rows",
+        pid: null,
+        seen: 100,
+        kept: 97,
+        filtered: 0,
+        dropped: 3,
+        dropped_by: {},
+        unseen_estimate: null,
+      },
+    ];
+    const row = one(weights({ ledger }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lost_pct]).toEqual(["insufficient", null, 3]);
+    expect(lostPct(ledger, "step")).toBeNull();
+  });
+
+  test("intervals longer than the watch are bounds from below", () => {
+    const watches = Array.from({ length: 40 }, () => watch([[40 * MS, "load"]]));
+    const row = one(computeMetrics(input({ watches })), "iai_p50_ns");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["bound", null, 60 * MS, null]);
+  });
+
+  test("passes that may have read or written give bounds", () => {
+    const watches = Array.from({ length: 40 }, () =>
+      watch([
+        [40 * MS, "load"],
+        [60 * MS, "unknown"],
+      ]),
+    );
+    const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+    expect([row.status, row.value]).toEqual(["bound", null]);
+    expect(row.hi ?? 0).toBeGreaterThanOrEqual(2 * (row.lo ?? Number.NaN));
+  });
+});
+
+describe("KV rows by the engine's steps", () => {
+  /** One row per step, read by every later step up to step 180; with `evicted`, freed 1 ms later. */
+  const rows = (evicted: boolean): KvRowSample[] =>
+    STEPS.map((step, i) => ({
+      write_ns: step.begin_ns + MS,
+      last_read_ns: i < 179 ? 999 * MS : Number.NaN,
+      evict_ns: evicted ? 1000 * MS : Number.NaN,
+      total_reads: 179 - i,
+      size_bytes: 1024,
+      evidence: "step",
+    }));
+
+  test("rows that were evicted have the median need of their writes", () => {
+    const row = one(computeMetrics(input({ steps: STEPS, kvRows: rows(true) })), "retention_p50_ns", "all", "step");
+    expect(row.status).toBe("ok");
+    expect(Math.abs((row.value ?? 0) / (450 * MS) - 1)).toBeLessThan(0.02);
+    expect(row.lo ?? 0).toBeLessThan(row.value ?? 0);
+    expect(row.hi ?? 0).toBeGreaterThan(row.value ?? 0);
+  });
+
+  test("rows still in the cache leave a bound from below", () => {
+    const row = one(computeMetrics(input({ steps: STEPS, kvRows: rows(false) })), "retention_p50_ns", "all", "step");
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.lo ?? 0).toBeGreaterThan(350 * MS);
+    expect(row.lo ?? 0).toBeLessThan(450 * MS);
+  });
+
+  test("writes, reads and ages follow from the steps, and the step figure is printed", () => {
+    const all = computeMetrics(input({ steps: STEPS, kvRows: rows(false) }));
+    const writes = one(all, "write_bytes_per_s", "decode", "step");
+    const window = writes.window_ns / 1e9;
+    expect((writes.value ?? 0) * window).toBeCloseTo(180 * 1024, 3);
+    const reads = one(all, "reads_per_write", "all", "step");
+    expect(reads.value ?? 0).toBeCloseTo(89.5, 6);
+    expect(one(all, "reads_per_byte_per_token", "decode", "step").value ?? 0).toBeCloseTo(1, 2);
+    // The age at a read of a triangle of rows: density falls linearly, so the median is (1 - sqrt(1/2)) of 895 ms.
+    const age = one(all, "age_at_read_p50_ns", "all", "step");
+    expect(Math.abs((age.value ?? 0) / (895 * MS * (1 - Math.SQRT1_2)) - 1)).toBeLessThan(0.03);
+    const printed = printedFigures(all).filter((r) => r.metric === "retention_p50_ns");
+    expect(printed.map((r) => r.source)).toEqual(["step"]);
+  });
+});
+
+describe("sampled sources", () => {
+  const sums = (source: string) => ({
+    region_type: "activation" as const,
+    mapping_kind: "anon",
+    step: "none" as const,
+    source,
+    loads: Float64Array.from({ length: 50 }, (_, i) => 2000 + 100 * (i % 3)),
+    stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
+    rows: 5000,
+    distinct_lines: 120,
+    lines_once: 3,
+    lines_twice: 4,
+    distinct_pages: 4,
+  });
+  const rows = (source: string): MetricRow[] =>
+    computeMetrics(input({ accessSums: [sums(source)], regions: [region()] }));
+
+  test("cannot tell intervals, retention or write-once, and say so", () => {
+    for (const metric of ["iai_p50_ns", "retention_p50_ns", "write_once_ratio", "read_bytes_per_s"]) {
+      const row = one(rows("pebs"), metric, "all", "pebs");
+      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+      expect(row.why?.length ?? 0).toBeGreaterThan(10);
+    }
+  });
+
+  test("tell the mix, the rate, the mean interval and the working set", () => {
+    const all = rows("pebs");
+    expect(one(all, "reads_per_write", "all", "pebs").value).toBeCloseTo(2, 12);
+    expect(one(all, "loads_per_s", "all", "pebs").value ?? 0).toBeCloseTo(
+      sums("").loads.reduce((a, b) => a + b),
+      3,
+    );
+    const accesses = sums("").loads.reduce((a, b) => a + b) * 1.5;
+    expect(one(all, "iai_mean_ns", "all", "pebs").value ?? 0).toBeCloseTo((1e9 * 125) / accesses, 3);
+    const set = one(all, "working_set_bytes", "all", "pebs");
+    expect(set.value ?? 0).toBeGreaterThan(120 * 64);
+    expect(set.hi ?? 0).toBeLessThanOrEqual(8000);
+  });
+
+  test("the timer's mix is never printed", () => {
+    const row = one(rows("clock"), "reads_per_write", "all", "clock");
+    expect([row.status, row.value]).toEqual(["not_identifiable", null]);
+  });
+});
+
+describe("64-byte lines", () => {
+  const lines = (again: (line: number) => boolean): WatchSample[] =>
+    Array.from({ length: 80 }, (_, i) => {
+      const line = i >> 1;
+      const hits: (readonly [number, "store"])[] = [[50 * MS, "store"]];
+      if (again(line) && i % 2 === 0) hits.push([80 * MS, "store"]);
+      return watch(hits, {
+        design: "cohort",
+        mode: "w",
+        addr: BigInt(64 * line + 8 * (i & 1)),
+        begin_ns: 0,
+        end_ns: 1000 * MS,
+        ended_by: "end",
+      });
+    });
+
+  test("of which two words were watched can only be found rewritten: an upper bound", () => {
+    const row = computeMetrics(input({ watches: lines((line) => line % 2 === 0) })).find((r) => r.grain_bytes === 64);
+    expect([row?.metric, row?.status, row?.value, row?.n]).toEqual(["write_once_ratio", "bound", null, 40]);
+    expect(row?.hi ?? 0).toBeGreaterThan(0.5);
+    expect(row?.hi ?? 1).toBeLessThan(0.7);
+  });
+});
+
+describe("rows", () => {
+  const rows = weights();
+
+  test("have the columns of the table, in its order", () => {
+    expect(Object.keys(rows[0] ?? {})).toEqual(columnsOf("metrics").map((c) => c.name));
+  });
+
+  test("cover every metric of the registry that a watch or the map tells", () => {
+    const told = new Set(rows.map((r) => r.metric));
+    const sampledOnly = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
+    for (const { metrics } of METRICS) {
+      for (const { name } of metrics) expect(told.has(name) || sampledOnly.includes(name)).toBe(true);
+    }
+  });
+
+  test("are the same for the same seed", () => {
+    expect(weights()).toEqual(rows);
+  });
+
+  test("processes without an engine are told by mapping kind", () => {
+    const watches = ["heap", "anon"].flatMap((kind) =>
+      readers(30, { region_type: "unknown", mapping_kind: kind, stratum: kind }),
+    );
+    const kinds = computeMetrics(input({ watches })).filter((r) => r.metric === "iai_p50_ns");
+    expect(kinds.map((r) => [r.region_type, r.mapping_kind, r.phase, r.status])).toEqual([
+      ["unknown", "anon", "all", "ok"],
+      ["unknown", "heap", "all", "ok"],
+    ]);
+  });
+});
+
+test("the page names every metric with its unit", () => {
+  const page = metricsPage();
+  for (const { metrics } of METRICS)
+    for (const { name, unit } of metrics) expect(page).toContain(`| ${name} | ${unit} |`);
+});

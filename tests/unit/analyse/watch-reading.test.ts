@@ -1,0 +1,169 @@
+import { describe, expect, test } from "bun:test";
+import { exposureIn } from "../../../src/analyse/exposure.ts";
+import { designWeights } from "../../../src/analyse/horvitz-thompson.ts";
+import { OP } from "../../../src/analyse/input.ts";
+import { passIntervals } from "../../../src/analyse/inter-access-interval.ts";
+import { mergePasses, passGapNs } from "../../../src/analyse/passes.ts";
+import { spansOf } from "../../../src/analyse/span.ts";
+import { writeHistory } from "../../../src/analyse/write-epoch.ts";
+import { MS, watch } from "./sample-input.ts";
+
+const WHOLE = spansOf([], 1000 * MS)[0];
+if (!WHOLE) throw new Error("a run without steps has one span");
+
+function exposure(of: ReturnType<typeof watch>): NonNullable<ReturnType<typeof exposureIn>> {
+  const found = WHOLE ? exposureIn(of, WHOLE, 50_000) : null;
+  if (!found) throw new Error("the watch lies inside the run");
+  return found;
+}
+
+describe("passes", () => {
+  test("the gap is 50 us, or three traps where traps cost more", () => {
+    expect(passGapNs(null)).toBe(50_000);
+    expect(passGapNs(9_000)).toBe(50_000);
+    expect(passGapNs(30_000)).toBe(90_000);
+  });
+
+  test("a run of hits, each closer than the gap to the one before, is one pass", () => {
+    const time = Float64Array.from([0, 20_000, 60_000, 200_000, 250_000]);
+    const op = Uint8Array.from([OP.load, OP.store, OP.load_store, OP.load, OP.unknown]);
+    const passes = mergePasses(time, op, 50_000);
+    expect(passes.count).toBe(3);
+    expect([...passes.start_ns]).toEqual([0, 200_000, 250_000]);
+    expect([...passes.end_ns]).toEqual([60_000, 200_000, 250_000]);
+    expect([...passes.hits]).toEqual([3, 1, 1]);
+    expect([...passes.reads]).toEqual([2, 1, 0]);
+    expect([...passes.writes]).toEqual([2, 0, 0]);
+    expect([...passes.unknown]).toEqual([0, 0, 1]);
+  });
+
+  test("intervals run from start to start, and the wait for the first is none", () => {
+    const e = exposure(
+      watch([
+        [7 * MS, "load"],
+        [10 * MS, "load"],
+        [14 * MS, "load"],
+      ]),
+    );
+    expect(passIntervals(e)).toEqual({ complete: [3 * MS, 4 * MS], censored: [] });
+    expect(passIntervals(exposure(watch([[7 * MS, "load"]])))).toEqual({ complete: [], censored: [93 * MS] });
+    expect(passIntervals(exposure(watch([])))).toEqual({ complete: [], censored: [] });
+  });
+});
+
+describe("spans", () => {
+  const step = (kind: "prefill" | "decode", begin: number, end: number, n = 1) => ({
+    step: kind,
+    begin_ns: begin * MS,
+    end_ns: end * MS,
+    n_tokens: n,
+  });
+
+  test("without steps the run is one span of all phases", () => {
+    expect(spansOf([], 5).map((s) => [s.phase, s.step, s.window_ns, s.tokens])).toEqual([["all", "all", 5, null]]);
+  });
+
+  test("decode runs from its first call to the end of its last, with the time between calls", () => {
+    const spans = spansOf([step("prefill", 10, 30, 64), step("decode", 32, 36), step("decode", 37, 41)], 100 * MS);
+    expect(spans.map((s) => s.step)).toEqual(["all", "prefill", "decode"]);
+    expect(spans.map((s) => [s.begin_ns[0], s.end_ns[0]])).toEqual([
+      [10 * MS, 41 * MS],
+      [10 * MS, 32 * MS],
+      [32 * MS, 41 * MS],
+    ]);
+    expect(spans[1]?.tokens).toBe(64);
+    expect(spans[2]?.token_period_ns).toBe(4.5 * MS);
+  });
+
+  test("a pause in which nobody waits for a token is not decode time", () => {
+    const spans = spansOf([step("decode", 0, 4), step("decode", 5, 9), step("decode", 900, 904)], 1000 * MS);
+    const decode = spans.find((s) => s.step === "decode");
+    expect([...(decode?.begin_ns ?? [])]).toEqual([0, 900 * MS]);
+    expect(decode?.window_ns).toBe(13 * MS);
+  });
+
+  test("a watch is cut to the span, and a cut is an end by time", () => {
+    const decode = spansOf([step("decode", 0, 40), step("decode", 41, 60)], 1000 * MS)[1];
+    const w = watch(
+      [
+        [10 * MS, "load"],
+        [70 * MS, "load"],
+      ],
+      { ended_by: "trap_limit", end_ns: 70 * MS },
+    );
+    const cut = decode ? exposureIn(w, decode, 50_000) : null;
+    expect(cut?.end_ns).toBe(60 * MS);
+    expect(cut?.byTrap).toBe(false);
+    expect(cut?.passes.count).toBe(1);
+    expect(decode ? exposureIn(watch([], { begin_ns: 50 * MS }), decode, 50_000) : 1).toBeNull();
+  });
+});
+
+describe("write epochs", () => {
+  test("retention is the write to the last read before the overwrite, 0 where nobody read", () => {
+    const h = writeHistory(
+      exposure(
+        watch([
+          [1 * MS, "load"],
+          [2 * MS, "store"],
+          [3 * MS, "load"],
+          [5 * MS, "load"],
+          [9 * MS, "store"],
+          [12 * MS, "store"],
+          [20 * MS, "load"],
+        ]),
+      ),
+    );
+    expect(h.writes).toEqual([2 * MS, 9 * MS, 12 * MS]);
+    expect(h.retention).toEqual({ complete: [3 * MS, 0], censored: [] });
+    expect(h.ages).toEqual({ complete: [1 * MS, 3 * MS, 8 * MS], censored: [1 * MS] });
+  });
+
+  test("data whose end was not seen is censored at its last read, and complete where it was freed", () => {
+    const hits = [
+      [2 * MS, "store"],
+      [7 * MS, "load"],
+    ] as const;
+    expect(writeHistory(exposure(watch(hits))).retention).toEqual({ complete: [], censored: [5 * MS] });
+    const freed = watch(hits, { ended_by: "unmap", region_death_ns: 100 * MS });
+    expect(writeHistory(exposure(freed)).retention).toEqual({ complete: [5 * MS], censored: [] });
+  });
+
+  test("an instruction that reads and writes reads the old data and writes the new", () => {
+    const h = writeHistory(
+      exposure(
+        watch([
+          [2 * MS, "load_store"],
+          [6 * MS, "load_store"],
+          [9 * MS, "load_store"],
+        ]),
+      ),
+    );
+    expect(h.retention.complete).toEqual([4 * MS, 3 * MS]);
+    expect(h.ages).toEqual({ complete: [4 * MS, 3 * MS], censored: [2 * MS] });
+  });
+
+  test("a read within the pass of its write is a read of the new data", () => {
+    const h = writeHistory(
+      exposure(
+        watch([
+          [2 * MS, "store"],
+          [2 * MS + 30_000, "load"],
+          [9 * MS, "store"],
+        ]),
+      ),
+    );
+    expect(h.retention.complete).toEqual([30_000]);
+  });
+});
+
+test("weights give each stratum its bytes, whatever its share of the draws", () => {
+  const draws = [
+    ...Array.from({ length: 10 }, () => watch([], { stratum: "a", inclusion_probability: 0.001 })),
+    ...Array.from({ length: 30 }, () => watch([], { stratum: "b", inclusion_probability: 0.0001 })),
+  ];
+  const weights = designWeights(draws);
+  expect(weights.total_bytes).toBeCloseTo(8000 + 80_000, 6);
+  expect(weights.bytes[0] ?? 0).toBeCloseTo(800, 9);
+  expect(weights.bytes[39] ?? 0).toBeCloseTo(80_000 / 30, 9);
+});
