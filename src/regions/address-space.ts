@@ -46,7 +46,8 @@ export interface Ended {
   readonly from: number;
   readonly to: number;
   readonly death_ns: bigint;
-  readonly ended_by: EndedBy;
+  /** A move that is delivered after another thread's mapping took its place says so later. */
+  ended_by: EndedBy;
 }
 
 export interface AddressSpace {
@@ -63,12 +64,15 @@ export interface AddressSpace {
   compact_above: number;
   /** Processes that live in it: more than one between vfork and exec. */
   users: number;
+  /** The last stays that ended, oldest first: a call that another thread overtook finds there what it moved. */
+  readonly recent: Ended[];
   readonly onEnd: (ended: Ended) => void;
 }
 
 /** Tombstones this much older than the newest event are dropped: nothing is delivered that late. */
 const DISORDER_NS = 5_000_000_000n;
 const COMPACT_FROM = 1024;
+const KEEP_RECENT = 512;
 const MAX_SEGMENTS_OF_HOLES = 65_536;
 
 export function createAddressSpace(pid: number, onEnd: (ended: Ended) => void): AddressSpace {
@@ -83,6 +87,7 @@ export function createAddressSpace(pid: number, onEnd: (ended: Ended) => void): 
     newest_ns: -1n,
     compact_above: COMPACT_FROM,
     users: 1,
+    recent: [],
     onEnd,
   };
 }
@@ -160,7 +165,11 @@ export function endPages(
   ended_by: EndedBy,
 ): void {
   if (state === undefined || state.mapping === null) return;
-  space.onEnd({ space, state, from, to, death_ns: death_ns > state.since_ns ? death_ns : state.since_ns, ended_by });
+  const left_ns = death_ns > state.since_ns ? death_ns : state.since_ns;
+  const ended = { space, state, from, to, death_ns: left_ns, ended_by };
+  space.recent.push(ended);
+  if (space.recent.length > 2 * KEEP_RECENT) space.recent.splice(0, KEEP_RECENT);
+  space.onEnd(ended);
 }
 
 /** Maps [from, to) at `state.since_ns`, over whatever was there before. */

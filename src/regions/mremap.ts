@@ -54,8 +54,11 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
   const shift = new_from - old_from;
   const pieces: Piece[] = [];
   space.pages.each(old_from, Math.max(old_to, old_from + 1), (state, from, to) => {
-    if (state.mapping !== null && state.since_ns <= end_ns) pieces.push({ state, from, to });
+    // What came there while the call ran is another thread's.
+    const wasThere = state.since_ns <= begin_ns || (state.observed && state.since_ns <= end_ns);
+    if (state.mapping !== null && wasThere) pieces.push({ state, from, to });
   });
+  if (pieces.length === 0) pieces.push(...overtaken(space, begin_ns, old_from, Math.max(old_to, old_from + 1)));
   const last = pieces.at(-1);
 
   if (old_pages > 0 && shift === 0) {
@@ -90,6 +93,17 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
     unmap(space, begin_ns, end_ns, moved_to, old_to, "munmap");
   }
   return true;
+}
+
+/** What was at [from, to) when the call began, where another thread's mapping is known to have come there since. */
+function overtaken(space: AddressSpace, begin_ns: bigint, from: number, to: number): Piece[] {
+  for (const ended of space.recent.toReversed()) {
+    const { state } = ended;
+    if (state.since_ns > begin_ns || ended.death_ns < begin_ns || ended.to <= from || to <= ended.from) continue;
+    if (from <= ended.from && ended.to <= to) ended.ended_by = "moved";
+    return [{ state, from: Math.max(from, ended.from), to: Math.min(to, ended.to) }];
+  }
+  return [];
 }
 
 /** The pages went away with the move; the range stays mapped, empty, as a mapping of its own. */
