@@ -1,0 +1,158 @@
+import { describe, expect, test } from "bun:test";
+import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
+import { mappingRow, mmap, mprotect, mremap, munmap, page } from "../../fixtures/mapping-rows.ts";
+
+const places = (maps: ReturnType<typeof createProcessMaps>, pid = 100) =>
+  maps.mapsOf(pid).map((row) => [Number(row.addr / 4096n), Number(row.size_bytes / 4096n), row.prot]);
+const seen = (from: number, pages: number, fields = {}) =>
+  mappingRow("snapshot", 0, { addr: page(from), size_bytes: page(pages), prot: 3, flags: 2, inode: 0n, ...fields });
+
+describe("rows that come late", () => {
+  test("an unmapping does not take what another thread was given while it ran", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(1, 10, 4));
+    maps.apply(mmap(8, 10, 4, 1));
+    maps.apply(munmap(5, 10, 4, { begin_ns: 5n, end_ns: 9n }));
+    expect(places(maps)).toEqual([[10, 4, 1]]);
+  });
+
+  test("a move that was overtaken keeps the birth of what it moved", () => {
+    const maps = createProcessMaps({ keepHistory: true });
+    maps.apply(mmap(1, 10, 4, 1));
+    maps.apply(mmap(18, 10, 4, 3));
+    maps.apply(mremap(20, 10, 4, 50, 4, { begin_ns: 10n, end_ns: 20n }));
+    expect(places(maps)).toEqual([
+      [10, 4, 3],
+      [50, 4, 1],
+    ]);
+    expect(maps.lookup(100, page(50))?.birth_ns).toBe(1n);
+    expect(
+      maps
+        .lifetimes()
+        .filter((row) => row.death_ns !== null)
+        .map((row) => row.ended_by),
+    ).toEqual(["moved"]);
+  });
+
+  test("a parent's unmapping that is older than the fork is taken from the child too", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(1, 10, 4));
+    maps.apply(mappingRow("fork", 10, { child_pid: 200 }));
+    maps.apply(munmap(5, 10, 2));
+    maps.apply(munmap(20, 13, 1));
+    expect([places(maps), places(maps, 200)]).toEqual([[[12, 1, 3]], [[12, 2, 3]]]);
+  });
+});
+
+describe("snapshots", () => {
+  test("begin censored what nothing told of, end what is absent, keep what is newer", () => {
+    const maps = createProcessMaps({ keepHistory: true });
+    maps.apply(mmap(1, 10, 2));
+    maps.apply(mmap(50, 30, 2));
+    maps.apply(mappingRow("snapshot_begin", 40));
+    maps.apply(seen(20, 3));
+    maps.apply(mappingRow("snapshot_end", 60));
+    expect(places(maps)).toEqual([
+      [20, 3, 3],
+      [30, 2, 3],
+    ]);
+    expect(maps.lookup(100, page(20))?.birth_censored).toBe(true);
+    expect(maps.lookup(100, page(30))?.birth_censored).toBe(false);
+    expect(maps.lookup(100, page(10), 39n)?.ended_by).toBe("snapshot");
+  });
+
+  test("that broke off end nothing", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(1, 10, 2));
+    maps.apply(mappingRow("snapshot_begin", 40));
+    maps.apply(mappingRow("snapshot_end", 60, { result: -3n }));
+    expect(places(maps)).toEqual([[10, 2, 3]]);
+  });
+
+  test("give what exec mapped the birth of the exec", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("exec", 30, { exec_epoch: 1 }));
+    maps.apply(mappingRow("snapshot_begin", 40, { exec_epoch: 1 }));
+    maps.apply(seen(20, 3));
+    maps.apply(mappingRow("snapshot_end", 41));
+    const row = maps.lookup(100, page(20));
+    expect([row?.birth_ns, row?.birth_censored, row?.exec_epoch]).toEqual([30n, false, 1]);
+  });
+});
+
+describe("calls that the kernel refuses", () => {
+  test("change nothing, are counted, and ask for a snapshot where they may have been applied in part", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(1, 10, 2));
+    maps.apply(munmap(2, 10, 2, { result: -22n }));
+    expect(maps.pidsNeedingSnapshot()).toEqual([]);
+    maps.apply(mprotect(3, 10, 2, 1, { result: -12n }));
+    expect([places(maps), maps.counters.failed_calls]).toEqual([[[10, 2, 3]], 2]);
+    expect(maps.pidsNeedingSnapshot()).toEqual([100]);
+  });
+});
+
+describe("processes", () => {
+  test("a child gets a copy without what fork must not copy, and exec and exit end all", () => {
+    const maps = createProcessMaps({ keepHistory: true });
+    maps.apply(mmap(1, 10, 4));
+    maps.apply(mappingRow("madvise", 2, { addr: page(11), size_bytes: page(1), flags: 10 }));
+    maps.apply(mappingRow("fork", 10, { child_pid: 200 }));
+    expect(places(maps, 200)).toEqual([
+      [10, 1, 3],
+      [12, 2, 3],
+    ]);
+    maps.apply(mappingRow("exec", 20, { pid: 200, exec_epoch: 1 }));
+    maps.apply(mappingRow("exit", 30));
+    expect([places(maps), places(maps, 200), maps.pids()]).toEqual([[], [], [200]]);
+    const ends = maps.lifetimes().map((row) => [row.pid, row.birth_ns, row.death_ns, row.ended_by]);
+    expect(ends).toContainEqual([200, 10n, 20n, "exec"]);
+    expect(ends).toContainEqual([100, 1n, 30n, "exit"]);
+  });
+
+  test("a vfork child shares the address space until its exec", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("fork", 10, { child_pid: 200, flags: 0x4100 }));
+    maps.apply(mmap(11, 10, 1, 3, { pid: 200 }));
+    maps.apply(mappingRow("exec", 20, { pid: 200, exec_epoch: 1 }));
+    expect([places(maps), places(maps, 200)]).toEqual([[[10, 1, 3]], []]);
+  });
+});
+
+describe("names and stacks", () => {
+  const file = { flags: 2, file_offset_bytes: page(3) };
+  const name = mappingRow("file", 6, {
+    addr: page(10),
+    size_bytes: page(4),
+    prot: 1,
+    inode: 7n,
+    path: "/m.gguf",
+    ...file,
+  });
+  for (const first of ["name", "call"]) {
+    test(`a file is known by its name when the ${first} comes first`, () => {
+      const maps = createProcessMaps({ keepHistory: true });
+      const call = mmap(8, 10, 4, 1, { ...file, begin_ns: 5n, end_ns: 8n });
+      for (const row of first === "name" ? [name, call] : [call, name]) maps.apply(row);
+      const [row, ...others] = maps.lifetimes();
+      expect(others).toEqual([]);
+      expect([row?.path, row?.inode, row?.mapping_kind, row?.birth_ns]).toEqual(["/m.gguf", 7n, "file", 8n]);
+      expect(row?.file_offset_bytes).toBe(page(3));
+    });
+  }
+
+  test("a stack grows down to a fault, not beyond its limit and not over others", () => {
+    const maps = createProcessMaps({ stackLimitBytes: 20 * 4096 });
+    maps.apply(mappingRow("snapshot_begin", 1));
+    maps.apply(seen(100, 4, { path: "[stack]" }));
+    maps.apply(seen(90, 1));
+    maps.apply(mappingRow("snapshot_end", 2));
+    maps.noteFault(100, page(80), 3n);
+    maps.noteFault(100, page(95) + 5n, 4n);
+    expect(places(maps)).toEqual([
+      [90, 1, 3],
+      [95, 9, 3],
+    ]);
+    expect(maps.counters.stack_pages_grown).toBe(5);
+  });
+});

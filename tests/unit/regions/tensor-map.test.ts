@@ -1,0 +1,80 @@
+import { expect, test } from "bun:test";
+import { createTensorMap, type TensorEvent } from "../../../src/regions/tensor-map.ts";
+
+function row(kind: TensorEvent["kind"], time: number, fields: Partial<TensorEvent> = {}): TensorEvent {
+  return {
+    timestamp_ns: BigInt(time),
+    pid: 100,
+    tid: 100,
+    kind,
+    name: null,
+    tensor_type: null,
+    addr: 0x1000n,
+    size_bytes: 0x100n,
+    shape: null,
+    buffer: 1n,
+    buffer_addr: 0x1000n,
+    buffer_size_bytes: 0x1000n,
+    usage: null,
+    region_type: null,
+    layer: null,
+    logical_id: null,
+    evidence: "engine_probe",
+    ...fields,
+  };
+}
+
+test("weights keep their tensor from placement to the free of the buffer, once", () => {
+  const map = createTensorMap();
+  const weight = { name: "a.weight", region_type: "weight" };
+  map.apply(row("tensor", 1, weight));
+  map.apply(row("graph", 5, weight));
+  map.apply(row("free", 9));
+  expect(map.lifetimes().map((t) => [t.name, t.birth_ns, t.death_ns, t.ended_by])).toEqual([
+    ["a.weight", 1n, 9n, "free"],
+  ]);
+  expect(map.lookup(100, 0x10ffn, 8n)?.name).toBe("a.weight");
+  expect([map.lookup(100, 0x1100n, 8n), map.lookup(100, 0x1000n, 9n)]).toEqual([null, null]);
+});
+
+test("tensors that share a compute buffer are its candidates", () => {
+  const map = createTensorMap();
+  map.apply(row("tensor", 1, { name: "x", region_type: "activation" }));
+  map.apply(row("tensor", 2, { name: "y", region_type: "activation" }));
+  const [region, ...others] = map.live(100);
+  expect(others).toEqual([]);
+  expect([region?.name, region?.candidates, region?.size_bytes]).toEqual([null, ["x", "y"], 0x1000n]);
+});
+
+test("a usage that comes later makes weights of the tensors from their birth", () => {
+  const map = createTensorMap();
+  map.apply(row("tensor", 1, { name: "x" }));
+  map.apply(row("tensor", 2, { name: "y", addr: 0x1200n }));
+  map.apply(row("usage", 3, { usage: "weights" }));
+  expect(map.live(100).map((t) => [t.name, t.region_type, t.birth_ns])).toEqual([
+    ["x", "weight", 1n],
+    ["y", "weight", 2n],
+  ]);
+  expect(map.lookup(100, 0x1200n, 2n)?.name).toBe("y");
+});
+
+test("another tensor or buffer at the address ends what was there", () => {
+  const map = createTensorMap();
+  map.apply(row("tensor", 1, { name: "k", region_type: "kv_cache" }));
+  map.apply(row("tensor", 4, { name: "v", region_type: "kv_cache", addr: 0x1080n }));
+  map.apply(row("buffer", 7, { buffer: 2n, addr: 0x1800n, buffer_addr: 0x1800n }));
+  expect(map.lifetimes().map((t) => [t.name, t.death_ns, t.ended_by])).toEqual([
+    ["k", 4n, "replaced"],
+    ["v", 7n, "replaced"],
+  ]);
+});
+
+test("dry runs without bytes and rows without their buffer are counted, not kept", () => {
+  const map = createTensorMap();
+  map.apply(row("tensor", 1, { name: "x", size_bytes: 0n }));
+  map.apply(row("tensor", 1, { name: "x", buffer_size_bytes: 0n }));
+  map.apply(row("free", 2, { buffer: 77n }));
+  map.apply(row("free", 2, { buffer: null }));
+  expect(map.lifetimes()).toEqual([]);
+  expect(map.counters).toEqual({ applied: 3, zero_sized: 2, unknown_buffers: 1, bad_rows: 1 });
+});
