@@ -9,6 +9,7 @@ import { type Line, type Terminal, wrap } from "./terminal.ts";
 
 /** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
 const SECTIONS: readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[] = [
+  ["alive at one moment", [["allocated_bytes", "most"]]],
   [
     "lifetime of a region",
     [
@@ -29,12 +30,15 @@ const SECTIONS: readonly (readonly [heading: string, rows: readonly (readonly [m
     [
       ["read_bytes_per_s", "read"],
       ["write_bytes_per_s", "written"],
+      ["loads_per_s", "loads"],
+      ["stores_per_s", "stores"],
     ],
   ],
   ["hits in one pass", [["hits_per_pass", "mean"]]],
   [
     "between accesses",
     [
+      ["iai_mean_ns", "mean"],
       ["iai_p50_ns", "p50"],
       ["iai_p90_ns", "p90"],
       ["iai_p99_ns", "p99"],

@@ -12,6 +12,10 @@ function scaleOf(unit: string, size: number): Scale {
     const { factor, unit: bytes } = byteScale(size);
     return { factor, unit: `${bytes}/s` };
   }
+  if (unit.endsWith("/s")) {
+    const scale = countScale(size);
+    return { factor: scale.factor, unit: `${scale.unit}/s` };
+  }
   return unit === "%" ? { factor: 1, unit: " %" } : countScale(size);
 }
 
@@ -34,9 +38,10 @@ function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
 }
 
 function boundText({ lo, hi, unit }: ReportMetric): string {
-  if (known(lo) && known(hi)) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
-  if (known(lo)) return `≥ ${withUnit(lo, unit)}`;
-  return known(hi) ? `≤ ${withUnit(hi, unit)}` : "no bound";
+  // Nothing here can be negative: a lower end of 0 says nothing.
+  if (known(lo) && known(hi) && lo !== 0) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
+  if (known(hi)) return `≤ ${withUnit(hi, unit)}`;
+  return known(lo) ? `≥ ${withUnit(lo, unit)}` : "no bound";
 }
 
 /** Samples, and those of them that were censored: `64/12c`. */

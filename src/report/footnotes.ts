@@ -18,11 +18,11 @@ function letters(index: number): string {
   return index < 26 ? letter : letters(Math.floor(index / 26) - 1) + letter;
 }
 
-/** Where and how the figure was taken: source, step, grain and estimator. */
+/** Where and how the figure was taken: source, step, grain and estimator, without counts in brackets, which are each figure's own. */
 function methodText(metric: ReportMetric): string {
   const step = metric.step === "all" ? (metric.phase === "all" ? "whole run" : metric.phase) : metric.step;
   const grain = metric.grain_bytes === null ? [] : [`${formatBytes(metric.grain_bytes)} grain`];
-  return `${[metric.source, step, ...grain].join(", ")}: ${metric.method}`;
+  return `${[metric.source, step, ...grain].join(", ")}: ${metric.method.replace(/ \(\d[^()]*\)/g, "")}`;
 }
 
 function index(map: Map<string, number>, text: string): number {

@@ -279,6 +279,34 @@ describe("the report on a terminal", () => {
     expect(shown(none, prefill)).toStartWith("9.00 ns");
   });
 
+  test("writes a bound on the side on which it says something, and rates in their own unit", () => {
+    const bound = { status: "bound" as const, why: "few" };
+    const metrics = [
+      metricRow("iai_p50_ns", "weight", null, { ...bound, lo: 0, hi: 5000 }),
+      metricRow("iai_p90_ns", "weight", null, { ...bound, lo: 10, hi: 5000 }),
+      metricRow("iai_p99_ns", "weight", null, { ...bound, lo: 10 }),
+      metricRow("loads_per_s", "weight", [25_000, 24_000, 26_000], { unit: "accesses/s" }),
+    ];
+    const text = renderRun(demoReport({ metrics }), plain(100));
+    for (const cell of [
+      "p50       ≤ 5.00 us 64",
+      "p90       10.0 ns to 5.00 us 64",
+      "p99       ≥ 10.0 ns 64",
+      "25.0k/s [24.0, 26.0] 64",
+    ]) {
+      expect(text).toContain(cell);
+    }
+  });
+
+  test("lists a method once where only counts in brackets differ", () => {
+    const of = (region: string, n: number) =>
+      metricRow("iai_p50_ns", region, [5, 4, 6], {
+        method: `BCa over addresses (${n} with a write); per byte (weighted)`,
+      });
+    const text = renderRun(demoReport({ metrics: [of("weight", 7), of("kv_cache", 9)] }), plain(160));
+    expect(text.match(/BCa over addresses; per byte \(weighted\)/g)).toHaveLength(1);
+  });
+
   test("says what it does not know instead of a zero", () => {
     const observer = {
       ...demoReport().observer,
