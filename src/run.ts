@@ -12,7 +12,7 @@ import { hostFacts } from "./overhead/host.ts";
 import { temperatureC, throttleEvents } from "./overhead/thermal.ts";
 import type { Progress } from "./report/progress.ts";
 import { createRunDirectory, modelId, newRunId, type RunDirectory } from "./report/run-directory.ts";
-import { type Derived, derive } from "./run/derive.ts";
+import type { Derived } from "./run/derive.ts";
 import { writeFacts } from "./run/facts.ts";
 import { factsOfRun } from "./run/judge.ts";
 import { createProcessUse } from "./run/process-use.ts";

@@ -39,6 +39,8 @@ export interface MappingFacts {
   readonly has_tensors: boolean;
   /** An engine was recognised in this process. */
   readonly has_engine: boolean;
+  /** That engine loaded a model or computed here; a process may map its library and do neither. */
+  readonly engine_worked: boolean;
 }
 
 const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
@@ -51,11 +53,12 @@ function verdict(region_type: RegionType, evidence: Evidence): Verdict {
 
 /** The class of memory that no tensor of the engine covers. */
 export function classifyMapping(facts: MappingFacts): Verdict {
-  if (facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path)) {
-    return verdict("weight", "file");
-  }
+  const isModel = facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path);
+  // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
+  if (isModel && !facts.has_tensors) return verdict("weight", "file");
   if (!facts.has_engine) return verdict("unknown", "mapping");
-  const guessable = !facts.has_tensors && (facts.mapping_kind === "anon" || facts.mapping_kind === "shmem");
+  const guessable =
+    facts.engine_worked && !facts.has_tensors && (facts.mapping_kind === "anon" || facts.mapping_kind === "shmem");
   if (guessable && facts.size_bytes >= MODEL_DATA_BYTES) {
     if (facts.born_in === "weight_load") return verdict("weight", "phase");
     if (facts.born_in === "generation") return verdict("activation", "phase");

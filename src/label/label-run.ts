@@ -39,6 +39,9 @@ export interface Labelled {
   readonly counters: LabelCounters;
 }
 
+/** Steps that say only that a library of an engine is there. */
+const RECOGNISED = new Set(["engine", "probes"]);
+
 /** What the last graph said of flash attention; null when no graph did. */
 export function flashAttentionOf(steps: readonly StepRow[]): boolean | null {
   for (const step of steps.toReversed()) {
@@ -80,6 +83,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
     tensors: tensors.rows,
     timeline,
     enginePids: new Set(steps.map((step) => step.pid)),
+    workedPids: new Set(steps.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
     originNs: origin_ns,
     windowNs: window_ns,
   });

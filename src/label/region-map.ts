@@ -30,6 +30,8 @@ export interface RegionInputs {
   readonly timeline: Timeline;
   /** Processes in which an engine was recognised. */
   readonly enginePids: ReadonlySet<number>;
+  /** Processes in which it loaded a model or computed. */
+  readonly workedPids: ReadonlySet<number>;
   readonly originNs: bigint;
   /** End of the run, ns since the origin: what lives longer is censored there. */
   readonly windowNs: number;
@@ -118,7 +120,7 @@ function mappingRow(piece: Extent, of: MappingPlace, verdict: Verdict, windowNs:
 
 /** Regions of all processes, disjoint in address and time within each. */
 export function regionMap(inputs: RegionInputs): Region[] {
-  const { timeline, windowNs, originNs, enginePids } = inputs;
+  const { timeline, windowNs, originNs, enginePids, workedPids } = inputs;
   const places = mappingPlaces(inputs.mappings, originNs);
   const mappingAt = placeIndex(places);
   const tensorsOf = groupByPid(inputs.tensors);
@@ -142,6 +144,7 @@ export function regionMap(inputs: RegionInputs): Region[] {
       born_in: phaseAt(timeline, place.pid, birth),
       has_tensors: covers.length > 0,
       has_engine: enginePids.has(place.pid) || covers.length > 0,
+      engine_worked: workedPids.has(place.pid),
     });
     for (const piece of uncovered(place, covers)) rows.push(mappingRow(piece, place, verdict, windowNs));
   }
