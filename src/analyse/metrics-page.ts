@@ -26,7 +26,7 @@ export function metricsPage(): string {
     `| insufficient | fewer than ${FEWEST} samples, or more than ${MOST_LOST_PCT} % of the source's events lost |`,
     "| not_identifiable | this source cannot tell; `why` says why |",
     "",
-    `Where more than ${100 * MOST_CENSORED} % of the weight is censored, a quantile is a bound. \`n\` counts addresses unless the method says otherwise. Where several sources tell one figure each has its row, and the one named first below is printed.`,
+    `Where more than ${100 * MOST_CENSORED} % of the weight is censored, a quantile is a bound. \`n\` counts addresses unless the method says otherwise. Where several sources tell one figure each has its row, and of the order below the first with a value or a bound is printed.`,
   ];
   for (const family of METRICS) {
     out.push("", `## ${family.metrics.map(({ name }) => name).join(", ")}`, "");

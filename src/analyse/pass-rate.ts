@@ -18,16 +18,16 @@ const LEAST_WINDOW = 0.25;
 export interface PassRate {
   /** Mean over bytes of passes per second. */
   readonly rate: Interval;
-  /** One per exposure; NaN where the address shows no rate. */
+  /** One per exposure; NaN where nothing tells it. */
   readonly perUnit: Float64Array;
   readonly n: number;
-  /** Addresses that a trap limit ended inside their first pass. */
+  /** Addresses that a trap limit ended inside their first pass: they borrow the rate of such addresses of their stratum. */
   readonly n_censored: number;
   /** Addresses with such a pass. */
   readonly n_seen: number;
   /** Share of the passes in which neither read nor write is known. */
   readonly unknown: number;
-  /** Weight of the addresses that show a rate over the weight of all. */
+  /** Weight of the addresses that show their own rate over the weight of all. */
   readonly coverage: number;
 }
 
@@ -91,7 +91,7 @@ function pooledVariation(set: WatchSet, of: readonly number[]): number {
  * periodic passes, (n - 1) / sum for Poisson ones, as (k - 1) / T for counts. Where the variation is too large for it,
  * or there is no interval, all such addresses of the stratum share the ratio of their sums.
  */
-function trapEndedRates(set: WatchSet, of: readonly number[]): Map<number, number> {
+function trapEndedRates(set: WatchSet, of: readonly number[]): { own: Map<number, number>; shared: number } {
   const variation = pooledVariation(set, of);
   let count = 0;
   let time = 0;
@@ -105,9 +105,10 @@ function trapEndedRates(set: WatchSet, of: readonly number[]): Map<number, numbe
     count += (set.weights.bytes[i] ?? 0) * n;
     time += (set.weights.bytes[i] ?? 0) * sum;
   }
-  const rates = new Map<number, number>();
-  for (const [i, [n, sum]] of gaps) rates.set(i, variation <= n / 2 ? (n / sum) * (1 - variation / n) : count / time);
-  return rates;
+  const shared = time > 0 ? count / time : Number.NaN;
+  const own = new Map<number, number>();
+  for (const [i, [n, sum]] of gaps) own.set(i, variation <= n / 2 ? (n / sum) * (1 - variation / n) : shared);
+  return { own, shared };
 }
 
 /**
@@ -134,9 +135,16 @@ function countWithin(exposure: Exposure, kind: PassKind, generous: boolean, wind
   return count;
 }
 
-/** Passes of the kind per ns of each exposure; NaN where a trap limit left nothing to tell it by. */
-function unitRates(set: WatchSet, kind: PassKind, generous: boolean): Float64Array {
+interface UnitRates {
+  /** Passes of the kind per ns; NaN where nothing in the stratum tells it. */
+  readonly perNs: Float64Array;
+  /** 1 where a trap limit ended the watch inside its first pass, so that its rate is that of others. */
+  readonly borrowed: Uint8Array;
+}
+
+function unitRates(set: WatchSet, kind: PassKind, generous: boolean): UnitRates {
   const out = new Float64Array(set.exposures.length).fill(Number.NaN);
+  const borrowed = new Uint8Array(set.exposures.length);
   const byStratum = new Map<string, number[]>();
   set.exposures.forEach((exposure, i) => {
     const list = byStratum.get(exposure.watch.stratum);
@@ -160,12 +168,13 @@ function unitRates(set: WatchSet, kind: PassKind, generous: boolean): Float64Arr
     for (const i of early) {
       const exposure = set.exposures[i];
       if (!exposure) continue;
-      const own = (ended.get(i) ?? Number.NaN) * shareBetweenEnds(exposure, kind, generous);
+      const own = (ended.own.get(i) ?? ended.shared) * shareBetweenEnds(exposure, kind, generous);
+      if (!ended.own.has(i)) borrowed[i] = 1;
       const rest = window - (exposure.end_ns - exposure.begin_ns);
       out[i] = Number.isFinite(rest) ? (countPasses(exposure, kind, generous) + own * rest) / window : own;
     }
   }
-  return out;
+  return { perNs: out, borrowed };
 }
 
 /**
@@ -187,7 +196,7 @@ export function passRate(set: WatchSet, kind: PassKind, generous = false): PassR
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): PassRate {
   const n = set.exposures.length;
-  const perNs = unitRates(set, kind, generous);
+  const { perNs, borrowed } = unitRates(set, kind, generous);
   const perUnit = new Float64Array(n);
   const top = new Float64Array(n);
   const bottom = new Float64Array(n);
@@ -209,15 +218,13 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
     exposureNs += exposure.end_ns - exposure.begin_ns;
     weightAll += w;
     perUnit[i] = rate * 1e9;
-    if (Number.isNaN(rate)) {
-      censored += 1;
-      return;
-    }
+    if (borrowed[i]) censored += 1;
+    else weightKnown += w;
+    if (Number.isNaN(rate)) return;
     if (mine > 0) {
       seen += 1;
       seenRate += rate;
     }
-    weightKnown += w;
     top[i] = w * rate * 1e9;
     bottom[i] = w;
   });

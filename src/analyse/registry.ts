@@ -79,13 +79,18 @@ export function computeMetrics(input: AnalysisInput): MetricRow[] {
   return rows;
 }
 
-/** The one row of each metric, class, phase, step and grain that a table prints: the first source in the registry's order. */
+/**
+ * The one row of each metric, class, phase, step and grain that a table prints: of the sources in the registry's order
+ * the first that says something (a value or a bound), else the first.
+ */
 export function printedFigures(rows: readonly MetricRow[]): MetricRow[] {
-  const seen = new Set<string>();
-  return rows.filter((row) => {
-    const key = [row.metric, row.region_type, row.mapping_kind, row.phase, row.step, row.grain_bytes === 64].join("/");
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
+  const chosen = new Map<string, MetricRow>();
+  const says = (row: MetricRow): boolean => row.status === "ok" || row.status === "bound";
+  for (const row of rows) {
+    const line = row.metric === "write_once_ratio" ? row.grain_bytes : null;
+    const key = [row.metric, row.region_type, row.mapping_kind, row.phase, row.step, line].join("/");
+    const known = chosen.get(key);
+    if (!known || (says(row) && !says(known))) chosen.set(key, row);
+  }
+  return [...chosen.values()];
 }

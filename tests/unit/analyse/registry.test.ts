@@ -137,6 +137,20 @@ describe("what is held back", () => {
   });
 });
 
+test("addresses that a burst ended inside its first pass are counted as censored and do not vanish", () => {
+  const burst = Array.from({ length: 8 }, (_, i) => [5 * MS + i * 10_000, "load"] as const);
+  const slow = Array.from({ length: 8 }, (_, i) => [(2 + 10 * i) * MS, "load"] as const);
+  const watches = Array.from({ length: 80 }, (_, i) =>
+    i % 4 === 0
+      ? watch(burst, { end_ns: 5 * MS + 70_000, ended_by: "trap_limit" })
+      : watch(slow, { end_ns: 72 * MS, ended_by: "trap_limit" }),
+  );
+  const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+  expect([row.status, row.n, row.n_censored]).toEqual(["ok", 80, 20]);
+  expect(Math.abs((row.value ?? 0) / (8000 * 100) - 1)).toBeLessThan(0.25);
+  expect(row.coverage ?? 1).toBeCloseTo(0.75, 9);
+});
+
 describe("KV rows by the engine's steps", () => {
   /** One row per step, read by every later step up to step 180; with `evicted`, freed 1 ms later. */
   const rows = (evicted: boolean): KvRowSample[] =>
@@ -178,6 +192,29 @@ describe("KV rows by the engine's steps", () => {
     const printed = printedFigures(all).filter((r) => r.metric === "retention_p50_ns");
     expect(printed.map((r) => r.source)).toEqual(["step"]);
   });
+});
+
+test("the printed figure is the first source that says something, each grain its own", () => {
+  const steps = STEPS.map((step) => ({ ...step, step: "prefill" as const })).slice(0, 20);
+  const kvRows = steps.map((step) => ({
+    write_ns: step.begin_ns,
+    last_read_ns: Number.NaN,
+    evict_ns: Number.NaN,
+    total_reads: 0,
+    size_bytes: 64,
+    evidence: "step" as const,
+  }));
+  const watches = Array.from({ length: 40 }, (_, i) =>
+    watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),
+  );
+  const rows = computeMetrics(input({ steps, kvRows, watches })).filter(
+    (r) => r.metric === "write_bytes_per_s" && r.step === "prefill",
+  );
+  expect(rows.map((r) => [r.source, r.status])).toEqual([
+    ["step", "insufficient"],
+    ["watch", "ok"],
+  ]);
+  expect(printedFigures(rows).map((r) => r.source)).toEqual(["watch"]);
 });
 
 describe("sampled sources", () => {
