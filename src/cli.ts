@@ -1,7 +1,8 @@
 #!/usr/bin/env bun
 /** Table of contents of the commands; the only place that ends the process. */
-import { defineCommand, runCommand, showUsage } from "citty";
-import { consola } from "consola";
+import { stripVTControlCharacters } from "node:util";
+import { type ArgsDef, type CommandDef, renderUsage, runCommand } from "citty";
+import { createConsola } from "consola";
 import packageJson from "../package.json" with { type: "json" };
 import { analyseCommand } from "./commands/analyse.ts";
 import { modelCommand } from "./commands/model.ts";
@@ -9,14 +10,16 @@ import { runCommand as run } from "./commands/run.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
 
-const main = defineCommand({
-  meta: {
-    name: "mrm-trace",
-    version: packageJson.version,
-    description: packageJson.description,
-  },
-  subCommands: { run, analyse: analyseCommand, model: modelCommand },
-});
+const VERBS: Record<string, CommandDef<ArgsDef>> = {
+  run: run as CommandDef<ArgsDef>,
+  analyse: analyseCommand as CommandDef<ArgsDef>,
+  model: modelCommand as CommandDef<ArgsDef>,
+};
+
+const main: CommandDef<ArgsDef> = {
+  meta: { name: "mrm-trace", version: packageJson.version, description: packageJson.description },
+  subCommands: VERBS,
+};
 
 /** What citty throws for a command line that it cannot read. */
 function isUsageError(error: unknown): error is Error {
@@ -30,6 +33,20 @@ function asFailure(error: unknown): MrmTraceError {
   return new MrmTraceError("failure", message, "run again with --debug and report what it prints", { cause: error });
 }
 
+/** Help on stdout; its colours only on a terminal. */
+async function showHelp(command: CommandDef<ArgsDef>, parent?: CommandDef<ArgsDef>): Promise<void> {
+  const text = await renderUsage(command, parent);
+  const plain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
+  process.stdout.write(`${plain ? stripVTControlCharacters(text) : text}\n`);
+}
+
+function printFailure(failure: MrmTraceError, error: unknown, own: readonly string[]): void {
+  if (own.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
+  const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
+  log.error(`${failure.message}\n  fix: ${failure.hint}`);
+  if (own.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+}
+
 /** Runs the command line; returns the exit code. */
 async function cli(args: string[]): Promise<number> {
   // What stands behind -- belongs to the command that is traced.
@@ -38,23 +55,28 @@ async function cli(args: string[]): Promise<number> {
     process.stdout.write(`${packageJson.version}\n`);
     return EXIT_CODES.ok;
   }
-  const verbs = main.subCommands as Record<string, typeof main>;
-  if (own.length === 0 || own.includes("--help") || own.includes("-h")) {
-    const verb = own[0] === undefined ? undefined : verbs[own[0]];
-    await (verb ? showUsage(verb, main) : showUsage(main));
-    return own.length === 0 ? EXIT_CODES.usage : EXIT_CODES.ok;
+  const name = own[0] ?? "";
+  const verb = VERBS[name];
+  if (own.includes("--help") || own.includes("-h")) {
+    await (verb ? showHelp(verb, main) : showHelp(main));
+    return EXIT_CODES.ok;
   }
   try {
-    const { result } = await runCommand(main, { rawArgs: args });
+    if (verb === undefined) throw unknownVerb(name);
+    // Not through the main command: citty does not hand on what a sub-command returns.
+    const { result } = await runCommand(verb, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
     const failure = asFailure(error);
-    if (own.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
-    const log = consola.withDefaults({}).create({ stdout: process.stderr, stderr: process.stderr });
-    log.error(`${failure.message}\n  fix: ${failure.hint}`);
-    if (own.includes("--debug")) process.stderr.write(`${(error as Error)?.stack ?? String(error)}\n`);
+    printFailure(failure, error, own);
     return failure.exitCode;
   }
+}
+
+function unknownVerb(name: string): MrmTraceError {
+  const known = Object.keys(VERBS).join(", ");
+  const what = name === "" ? "no command given" : `unknown command "${name}"`;
+  return new MrmTraceError("usage", what, `one of ${known}; see: mrm-trace --help`);
 }
 
 /** The run directory that a failed run left, where the error names one. */

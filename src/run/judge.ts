@@ -58,7 +58,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   const ledger = recording.ledger;
   const wall_ns = Number(recording.end_ns - input.started_ns);
   const cost = costOfRun({
-    wall_ns,
+    // The span of the samples from which the CPU time comes: a short command ends long before the tracer has.
+    wall_ns: use.tracer.window_ns || wall_ns,
     cpus: input.cpus,
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,

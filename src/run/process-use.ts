@@ -16,9 +16,13 @@ export interface RoleUse {
   /** CPU time between the first and the last sample of every process, in ns. */
   readonly cpu_ns: number;
   readonly peak_threads: number;
+  /** From the first to the last sample of the role, in ns. */
+  readonly window_ns: number;
 }
 
 interface Seen {
+  first_ns: number;
+  last_ns: number;
   first_cpu_ns: number;
   last_cpu_ns: number;
   peak_rss_bytes: number;
@@ -36,12 +40,16 @@ function roleAt(column: ColumnData | undefined, row: number): string | null {
 
 function sum(of: Map<number, Seen>): RoleUse {
   const use = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0 };
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
   for (const seen of of.values()) {
+    first = Math.min(first, seen.first_ns);
+    last = Math.max(last, seen.last_ns);
     use.peak_rss_bytes += seen.peak_rss_bytes;
     use.cpu_ns += seen.last_cpu_ns - seen.first_cpu_ns;
     use.peak_threads += seen.peak_threads;
   }
-  return use;
+  return { ...use, window_ns: Math.max(0, last - first) };
 }
 
 export function createProcessUse(): ProcessUse {
@@ -54,7 +62,16 @@ export function createProcessUse(): ProcessUse {
         const role = roleAt(columns.role, row) === "tracer" ? roles.tracer : roles.target;
         const pid = numberAt(columns.pid, row) ?? 0;
         const cpu_ns = (numberAt(columns.cpu_user_ns, row) ?? 0) + (numberAt(columns.cpu_system_ns, row) ?? 0);
-        const seen = role.get(pid) ?? { first_cpu_ns: cpu_ns, last_cpu_ns: cpu_ns, peak_rss_bytes: 0, peak_threads: 0 };
+        const now_ns = numberAt(columns.timestamp_ns, row) ?? 0;
+        const seen = role.get(pid) ?? {
+          first_ns: now_ns,
+          last_ns: now_ns,
+          first_cpu_ns: cpu_ns,
+          last_cpu_ns: cpu_ns,
+          peak_rss_bytes: 0,
+          peak_threads: 0,
+        };
+        seen.last_ns = now_ns;
         seen.last_cpu_ns = cpu_ns;
         seen.peak_rss_bytes = Math.max(seen.peak_rss_bytes, numberAt(columns.rss_bytes, row) ?? 0);
         seen.peak_threads = Math.max(seen.peak_threads, numberAt(columns.threads, row) ?? 0);
