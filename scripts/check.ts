@@ -9,7 +9,9 @@ const steps: readonly [what: string, command: readonly string[]][] = [
 ];
 for (const [what, command] of steps) {
   process.stderr.write(`check: ${what}\n`);
-  const { exitCode } = await $`${command}`.nothrow().env({ ...process.env, PATH: `node_modules/.bin:${process.env.PATH}` });
+  const { exitCode } = await $`${command}`
+    .nothrow()
+    .env({ ...process.env, PATH: `node_modules/.bin:${process.env.PATH}` });
   if (exitCode !== 0) {
     process.stderr.write(`check: ${what} failed\n`);
     process.exit(1);

@@ -1,5 +1,6 @@
 /** Runs the tests and ends with one line: N passed, N failed, N skipped. Arguments go to `bun test`. */
-const runner = Bun.spawn([process.execPath, "test", ...process.argv.slice(2)], {
+// Integration tests drive a real kernel and a real engine: seconds, not milliseconds.
+const runner = Bun.spawn([process.execPath, "test", "--timeout", "120000", ...process.argv.slice(2)], {
   stdio: ["ignore", "inherit", "pipe"],
   env: { ...process.env, NO_COLOR: "1" },
 });

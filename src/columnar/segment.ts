@@ -172,7 +172,7 @@ function firstTime(batch: Batch): bigint {
 
 function makeFolder(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new MrmTraceError(
       "failure",

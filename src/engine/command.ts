@@ -32,10 +32,12 @@ export function findProgram(name: string): string {
   let found: string | null = null;
   for (const path of candidates) {
     try {
-      if (!statSync(path).isFile()) continue;
+      const status = statSync(path);
+      if (!status.isFile()) continue;
       found = path;
       accessSync(path, constants.X_OK);
-      return path;
+      // To root every file looks executable; exec refuses one that nobody may execute.
+      if (status.mode & 0o111) return path;
     } catch {
       // Not there, or not ours to run: the next folder may have it.
     }

@@ -1,0 +1,75 @@
+/** The command line as a user starts it, for the integration tests of runs. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const CLI = new URL("../../../src/cli.ts", import.meta.url).pathname;
+/** A short look at the machine, so that tests are quick; what it says is not tested here. */
+export const QUICK = ["--baseline", "100ms"];
+
+export interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly pid: number;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves when stderr or stdout holds the text. */
+  said(text: string): Promise<void>;
+  /** The exit code, even while children still hold the output. */
+  readonly exited: Promise<number>;
+  readonly ended: Promise<Ended>;
+}
+
+export function outputFolder(): string {
+  return mkdtempSync(join(tmpdir(), "mrm-run-"));
+}
+
+/** Starts `mrm-trace ARGS`, with `prefix` words before it (such as setpriv). */
+export function startCli(
+  args: readonly string[],
+  options: { prefix?: readonly string[]; env?: Record<string, string> } = {},
+): Started {
+  const child = Bun.spawn([...(options.prefix ?? []), process.execPath, CLI, ...args], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, NO_COLOR: "1", ...options.env },
+  });
+  const texts = { stdout: "", stderr: "" };
+  const waiting: { text: string; done: () => void }[] = [];
+  const read = async (name: "stdout" | "stderr"): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child[name]) {
+      texts[name] += decoder.decode(chunk, { stream: true });
+      for (const one of waiting) if (texts.stdout.includes(one.text) || texts.stderr.includes(one.text)) one.done();
+    }
+  };
+  const reading = Promise.all([read("stdout"), read("stderr")]);
+  return {
+    pid: child.pid,
+    signal: (signal) => child.kill(signal),
+    said: (text) =>
+      new Promise((done) => {
+        if (texts.stdout.includes(text) || texts.stderr.includes(text)) done();
+        else waiting.push({ text, done });
+      }),
+    exited: child.exited,
+    ended: (async () => {
+      const exitCode = await child.exited;
+      await reading;
+      return { exitCode, ...texts };
+    })(),
+  };
+}
+
+export async function runCli(args: readonly string[], options: Parameters<typeof startCli>[1] = {}): Promise<Ended> {
+  return await startCli(args, options).ended;
+}
+
+/** The one object on stdout; throws where there is more or less than one. */
+export function jsonOf(ended: Ended): Record<string, unknown> {
+  return JSON.parse(ended.stdout) as Record<string, unknown>;
+}

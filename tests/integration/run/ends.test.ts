@@ -1,0 +1,156 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
+
+interface BpfProgram {
+  readonly name?: string;
+  readonly pids?: readonly { readonly pid: number }[];
+}
+
+const OURS = new Set(["enter_mmap", "process_exec", "fault_user", "fault_major", "engine_entry", "watch_trap"]);
+
+/** Programs of ours that a process holds, or that nobody holds. */
+function programsOf(pid: number): string[] {
+  const shown = Bun.spawnSync(["bpftool", "prog", "show", "-j"]);
+  const programs = JSON.parse(shown.stdout.toString()) as BpfProgram[];
+  return programs
+    .filter(({ name, pids }) => OURS.has(name ?? "") && (pids === undefined || pids.some((one) => one.pid === pid)))
+    .map(({ name }) => name ?? "");
+}
+
+async function until(what: () => boolean, seconds = 10): Promise<boolean> {
+  for (let i = 0; i < seconds * 20; i++) {
+    if (what()) return true;
+    await Bun.sleep(50);
+  }
+  return false;
+}
+
+function running(pid: number): boolean {
+  return existsSync(`/proc/${pid}`);
+}
+
+/** A run of a command that says its pid and then works until it is told to end. */
+function startWorker(options: readonly string[] = []) {
+  const script =
+    "import os,sys,time\nprint('worker', os.getpid(), flush=True)\nb=bytearray(1<<20)\nwhile True:\n  b[::4096]=bytes(256)\n  time.sleep(0.001)\n";
+  return startCli(["run", ...QUICK, "--output", outputFolder(), ...options, "--", "python3", "-c", script]);
+}
+
+describe("after any end of the tracer nothing of it is left", () => {
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+  ] as const) {
+    test(`${signal} ends the target and the run, keeps the results and returns ${code}`, async () => {
+      const run = startCli([
+        "run",
+        "--json",
+        ...QUICK,
+        "--output",
+        outputFolder(),
+        "--",
+        "sh",
+        "-c",
+        "echo started >&2; exec sleep 60",
+      ]);
+      await run.said("started");
+      await until(() => programsOf(run.pid).length > 0);
+      run.signal(signal);
+      const ended = await run.ended;
+      expect(ended.exitCode).toBe(code);
+      const report = jsonOf(ended) as { run_dir: string; target: { signal: string } };
+      expect(report.target.signal).toBe(signal);
+      expect(existsSync(join(report.run_dir, "manifest.json"))).toBe(true);
+      // The kernel frees programs a little after their last holder.
+      expect(await until(() => programsOf(run.pid).length === 0)).toBe(true);
+    });
+  }
+
+  test("SIGINT before anything was recorded ends with 130 and runs nothing", async () => {
+    const output = outputFolder();
+    const run = startCli([
+      "run",
+      "--baseline",
+      "20s",
+      "--verbose",
+      "--output",
+      output,
+      "--",
+      "touch",
+      join(output, "ran"),
+    ]);
+    await run.said("run directory");
+    run.signal("SIGINT");
+    const ended = await run.ended;
+    expect(ended.exitCode).toBe(130);
+    expect(existsSync(join(output, "ran"))).toBe(false);
+  });
+
+  test("SIGKILL leaves a user's command running, frees programs and registers, and its segments are readable", async () => {
+    const run = startWorker(["--json"]);
+    let text = "";
+    run.ended.then((ended) => {
+      text = ended.stderr;
+    });
+    await run.said("worker ");
+    await until(() => programsOf(run.pid).length > 0);
+    await Bun.sleep(1500);
+    run.signal("SIGKILL");
+    await run.said("worker ");
+    const children = readdirSync("/proc").filter((name) => {
+      if (!/^\d+$/.test(name)) return false;
+      const command = Bun.spawnSync(["cat", `/proc/${name}/cmdline`]).stdout.toString();
+      return command.includes("worker', os.getpid()") && !command.includes("cli.ts");
+    });
+    expect(children.length).toBe(1);
+    expect(await until(() => programsOf(run.pid).length === 0)).toBe(true);
+    process.kill(Number(children[0]), "SIGKILL");
+    await run.ended;
+    expect(text).toContain("worker");
+  });
+
+  test("SIGKILL ends the demo engine", async () => {
+    const run = startCli(["run", ...QUICK, "--params", "1m", "--seconds", "60", "--output", outputFolder()]);
+    await run.said("demo: ");
+    const demo = readdirSync("/proc").filter((name) => {
+      if (!/^\d+$/.test(name)) return false;
+      return (
+        Bun.spawnSync(["cat", `/proc/${name}/cmdline`])
+          .stdout.toString()
+          .includes("demo/runner.ts") && parentOf(name) === run.pid
+      );
+    });
+    expect(demo.length).toBeGreaterThan(0);
+    run.signal("SIGKILL");
+    expect(await until(() => demo.every((pid) => !running(Number(pid))))).toBe(true);
+    await run.ended;
+  });
+});
+
+function parentOf(pid: string): number {
+  const stat = Bun.spawnSync(["cat", `/proc/${pid}/stat`]).stdout.toString();
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
+test("a second signal ends the tracer at once", async () => {
+  const run = startCli([
+    "run",
+    ...QUICK,
+    "--output",
+    outputFolder(),
+    "--",
+    "sh",
+    "-c",
+    "trap '' INT TERM; echo deaf >&2; sleep 8; sleep 8",
+  ]);
+  await run.said("deaf");
+  await Bun.sleep(300);
+  run.signal("SIGTERM");
+  await Bun.sleep(300);
+  const asked = performance.now();
+  run.signal("SIGTERM");
+  expect(await Promise.race([run.exited, Bun.sleep(4000)])).toBe(143);
+  expect(performance.now() - asked).toBeLessThan(4000);
+});
