@@ -8,6 +8,7 @@ import {
   UINTEGER,
 } from "@duckdb/node-api";
 import { MrmTraceError } from "../errors.ts";
+import type { CodeName } from "./code-map.ts";
 import type { Database } from "./database.ts";
 import { type Slot, slotAt, type Timeline } from "./phase.ts";
 import { type Place, placeIndex } from "./place-index.ts";
@@ -74,13 +75,14 @@ export interface LabelFunctions {
 
 /**
  * Registers `label_place(pid, address, time)`, the position of the place plus 1 or 0; `label_slot(pid, time)`, the
- * number of the slot or 0; and `next_sample(any)`, which counts rows and so needs one thread and rows in order.
+ * number of the slot or 0; `label_code(pid, ip)`, the position of the instruction plus 1 or 0; and `next_sample(any)`, which counts rows and so needs one thread and rows in order.
  * Times are exact as long as they lie within 104 days of the origin.
  */
 export function registerLabelFunctions(
   database: Database,
   places: readonly Place[],
   timeline: Timeline,
+  code: readonly CodeName[],
   originNs: bigint,
 ): LabelFunctions {
   const index = placeIndex(places);
@@ -129,6 +131,25 @@ export function registerLabelFunctions(
         slot = first + at;
       }
       output[row] = slot;
+    }
+  });
+
+  const codeOf = new Map<number, Map<number, number>>();
+  for (const [position, { pid, ip }] of code.entries()) {
+    const own = codeOf.get(pid) ?? new Map<number, number>();
+    codeOf.set(pid, own.set(Number(ip), position + 1));
+  }
+  let codePid = -1;
+  let codes: ReadonlyMap<number, number> | undefined;
+  register(database, FUNCTIONS.code, [UINTEGER, UBIGINT], UINTEGER, ([pids, ip], output, rows) => {
+    if (pids === undefined || ip === undefined) return;
+    for (let row = 0; row < rows; row++) {
+      const pid = pids[row] as number;
+      if (pid !== codePid) {
+        codePid = pid;
+        codes = codeOf.get(pid);
+      }
+      output[row] = codes?.get((ip[2 * row] as number) + (ip[2 * row + 1] as number) * WORD) ?? 0;
     }
   });
 

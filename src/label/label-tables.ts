@@ -6,7 +6,7 @@ import { slotList } from "./label-functions.ts";
 import type { Timeline } from "./phase.ts";
 import type { Region } from "./region-map.ts";
 
-/** Creates and fills `label_regions`, `label_slots` and `label_code`; number 0 is what no region or engine claims. */
+/** Creates and fills `label_regions`, `label_slots` and `label_codes`; number 0 is what no region or engine claims. */
 export async function createLabelTables(
   database: Database,
   regions: readonly Region[],
@@ -35,11 +35,10 @@ export async function createLabelTables(
     [null, ...slots.map((slot) => slot.token_index)],
     [null, ...slots.map((slot) => slot.context_tokens)],
   ]);
-  await database.run("CREATE TABLE label_code (pid UINTEGER, ip UBIGINT, dso VARCHAR, symbol VARCHAR)");
-  await appendColumns(database, "label_code", [
-    code.map((name) => name.pid),
-    code.map((name) => name.ip),
-    code.map((name) => name.dso),
-    code.map((name) => name.symbol),
+  await database.run("CREATE TABLE label_codes (code UINTEGER, dso VARCHAR, symbol VARCHAR)");
+  await appendColumns(database, "label_codes", [
+    [0, ...code.map((_, index) => index + 1)],
+    ["", ...code.map((name) => name.dso)],
+    ["", ...code.map((name) => name.symbol)],
   ]);
 }

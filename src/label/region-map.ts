@@ -131,7 +131,9 @@ export function regionMap(inputs: RegionInputs): Region[] {
       const at = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
       return engineRow(region, places[at], windowNs);
     });
-    engineOf.set(pid, own);
+    // What outlived the run leaves nothing of its mapping behind.
+    const covering = own.map((row) => (row.death_censored ? { ...row, death_ns: Number.POSITIVE_INFINITY } : row));
+    engineOf.set(pid, covering);
     rows.push(...own);
   }
   for (const place of places) {

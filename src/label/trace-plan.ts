@@ -5,7 +5,7 @@ import { timeBounds } from "./origin.ts";
 import { partFilter, type TracePart } from "./trace-sql.ts";
 
 /** Rows that a part has at least, but for the last: what two workers can sort in a few hundred MB. */
-export const PART_ROWS = 1 << 20;
+export const PART_ROWS = 1 << 19;
 
 export interface PlannedPart extends TracePart {
   /** Number of its first row in the trace. */

@@ -6,7 +6,12 @@ import { columnList, completeRow } from "./stream-table.ts";
 import { sqlType } from "./table-sql.ts";
 
 /** Names of the functions that src/label/label-functions.ts registers. */
-export const FUNCTIONS = { place: "label_place", slot: "label_slot", sample: "next_sample" } as const;
+export const FUNCTIONS = {
+  place: "label_place",
+  slot: "label_slot",
+  code: "label_code",
+  sample: "next_sample",
+} as const;
 
 /** Where each column of `trace` comes from: `s` is the row, `r` its region, `t` its slot of time, `c` its code. */
 const SOURCES: Readonly<Record<string, string>> = {
@@ -16,8 +21,8 @@ const SOURCES: Readonly<Record<string, string>> = {
   address: "s.address",
   address_page: "s.address >> 12",
   op_type: "s.op_type",
-  symbol: "coalesce(c.symbol, '')",
-  dso: "coalesce(c.dso, '')",
+  symbol: "c.symbol",
+  dso: "c.dso",
   region_type: "r.region_type",
   region_id: "r.region_id",
   // What a source gives is cycles, never ns, and no source here says which node.
@@ -64,7 +69,8 @@ export function labelledRows(part: TracePart, runId: string): string {
   return `
     SELECT ${columns.join(", ")}
     FROM (
-      SELECT *, ${FUNCTIONS.place}(pid, address, timestamp_ns) AS place, ${FUNCTIONS.slot}(pid, timestamp_ns) AS slot
+      SELECT *, ${FUNCTIONS.place}(pid, address, timestamp_ns) AS place, ${FUNCTIONS.slot}(pid, timestamp_ns) AS slot,
+        ${FUNCTIONS.code}(pid, ip) AS code
       FROM (
         SELECT ${columnList("access")}
         FROM ${parquetScan(part.segments, "file_row_number = true")}
@@ -74,5 +80,5 @@ export function labelledRows(part: TracePart, runId: string): string {
     ) AS s
     JOIN label_regions AS r ON r.place = s.place
     JOIN label_slots AS t ON t.slot = s.slot
-    LEFT JOIN label_code AS c ON c.ip = s.ip AND c.pid = s.pid`;
+    JOIN label_codes AS c ON c.code = s.code`;
 }

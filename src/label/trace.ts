@@ -34,7 +34,7 @@ export interface TraceResult {
 
 /** One engine per core, each on one thread: a part's bytes then depend on its rows alone. */
 const WORKERS = 2;
-const WORKER_MEMORY_BYTES = 224 * 2 ** 20;
+const WORKER_MEMORY_BYTES = 320 * 2 ** 20;
 
 async function unreadable(database: Database, segment: Segment): Promise<string | null> {
   try {
@@ -95,7 +95,9 @@ async function writeParts(
       memoryLimitBytes: WORKER_MEMORY_BYTES,
       spillFolder: join(folder, `spill-${number}`),
     });
-    const functions = registerLabelFunctions(database, places, labels.timeline, labels.originNs);
+    // The rows must stay the side that streams, however few they are: only then do they keep their order in time.
+    await database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'");
+    const functions = registerLabelFunctions(database, places, labels.timeline, code, labels.originNs);
     await createLabelTables(database, labels.regions, labels.timeline, code);
     for (let index = next++; index < parts.length; index = next++) {
       const part = parts[index] as PlannedPart;

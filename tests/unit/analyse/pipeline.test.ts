@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RecordedFacts } from "../../../src/analyse/load.ts";
+import { type AnalysisResult, analyseRun } from "../../../src/analyse/pipeline.ts";
+import { type Database, openDatabase } from "../../../src/label/database.ts";
+import { columnsOf } from "../../../src/schema/columns.ts";
+import { ORIGIN, writeHandMadeRun, writeStream } from "../label/hand-made-run.ts";
+
+const FACTS: RecordedFacts = { run_id: "hand", ledger: [], trap_cost_ns: 16_000, flash_attention: true, seed: 1 };
+const DERIVED = ["trace/part-00000.parquet", "region_map.parquet", "kv_block_lifecycle.parquet", "metrics.parquet"];
+
+function digests(runDir: string): string[] {
+  return DERIVED.map((name) =>
+    createHash("sha256")
+      .update(readFileSync(join(runDir, name)))
+      .digest("hex"),
+  );
+}
+
+describe("analyseRun on a run known by hand", () => {
+  let runDir = "";
+  let result: AnalysisResult;
+  let database: Database;
+
+  beforeAll(async () => {
+    runDir = writeHandMadeRun();
+    result = await analyseRun(runDir, FACTS);
+    database = await openDatabase();
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    rmSync(runDir, { recursive: true });
+  });
+  const rows = (file: string, columns: string, tail = "") =>
+    database.rows(`SELECT ${columns} FROM read_parquet('${join(runDir, file)}') ${tail}`);
+
+  test("labels every access by address and time, in order of time", async () => {
+    const trace = await rows(
+      "trace.parquet",
+      "sample_id, region_type, tensor, phase, step, token_index, context_tokens",
+    );
+    expect(trace.map((row) => Object.values(row).slice(1))).toEqual([
+      ["weight", "w", "weight_load", null, null, null],
+      ["kv_cache", "cache_k_l0", "generation", "prefill", null, 2],
+      ["kv_cache", "cache_k_l0", "generation", "prefill", null, 2],
+      ["unknown", null, "generation", null, null, null],
+      ["kv_cache", "cache_k_l0", "generation", "decode", 0, 3],
+      ["weight", "w", "generation", "decode", 0, 3],
+      ["kv_cache", "cache_k_l0", "generation", "decode", 1, 4],
+      ["runtime", null, "generation", "decode", 1, 4],
+      ["runtime", null, "idle", null, null, null],
+    ]);
+    expect(trace.map((row) => row.sample_id)).toEqual([0n, 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n]);
+  });
+
+  test("gives every derived file exactly the columns of its table, in order", async () => {
+    for (const [file, table] of [
+      ["trace/part-00000.parquet", "trace"],
+      ["region_map.parquet", "region_map"],
+      ["kv_block_lifecycle.parquet", "kv_block_lifecycle"],
+      ["metrics.parquet", "metrics"],
+    ] as const) {
+      const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${join(runDir, file)}')`);
+      expect(described.map((row) => row.column_name)).toEqual(columnsOf(table).map((column) => column.name));
+      expect(statSync(join(runDir, file)).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  test("maps every byte once, with its evidence", async () => {
+    const columns = "region_type, evidence, size_bytes, mapping_kind, access_count, death_ns - birth_ns AS life";
+    const regions = await rows("region_map.parquet", columns);
+    const life = 90_000_000n;
+    const beforeTensors = 1_000_000n;
+    expect(regions.map((row) => Object.values(row))).toEqual([
+      ["runtime", "mapping", 4096n, "file", 1n, life],
+      ["runtime", "mapping", 4096n, "file", 0n, beforeTensors],
+      ["weight", "engine_probe", 4096n, "file", 2n, life - beforeTensors],
+      ["runtime", "mapping", 256n, "anon", 0n, beforeTensors],
+      ["kv_cache", "engine_probe", 256n, "anon", 4n, life - beforeTensors],
+      ["runtime", "mapping", 3840n, "anon", 0n, life],
+      ["runtime", "mapping", 4096n, "anon", 1n, life],
+    ]);
+  });
+
+  test("follows each KV row from its write to the clear and confirms the watched one", async () => {
+    const columns = "position, write_ns, last_read_ns, evict_ns, total_reads, size_bytes, evidence";
+    const kv = await rows("kv_block_lifecycle.parquet", columns, "ORDER BY position");
+    const ms = (value: unknown) => Number((value as bigint) - ORIGIN) / 1e6;
+    expect(
+      kv.map((r) => [
+        r.position,
+        ms(r.write_ns),
+        r.last_read_ns === 0n ? 0 : ms(r.last_read_ns),
+        ms(r.evict_ns),
+        r.total_reads,
+        r.size_bytes,
+        r.evidence,
+      ]),
+    ).toEqual([
+      [0, 20, 60, 80, 2n, 64n, "watch"],
+      [1, 20, 60, 80, 2n, 64n, "step"],
+      [2, 40, 60, 80, 1n, 64n, "step"],
+      [3, 60, 0, 80, 0n, 64n, "step"],
+    ]);
+  });
+
+  test("sums sampled accesses by their period, per token and class, and leaves watches out", () => {
+    const decode = result.input.accessSums.filter((sum) => sum.step === "decode");
+    expect(decode.map((sum) => [sum.region_type, [...sum.loads], [...sum.stores], sum.distinct_lines])).toEqual([
+      ["runtime", [0, 10], [0, 0], 1],
+      ["weight", [10, 0], [0, 0], 1],
+    ]);
+    expect(result.input.watches[0]?.hit_ns.length).toBe(3);
+    expect(result.input.watches[0]?.region_type).toBe("kv_cache");
+  });
+
+  test("gives the same bytes when it runs again", async () => {
+    const before = digests(runDir);
+    await analyseRun(runDir, FACTS);
+    expect(digests(runDir)).toEqual(before);
+    expect(readdirSync(runDir).filter((name) => name.includes("unfinished"))).toEqual([]);
+  });
+});
+
+test("segments that are cut or no Parquet at all are skipped, named and counted", async () => {
+  const runDir = writeHandMadeRun();
+  const cut = writeStream(
+    runDir,
+    "access",
+    [
+      {
+        timestamp_ns: ORIGIN,
+        address: 1n,
+        op_type: "load",
+        ip: 1n,
+        pid: 77,
+        tid: 77,
+        cpu: 0,
+        source: "pebs",
+        period: 1n,
+        in_kernel: false,
+        op_evidence: "none",
+      },
+    ],
+    1,
+  );
+  truncateSync(cut, 100);
+  writeFileSync(join(runDir, "capture", "step", "1-9.parquet"), "not parquet");
+  const result = await analyseRun(runDir, FACTS);
+  expect(result.warnings.length).toBe(2);
+  expect(result.traceRows).toBe(9);
+  rmSync(runDir, { recursive: true });
+});
+
+test("a folder without capture is refused with the fix", async () => {
+  await expect(analyseRun("/nonexistent-run", FACTS)).rejects.toThrow("no capture folder");
+  expect(existsSync("/nonexistent-run")).toBe(false);
+});
