@@ -140,7 +140,7 @@ export const TABLES = {
       opt("position_first", "i32", "tokens", "Least position in the batch, where one sequence is in it."),
       opt("sequence_id", "i32", "", "The sequence, where the batch has one."),
       opt("result", "i64", "", "Return value."),
-      opt("detail", "string", "", "Path of the model or library; JSON of what else is known."),
+      opt("detail", "string", "", "JSON object: path of the model or library, and what else is known."),
     ],
   },
   trap: {
