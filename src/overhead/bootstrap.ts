@@ -1,6 +1,6 @@
 /** Bootstrap intervals of a mean over independent blocks. */
-import { normalCdf, normalQuantile } from "./normal.ts";
-import { seededRandom } from "./random.ts";
+import { normalCdf, normalQuantile } from "../statistics/normal.ts";
+import { seededRandom } from "../statistics/prng.ts";
 import { studentQuantile } from "./student.ts";
 
 export interface Interval {

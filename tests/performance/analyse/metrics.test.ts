@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { RegionType, StepSample, WatchSample } from "../../../src/analyse/input.ts";
 import { OP } from "../../../src/analyse/input.ts";
-import { seededRandom } from "../../../src/analyse/prng.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
 
 const MS = 1e6;

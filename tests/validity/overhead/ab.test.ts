@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { compareArms } from "../../../src/overhead/ab.ts";
 import { bcaOfMean } from "../../../src/overhead/bootstrap.ts";
-import { normalQuantile } from "../../../src/overhead/normal.ts";
-import { seededRandom } from "../../../src/overhead/random.ts";
+import { normalQuantile } from "../../../src/statistics/normal.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
 
 const SERIES = 300;
 const random = seededRandom(20_260);
