@@ -1,7 +1,7 @@
 /** Instruction addresses of a running process to the bytes of the mapped files that hold them. */
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { type ElfFile, readElf } from "../../../elf/elf.ts";
-import { type Mapped, mapFd } from "../../../kernel/mapped.ts";
+import { mapFile } from "../../../kernel/mapped-file.ts";
 
 export interface CodeObject {
   /** Device and inode, which name the file whatever its path. */
@@ -36,24 +36,6 @@ const X86_64 = 62;
 const RELEARN_NS = 100e6;
 const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:]+) (\d+) /;
 
-/**
- * Maps the file behind a mapping, read-only: only the pages that are looked at cost memory. Like the process that
- * runs it, we do not survive that the file is cut short meanwhile.
- */
-function mapObject(pid: number, range: string): Mapped | null {
-  let fd: number | null = null;
-  try {
-    // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
-    fd = openSync(`/proc/${pid}/map_files/${range}`, "r");
-    const { size } = fstatSync(fd);
-    return size === 0 ? null : mapFd(fd, size, { write: false });
-  } catch {
-    return null; // It ended, or it is no regular file: its code stays unknown.
-  } finally {
-    if (fd !== null) closeSync(fd);
-  }
-}
-
 /** `nowNs` is a clock for the re-reading of unknown code only. */
 export function createCodeMap(nowNs: () => number): CodeMap {
   const objects = new Map<string, CodeObject | null>();
@@ -61,7 +43,8 @@ export function createCodeMap(nowNs: () => number): CodeMap {
   const mapped = new DisposableStack();
 
   function openObject(pid: number, key: string, range: string): CodeObject | null {
-    const file = mapObject(pid, range);
+    // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
+    const file = mapFile(`/proc/${pid}/map_files/${range}`);
     if (file === null) return null;
     mapped.use(file);
     const bytes = new Uint8Array(file.buffer);

@@ -74,13 +74,16 @@ function aheadDesign(facts: DesignFacts, random: Random): Design {
   return { name: "ahead", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs };
 }
 
-/** Registers that long watches leave to the others: a pair must always find its two. */
-const NEVER_LONG = 2;
+/** Registers that a long watch leaves to the others: one always finds a pair's two, and most addresses are short. */
+const NEVER_LONG = 3;
+/** A cohort takes two for as long, so it leaves only the pair's. */
+const COHORT_REGISTERS = 2;
 
 /** The design of the next watch; null where it needs more registers than are free, so that it waits for them. */
 export function chooseDesign(facts: DesignFacts, random: Random): Design | null {
   const { armings, registers, freeRegisters } = facts;
-  const mayBeLong = registers - NEVER_LONG - facts.longRegisters;
+  const mayBeLong = facts.longRegisters + NEVER_LONG < registers;
+  const mayBeCohort = facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
   const short = (mode: WatchMode): Design => ({
     name: "short",
     mode,
@@ -89,13 +92,13 @@ export function chooseDesign(facts: DesignFacts, random: Random): Design | null 
   });
   if (freeRegisters < 1) return null;
   if (registers > 1 && (facts.needsPair || armings % PAIR_EVERY === 0)) return freeRegisters < 2 ? null : short("pair");
-  if (armings % COHORT_EVERY === 5 && facts.regionType !== "weight" && mayBeLong >= 2 && freeRegisters >= 2) {
+  if (armings % COHORT_EVERY === 5 && facts.regionType !== "weight" && mayBeCohort) {
     return { ...longDesign(facts, random), name: "cohort", mode: "w" };
   }
-  if (armings % LONG_EVERY === 3 && mayBeLong >= 1) return longDesign(facts, random);
+  if (armings % LONG_EVERY === 3 && mayBeLong) return longDesign(facts, random);
   if (facts.hasRowsAhead && facts.regionType === "kv_cache" && random() < 0.5) {
     const design = aheadDesign(facts, random);
-    if (design.mode === "rw" || mayBeLong >= 1) return design;
+    if (design.mode === "rw" || mayBeLong) return design;
   }
   return short("rw");
 }

@@ -1,0 +1,61 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { createBudget } from "../../../../../src/collect/ebpf/watch/budget.ts";
+
+const costs = { trapNs: 10_000, retargetNs: 30_000 };
+const open = (cpus = [0, 1]) => createBudget({ cpus, budgetPct: 1, costs });
+
+describe("a budget of 1 % of each CPU", () => {
+  test("allows one bucket at once, then what time gives", () => {
+    const budget = open();
+    budget.refill(0);
+    expect(budget.canSpend()).toBe(true);
+    budget.chargeTraps(0, 51);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(0.9e6);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(1.1e6);
+    expect(budget.canSpend()).toBe(true);
+  });
+  test("waits while any one CPU is in debt", () => {
+    const budget = open();
+    budget.chargeTraps(1, 1000);
+    expect(budget.canSpend()).toBe(false);
+    expect(budget.spentNs()).toEqual([0, 10_000_000]);
+  });
+  test("charges a retarget on every CPU, and nothing to a CPU that it does not know", () => {
+    const budget = open();
+    budget.chargeRetargets(2);
+    budget.chargeTraps(7, 100);
+    expect(budget.spentNs()).toEqual([60_000, 60_000]);
+  });
+  test("saves up no more than one bucket in a pause, nor when the clock goes back", () => {
+    const budget = open([0]);
+    budget.refill(0);
+    budget.refill(3600e9);
+    budget.chargeTraps(0, 51);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(0);
+    expect(budget.canSpend()).toBe(false);
+  });
+  test("is never exceeded by more than a bucket and what one arming can cost, whatever traps", () => {
+    const most = 8 + 64 + 2;
+    const step = fc.record({ pauseNs: fc.nat(10_000_000), traps: fc.nat(most), cpu: fc.nat(1) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+        const budget = open();
+        let now = 0;
+        budget.refill(now);
+        for (const { pauseNs, traps, cpu } of steps) {
+          now += pauseNs;
+          budget.refill(now);
+          if (!budget.canSpend()) continue;
+          budget.chargeRetargets(2);
+          budget.chargeTraps(cpu, traps);
+          const allowed = 0.01 * now + 0.5e6 + 2 * costs.retargetNs + most * costs.trapNs;
+          expect(Math.max(...budget.spentNs())).toBeLessThanOrEqual(allowed);
+        }
+      }),
+    );
+  });
+});

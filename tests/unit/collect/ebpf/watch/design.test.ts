@@ -1,0 +1,84 @@
+import { describe, expect, test } from "bun:test";
+import {
+  chooseDesign,
+  type Design,
+  type DesignFacts,
+  isLong,
+  shortDwellNs,
+} from "../../../../../src/collect/ebpf/watch/design.ts";
+import { seededDraws } from "../../../../../src/collect/ebpf/watch/prng.ts";
+
+const facts: DesignFacts = {
+  armings: 1,
+  regionType: "weight",
+  tokenPeriodNs: 5e6,
+  elapsedNs: 20e9,
+  registers: 4,
+  freeRegisters: 4,
+  longRegisters: 0,
+  hasRowsAhead: false,
+  needsPair: false,
+};
+const random = seededDraws(1);
+const choose = (changes: Partial<DesignFacts>) => chooseDesign({ ...facts, ...changes }, random);
+function many(changes: Partial<DesignFacts>): Design[] {
+  return Array.from({ length: 400 }, (_, armings) => choose({ ...changes, armings })).filter((d) => d !== null);
+}
+
+describe("the dwell of a short watch", () => {
+  test.each([
+    [null, 60e6],
+    [1e6, 50e6],
+    [10e6, 120e6],
+    [100e6, 500e6],
+  ])("for a token period of %p ns is %p ns", (period, dwell) => {
+    expect(shortDwellNs(period)).toBe(dwell);
+  });
+});
+
+describe("the design of a watch", () => {
+  test("is a pair of registers every eighth time, and where decoding could not tell", () => {
+    expect(many({}).filter(({ mode }) => mode === "pair").length).toBe(50);
+    expect(choose({ needsPair: true })).toMatchObject({ name: "short", mode: "pair" });
+    expect(choose({ needsPair: true, freeRegisters: 1 })).toBeNull();
+  });
+  test("never waits for a second register where only one may be used", () => {
+    const designs = many({ registers: 1, freeRegisters: 1, needsPair: true });
+    expect(designs.length).toBe(400);
+    expect(designs.every(({ mode, name }) => mode === "rw" && name === "short")).toBe(true);
+  });
+  test("is long now and then, log-uniform up to the time the run has lasted, for stores where they are rare", () => {
+    const long = many({}).filter(({ name }) => name === "long");
+    expect(long.length).toBe(50);
+    expect(long.every(({ mode }) => mode === "w")).toBe(true);
+    expect(Math.min(...long.map((d) => d.dwellLimitNs))).toBeGreaterThanOrEqual(60e6);
+    expect(Math.max(...long.map((d) => d.dwellLimitNs))).toBeLessThanOrEqual(20e9);
+    const aboveGeometricMean = long.filter((d) => d.dwellLimitNs > Math.sqrt(60e6 * 20e9)).length;
+    expect(Math.abs(aboveGeometricMean - 25)).toBeLessThan(15);
+    expect(many({ regionType: "activation" }).some(({ name, mode }) => name === "long" && mode === "rw")).toBe(true);
+  });
+  test("leaves at least a pair's registers to short watches", () => {
+    for (const longRegisters of [1, 2]) {
+      expect(many({ longRegisters, hasRowsAhead: true, regionType: "kv_cache" }).some(isLong)).toBe(false);
+    }
+    expect(many({ registers: 3, freeRegisters: 3, regionType: "kv_cache", hasRowsAhead: true }).some(isLong)).toBe(
+      false,
+    );
+  });
+  test("is ahead of the token axis for half of the cache draws that can be, with reads and without", () => {
+    const designs = many({ regionType: "kv_cache", hasRowsAhead: true });
+    const ahead = designs.filter(({ name }) => name === "ahead");
+    expect(ahead.length / designs.length).toBeGreaterThan(0.3);
+    expect(new Set(ahead.map(({ mode }) => mode))).toEqual(new Set(["rw", "w"]));
+    expect(many({ regionType: "kv_cache" }).some(({ name }) => name === "ahead")).toBe(false);
+  });
+  test("is a cohort for data that is written, never for weights", () => {
+    const cohorts = many({ regionType: "activation" }).filter(({ name }) => name === "cohort");
+    expect(cohorts.length).toBe(25);
+    expect(cohorts.every(({ mode }) => mode === "w")).toBe(true);
+    expect(many({}).some(({ name }) => name === "cohort")).toBe(false);
+  });
+  test("waits when no register is free", () => {
+    expect(choose({ freeRegisters: 0 })).toBeNull();
+  });
+});
