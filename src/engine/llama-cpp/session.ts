@@ -25,7 +25,7 @@ export interface EngineSessionOptions {
 }
 
 const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory"];
-const DROPPED: readonly Outcome[] = ["unreadable", "implausible"];
+const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
 /** Sums of named counts. */
@@ -58,6 +58,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     duplicate: 0,
     null_handle: 0,
     not_in_memory: 0,
+    call_unseen: 0,
     unreadable: 0,
     implausible: 0,
     malformed: 0,

@@ -142,7 +142,7 @@ export function stepLog(context: StepContext): StepLog {
   function finish(record: RawRecord, kind: StepRow["kind"]): Outcome {
     const key = `${record.tid}/${record.probe}`;
     const call = open.get(key);
-    if (!call) return "duplicate";
+    if (!call) return "call_unseen";
     open.delete(key);
     const value = record.args[0];
     const result = kind === "decode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);

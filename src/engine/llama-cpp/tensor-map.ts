@@ -17,6 +17,8 @@ export type Outcome =
   | "duplicate"
   /** A buffer that is not in the process's memory, such as a GPU's. */
   | "not_in_memory"
+  /** A return whose call was not seen: it was lost, or began before the probes were there. */
+  | "call_unseen"
   /** The structure's bytes could not be read. */
   | "unreadable"
   /** A check of the structure failed: the build's layout is another one. */

@@ -11,7 +11,9 @@ import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { SHAPES } from "../../../src/engine/gguf/shape.ts";
 import { MODEL_TYPES, type ModelType } from "../../../src/engine/gguf/weight-type.ts";
 import { writeModel } from "../../../src/engine/gguf/write-model.ts";
+import { objectProbes } from "../../../src/engine/llama-cpp/object-probes.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
+import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
 import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
@@ -247,6 +249,23 @@ test("a process that is not watched leaves nothing but a count", async () => {
   expect(pathOf(run, "engine/probes").filtered).toBeGreaterThan(100);
 });
 
+test("records that find the ring full are counted, and what is left still balances", async () => {
+  const run = await demo("q4_0", { tokens: 14_000 }, { drains: false });
+  const probes = pathOf(run, "engine/probes");
+  expect(probes.dropped_by.ring_full).toBeGreaterThan(0);
+  expect(Object.keys(probes.dropped_by)).toEqual(["ring_full"]);
+  expect(probes.seen).toBe(probes.kept + probes.dropped);
+  expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
+});
+
+test("a kernel without links of many probes gets the same probes one by one", async () => {
+  const { objects } = await demoCommand({ cacheDir: demoCacheDir(), model: models.q8_0, tokens: 2 });
+  const library = objects.find((path) => path.includes("libggml-cpu-")) ?? "";
+  using object = await openBpfObject("engine");
+  using probes = objectProbes(object, false, llamaCpp);
+  expect(probes.attach(library)).toMatchObject({ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] });
+});
+
 test("an object is attached once, and what is no engine is left alone", async () => {
   const { command, env, objects } = await demoCommand({ cacheDir: demoCacheDir(), model: models.q8_0, tokens: 2 });
   const library = objects.filter((path) => path.includes("libggml-base"));
@@ -295,5 +314,7 @@ describe.skipIf(!server.ok)("another build, stripped: llama-server of a wheel", 
     const decodes = run.steps.filter((row) => row.kind === "decode" && row.n_tokens === 1);
     expect(decodes.length).toBe(29);
     expect(detailOf(run.steps.findLast(({ kind }) => kind === "graph")).flash_attention).toBe(true);
+    const context = detailOf(run.steps.findLast(({ kind }) => kind === "context"));
+    expect(context).toMatchObject({ n_ctx: 512, n_seq_max: 1, n_threads: 1, flash_attention: "on", type_k: "f16" });
   });
 });

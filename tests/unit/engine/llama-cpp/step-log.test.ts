@@ -187,6 +187,6 @@ describe("the steps of a process", () => {
     expect(steps.takeRows()).toEqual([]);
     steps.flush();
     expect(steps.takeRows()).toMatchObject([{ kind: "decode", timestamp_ns: 3n, end_ns: null, result: null }]);
-    expect(steps.take(record({ probe: PROBE.decode, isReturn: true }))).toBe("duplicate");
+    expect(steps.take(record({ probe: PROBE.decode, isReturn: true }))).toBe("call_unseen");
   });
 });
