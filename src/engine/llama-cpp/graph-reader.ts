@@ -54,6 +54,18 @@ function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+function sameTensor(one: RawTensor, other: RawTensor): boolean {
+  const { name, type, sizeBytes, buffer, data, viewSrc } = one;
+  return (
+    name === other.name &&
+    type === other.type &&
+    sizeBytes === other.sizeBytes &&
+    buffer === other.buffer &&
+    data === other.data &&
+    viewSrc === other.viewSrc
+  );
+}
+
 /** Walks the graph at `address`: its nodes, their operands, and what views look into. Never throws on hostile memory. */
 export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlLayout): GraphReading {
   const read = chunked(readMemory);
@@ -159,6 +171,15 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     fused ||= parts.size === 2;
   }
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
+  // The target goes on while we read: what is not the same a second time may be half of one graph and half of the next.
+  const readAgain = chunked(readMemory);
+  for (const [at, { tensor }] of owners) {
+    const bytes = readAgain(at, layout.tensor.bytes);
+    const again = bytes && decodeTensor(viewOf(bytes), layout);
+    if (again?.ok && sameTensor(again.value, tensor)) continue;
+    owners.delete(at);
+    refuse("changed_while_read");
+  }
   complete &&= nodes === wanted;
   return {
     tensors: [...owners.values()],

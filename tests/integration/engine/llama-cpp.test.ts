@@ -88,7 +88,9 @@ function pathOf(run: EngineRun, path: string) {
 
 function expectNothingLost(run: EngineRun): void {
   expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
-  expect(run.ledger.filter(({ dropped }) => dropped > 0)).toEqual([]);
+  // A graph is read while its process goes on: what changed meanwhile is refused, counted, and read again.
+  const records = run.ledger.filter(({ path }) => path !== "engine/graph");
+  expect(records.filter(({ dropped }) => dropped > 0)).toEqual([]);
   expect(pathOf(run, "engine/records").seen).toBe(pathOf(run, "engine/probes").kept);
 }
 
@@ -208,7 +210,8 @@ describe("the graph reader alone", () => {
   };
 
   test("finds all weights and the cache, with the bytes of the file", async () => {
-    const run = await demo("q4_0", { tokens: 40 }, { engine: withoutPlaces });
+    // The reader comes every 8 ms: the decoding must last longer than that on a busy machine.
+    const run = await demo("q4_0", { tokens: 1000 }, { engine: withoutPlaces });
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache", "engine_graph")).toEqual(caches(512));
     expect(run.tensors.filter(({ evidence }) => evidence === "engine_probe")).toEqual([]);
@@ -309,7 +312,8 @@ describe.skipIf(!server.ok)("another build, stripped: llama-server of a wheel", 
     expectNothingLost(run);
     expect(placed(run, "weight")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache")).toEqual(caches(512));
-    expect(pathOf(run, "engine/graph")).toMatchObject({ kept: 0, dropped: 0 });
+    expect(pathOf(run, "engine/graph").kept).toBe(0);
+    expect(pathOf(run, "engine/graph").filtered).toBeGreaterThan(directory("q4_0").length);
     // The first of 30 tokens comes from the prompt's own batch.
     const decodes = run.steps.filter((row) => row.kind === "decode" && row.n_tokens === 1);
     expect(decodes.length).toBe(29);
