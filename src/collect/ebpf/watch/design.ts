@@ -14,7 +14,7 @@ export interface Design {
 
 /** What a choice depends on. */
 export interface DesignFacts {
-  /** Watches armed before this one. */
+  /** Watches chosen before this one in its stratum: turns of strata and of designs must not fall into step. */
   readonly armings: number;
   readonly regionType: string;
   /** Ns per token; null without a token axis. */

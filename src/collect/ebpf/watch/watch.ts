@@ -79,6 +79,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const counts = emptyCounts();
   const active = new Map<number, ActiveWatch>();
   const needsPair = new Set<string>();
+  const chosenOf = new Map<string, number>();
   const pids = new Set<number>();
   let generation = 0;
   let lastId = 0;
@@ -216,7 +217,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     const ahead = draw.region.region_type === "kv_cache" ? options.rowsAhead() : [];
     const design = chooseDesign(
       {
-        armings: counts.armings,
+        armings: chosenOf.get(draw.region.stratum) ?? 0,
         regionType: draw.region.region_type,
         tokenPeriodNs: options.tokenPeriodNs(),
         elapsedNs: Number(nowNs - beginNs),
@@ -234,8 +235,9 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       return false;
     }
     pending = null;
+    const { stratum } = draw.region;
+    chosenOf.set(stratum, (chosenOf.get(stratum) ?? 0) + 1);
     if (design.name === "ahead") {
-      const { stratum } = draw.region;
       const frame = frameOf(ahead.filter((region) => region.stratum === stratum));
       draw = drawWord(frame, random, draw.drawWeight);
       if (draw === null) return true;
