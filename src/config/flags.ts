@@ -29,11 +29,23 @@ export function givenOptions(schema: z.ZodObject, args: Readonly<Record<string, 
   );
 }
 
+/** Every word after -- that is a flag: the names, and for what is on or off the name with no- before it. */
+function wordsOf(flags: ArgsDef): Set<string> {
+  const words = new Set(["help"]);
+  for (const [name, flag] of Object.entries(flags)) {
+    words.add(name);
+    if (flag.type === "boolean") words.add(`no-${name}`);
+  }
+  return words;
+}
+
 /** The first flag of the command line that no schema knows; null where all are known. */
 export function unknownFlag(args: readonly string[], flags: ArgsDef): string | null {
+  const words = wordsOf(flags);
   for (const arg of args) {
-    const name = /^--(?:no-)?([a-z][a-z-]*)/.exec(arg)?.[1];
-    if (name !== undefined && !(name in flags) && !(`no-${name}` in flags) && name !== "help") return `--${name}`;
+    // A single dash before a digit begins a value.
+    const flag = /^(?:--[^=]+|-[A-Za-z][^=]*)/.exec(arg)?.[0];
+    if (flag !== undefined && flag !== "-h" && !words.has(flag.replace(/^--/, ""))) return flag;
   }
   return null;
 }
@@ -41,8 +53,9 @@ export function unknownFlag(args: readonly string[], flags: ArgsDef): string | n
 /** The known flag that is nearest to a misspelt one, by edit distance; null where none is near. */
 export function nearestFlag(flag: string, flags: ArgsDef): string | null {
   let best: { name: string; distance: number } | null = null;
-  for (const name of Object.keys(flags)) {
-    const distance = editDistance(flag.replace(/^--/, ""), name);
+  const asked = flag.replace(/^-+/, "").toLowerCase();
+  for (const name of wordsOf(flags)) {
+    const distance = editDistance(asked, name);
     if (distance <= 3 && (best === null || distance < best.distance)) best = { name, distance };
   }
   return best === null ? null : `--${best.name}`;

@@ -3,13 +3,36 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { parseDurationNs, parseSizeBytes } from "../units.ts";
 
-/** A whole number given as text or number, within limits. */
-function whole(least: number, most: number) {
-  return z.coerce.number().int().min(least).max(most);
+/** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
+function numeric(number: z.ZodCoercedNumber) {
+  return z.preprocess((value) => (typeof value === "string" && value.trim() === "" ? Number.NaN : value), number);
 }
 
-const duration = z.union([z.number().positive(), z.string().transform(parseDurationNs)]);
-const size = z.union([z.number().int().positive(), z.string().transform(parseSizeBytes)]);
+/** A whole number given as text or number, within limits. */
+function whole(least: number, most: number) {
+  return numeric(z.coerce.number().int().min(least).max(most));
+}
+
+/** A quantity above 0, as a number or as text with its unit. */
+function withUnit(parse: (text: string) => number) {
+  return z.union([z.number(), z.string()]).transform((value, context) => {
+    try {
+      const quantity = typeof value === "number" ? value : parse(value);
+      if (quantity > 0) return quantity;
+      context.addIssue({ code: "custom", message: "more than 0 expected" });
+    } catch (error) {
+      if (!(error instanceof MrmTraceError)) throw error;
+      context.addIssue({
+        code: "custom",
+        message: `${error.message.replace(/, but received .*$/s, "")} (${error.hint})`,
+      });
+    }
+    return z.NEVER;
+  });
+}
+
+const duration = withUnit(parseDurationNs);
+const size = withUnit(parseSizeBytes);
 
 export const runSchema = z.object({
   output: z.string().min(1).default("results").describe("folder for run directories"),
@@ -20,10 +43,7 @@ export const runSchema = z.object({
     .optional()
     .describe("name of the run; default: UTC time and four hex digits"),
   duration: duration.optional().describe("stop after this time, such as 30s"),
-  budget: z.coerce
-    .number()
-    .min(0.01)
-    .max(50)
+  budget: numeric(z.coerce.number().min(0.01).max(50))
     .default(1)
     .describe("share of each CPU that watching may cost, in percent"),
   seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
@@ -41,7 +61,7 @@ export type RunOptions = z.output<typeof runSchema>;
 export const demoSchema = z.object({
   params: z.enum(["1m", "15m", "110m", "1.1b"]).default("110m").describe("size of the demo's model"),
   type: z.enum(["f16", "q8_0", "q4_0"]).default("q8_0").describe("type of the demo's weights"),
-  seconds: z.coerce.number().min(0.1).max(86400).default(30).describe("how long the demo decodes"),
+  seconds: numeric(z.coerce.number().min(0.1).max(86400)).default(30).describe("how long the demo decodes"),
   tokens: whole(1, 1e9).optional().describe("tokens to decode instead"),
   prompt_tokens: whole(1, 1e6).default(66).describe("tokens of the demo's prompt"),
   context_tokens: whole(16, 1e6).default(512).describe("length of the demo's context"),

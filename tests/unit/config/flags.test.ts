@@ -1,0 +1,69 @@
+import { describe, expect, test } from "bun:test";
+import { parseArgs } from "citty";
+import { flagsOf, givenOptions, nearestFlag, unknownFlag } from "../../../src/config/flags.ts";
+import { demoSchema, parseOptions, runSchema } from "../../../src/config/schema.ts";
+
+const flags = { ...flagsOf(runSchema), ...flagsOf(demoSchema) };
+
+/** The options of the demo that a command line gives. */
+function demoOf(args: string[]) {
+  return parseOptions(demoSchema, givenOptions(demoSchema, parseArgs(args, flags)));
+}
+
+describe("flags", () => {
+  test("stand for every option, with its description, in kebab-case", () => {
+    expect(Object.keys(flagsOf(runSchema))).toEqual(
+      Object.keys(runSchema.shape).map((name) => name.replaceAll("_", "-")),
+    );
+    for (const flag of Object.values(flags)) expect(flag.description?.length).toBeGreaterThan(5);
+  });
+
+  test("of true or false are boolean, others take a value", () => {
+    expect(flags["flash-attention"]?.type).toBe("boolean");
+    expect(flags.json?.type).toBe("boolean");
+    expect(flags["watch-registers"]?.type).toBe("string");
+    expect(flags["run-id"]?.type).toBe("string");
+  });
+
+  test("give the options that the command line names, and the defaults of the others", () => {
+    expect(demoOf(["--params", "1m", "--prompt-tokens=8"])).toMatchObject({
+      params: "1m",
+      prompt_tokens: 8,
+      type: "q8_0",
+    });
+    expect(givenOptions(demoSchema, parseArgs([], flags))).toEqual({});
+  });
+
+  test("that are on are switched off by --no-", () => {
+    expect(demoOf([]).flash_attention).toBe(true);
+    expect(demoOf(["--no-flash-attention"]).flash_attention).toBe(false);
+    expect(unknownFlag(["--no-flash-attention"], flags)).toBeNull();
+  });
+});
+
+describe("a flag that is not known", () => {
+  test("is found among known ones", () => {
+    expect(unknownFlag(["--json", "--output", "x", "--sead", "3"], flags)).toBe("--sead");
+    expect(unknownFlag(["--json", "--seed=3", "--no-json", "--watch-registers", "2", "--help"], flags)).toBeNull();
+  });
+
+  for (const flag of ["--JSON", "--seed2", "--watch_registers", "--1", "--constructor", "-j", "--no-such"]) {
+    test(`is ${flag}, word for word`, () => {
+      expect(unknownFlag([flag], flags)).toBe(flag);
+      expect(unknownFlag([`${flag}=1`], flags)).toBe(flag);
+    });
+  }
+
+  test("is not a value: negative numbers and a lone dash are left to the option before", () => {
+    expect(unknownFlag(["--seed", "-1", "--output", "-", "-h"], flags)).toBeNull();
+  });
+
+  test("is answered with the nearest known one, where one is near", () => {
+    expect(nearestFlag("--sead", flags)).toBe("--seed");
+    expect(nearestFlag("--watch-register", flags)).toBe("--watch-registers");
+    expect(nearestFlag("--watch_registers", flags)).toBe("--watch-registers");
+    expect(nearestFlag("--JSON", flags)).toBe("--json");
+    expect(nearestFlag("--no-flash-atention", flags)).toBe("--no-flash-attention");
+    expect(nearestFlag("--something-else-entirely", flags)).toBeNull();
+  });
+});
