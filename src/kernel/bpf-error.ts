@@ -33,7 +33,8 @@ export function refusal(what: string, errnoValue: number, verifierLog: string): 
       ? libbpfLines.slice(-12).join("\n")
       : verifierLog.trim().split("\n").slice(-25).join("\n");
   const hint =
-    words === "EPERM" || words === "EACCES"
+    // What the verifier refuses is EACCES too; it has a log then.
+    verifierLog.trim() === "" && (words === "EPERM" || words === "EACCES")
       ? "run as root (sudo), or give CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN"
       : words === "ENOENT" || words === "ESRCH"
         ? "check that /sys/kernel/btf/vmlinux and /sys/kernel/tracing exist (CONFIG_DEBUG_INFO_BTF, tracefs)"
