@@ -116,6 +116,13 @@ export function createLifecycleDecoder(): LifecycleDecoder {
           if (before !== undefined) breaks.set(`${child_pid}/0`, before);
           return { ...row, child_pid };
         }
+        case "exit":
+          // The number may be given to another process.
+          breaks.delete(`${pid}/${exec_epoch}`);
+          return { ...row, result };
+        case "exec":
+          breaks.delete(`${pid}/${exec_epoch - 1}`);
+          return { ...row, result };
         default:
           return { ...row, result };
       }
