@@ -12,13 +12,13 @@ import { type AnalysisInput, OP, type WatchSample } from "../../src/analyse/inpu
 import { computeMetrics } from "../../src/analyse/registry.ts";
 import { AHEAD_TOKENS } from "../../src/collect/ebpf/watch/design.ts";
 import type { DrawRegion } from "../../src/collect/ebpf/watch/draw.ts";
-import { probeRegisters } from "../../src/collect/ebpf/watch/registers.ts";
 import { startWatch, type WatchSummary } from "../../src/collect/ebpf/watch/watch.ts";
 import type { Batch } from "../../src/columnar/batch.ts";
 import { onlineCpus } from "../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
 import { compileProgram } from "../fixtures/compile.ts";
+import { registersFree } from "../fixtures/registers-free.ts";
 
 setDefaultTimeout(120_000);
 
@@ -123,11 +123,6 @@ function truthOf(starts: readonly bigint[], bytes: ReadonlyMap<string, number>, 
     ["log write_once_ratio", 1],
     ["once write_once_ratio", 1],
   ]);
-}
-
-/** Another tracer at the same time would leave nothing to measure with. */
-async function registersFree(): Promise<void> {
-  for (let waits = 0; waits < 100 && probeRegisters(onlineCpus(), 4).count < 4; waits++) await Bun.sleep(200);
 }
 
 async function observe(seed: number): Promise<Run> {

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
+import { registersFree } from "../../../fixtures/registers-free.ts";
 import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
 
 const CPUS = onlineCpus();
@@ -13,6 +14,7 @@ beforeAll(async () => {
   bench = await openBench();
   program = await startProgram();
 });
+beforeEach(registersFree);
 afterAll(async () => {
   bench[Symbol.dispose]();
   await program[Symbol.asyncDispose]();

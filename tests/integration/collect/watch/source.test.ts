@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { DrawRegion } from "../../../../src/collect/ebpf/watch/draw.ts";
 import { probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
@@ -8,6 +8,7 @@ import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../../../src/kernel/libc.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
+import { registersFree } from "../../../fixtures/registers-free.ts";
 import { type Program, startProgram } from "./bench.ts";
 
 const CPUS = onlineCpus();
@@ -15,6 +16,7 @@ let program: Program;
 beforeAll(async () => {
   program = await startProgram();
 });
+beforeEach(registersFree);
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
 });
