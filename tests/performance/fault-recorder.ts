@@ -1,0 +1,62 @@
+/** A recorder of one process's faults from the parts of the tracer, without the rest: what `perf record` is held against. */
+import { openFaults } from "../../src/collect/ebpf/faults.ts";
+import { openLifecycle } from "../../src/collect/ebpf/lifecycle.ts";
+import { openEncoder } from "../../src/columnar/encoder.ts";
+import { openSegmentWriter } from "../../src/columnar/segment.ts";
+import { threadCpuNs } from "../../src/kernel/thread-time.ts";
+
+const POLL_MS = 5;
+
+/** What the recorder prints when the process has ended. */
+export interface Recorded {
+  readonly rows: number;
+  readonly lost: number;
+  readonly bytes: number;
+  /** CPU time of the whole recorder: its start, reading, and writing zstd Parquet by a second thread. */
+  readonly cpu_ns: number;
+  /** CPU time before it was ready to record. */
+  readonly start_cpu_ns: number;
+  /** Of the time after that, the thread that reads the rings and hands rows on. */
+  readonly reading_cpu_ns: number;
+}
+
+function processCpuNs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) * 1e3;
+}
+
+/** Records the faults of `pid` below `dir`; `ready` is called when nothing can be missed any more. */
+async function recordFaults(pid: number, dir: string, ready: () => void): Promise<Recorded> {
+  using lifecycle = await openLifecycle(pid);
+  using faults = await openFaults(lifecycle.targetsFd);
+  await using encoder = openEncoder();
+  const writer = openSegmentWriter({ encoder, dir, table: "fault" });
+  lifecycle.addProcess(pid);
+  const start_cpu_ns = processCpuNs();
+  const threadBegin = threadCpuNs();
+  ready();
+  let ended = false;
+  while (!ended) {
+    await Bun.sleep(POLL_MS);
+    ended = lifecycle.drain().some((row) => row.kind === "exit" && row.pid === pid);
+    if (ended) faults.detach();
+    for (const batch of faults.drain()) writer.append(batch);
+  }
+  const reading_cpu_ns = threadCpuNs() - threadBegin;
+  const lost = faults.ledger().reduce((sum, row) => sum + row.dropped, 0);
+  const written = await writer.close();
+  return {
+    rows: written.kept,
+    lost: lost + written.dropped,
+    bytes: writer.writtenBytes,
+    cpu_ns: processCpuNs(),
+    start_cpu_ns,
+    reading_cpu_ns,
+  };
+}
+
+if (import.meta.main) {
+  const [pid, dir] = process.argv.slice(2);
+  const recorded = await recordFaults(Number(pid), dir ?? ".", () => process.stdout.write("ready\n"));
+  process.stdout.write(`${JSON.stringify(recorded)}\n`);
+}
