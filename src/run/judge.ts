@@ -43,9 +43,17 @@ function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "ke
   return ledger.filter((row) => row.path.startsWith(prefix)).reduce((sum, row) => sum + row[field], 0);
 }
 
-/** Share of all events that were dropped anywhere on their way to a file, in percent. */
+const streamOf = (row: LedgerRow): string => row.path.slice(0, row.path.indexOf("/"));
+const isSegments = (row: LedgerRow): boolean => row.path.endsWith("/segments");
+
+/**
+ * Share of all events that were dropped anywhere on their way to a file, in percent. What came out of a ring goes into
+ * segments: it is seen once, where it came first.
+ */
 export function lossPct(ledger: readonly LedgerRow[]): number {
-  const seen = ledger.reduce((sum, row) => sum + row.seen, 0);
+  const sources = new Set(ledger.filter((row) => !isSegments(row)).map(streamOf));
+  const first = ledger.filter((row) => !isSegments(row) || !sources.has(streamOf(row)));
+  const seen = first.reduce((sum, row) => sum + row.seen, 0);
   const dropped = ledger.reduce((sum, row) => sum + row.dropped, 0);
   return seen === 0 ? 0 : (100 * dropped) / seen;
 }

@@ -47,10 +47,11 @@ export interface Recording {
   readonly slowest_poll_ms: number;
 }
 
-/** Records until told to stop, then stops every collector and closes every segment. */
+/** Records until told to stop or until something fails, then stops every collector and closes every segment. */
 export async function record(options: RecorderOptions): Promise<Recording> {
   const begin_ns = monotonicNs();
-  await using encoder = openEncoder();
+  await using ends = new AsyncDisposableStack();
+  const encoder = ends.use(openEncoder());
   const writers = new Map<StreamName, SegmentWriter>();
   const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
   const failure = (): MrmTraceError | null => {
@@ -68,6 +69,13 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     options.onBatch(batch);
     writer.append(batch);
   };
+
+  // Whatever ends the recording: nothing stays attached, and what came before is in files. Both do nothing the second
+  // time, and after a failure that failure is what is told, not what came of it.
+  ends.defer(async () => {
+    await Promise.allSettled(options.collectors.map((collector) => collector.stop()));
+    await Promise.allSettled([...writers.values()].map((writer) => writer.close()));
+  });
 
   let reason: StopReason | null = null;
   options.stopped.then((why) => {

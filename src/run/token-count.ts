@@ -29,7 +29,7 @@ export function createTokenCount(): TokenCount {
       for (let row = 0; row < batch.rows; row++) {
         const word = kind.values[kind.codes[row] ?? 0];
         if (word === "model_load" || word === "context") phase = "loading";
-        if (word !== "decode" || end_ns.valid?.[row] === 0) continue;
+        if (word !== "decode" || end_ns.valid?.[row] === 0 || n_tokens.valid?.[row] === 0) continue;
         const tokens = Number(n_tokens.data[row] ?? 0);
         const took = BigInt(end_ns.data[row] ?? 0) - BigInt(timestamp_ns.data[row] ?? 0);
         if (tokens > 1) {
