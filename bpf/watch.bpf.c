@@ -38,8 +38,18 @@ struct watch_slot {
 	__u32 kernel;
 	__u32 early;
 	__u64 foreign_stop_ns;
-	__u64 pad[3];
+	__u64 addr;
+	/* The last trap, to know the next one of the same string instruction. */
+	__u64 last_ip;
+	__u64 last_si;
+	__u64 last_di;
+	__u32 last_tid;
+	__u32 burst;
+	/* Traps that only continued a string instruction. */
+	__u32 continued;
+	__u32 pad[11];
 };
+_Static_assert(sizeof(struct watch_slot) == 128, "src/collect/ebpf/watch/slots.ts reads it");
 
 /* What the traps of one CPU were; only this CPU writes. */
 struct watch_cost {
@@ -50,6 +60,7 @@ struct watch_cost {
 	__u64 beyond;
 	__u64 pad[3];
 };
+_Static_assert(sizeof(struct watch_cost) == 64, "src/collect/ebpf/watch/slots.ts reads it");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -74,6 +85,27 @@ struct {
 #define REGISTER_SI(ctx) 0
 #define REGISTER_DI(ctx) 0
 #endif
+
+#define LONGEST_INSTRUCTION 15
+#define LONGEST_STEP 64
+#define LONGEST_BURST 16
+
+/* True where a register went on over the watched bytes by one element. */
+static __always_inline int moved_on(struct watch_slot *slot, __u64 last, __u64 now)
+{
+	return now - last - 1 < LONGEST_STEP && now - slot->addr + LONGEST_STEP <= 2 * LONGEST_STEP + 8;
+}
+
+/*
+ * A string instruction traps once per element: the traps after the first are
+ * one access with it, and do not count against the limit.
+ */
+static __always_inline int continues(struct watch_slot *slot, __u64 ip, __u32 tid, __u64 si, __u64 di)
+{
+	if (slot->last_tid != tid || ip - slot->last_ip > LONGEST_INSTRUCTION || slot->burst >= LONGEST_BURST)
+		return 0;
+	return moved_on(slot, slot->last_si, si) || moved_on(slot, slot->last_di, di);
+}
 
 /* Counts a trap of another process, which has its own bytes at this address; true where the register must stop. */
 static __always_inline int foreign_trap(struct watch_slot *slot, struct watch_cost *cost, __u32 role, __u64 now)
@@ -102,8 +134,10 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct watch_slot *slot = bpf_map_lookup_elem(&slots, &slot_index);
 	struct watch_cost *cost = bpf_map_lookup_elem(&costs, &cpu);
-	__u32 flags = 0, hits;
+	__u32 flags = 0, hits, tid = id;
 	__u64 ip = PT_REGS_IP(&ctx->regs);
+	__u64 si = REGISTER_SI(ctx), di = REGISTER_DI(ctx);
+	int same;
 
 	if (!slot || !cost)
 		return 1;
@@ -120,16 +154,31 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 		cost->early++;
 		return __sync_fetch_and_add(&slot->early, 1) + 1 >= EARLY_LIMIT;
 	}
+	same = continues(slot, ip, tid, si, di);
 	if (role == ROLE_PAIR_W) {
 		/* It runs before or after its RW twin; past the limit it has none. */
-		hits = READ_ONCE(slot->hits) + 1;
+		hits = READ_ONCE(slot->hits) + !same;
 		if (hits > slot->limit + 1)
 			return 1;
 	} else {
-		hits = __sync_fetch_and_add(&slot->hits, 1) + 1;
-		if (hits > slot->limit) {
-			cost->beyond++;
-			return 1;
+		slot->last_ip = ip;
+		slot->last_si = si;
+		slot->last_di = di;
+		slot->last_tid = tid;
+		slot->burst = same ? slot->burst + 1 : 0;
+		if (same) {
+			hits = READ_ONCE(slot->hits);
+			if (hits >= slot->limit) {
+				cost->beyond++;
+				return 1;
+			}
+			__sync_fetch_and_add(&slot->continued, 1);
+		} else {
+			hits = __sync_fetch_and_add(&slot->hits, 1) + 1;
+			if (hits > slot->limit) {
+				cost->beyond++;
+				return 1;
+			}
 		}
 	}
 	if (hits >= slot->limit)
@@ -142,10 +191,10 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 	RING_ROW(trap, trap_block, now, return hits >= slot->limit);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(ip, ip);
-	RING_PUT(register_si, REGISTER_SI(ctx));
-	RING_PUT(register_di, REGISTER_DI(ctx));
+	RING_PUT(register_si, si);
+	RING_PUT(register_di, di);
 	RING_PUT(pid, id >> 32);
-	RING_PUT(tid, (__u32)id);
+	RING_PUT(tid, tid);
 	RING_PUT(cookie, cookie);
 	RING_PUT(trap_flags, flags);
 	RING_COMMIT();

@@ -39,10 +39,16 @@ export type FinishedWatch =
   /** Traps were lost, or came before the exposure began: nothing can be said about its bytes. */
   | { readonly complete: false; readonly rows: number; readonly why: "ring_full" | "early_traps" };
 
+/** True where the registers have stopped: where the kernel counts every trap, those inside a string instruction too. */
+function reachedLimit(spec: WatchSpec, state: SlotState): boolean {
+  const countsEveryTrap = spec.refreshCount > 1;
+  return state.hits + (countsEveryTrap ? state.continued : 0) >= spec.trapLimit;
+}
+
 /** The end of a watch that stopped itself or has had its time; null while it goes on. */
 export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): WatchEnd | null {
   if (watch.end !== null) return watch.end;
-  if (state.hits >= watch.spec.trapLimit) return { by: "trap_limit", atNs: null };
+  if (reachedLimit(watch.spec, state)) return { by: "trap_limit", atNs: null };
   if (state.foreign >= FOREIGN_LIMIT) return { by: "foreign", atNs: state.foreignStopNs };
   if (state.early >= EARLY_LIMIT || nowNs >= watch.deadlineNs) return { by: "dwell", atNs: null };
   return null;
@@ -70,12 +76,12 @@ export function finishWatch(
 ): FinishedWatch {
   const { spec, armed, draw, design } = watch;
   const recorded = watch.traps.filter((trap) => trap.role !== ROLE.pair_w).length;
-  if (recorded < Math.min(state.hits, spec.trapLimit)) {
+  if (recorded < Math.min(state.hits, spec.trapLimit) + state.continued) {
     return { complete: false, rows: watch.traps.length, why: "ring_full" };
   }
   if (state.early >= EARLY_LIMIT) return { complete: false, rows: watch.traps.length, why: "early_traps" };
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
-  const stopped = state.hits >= spec.trapLimit && end.by !== "unmap" && end.by !== "exit";
+  const stopped = reachedLimit(spec, state) && end.by !== "unmap" && end.by !== "exit";
   const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
   const endNs = exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };

@@ -14,7 +14,7 @@ export interface WatchSpec {
   /** 1, 2, 4 or 8. */
   readonly sizeBytes: number;
   readonly mode: WatchMode;
-  /** k: the watch ends at this trap. */
+  /** k: the watch ends at this trap; those that continue a string instruction do not count. */
   readonly trapLimit: number;
   /** Count given to the register when it is let go: see `Calibration.countsEveryTrap`. */
   readonly refreshCount: number;
@@ -67,7 +67,7 @@ export function armWatch(programFd: number, slots: SharedSlots, spec: WatchSpec,
   const events: Fd[] = [];
   const fds: Fd[] = [];
   let retries = 0;
-  slots.assign(spec.slot, spec.generation, spec.pid, spec.trapLimit);
+  slots.assign(spec.slot, spec.generation, spec.pid, spec.addr, spec.trapLimit);
   for (const { role, kind } of registersOf(spec.mode)) {
     for (const cpu of cpus) {
       let result = openWatchpoint(spec.addr, spec.sizeBytes, kind, cpu);

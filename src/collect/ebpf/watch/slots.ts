@@ -2,9 +2,21 @@
 import type { BpfMap } from "../../../kernel/bpf-map.ts";
 
 /** Bytes of struct watch_slot and of struct watch_cost in bpf/watch.bpf.c. */
-const SLOT_WORDS = 64 / 4;
+const SLOT_WORDS = 128 / 4;
 const COST_WORDS = 64 / 4;
-const SLOT = { generation: 0, pid: 1, limit: 2, armed: 3, hits: 4, foreign: 5, kernel: 6, early: 7, stop: 8 } as const;
+const SLOT = {
+  generation: 0,
+  pid: 1,
+  limit: 2,
+  armed: 3,
+  hits: 4,
+  foreign: 5,
+  kernel: 6,
+  early: 7,
+  stop: 8,
+  addr: 10,
+  continued: 20,
+} as const;
 const COST = { traps: 0, stale: 2, foreign: 4, early: 6, beyond: 8 } as const;
 
 export const ROLE = { single: 0, pair_w: 1, pair_rw: 2 } as const;
@@ -20,7 +32,10 @@ export function cookieOf(generation: number, slot: number, role: number): number
 }
 
 export interface SlotState {
+  /** Accesses: a string instruction counts once, however many traps it makes. */
   readonly hits: number;
+  /** Traps that only continued a string instruction. */
+  readonly continued: number;
   readonly foreign: number;
   readonly kernel: number;
   readonly early: number;
@@ -39,7 +54,7 @@ export interface CpuTraps {
 
 export interface SharedSlots extends Disposable {
   /** Gives a slot to a new watch; no register with its cookie may be open. */
-  assign(slot: number, generation: number, pid: number, limit: number): void;
+  assign(slot: number, generation: number, pid: number, addr: bigint, limit: number): void;
   /** Begins the exposure: traps before it are charged but not recorded. */
   arm(slot: number): void;
   state(slot: number): SlotState;
@@ -62,16 +77,19 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
     return grown;
   };
   return {
-    assign(slot, generation, pid, limit) {
+    assign(slot, generation, pid, addr, limit) {
       const at = slot * SLOT_WORDS;
       words.fill(0, at, at + SLOT_WORDS);
       words[at + SLOT.pid] = pid;
       words[at + SLOT.limit] = limit;
+      words[at + SLOT.addr] = Number(addr & 0xffffffffn);
+      words[at + SLOT.addr + 1] = Number(addr >> 32n);
       Atomics.store(words, at + SLOT.generation, generation);
     },
     arm: (slot) => void Atomics.store(words, slot * SLOT_WORDS + SLOT.armed, 1),
     state: (slot) => ({
       hits: load(slot, SLOT.hits),
+      continued: load(slot, SLOT.continued),
       foreign: load(slot, SLOT.foreign),
       kernel: load(slot, SLOT.kernel),
       early: load(slot, SLOT.early),

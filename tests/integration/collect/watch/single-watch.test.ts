@@ -74,7 +74,8 @@ describe("a watch on one word", () => {
     for (const { seen, state } of [into, from]) {
       expect(seen.accesses.every(({ trap }) => trap.inKernel)).toBe(true);
       expect(seen.kernelTraps).toBe(seen.traps);
-      expect(state.kernel).toBe(state.hits);
+      expect(state.kernel).toBe(seen.traps);
+      expect(state).toMatchObject({ hits: 10, continued: seen.traps - 10 });
     }
   });
 });
@@ -87,6 +88,17 @@ describe("the end of a watch", () => {
       expect(accesses.length).toBe(limit);
       expect(state.hits).toBeGreaterThanOrEqual(limit);
       expect(state.hits).toBeLessThan(limit + CPUS.length);
+    }
+  });
+  test("counts a string instruction once, however many traps it makes", async () => {
+    for (const command of ["copy_from", "copy_to"]) {
+      for (const mode of ["rw", "pair"] as const) {
+        const { seen, state } = await run(command, 20, mode, program.bytes, 8);
+        const op = command === "copy_from" ? "load" : "store";
+        expect(seen.accesses.map((access) => access.op)).toEqual(new Array(8).fill(op));
+        expect(seen.traps).toBe(state.continued + 8);
+        expect(seen.agreed).toBe(seen.compared);
+      }
     }
   });
   test("comes after 8 traps of another process at the same address, and none of them is recorded", async () => {
