@@ -51,8 +51,15 @@ function refused(what: string): MrmTraceError {
   );
 }
 
-/** Maps the loops. @throws MrmTraceError environment where executable memory is refused */
+/** Maps the loops. @throws MrmTraceError environment where executable memory is refused, and on other processors */
 export function openMachineCode(): MachineCode {
+  if (process.arch !== "x64") {
+    throw new MrmTraceError(
+      "environment",
+      `no loops for ${process.arch}: only x64`,
+      "assume the costs, or add the loops",
+    );
+  }
   const lib = threads();
   const code = Number(libc.mmap(0, MAP_BYTES, PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0));
   if (code === -1) throw refused("mapping two pages");

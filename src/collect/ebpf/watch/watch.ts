@@ -35,7 +35,7 @@ export interface WatchOptions {
   /** Registers to use on each CPU at most. */
   readonly registers: number;
   readonly seed: number;
-  /** CPUs on which the target may run. */
+  /** CPUs on which the target may run; all that are online when it is empty. */
   readonly affinityCpus: readonly number[];
 }
 
@@ -70,8 +70,8 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const slots = opening.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");
   const ring = opening.use(openRing(object.map("trap_ctl"), object.map("trap_ring"), layout));
-  const cpus = options.affinityCpus;
   const allCpus = onlineCpus();
+  const cpus = options.affinityCpus.length > 0 ? options.affinityCpus : allCpus;
   const random = seededDraws(options.seed);
   const drawer = createDrawer(random);
   const code = opening.use(createCodeMap(() => Number(monotonicNs())));

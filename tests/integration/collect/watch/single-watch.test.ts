@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
@@ -14,6 +14,7 @@ beforeAll(async () => {
   bench = await openBench();
   program = await startProgram();
 });
+setDefaultTimeout(120_000);
 beforeEach(registersFree);
 afterAll(async () => {
   bench[Symbol.dispose]();
@@ -88,6 +89,16 @@ describe("the end of a watch", () => {
       expect(accesses.length).toBe(limit);
       expect(state.hits).toBeGreaterThanOrEqual(limit);
       expect(state.hits).toBeLessThan(limit + CPUS.length);
+    }
+  });
+  test("is shared by threads on several CPUs, and each access is seen once before it", async () => {
+    const whole = await run("threads", 300);
+    expect(opsOf(whole.seen.accesses)).toEqual({ "load_store decoded": 600 });
+    expect(new Set(whole.traps.map((trap) => trap.tid)).size).toBe(2);
+    for (const mode of ["rw", "pair"] as const) {
+      const { seen, state } = await run("threads", 20_000, mode, program.word, 8);
+      expect(opsOf(seen.accesses)).toEqual({ [mode === "pair" ? "load_store pair" : "load_store decoded"]: 8 });
+      expect(state.hits).toBeLessThan(8 + CPUS.length);
     }
   });
   test("counts a string instruction once, however many traps it makes", async () => {

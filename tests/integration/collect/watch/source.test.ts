@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { DrawRegion } from "../../../../src/collect/ebpf/watch/draw.ts";
 import { probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
@@ -16,6 +16,7 @@ let program: Program;
 beforeAll(async () => {
   program = await startProgram();
 });
+setDefaultTimeout(120_000);
 beforeEach(registersFree);
 afterAll(async () => {
   await program[Symbol.asyncDispose]();
