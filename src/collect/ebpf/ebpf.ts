@@ -4,6 +4,7 @@ import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { EngineSession } from "../../engine/engine.ts";
 import { createEngineSession } from "../../engine/llama-cpp/session.ts";
+import { MrmTraceError } from "../../errors.ts";
 import { openBpfObject } from "../../kernel/bpf-object.ts";
 import { affinityCpus, monotonicNs } from "../../kernel/libc.ts";
 import { readRemote } from "../../kernel/remote-memory.ts";
@@ -11,6 +12,8 @@ import { createProcessMaps, type ProcessMaps } from "../../regions/mapping-event
 import type { MappingEvent } from "../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
+import { readProc } from "../process/proc-file.ts";
+import { parseStat } from "../process/proc-text.ts";
 import { drawRegions } from "./draw-regions.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
@@ -140,6 +143,10 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
         });
   if (watch !== null) owned.use(watch);
   lifecycle.addProcess(target.pid);
+  // Its end is seen from now on; what ended before is told by nobody.
+  if (hasEnded(target.pid)) {
+    throw new MrmTraceError("target", "the target ended before it was let go", "run it again; something killed it");
+  }
   const parts: Parts = {
     lifecycle,
     faults,
@@ -153,6 +160,12 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
   };
   live.bind(parts);
   return parts;
+}
+
+function hasEnded(pid: number): boolean {
+  const stat = readProc(`/proc/${pid}/stat`);
+  const state = stat.ok ? parseStat(stat.text)?.state : "X";
+  return state === "Z" || state === "X";
 }
 
 /** The list of regions to draw from, made anew when the map changed, but not at every change. */
@@ -182,7 +195,10 @@ const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap"]);
 function applyRow(parts: Parts, row: MappingEvent): void {
   parts.maps.apply(row);
   if (row.kind !== "madvise") parts.stale = true;
-  if (row.kind === "fork" && row.child_pid !== null) parts.pids.add(row.child_pid);
+  if (row.kind === "fork" && row.child_pid !== null) {
+    parts.pids.add(row.child_pid);
+    parts.ended.delete(row.child_pid);
+  }
   if (row.kind === "exit") parts.ended.add(row.pid);
   if (row.kind === "exit" || row.kind === "exec") {
     parts.session.forget(row.pid);
@@ -214,8 +230,10 @@ function poll(parts: Parts): Batch[] {
 }
 
 function stopParts(parts: Parts): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
+  parts.objects.close();
   const watched = parts.watch?.stop() ?? null;
   parts.faults.detach();
+  parts.lifecycle.detach();
   const engine = parts.session.stop();
   const batches = [...poll({ ...parts, watch: null }), ...engine.batches, ...(watched?.batches ?? [])];
   return {

@@ -8,6 +8,8 @@ const PROT_EXEC = 4;
 export interface EngineObjects {
   /** Offers the executable file mappings among these rows; resolves when all were looked at. */
   offer(rows: readonly MappingEvent[]): Promise<void>;
+  /** Offers nothing more, what is under way included: the session is about to end. */
+  close(): void;
   /** Paths in which an engine was found. */
   readonly found: ReadonlySet<string>;
   /** Objects that could not be read or probed, with the reason. */
@@ -24,11 +26,16 @@ export function createEngineObjects(session: EngineSession): EngineObjects {
   const offered = new Set<string>();
   const found = new Set<string>();
   const refused = new Map<string, string>();
+  let closed = false;
   return {
     found,
     refused,
+    close() {
+      closed = true;
+    },
     async offer(rows) {
       for (const row of rows) {
+        if (closed) return;
         if ((row.kind !== "file" && row.kind !== "snapshot") || row.path === null || row.inode === 0n) continue;
         if (!((row.prot ?? 0) & PROT_EXEC) || !row.path.startsWith("/")) continue;
         const key = `${row.pid}/${row.exec_epoch}/${row.dev}/${row.inode}`;

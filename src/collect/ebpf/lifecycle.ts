@@ -22,6 +22,8 @@ export interface LifecycleSource extends Disposable {
   requestSnapshot(pid: number): void;
   /** Rows since the last call, in order of the time they took effect. */
   drain(): MappingEvent[];
+  /** Detaches the programs, so that the counters stand still and the last drain is exact. */
+  detach(): void;
   ledger(): LedgerRow[];
 }
 
@@ -31,13 +33,15 @@ const COUNTERS = recordLayout("lifecycle_counters").offsets;
 export async function openLifecycle(pid: number): Promise<LifecycleSource> {
   ensureTracefs();
   const owned = new DisposableStack();
+  const attached = new DisposableStack();
   try {
     const object = owned.use(await openBpfObject("lifecycle"));
     const counters = owned.use(object.map("lifecycle_counts").mmap());
     const events = owned.use(openRingBuffer(object.map("lifecycle_events")));
     const sideband = owned.use(openSideband(pid));
-    for (const program of object.programs) owned.use(object.program(program).attach());
-    return assemble({ owned, object, counters, events, sideband });
+    owned.use(attached);
+    for (const program of object.programs) attached.use(object.program(program).attach());
+    return assemble({ owned, attached, object, counters, events, sideband });
   } catch (error) {
     owned.dispose();
     throw error;
@@ -46,13 +50,14 @@ export async function openLifecycle(pid: number): Promise<LifecycleSource> {
 
 interface Parts {
   readonly owned: DisposableStack;
+  readonly attached: DisposableStack;
   readonly object: BpfObject;
   readonly counters: Mapped;
   readonly events: RingBufferReader;
   readonly sideband: Sideband;
 }
 
-function assemble({ owned, object, counters, events, sideband }: Parts): LifecycleSource {
+function assemble({ owned, attached, object, counters, events, sideband }: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
   const epochs = new Map<number, number>();
   const wanted = new Set<number>();
@@ -93,6 +98,9 @@ function assemble({ owned, object, counters, events, sideband }: Parts): Lifecyc
           wanted.add(row.pid);
         } else if (row.kind === "exit") {
           wanted.delete(row.pid);
+        } else if (row.kind === "fork" && row.child_pid !== null) {
+          // The number may have been that of a process that has ended.
+          epochs.delete(row.child_pid);
         }
       });
       for (const { pid, ...named } of sideband.drain()) {
@@ -106,6 +114,9 @@ function assemble({ owned, object, counters, events, sideband }: Parts): Lifecyc
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
       return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
+    },
+    detach() {
+      attached.dispose();
     },
     ledger(): LedgerRow[] {
       const view = new DataView(counters.buffer);

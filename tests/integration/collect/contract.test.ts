@@ -1,0 +1,210 @@
+import { describe, expect, test } from "bun:test";
+import type { Collector } from "../../../src/collect/collector.ts";
+import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
+import { createProcessCollector } from "../../../src/collect/process/process-collector.ts";
+import { type Batch, isStringColumn, NULL_CODE } from "../../../src/columnar/batch.ts";
+import { MrmTraceError } from "../../../src/errors.ts";
+import { monotonicNs } from "../../../src/kernel/libc.ts";
+import { runQueueWaitNs } from "../../../src/kernel/thread-time.ts";
+import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns.ts";
+import { balances } from "../../../src/schema/ledger.ts";
+import { heldNow, holdTarget } from "./held-target.ts";
+
+const EBPF = { budgetPct: 1, watchRegisters: 2, seed: 1, engineObjects: [] };
+const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
+  ["ebpf", () => createEbpfCollector(EBPF)],
+  ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],
+];
+
+/** Maps, touches and unmaps memory, and starts programs, without end. */
+const BUSY = [
+  "/usr/bin/python3",
+  "-c",
+  "import mmap,os\nprint('on',flush=True)\nwhile True:\n  m=mmap.mmap(-1,1<<20)\n  for i in range(0,1<<20,4096): m[i]=1\n  m.close()",
+];
+const NO_PID = 2 ** 22 + 7;
+
+const ARRAYS: Record<Exclude<ColumnType, "string">, string> = {
+  u64: "BigUint64Array",
+  i64: "BigInt64Array",
+  u32: "Uint32Array",
+  i32: "Int32Array",
+  u16: "Uint16Array",
+  u8: "Uint8Array",
+  bool: "Uint8Array",
+  f64: "Float64Array",
+  f32: "Float32Array",
+};
+
+/** What is wrong with a batch; empty for one that keeps the contract. */
+function faultsOf(batch: Batch): string[] {
+  if (!(STREAMS as readonly string[]).includes(batch.table)) return [`${batch.table} is no stream`];
+  const wrong: string[] = [];
+  const columns = columnsOf(batch.table);
+  const names = new Set(columns.map(({ name }) => name));
+  for (const name of Object.keys(batch.columns)) if (!names.has(name)) wrong.push(`${name} is no column`);
+  for (const { name, type, nullable } of columns) {
+    const column = batch.columns[name];
+    if (column === undefined) {
+      if (!nullable) wrong.push(`${name} is missing`);
+    } else if (isStringColumn(column)) {
+      if (type !== "string") wrong.push(`${name} holds strings`);
+      if (column.codes.length !== batch.rows) wrong.push(`${name} has ${column.codes.length} rows of ${batch.rows}`);
+      const most = column.values.length;
+      if (!column.codes.every((code) => code < most || (nullable && code === NULL_CODE))) wrong.push(`${name}: codes`);
+    } else {
+      const array = column.data.constructor.name;
+      if (type === "string" || array !== ARRAYS[type]) wrong.push(`${name} is a ${array}`);
+      if (column.data.length !== batch.rows) wrong.push(`${name} has ${column.data.length} rows of ${batch.rows}`);
+      if (column.valid && column.valid.length !== batch.rows) wrong.push(`${name} has other nulls`);
+      if (!nullable && column.valid?.includes(0)) wrong.push(`${name} has nulls`);
+    }
+  }
+  return wrong;
+}
+
+/** Polls for some time as a run does; the batches, and the longest call in ms, less waiting for a CPU. */
+async function poll(collector: Collector, ms: number): Promise<{ batches: Batch[]; longestMs: number }> {
+  const batches: Batch[] = [];
+  let longestMs = 0;
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    const waited = runQueueWaitNs(process.pid);
+    const begin = monotonicNs();
+    const got = collector.batches();
+    const took = Number(monotonicNs() - begin) - (runQueueWaitNs(process.pid) - waited);
+    longestMs = Math.max(longestMs, took / 1e6);
+    batches.push(...got);
+    await Bun.sleep(5);
+  }
+  return { batches, longestMs };
+}
+
+/** Stops collectors at the end of a test that failed, so that others find the process as it was. */
+function stopping(...collectors: readonly Collector[]): AsyncDisposable {
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const collector of collectors) await collector.stop();
+    },
+  };
+}
+
+for (const [name, create] of COLLECTORS) {
+  describe(`the ${name} collector`, () => {
+    test("says whether it can run without changing anything, also for a process that is gone", async () => {
+      await using held = holdTarget(["true"]);
+      const before = heldNow();
+      const collector = create();
+      expect(collector.name).toBe(name);
+      expect(await collector.canRun(held.target)).toMatchObject({ ok: true });
+      const gone = await collector.canRun({ ...held.target, pid: NO_PID });
+      if (!gone.ok) expect([gone.reason, gone.hint].every((text) => text.length > 10)).toBe(true);
+      expect(heldNow()).toEqual(before);
+    });
+
+    test("gives nothing before it has started, and stops in order without having started", async () => {
+      const collector = create();
+      expect(collector.batches()).toEqual([]);
+      const { batches, ledger } = await collector.stop();
+      expect(batches).toEqual([]);
+      expect(ledger.every(balances)).toBe(true);
+    });
+
+    test("gives batches of streams with the columns of their table, and never blocks", async () => {
+      await using held = holdTarget(BUSY);
+      const collector = create();
+      await using _stopping = stopping(collector);
+      await collector.start(held.target);
+      held.release();
+      await held.line();
+      const { batches, longestMs } = await poll(collector, 1200);
+      const rest = await collector.stop();
+      const all = [...batches, ...rest.batches];
+      expect(all.reduce((sum, batch) => sum + batch.rows, 0)).toBeGreaterThan(10);
+      expect(all.flatMap(faultsOf)).toEqual([]);
+      expect(all.every((batch) => batch.rows > 0)).toBe(true);
+      expect(longestMs).toBeLessThan(50);
+    });
+
+    test("balances its ledger though the target goes on, and is stopped twice without harm", async () => {
+      await using held = holdTarget(BUSY);
+      const collector = create();
+      await using _stopping = stopping(collector);
+      await collector.start(held.target);
+      held.release();
+      await held.line();
+      await poll(collector, 300);
+      // As late as a run that stops between two polls.
+      await Bun.sleep(50);
+      const { ledger } = await collector.stop();
+      expect(ledger.length).toBeGreaterThan(0);
+      expect(ledger.filter((row) => !balances(row))).toEqual([]);
+      expect(ledger.some((row) => row.kept > 0)).toBe(true);
+      expect(collector.batches()).toEqual([]);
+      const again = await collector.stop();
+      expect(again.batches).toEqual([]);
+      expect(again.ledger.every(balances)).toBe(true);
+    });
+
+    test("leaves nothing behind", async () => {
+      const round = async (): Promise<void> => {
+        await using held = holdTarget(BUSY);
+        const collector = create();
+        await collector.start(held.target);
+        held.release();
+        await held.line();
+        await poll(collector, 100);
+        await collector.stop();
+      };
+      await round();
+      const before = heldNow();
+      await round();
+      const after = heldNow();
+      expect(after).toEqual({ ...before, fds: Math.min(after.fds, before.fds) });
+      expect(after.kernelObjects).toEqual([]);
+    });
+
+    test("stops in order after a start that failed, and leaves nothing behind", async () => {
+      const attempt = async (): Promise<unknown> => {
+        const collector = create();
+        const error = await collector.start({ pid: NO_PID, command: ["x"], held: true }).catch((caught) => caught);
+        expect(collector.batches().flatMap(faultsOf)).toEqual([]);
+        const { ledger } = await collector.stop();
+        expect(ledger.every(balances)).toBe(true);
+        await collector.stop();
+        return error;
+      };
+      await attempt();
+      const before = heldNow();
+      const error = await attempt();
+      if (error !== undefined) expect(error).toBeInstanceOf(MrmTraceError);
+      expect(heldNow()).toEqual(before);
+    });
+
+    test("runs beside another of its kind, each with its own target", async () => {
+      await using one = holdTarget(BUSY);
+      await using two = holdTarget(BUSY);
+      const runs = [
+        { held: one, collector: create() },
+        { held: two, collector: create() },
+      ];
+      await using _stopping = stopping(...runs.map(({ collector }) => collector));
+      for (const { held, collector } of runs) await collector.start(held.target);
+      for (const { held } of runs) held.release();
+      for (const { held } of runs) await held.line();
+      for (const { held, collector } of runs) {
+        const { batches } = await poll(collector, 300);
+        const rest = await collector.stop();
+        const pids = new Set(
+          [...batches, ...rest.batches].flatMap(({ columns: { pid } }) =>
+            pid && "data" in pid ? Array.from(pid.data as Iterable<number>) : [],
+          ),
+        );
+        expect(pids.has(held.target.pid)).toBe(true);
+        const others = runs.filter((run) => run.held !== held).map((run) => run.held.target.pid);
+        expect(others.filter((pid) => pids.has(pid))).toEqual([]);
+        expect(rest.ledger.filter((row) => !balances(row))).toEqual([]);
+      }
+    });
+  });
+}

@@ -1,0 +1,81 @@
+/** A command held before its exec, as a run launches it, for tests of whole collectors. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import type { Target } from "../../../src/collect/collector.ts";
+
+export interface HeldTarget extends AsyncDisposable {
+  readonly target: Target;
+  release(): void;
+  kill(): Promise<void>;
+  /** First line that the command prints from here on. */
+  line(): Promise<string>;
+  /** Ends the command's stdin and waits for its end. */
+  finish(): Promise<number>;
+}
+
+export function holdTarget(command: readonly string[]): HeldTarget {
+  const hold = 'read -r go || exit 125; exec "$@"';
+  const child = Bun.spawn(["/bin/sh", "-c", hold, "sh", ...command], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
+  const reader = child.stdout.getReader();
+  let text = "";
+  return {
+    target: { pid: child.pid, command, held: true },
+    release() {
+      child.stdin.write("go\n");
+      child.stdin.flush();
+    },
+    async kill() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+    async line() {
+      while (!text.includes("\n")) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        text += new TextDecoder().decode(value);
+      }
+      const end = text.indexOf("\n");
+      const line = text.slice(0, end);
+      text = text.slice(end + 1);
+      return line;
+    },
+    async finish() {
+      child.stdin.end();
+      return await child.exited;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+      await reader.cancel();
+    },
+  };
+}
+
+/** What this process holds: open files by kind, and bytes mapped from the kernel. */
+export interface Held {
+  readonly fds: number;
+  /** Maps, programs, links and events of BPF and perf. */
+  readonly kernelObjects: readonly string[];
+  readonly kernelMappings: number;
+}
+
+export function heldNow(): Held {
+  const links = readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return []; // The folder's own, closed by now.
+    }
+  });
+  const kernel = /anon_inode:(?:bpf|\[perf_event\])|btf/;
+  return {
+    fds: links.length,
+    kernelObjects: links.filter((link) => kernel.test(link)),
+    kernelMappings: readFileSync("/proc/self/maps", "utf8")
+      .split("\n")
+      .filter((line) => kernel.test(line)).length,
+  };
+}

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "bun:test";
+import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
+import { snapshotRows } from "../../../src/collect/ebpf/snapshot.ts";
+import { MrmTraceError } from "../../../src/errors.ts";
+import { compileProgram } from "../../fixtures/compile.ts";
+import { heldNow, holdTarget } from "./held-target.ts";
+import { trace } from "./traced.ts";
+
+const OPTIONS = { budgetPct: 1, watchRegisters: 0, seed: 1, engineObjects: [] };
+
+async function until(done: () => boolean, ms: number): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (!done() && performance.now() < end) await Bun.sleep(5);
+  return done();
+}
+
+describe("a process number that is given again", () => {
+  const program = compileProgram("reuse-pid");
+
+  test("begins at the epoch of a process that has not made an exec", async () => {
+    await using traced = await trace([program, program]);
+    const pid = Number(await traced.line());
+    expect(pid).toBeGreaterThan(0);
+    await traced.finish();
+    const exitsSeen = () => traced.rows.filter((row) => row.pid === pid && row.kind === "exit");
+    expect(await until(() => exitsSeen().length === 2, 3000)).toBe(true);
+    const mine = traced.rows.filter((row) => row.pid === pid);
+    const exits = exitsSeen();
+    expect(exits.map((row) => row.exec_epoch)).toEqual([1, 0]);
+    const first = exits[0]?.timestamp_ns ?? 0n;
+    const names = mine.filter((row) => row.kind === "file" && row.timestamp_ns > first);
+    expect(names.map((row) => [row.path, row.exec_epoch])).toEqual([[program, 0]]);
+  });
+
+  test("is a process that has not ended, though the first of that number has", async () => {
+    await using held = holdTarget([program, program]);
+    const collector = createEbpfCollector(OPTIONS);
+    await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
+    await collector.start(held.target);
+    held.release();
+    const pid = Number(await held.line());
+    const drained = () => {
+      collector.batches();
+      return collector.state().pids.includes(pid);
+    };
+    expect(await until(drained, 2000)).toBe(true);
+    // The parent ends by itself; what runs on is the second child.
+    await Bun.sleep(300);
+    collector.batches();
+    expect(collector.state().treeEnded).toBe(false);
+    const ended = () => {
+      collector.batches();
+      return collector.state().treeEnded;
+    };
+    expect(await until(ended, 2000)).toBe(true);
+  });
+});
+
+describe("a target that dies while everything is being attached", () => {
+  for (const after_ms of [0, 10, 20, 40, 80, 160]) {
+    test(`after ${after_ms} ms is either refused or seen to have ended`, async () => {
+      await using held = holdTarget(["sleep", "60"]);
+      const collector = createEbpfCollector(OPTIONS);
+      const before = heldNow();
+      const starting = collector.start(held.target).catch((error: unknown) => error);
+      await Bun.sleep(after_ms);
+      await held.kill();
+      const error = await starting;
+      if (error === undefined) {
+        const ended = () => {
+          collector.batches();
+          return collector.state().treeEnded;
+        };
+        const seen = await until(ended, 1000);
+        await collector.stop();
+        expect(seen).toBe(true);
+      } else {
+        expect(error).toBeInstanceOf(MrmTraceError);
+        expect(heldNow().kernelObjects).toEqual(before.kernelObjects);
+      }
+    });
+  }
+
+  test("is told to have ended when it is gone before its first mapping is looked at", async () => {
+    await using held = holdTarget(["true"]);
+    const { pid } = held.target;
+    await held.kill();
+    expect(snapshotRows(pid, 0)).toBeNull();
+    expect(snapshotRows(process.pid, 3)?.at(-1)).toMatchObject({ kind: "snapshot_end", exec_epoch: 3 });
+  });
+});
