@@ -43,9 +43,10 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
       "rebuild the objects: scripts/build-bpf",
     );
   }
-  const owned = new DisposableStack();
-  const controlMap = owned.use(control.mmap());
-  const ringMap = owned.use(ring.mmap());
+  using opening = new DisposableStack();
+  const controlMap = opening.use(control.mmap());
+  const ringMap = opening.use(ring.mmap());
+  const owned = opening.move();
   const words = new Uint32Array(controlMap.buffer);
   const longs = new BigUint64Array(controlMap.buffer);
   const bytes = new Uint8Array(ringMap.buffer);

@@ -16,10 +16,11 @@ export interface RingBufferReader extends Disposable {
 /** Maps a ring buffer. @throws MrmTraceError environment */
 export function openRingBuffer(map: BpfMap): RingBufferReader {
   const size = map.maxEntries;
-  const owned = new DisposableStack();
-  const consumer = owned.use(mapFd(map.fd, PAGE_BYTES, { write: true }));
+  using opening = new DisposableStack();
+  const consumer = opening.use(mapFd(map.fd, PAGE_BYTES, { write: true }));
   // The data pages are mapped twice in a row, so that no record wraps.
-  const producer = owned.use(mapFd(map.fd, PAGE_BYTES + 2 * size, { offset_bytes: PAGE_BYTES, write: false }));
+  const producer = opening.use(mapFd(map.fd, PAGE_BYTES + 2 * size, { offset_bytes: PAGE_BYTES, write: false }));
+  const owned = opening.move();
   const consumed = new BigUint64Array(consumer.buffer, 0, 1);
   const data = toArrayBuffer((producer.address + PAGE_BYTES) as Pointer, 0, 2 * size);
   const view = new DataView(data);

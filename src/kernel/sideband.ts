@@ -76,14 +76,15 @@ export function decodeMmap2(view: DataView): NamedMapping | null {
 
 /** Opens the side band of a process and all that it will fork. @throws MrmTraceError environment */
 export function openSideband(pid: number): Sideband {
-  const owned = new DisposableStack();
+  using opening = new DisposableStack();
   const buffers: { map: Mapped; tail: number }[] = [];
   for (const cpu of onlineCpus()) {
-    const event = owned.use(perfEventOpen(ATTR, pid, cpu, "names of mappings"));
-    const map = owned.use(mapFd(event.fd, PAGE_BYTES * (1 + DATA_PAGES), { write: true }));
+    const event = opening.use(perfEventOpen(ATTR, pid, cpu, "names of mappings"));
+    const map = opening.use(mapFd(event.fd, PAGE_BYTES * (1 + DATA_PAGES), { write: true }));
     perfIoctl(event, IOC.enable);
     buffers.push({ map, tail: 0 });
   }
+  const owned = opening.move();
   const size = PAGE_BYTES * DATA_PAGES;
   let lost = 0;
   let malformed = 0;

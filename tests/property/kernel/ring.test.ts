@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { batchFromBlocks } from "../../../src/columnar/blocks.ts";
+import { openRing, type RingReader } from "../../../src/kernel/ring.ts";
+import { BLOCK_ROWS, ringLayout } from "../../../src/schema/c-header.ts";
+import { balances } from "../../../src/schema/ledger.ts";
+import { ringProducer } from "../../fixtures/ring-producer.ts";
+
+const LAYOUT = ringLayout("fault");
+const BLOCKS = 4;
+
+/** What one drain gives: cpu and value of every row; every column of a row must hold the same value. */
+function drained(reader: RingReader): { rows: (readonly [cpu: number, value: number])[]; corrupt: number } {
+  const { batch, corruptBlocks } = batchFromBlocks("fault", reader.drain());
+  const column = (name: string): number[] => {
+    const data = batch.columns[name];
+    return data && "data" in data ? Array.from(data.data as Iterable<number | bigint>, Number) : [];
+  };
+  const cpus = column("cpu");
+  const values = column("timestamp_ns");
+  for (const { name } of LAYOUT.columns) expect(column(name)).toEqual(values);
+  return { rows: values.map((value, i) => [cpus[i] ?? -1, value]), corrupt: corruptBlocks };
+}
+
+/** Pushes of some rows on a CPU, or a drain. */
+const step = fc.oneof(
+  fc.record({ cpu: fc.nat({ max: 63 }), rows: fc.nat({ max: 3 * BLOCK_ROWS }) }),
+  fc.constant("drain" as const),
+);
+
+describe("the reader of a ring", () => {
+  test("gives every row that the producer kept, once, in order, with its CPU, whenever it drains", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+        const producer = ringProducer("fault", BLOCKS);
+        using reader = openRing(producer.control, producer.ring, LAYOUT);
+        const kept = Array.from({ length: producer.cpus }, (): number[] => []);
+        const got = Array.from({ length: producer.cpus }, (): number[] => []);
+        let value = 0;
+        const drain = (): void => {
+          const { rows, corrupt } = drained(reader);
+          expect(corrupt).toBe(0);
+          for (const [cpu, row] of rows) got[cpu]?.push(row);
+        };
+        for (const one of steps) {
+          if (one === "drain") drain();
+          else {
+            const cpu = one.cpu % producer.cpus;
+            for (let i = 0; i < one.rows; i++) if (producer.push(cpu, ++value)) kept[cpu]?.push(value);
+          }
+        }
+        drain();
+        expect(got).toEqual(kept);
+        const ledger = reader.ledger("fault/test");
+        expect(ledger.every(balances)).toBe(true);
+        expect(ledger.reduce((sum, row) => sum + row.seen, 0)).toBe(value);
+        expect(ledger.reduce((sum, row) => sum + row.kept, 0)).toBe(kept.flat().length);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("refuses a row only where the ring is full, and says how many", () => {
+    const producer = ringProducer("fault", BLOCKS);
+    using reader = openRing(producer.control, producer.ring, LAYOUT);
+    const room = BLOCKS * BLOCK_ROWS;
+    for (let i = 0; i < room + 77; i++) expect(producer.push(0, i)).toBe(i < room);
+    expect(drained(reader).rows).toHaveLength(room);
+    expect(producer.word(0, "tail")).toBe(BigInt(BLOCKS));
+    expect(producer.push(0, 1)).toBe(true);
+    expect(drained(reader).rows).toEqual([[0, 1]]);
+    expect(reader.ledger("r")).toMatchObject([
+      { path: "r/cpu0", seen: room + 78, kept: room + 1, dropped: 77, dropped_by: { ring_full: 77 } },
+    ]);
+  });
+
+  test("holds more blocks than its arena had room for at first", () => {
+    const producer = ringProducer("fault", 256);
+    using reader = openRing(producer.control, producer.ring, LAYOUT);
+    for (let i = 0; i < 200 * BLOCK_ROWS; i++) producer.push(producer.cpus - 1, i);
+    const { rows } = drained(reader);
+    expect(rows).toHaveLength(200 * BLOCK_ROWS);
+    expect(rows.every(([cpu, value], i) => cpu === producer.cpus - 1 && value === i)).toBe(true);
+  });
+
+  test("gives back no block whose header was damaged, whatever it says", () => {
+    fc.assert(
+      fc.property(fc.nat({ max: BLOCKS - 1 }), fc.uint8Array({ minLength: 16, maxLength: 16 }), (block, header) => {
+        const producer = ringProducer("fault", BLOCKS);
+        using reader = openRing(producer.control, producer.ring, LAYOUT);
+        for (let i = 0; i < BLOCKS * BLOCK_ROWS; i++) producer.push(0, i);
+        producer.bytes.set(header, block * LAYOUT.blockBytes);
+        const { batch, corruptBlocks } = batchFromBlocks("fault", reader.drain());
+        expect(batch.rows).toBeLessThanOrEqual(BLOCKS * BLOCK_ROWS);
+        expect(batch.rows).toBeGreaterThanOrEqual((BLOCKS - 1) * BLOCK_ROWS);
+        const view = new DataView(header.buffer, header.byteOffset);
+        const isSound = view.getUint32(0, true) === block && view.getBigUint64(8, true) <= BigInt(BLOCK_ROWS);
+        expect(corruptBlocks).toBe(isSound ? 0 : 1);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("opening a ring", () => {
+  test("is refused where object and layout disagree", () => {
+    const { control, ring } = ringProducer("fault", BLOCKS);
+    expect(() => openRing(control, { ...ring, valueBytes: 64 }, LAYOUT)).toThrow(/blocks of 64 bytes/);
+    expect(() => openRing(control, { ...ring, maxEntries: ring.maxEntries + 1 }, LAYOUT)).toThrow(/rebuild|expected/);
+  });
+
+  test("leaves no mapping behind where the second is refused, nor after it was closed", () => {
+    const producer = ringProducer("fault", BLOCKS);
+    const refusing = {
+      ...producer.ring,
+      mmap: () => {
+        throw new Error("no memory");
+      },
+    };
+    expect(() => openRing(producer.control, refusing, LAYOUT)).toThrow("no memory");
+    expect(producer.mapped).toBe(0);
+    const reader = openRing(producer.control, producer.ring, LAYOUT);
+    expect(producer.mapped).toBe(2);
+    reader[Symbol.dispose]();
+    expect(producer.mapped).toBe(0);
+  });
+});
