@@ -1,5 +1,5 @@
 /** Launches a command that is held before its exec, without our privileges, in a way that ends well whoever dies first. */
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, closeSync, constants, statSync, writeSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Subprocess } from "bun";
 import { MrmTraceError } from "../errors.ts";
@@ -71,16 +71,25 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
     child.kill("SIGKILL");
     throw new MrmTraceError("failure", "the pipe that holds the command could not be made", "run again");
   }
-  const gate = Bun.file(pipe).writer();
   let held = true;
+  /** Lets the shell read what was written, or the end of the pipe. */
+  const open = (): void => {
+    held = false;
+    closeSync(pipe);
+  };
   return {
     pid: child.pid,
     command,
     release() {
       if (!held) return;
-      held = false;
-      gate.write("go\n");
-      gate.end();
+      try {
+        writeSync(pipe, "go\n");
+      } catch (error) {
+        // It died while it was held: `ended` says how.
+        if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+      } finally {
+        open();
+      }
     },
     signal(signal) {
       child.kill(signal);
@@ -90,7 +99,9 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
       signal: child.signalCode === null ? null : String(child.signalCode),
     })),
     [Symbol.dispose]() {
-      if (child.exitCode === null && child.signalCode === null && held) child.kill("SIGKILL");
+      if (!held) return;
+      child.kill("SIGKILL");
+      open();
     },
   };
 }
