@@ -8,10 +8,9 @@ const QUIET: CostInput = {
   tracer_cpu_ns: 0.5e9,
   tracer_peak_rss_bytes: 5e7,
   target_cpu_ns: 10e9,
-  faults: 0,
   probe_hits: 0,
-  mapping_calls: 0,
-  bpf_run_ns: 0,
+  probe_cost_ns: null,
+  programs: [],
   watch: null,
 };
 
@@ -38,23 +37,36 @@ describe("the slowdown model", () => {
   });
 
   test("charges a retarget on every CPU, and orders the causes by their cost", () => {
-    const { parts } = costOfRun({ ...QUIET, watch, faults: 10 });
-    expect(parts.slice(0, 3).map(({ what, count }) => [what, count])).toEqual([
+    const { parts } = costOfRun({ ...QUIET, watch, probe_hits: 10, probe_cost_ns: 1000 });
+    expect(parts.map(({ what, count }) => [what, count])).toEqual([
       ["watch traps", 20_000],
       ["watch retargets", 2000],
-      ["faults recorded", 10],
+      ["engine probes", 10],
     ]);
   });
 
-  test("grows with every cause, and its interval holds its value", () => {
-    const value = (of: Partial<CostInput>): number => costOfRun({ ...QUIET, ...of }).slowdown_pct.value;
-    for (const cause of ["faults", "probe_hits", "mapping_calls"] as const) {
-      expect(value({ [cause]: 100_000 })).toBeGreaterThan(0);
-      expect(value({ [cause]: 200_000 })).toBeGreaterThan(value({ [cause]: 100_000 }));
-      const { slowdown_pct } = costOfRun({ ...QUIET, [cause]: 100_000 });
-      expect(slowdown_pct.lo).toBeLessThan(slowdown_pct.value);
-      expect(slowdown_pct.hi).toBeGreaterThan(slowdown_pct.value);
-    }
+  test("takes the probes at their measured cost, else at a wide guess that holds both machines", () => {
+    const probes = (probe_cost_ns: number | null) => costOfRun({ ...QUIET, probe_hits: 100_000, probe_cost_ns });
+    expect(probes(2000).parts[0]?.cost_ns).toEqual({ value: 2e8, lo: 1e8, hi: 4e8 });
+    const guess = probes(null).slowdown_pct;
+    expect(guess.lo).toBeLessThan(probes(1000).slowdown_pct.value);
+    expect(guess.hi).toBeGreaterThan(probes(10_000).slowdown_pct.value);
+  });
+
+  test("counts the time of every program but those inside a trap or a probe, which are counted with it", () => {
+    const program = (name: string) => ({
+      name,
+      run_ns: 1e7,
+      sampled_runs: 40,
+      sampled_share: 0.04,
+      recursion_misses: 0,
+    });
+    const programs = ["fault_user", "watch_trap", "engine_entry", "engine_return"].map(program);
+    const { parts, bpf_run_ns } = costOfRun({ ...QUIET, programs, watch, probe_hits: 1 });
+    expect(parts.filter(({ what }) => what.startsWith("bpf")).map(({ what, count }) => [what, count])).toEqual([
+      ["bpf fault_user", 1000],
+    ]);
+    expect(bpf_run_ns).toBe(1e7);
   });
 
   test("is unknown, not 0, where the CPU time of the target is", () => {
