@@ -77,6 +77,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     throttle_events: throttleBefore === null ? null : (throttleEvents() ?? 0) - throttleBefore,
     temperature_c: temperatureC(),
     watch: ebpf.watchSummary(),
+    bpfCosts: ebpf.bpfCosts(),
   });
   writeFacts(directory.path, facts);
   request.progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });

@@ -1,7 +1,8 @@
 /** Resampling of whole units (addresses or tokens), because what one unit shows is correlated. */
-import { type Interval, interval } from "./interval.ts";
+
 import { normalCdf, normalQuantile } from "../statistics/normal.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { type Interval, interval } from "./interval.ts";
 
 const FEWEST = 199;
 const MOST = 999;

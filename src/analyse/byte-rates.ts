@@ -25,7 +25,11 @@ function boundedRate(group: Group, kind: PassKind, of: PassRate): Rate {
     const why = `${Math.round(100 * of.unknown)} % of the passes may have read or written`;
     return { rate: { value: null, lo: of.rate.lo, hi: most.rate.hi }, bound: true, why };
   }
-  if (of.n_seen > 0) return { rate: of.rate, bound: false };
+  if (of.n_seen > 0 && of.rate.value !== 0) return { rate: of.rate, bound: false };
+  if (of.n_seen > 0) {
+    const why = `${of.n_seen} of ${of.n} watched addresses show one, outside the time that all of them see`;
+    return { rate: { ...of.rate, value: null }, bound: true, why };
+  }
   const none = kind === "write" ? noWriteReason(group) : "no read seen";
   return { rate: of.rate, bound: true, why: `${none}: 0 of ${of.n} watched addresses` };
 }

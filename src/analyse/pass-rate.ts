@@ -231,7 +231,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
   let rate = seen > 0 ? ratioInterval(top, bottom, set.resamples()) : interval(null, 0, null);
   if (seen < FEW_HITS && n > 0) {
     const share = clopperPearson((seen * effectiveSize(bottom)) / Math.max(1, n), effectiveSize(bottom), CI_LEVEL);
-    const each = seen > 0 ? (seenRate / seen) * 1e9 : (n / Math.max(1, exposureNs)) * 1e9;
+    // Passes may all lie after the time in which they are counted: then as with none, one pass in a mean exposure.
+    const each = seenRate > 0 ? (seenRate / seen) * 1e9 : (n / Math.max(1, exposureNs)) * 1e9;
     const hi = (share.hi ?? 1) * each;
     rate = interval(rate.value, Math.min(rate.lo ?? 0, (share.lo ?? 0) * each), Math.max(rate.hi ?? 0, hi));
   }

@@ -76,6 +76,8 @@ export interface EngineSession {
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
   /** Lets go of a process that is gone; its rows come with the next drain. */
   forget(pid: number): void;
+  /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
+  readonly probeCostNs: number | null;
   /** Median time from one decode to the next over the last 32; null before the fourth. */
   tokenPeriodNs(): number | null;
   kvHead(): KvHead[];

@@ -1,6 +1,7 @@
 /** A loaded BPF object: its maps and programs by our names; everything is owned and freed with `using`. */
 import { CString, ptr } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
+import { registerPrograms } from "./bpf-costs.ts";
 import { captureLibbpfLog, refusal } from "./bpf-error.ts";
 import { type BpfMap, openMap } from "./bpf-map.ts";
 import { type BpfProgram, openProgram } from "./bpf-program.ts";
@@ -10,6 +11,9 @@ import { cString, errno, stableBytes } from "./libc.ts";
 import { UPROBE_MULTI } from "./uprobe-multi.ts";
 
 const LOG_BYTES = 1 << 20;
+/** The verifier gives up with EAGAIN at every signal, and the runtime signals its threads when it collects garbage. */
+const EAGAIN = 11;
+const INTERRUPTED_TRIES = 8;
 const OPEN_OPTS_BYTES = 80;
 
 export interface BpfObject extends Disposable {
@@ -43,6 +47,18 @@ export function bpfObjectPath(name: string): string {
  * @throws MrmTraceError environment, with errno and the end of the verifier's log
  */
 export async function openBpfObject(name: string, options: OpenOptions = {}): Promise<BpfObject> {
+  for (let left = INTERRUPTED_TRIES; ; left--) {
+    const result = await tryOpen(name, options);
+    if (result.object) return result.object;
+    if (result.errno !== EAGAIN || left === 0) throw result.refused;
+  }
+}
+
+type Opened =
+  | { readonly object: BpfObject }
+  | { readonly object: null; readonly errno: number; readonly refused: MrmTraceError };
+
+async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
   const file = Bun.file(bpfObjectPath(name));
   if (!(await file.exists())) {
     throw new MrmTraceError("environment", `the BPF object ${name} is not built`, "run: scripts/build-bpf");
@@ -66,12 +82,16 @@ export async function openBpfObject(name: string, options: OpenOptions = {}): Pr
   try {
     prepare(object, name, options);
     const result = lib.bpf_object__load(object);
-    if (result !== 0) throw refusal(`loading the BPF object ${name}`, -result, new CString(ptr(log)).toString());
+    if (result !== 0) {
+      const refused = refusal(`loading the BPF object ${name}`, -result, new CString(ptr(log)).toString());
+      owned.dispose();
+      return { object: null, errno: -result, refused };
+    }
   } catch (error) {
     owned.dispose();
     throw error;
   }
-  return describe(object, name, owned, options.skip ?? []);
+  return { object: describe(object, name, owned, options.skip ?? []) };
 }
 
 function prepare(object: Handle, name: string, options: OpenOptions): void {
@@ -111,6 +131,14 @@ function describe(object: Handle, name: string, owned: DisposableStack, skipped:
     if (!skipped.includes(programName)) programs.push(programName);
     program = handle(lib.bpf_object__next_program(object, program));
   }
+  const programOf = (programName: string): BpfProgram => {
+    const found = handle(lib.bpf_object__find_program_by_name(object, cString(programName)));
+    if (found === null) {
+      throw new MrmTraceError("failure", `the BPF object ${name} has no program ${programName}`, REPORT_HINT);
+    }
+    return openProgram(found, programName);
+  };
+  owned.use(registerPrograms(programs.map((programName) => programOf(programName))));
   return {
     name,
     programs,
@@ -119,13 +147,7 @@ function describe(object: Handle, name: string, owned: DisposableStack, skipped:
       if (map === null) throw new MrmTraceError("failure", `the BPF object ${name} has no map ${mapName}`, REPORT_HINT);
       return openMap(map, mapName);
     },
-    program(programName) {
-      const found = handle(lib.bpf_object__find_program_by_name(object, cString(programName)));
-      if (found === null) {
-        throw new MrmTraceError("failure", `the BPF object ${name} has no program ${programName}`, REPORT_HINT);
-      }
-      return openProgram(found, programName);
-    },
+    program: programOf,
     [Symbol.dispose]() {
       owned.dispose();
     },

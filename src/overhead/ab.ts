@@ -1,7 +1,8 @@
 /** Paired A/B arithmetic: how much slower the target is while it is observed, and what may be claimed of it. */
-import { bcaOfMean, hodgesLehmann, type Interval } from "./bootstrap.ts";
+
 import { normalQuantile } from "../statistics/normal.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { bcaOfMean, hodgesLehmann, type Interval } from "./bootstrap.ts";
 
 export type Arm = "off" | "on";
 export type AbbaBlock = readonly [Arm, Arm, Arm, Arm];

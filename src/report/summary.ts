@@ -67,7 +67,8 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   ];
   for (const { name, sources, why_not_better } of report.collectors) {
     const why = why_not_better === null || why_not_better === "" ? "" : `; ${why_not_better}`;
-    out.push(...entry("collector", `${name}: ${sources.join(", ") || "nothing"}${why}`, width));
+    const from = sources.length === 0 ? "" : `: ${sources.join(", ")}`;
+    out.push(...entry("collector", `${name}${from}${why}`, width));
   }
   return out;
 }
@@ -89,6 +90,13 @@ function costText({ observer }: RunReport): string[] {
     `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
     `machine before the run ${pct(observer.baseline_cpu_pct)} busy`,
   ];
+}
+
+function agreementText({ observer }: RunReport): string[] {
+  if (observer.decoder_agreement === null) return [];
+  const { agreed, compared } = observer.decoder_agreement;
+  const pairs = plural(compared, "access");
+  return [`decoding told reads from writes as a pair of registers did in ${formatCount(agreed)} of ${pairs}`];
 }
 
 function lossText({ ledger }: RunReport): string[] {
@@ -133,6 +141,7 @@ export function runVerdict(report: RunReport, { width }: Terminal): Line[] {
       ? []
       : entry("unmeasured", `${report.not_measured.join(", ")}; this machine does not tell`, width)),
     ...list("cost", costText(report)),
+    ...list("check", agreementText(report)),
     ...list("lost", lossText(report)),
     ...(unlabelled === null ? [] : entry("unlabelled", unlabelled, width)),
     ...list("warning", report.warnings, "warn"),

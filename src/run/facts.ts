@@ -71,6 +71,7 @@ function factsOfCutRun(runId: string, modelId: string): RunFacts {
       rss_pct_of_target: null,
       rss_pct_of_available: null,
       baseline_cpu_pct: null,
+      decoder_agreement: null,
     },
     started_ns: 0n,
     started_at_utc: "",

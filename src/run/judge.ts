@@ -5,6 +5,7 @@ import type { EbpfState } from "../collect/ebpf/ebpf.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
 import type { RunOptions } from "../config/schema.ts";
 import type { Launched } from "../engine/command.ts";
+import type { BpfCost } from "../kernel/bpf-costs.ts";
 import type { Baseline } from "../overhead/baseline.ts";
 import type { hostFacts } from "../overhead/host.ts";
 import { judgeValidity } from "../overhead/validity.ts";
@@ -37,6 +38,7 @@ export interface JudgeInput {
   readonly throttle_events: number | null;
   readonly temperature_c: number | null;
   readonly watch: WatchSummary | null;
+  readonly bpfCosts: readonly BpfCost[];
 }
 
 function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "kept" | "dropped"): number {
@@ -72,10 +74,9 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
-    faults: sumOf(ledger, "fault/fault", "seen") + sumOf(ledger, "fault/kernel_fault", "seen"),
     probe_hits: sumOf(ledger, "engine/probes", "seen"),
-    mapping_calls: sumOf(ledger, "mapping/ringbuf", "seen"),
-    bpf_run_ns: Number(input.state.bpfRunNs),
+    probe_cost_ns: input.state.probeCostNs,
+    programs: input.bpfCosts,
     watch,
   });
   const validity = judgeValidity({
@@ -122,13 +123,14 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     observer: {
       cpu_pct: cost.cpu_pct,
       rss_bytes: cost.rss_bytes,
-      bpf_run_ns: input.state.bpfRunNs > 0n ? input.state.bpfRunNs : null,
+      bpf_run_ns: input.bpfCosts.length > 0 ? Math.round(cost.bpf_run_ns) : null,
       traps: cost.traps,
       trap_ns: cost.trap_ns,
       slowdown_pct: cost.slowdown_pct,
       rss_pct_of_target: pct(cost.rss_bytes, use.target.peak_rss_bytes),
       rss_pct_of_available: pct(cost.rss_bytes, use.mem_available_bytes),
       baseline_cpu_pct: input.baseline.cpu_pct,
+      decoder_agreement: watch?.agreement ?? null,
     },
     started_ns: input.started_ns,
     started_at_utc: input.started_at.toISOString(),
@@ -144,6 +146,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       watch,
       validity_checks: validity.checks,
       cost_parts: cost.parts,
+      bpf_programs: input.bpfCosts,
       engine_objects: input.state.engineObjects,
       rows: recording.rows,
       capture_bytes: recording.bytes,

@@ -1,14 +1,11 @@
 /** What the run cost the target, from the calibrated costs and the counters of the run. */
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
+import type { BpfCost } from "../kernel/bpf-costs.ts";
 import { type EventCost, type ObserverCost, observerCost } from "../overhead/observer.ts";
 
-/** Cost of one recorded page fault beyond the fault, in ns: docs/decisions/004-fault-source.md. */
-const FAULT_NS = { value: 83, lo: 40, hi: 250 };
-/** Cost of one uprobe hit in ns: two exceptions; about 1 us on bare metal, 10 us in a nested VM. */
-const PROBE_NS = { value: 5000, lo: 500, hi: 12000 };
-/** Cost of one recorded system call in ns. */
-const CALL_NS = { value: 900, lo: 300, hi: 1800 };
-/** A trap or retarget may cost half or twice what was calibrated, where the target's caches are fuller than ours. */
+/** Where no probe could be timed: 1 us on bare metal, 10 us in a nested VM. */
+const ASSUMED_PROBE_NS = { value: 5000, lo: 500, hi: 12_000 };
+/** A trap, retarget or probe may cost half or twice what was calibrated, where the target's caches are fuller than ours. */
 const SPREAD = 2;
 
 export interface CostInput {
@@ -17,10 +14,10 @@ export interface CostInput {
   readonly tracer_cpu_ns: number;
   readonly tracer_peak_rss_bytes: number;
   readonly target_cpu_ns: number | null;
-  readonly faults: number;
   readonly probe_hits: number;
-  readonly mapping_calls: number;
-  readonly bpf_run_ns: number;
+  /** Calibrated cost of a probe hit; null where it could not be measured. */
+  readonly probe_cost_ns: number | null;
+  readonly programs: readonly BpfCost[];
   readonly watch: WatchSummary | null;
 }
 
@@ -31,11 +28,8 @@ function spread(value: number): EventCost["each_ns"] {
 /** The observer's cost and the slowdown that it must have caused, as a model with an interval. */
 export function costOfRun(input: CostInput): ObserverCost {
   const { watch } = input;
-  const events: EventCost[] = [
-    { what: "faults recorded", count: input.faults, each_ns: FAULT_NS },
-    { what: "engine probes", count: input.probe_hits, each_ns: PROBE_NS },
-    { what: "mapping calls", count: input.mapping_calls, each_ns: CALL_NS },
-  ];
+  const each_ns = input.probe_cost_ns === null ? ASSUMED_PROBE_NS : spread(input.probe_cost_ns);
+  const events: EventCost[] = [{ what: "engine probes", count: input.probe_hits, each_ns }];
   if (watch !== null) {
     // Every CPU of the target has its own registers: a retarget interrupts each of them once.
     events.push({
@@ -50,7 +44,14 @@ export function costOfRun(input: CostInput): ObserverCost {
     tracer_cpu_ns: input.tracer_cpu_ns,
     tracer_peak_rss_bytes: input.tracer_peak_rss_bytes,
     target_cpu_ns: input.target_cpu_ns,
-    programs: [],
+    // The engine's programs run inside the probes that are counted with their exceptions, watch_trap inside the traps.
+    programs: input.programs
+      .filter(({ name }) => name !== "watch_trap" && !name.startsWith("engine_"))
+      .map(({ name, run_ns, sampled_runs, sampled_share }) => ({
+        name,
+        run_time_ns: run_ns,
+        run_count: sampled_share > 0 ? Math.round(sampled_runs / sampled_share) : 0,
+      })),
     traps:
       watch === null
         ? null

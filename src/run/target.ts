@@ -52,7 +52,8 @@ export async function resolveTarget(
   return {
     command: made.command,
     env: made.env,
-    engineObjects: made.objects,
+    // One CPU variant of many is mapped, long after the library that places tensors: it is probed when it is.
+    engineObjects: made.objects.filter((path) => !path.includes("libggml-cpu-")),
     modelName: generalName(made.modelPath) ?? `demo ${demo.params} ${demo.type}`,
     isDemo: true,
   };

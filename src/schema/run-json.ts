@@ -85,6 +85,8 @@ const observer = z.object({
   rss_pct_of_target: figure,
   rss_pct_of_available: figure,
   baseline_cpu_pct: figure,
+  /** How often decoding the instruction said what a pair of registers saw; null where nothing was watched. */
+  decoder_agreement: z.object({ agreed: count, compared: count }).nullable(),
 });
 
 /** The object that `run --json` prints. */

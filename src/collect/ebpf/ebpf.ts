@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
-import type { EngineSession } from "../../engine/engine.ts";
+import type { EngineSession, LiveTensor } from "../../engine/engine.ts";
 import { createEngineSession } from "../../engine/llama-cpp/session.ts";
 import { MrmTraceError } from "../../errors.ts";
+import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { openBpfObject } from "../../kernel/bpf-object.ts";
 import { affinityCpus, monotonicNs } from "../../kernel/libc.ts";
 import { readRemote } from "../../kernel/remote-memory.ts";
@@ -17,6 +18,7 @@ import { parseStat } from "../process/proc-text.ts";
 import { drawRegions } from "./draw-regions.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
+import { goneRanges } from "./gone-ranges.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
 import { rowsAhead } from "./watch/ahead.ts";
 import type { DrawRegion } from "./watch/draw.ts";
@@ -41,13 +43,15 @@ export interface EbpfState {
   /** True when every process of the tree has ended. */
   readonly treeEnded: boolean;
   readonly engineObjects: readonly string[];
-  readonly bpfRunNs: bigint;
-  readonly tokenPeriodNs: number | null;
   readonly flashAttention: boolean | null;
+  /** Calibrated cost of one hit of an engine probe in ns. */
+  readonly probeCostNs: number | null;
 }
 
 export interface EbpfCollector extends Collector {
   state(): EbpfState;
+  /** Run time and skipped runs of every BPF program; empty before `stop`. */
+  bpfCosts(): readonly BpfCost[];
   /** What watching cost and how well it knew reads from writes; null when nothing was watched. */
   watchSummary(): WatchSummary | null;
 }
@@ -57,6 +61,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
   let final: EbpfState | null = null;
+  let costs: readonly BpfCost[] = [];
   return {
     name: "ebpf",
     canRun: async () => canRunHere(),
@@ -71,7 +76,8 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
     batches: () => (parts === null ? [] : poll(parts)),
     async stop() {
       if (parts === null) return { batches: [], ledger: [] };
-      const result = stopParts(parts);
+      costs = parts.costs.costs(monotonicNs());
+      const result = stopParts(parts, costs);
       summary = result.summary;
       // The programs and their maps are gone after this: what they knew is kept.
       final = stateOf(parts);
@@ -80,6 +86,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
       return result;
     },
     state: () => final ?? stateOf(parts),
+    bpfCosts: () => costs,
     watchSummary: () => summary,
   };
 }
@@ -107,11 +114,32 @@ interface Parts {
   readonly session: EngineSession;
   readonly objects: EngineObjects;
   readonly watch: WatchSource | null;
+  readonly costs: CostSampler;
   readonly maps: ProcessMaps;
   readonly pids: Set<number>;
   readonly ended: Set<number>;
   /** Set when the map changed since the regions were listed. */
   stale: boolean;
+  readonly cache: CacheTensors;
+}
+
+/** The live tensors of the KV caches, listed anew only when the engine placed or freed something. */
+interface CacheTensors {
+  list(): readonly LiveTensor[];
+  forget(): void;
+}
+
+function cacheTensors(session: EngineSession): CacheTensors {
+  let known: readonly LiveTensor[] | null = null;
+  return {
+    list() {
+      known ??= session.liveTensors().filter((tensor) => tensor.region_type === "kv_cache");
+      return known;
+    },
+    forget() {
+      known = null;
+    },
+  };
 }
 
 async function startParts(owned: DisposableStack, target: Target, options: EbpfOptions): Promise<Parts> {
@@ -129,13 +157,14 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
   const maps = createProcessMaps({});
   for (const path of options.engineObjects) await session.attachObject(path, target.pid);
   const live = regionList(maps, session);
+  const cache = cacheTensors(session);
   const watch =
     options.watchRegisters === 0
       ? null
       : await startWatch({
           regions: live.list,
           tokenPeriodNs: () => session.tokenPeriodNs(),
-          rowsAhead: () => rowsAhead(session.kvHead(), session.liveTensors(), (pid) => session.flashAttention(pid)),
+          rowsAhead: () => rowsAhead(session.kvHead(), cache.list(), (pid) => session.flashAttention(pid)),
           budgetPct: options.budgetPct,
           registers: options.watchRegisters,
           seed: options.seed,
@@ -153,10 +182,12 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
     session,
     objects,
     watch,
+    costs: owned.use(sampleBpfCosts(monotonicNs())),
     maps,
     pids: new Set([target.pid]),
     ended: new Set(),
     stale: true,
+    cache,
   };
   live.bind(parts);
   return parts;
@@ -189,9 +220,6 @@ function regionList(maps: ProcessMaps, session: EngineSession) {
   };
 }
 
-/** Calls whose pages are gone: a watch there must end. */
-const UNMAPS = new Set<MappingEvent["kind"]>(["munmap", "mremap"]);
-
 function applyRow(parts: Parts, row: MappingEvent): void {
   parts.maps.apply(row);
   if (row.kind !== "madvise") parts.stale = true;
@@ -202,14 +230,17 @@ function applyRow(parts: Parts, row: MappingEvent): void {
   if (row.kind === "exit") parts.ended.add(row.pid);
   if (row.kind === "exit" || row.kind === "exec") {
     parts.session.forget(row.pid);
+    parts.cache.forget();
     parts.watch?.onExit(row.pid, row.timestamp_ns);
-  } else if (UNMAPS.has(row.kind) && (row.result === null || row.result >= 0n)) {
-    const addr = row.old_addr ?? row.addr;
-    parts.watch?.onUnmap(row.pid, addr, row.old_size_bytes ?? row.size_bytes, row.timestamp_ns);
+  } else if (parts.watch !== null) {
+    for (const { addr, size_bytes } of goneRanges(row)) {
+      parts.watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
+    }
   }
 }
 
 function poll(parts: Parts): Batch[] {
+  parts.costs.poll(monotonicNs());
   const rows = parts.lifecycle.drain();
   for (const row of rows) applyRow(parts, row);
   for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
@@ -220,7 +251,10 @@ function poll(parts: Parts): Batch[] {
   }
   out.push(...parts.faults.drain());
   const engine = parts.session.drain();
-  if (engine.some((batch) => batch.table === "tensor")) parts.stale = true;
+  if (engine.some((batch) => batch.table === "tensor")) {
+    parts.stale = true;
+    parts.cache.forget();
+  }
   out.push(...engine);
   if (parts.watch !== null) {
     parts.watch.poll(monotonicNs());
@@ -229,7 +263,26 @@ function poll(parts: Parts): Batch[] {
   return out;
 }
 
-function stopParts(parts: Parts): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
+/** Runs that the kernel skipped: events that no other counter saw. */
+function skippedRuns(costs: readonly BpfCost[]): LedgerRow[] {
+  return costs
+    .filter((cost) => cost.recursion_misses > 0)
+    .map((cost) => ({
+      path: `bpf/${cost.name}`,
+      pid: null,
+      seen: cost.recursion_misses,
+      kept: 0,
+      filtered: 0,
+      dropped: cost.recursion_misses,
+      dropped_by: { recursion: cost.recursion_misses },
+      unseen_estimate: null,
+    }));
+}
+
+function stopParts(
+  parts: Parts,
+  costs: readonly BpfCost[],
+): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
   parts.objects.close();
   const watched = parts.watch?.stop() ?? null;
   parts.faults.detach();
@@ -238,22 +291,33 @@ function stopParts(parts: Parts): { batches: Batch[]; ledger: LedgerRow[]; summa
   const batches = [...poll({ ...parts, watch: null }), ...engine.batches, ...(watched?.batches ?? [])];
   return {
     batches,
-    ledger: [...parts.lifecycle.ledger(), ...parts.faults.ledger(), ...engine.ledger, ...(watched?.ledger ?? [])],
+    ledger: [
+      ...skippedRuns(costs),
+      ...parts.lifecycle.ledger(),
+      ...parts.faults.ledger(),
+      ...engine.ledger,
+      ...(watched?.ledger ?? []),
+    ],
     summary: watched?.summary ?? null,
   };
 }
 
 function stateOf(parts: Parts | null): EbpfState {
   if (parts === null) {
-    return { pids: [], treeEnded: false, engineObjects: [], bpfRunNs: 0n, tokenPeriodNs: null, flashAttention: null };
+    return {
+      pids: [],
+      treeEnded: false,
+      engineObjects: [],
+      flashAttention: null,
+      probeCostNs: null,
+    };
   }
   const pids = [...parts.pids];
   return {
     pids,
     treeEnded: pids.every((pid) => parts.ended.has(pid)),
     engineObjects: [...parts.objects.found],
-    bpfRunNs: parts.faults.runNs(),
-    tokenPeriodNs: parts.session.tokenPeriodNs(),
+    probeCostNs: parts.session.probeCostNs,
     flashAttention: pids.map((pid) => parts.session.flashAttention(pid)).find((known) => known !== null) ?? null,
   };
 }

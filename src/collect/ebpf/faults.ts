@@ -14,8 +14,6 @@ export interface FaultSource extends Disposable {
   ledger(): LedgerRow[];
   /** Detaches the programs, so that the rings stand still and the last drain is exact. */
   detach(): void;
-  /** Run time of the programs so far, in ns; 0 while statistics are off. */
-  runNs(): bigint;
 }
 
 const AREAS = ["fault", "kernel_fault", "major"] as const;
@@ -51,9 +49,7 @@ export async function openFaults(targetsFd: number): Promise<FaultSource> {
       );
       attached.use(major.attachPerfEvent(event.fd));
     }
-    return assemble(owned, attached, rings, () =>
-      object.programs.reduce((sum, program) => sum + object.program(program).cost().run_ns, 0n),
-    );
+    return assemble(owned, attached, rings);
   } catch (error) {
     owned.dispose();
     throw error;
@@ -64,11 +60,9 @@ function assemble(
   owned: DisposableStack,
   attached: DisposableStack,
   rings: readonly { readonly area: string; readonly ring: RingReader }[],
-  runNs: () => bigint,
 ): FaultSource {
   const corrupt = new Map<string, number>();
   return {
-    runNs,
     drain() {
       const out: Batch<"fault">[] = [];
       for (const { area, ring } of rings) {

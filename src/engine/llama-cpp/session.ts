@@ -9,6 +9,7 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Engine, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import { measureProbeNs } from "./probe-cost.ts";
 import { llamaCpp } from "./probes.ts";
 import { type ProcessState, processState } from "./process-state.ts";
 import { decodeRecord } from "./raw-record.ts";
@@ -48,6 +49,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
+  const probeCostNs = measureProbeNs(object, "engine_entry", multi);
   const probes = objectProbes(object, multi, options.engine ?? llamaCpp);
   const processes = new Map<number, ProcessState>();
   const layouts = new Map<number, LayoutChoice>();
@@ -219,6 +221,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       layouts.delete(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
+    probeCostNs,
     tokenPeriodNs: () => median([...processes.values()].flatMap(({ steps: log }) => log.tokenPeriodsNs())),
     kvHead: () => [...processes.values()].flatMap(({ steps: log }) => log.kvHeads()),
     liveTensors: () => [...processes.values()].flatMap(({ map }) => map.live()),

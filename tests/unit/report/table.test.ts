@@ -104,6 +104,8 @@ describe("the report on a terminal", () => {
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's
                  RSS and 0.41 % of MemAvailable
                  machine before the run 17.2 % busy
+      check      decoding told reads from writes as a pair of registers did in 153 of
+                 153 accesses
       lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
                  fault/ring/cpu0: 13 ring full
                  process/proc: about 4 never seen
@@ -208,6 +210,7 @@ describe("the report on a terminal", () => {
       cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166 ms, BPF 12.1 ms
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
                  machine before the run 17.2 % busy
+      check      decoding told reads from writes as a pair of registers did in 153 of 153 accesses
       lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
                  fault/ring/cpu0: 13 ring full
                  process/proc: about 4 never seen

@@ -61,6 +61,7 @@ const FACTS: RunFacts = {
     rss_pct_of_target: null,
     rss_pct_of_available: 0.25,
     baseline_cpu_pct: 3,
+    decoder_agreement: { agreed: 9, compared: 10 },
   },
   started_ns: 2n ** 63n + 12345n,
   started_at_utc: "2026-01-01T00:00:00.000Z",

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { demoCacheDir, makeCacheDir } from "../../../../src/engine/demo/cache.ts";
-import { giveTo, invokingUser } from "../../../../src/engine/demo/invoking-user.ts";
+import { giveTo, invokingUser } from "../../../../src/engine/invoking-user.ts";
 
 const isRoot = process.getuid?.() === 0;
 const SUDO = { SUDO_UID: "65534", SUDO_GID: "65534", HOME: "/root" };

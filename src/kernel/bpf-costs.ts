@@ -1,0 +1,86 @@
+/** What our BPF programs cost and skipped: run time sampled, because measuring it costs 50 ns per run of every program. */
+import { enableBpfStats, type ProgramCost } from "./bpf-program.ts";
+
+export interface CostedProgram {
+  readonly name: string;
+  cost(): ProgramCost;
+}
+
+export interface BpfCost {
+  readonly name: string;
+  /** Run time of the whole run, from the sampled share of it, in ns; excludes what the kernel does to get there. */
+  readonly run_ns: number;
+  /** Runs seen while sampled. */
+  readonly sampled_runs: number;
+  /** Share of the time that was sampled, 0 to 1. */
+  readonly sampled_share: number;
+  /** Runs that the kernel skipped because a program was running on that CPU already; always counted. */
+  readonly recursion_misses: number;
+}
+
+const live = new Set<CostedProgram>();
+
+/** Makes the programs of a loaded object known until disposed. */
+export function registerPrograms(programs: readonly CostedProgram[]): Disposable {
+  for (const program of programs) live.add(program);
+  return {
+    [Symbol.dispose]() {
+      for (const program of programs) live.delete(program);
+    },
+  };
+}
+
+/** Statistics are on for this long ... */
+const ON_NS = 40_000_000n;
+/** ... in every so long: 4 % of the time. */
+const EVERY_NS = 1_000_000_000n;
+
+export interface CostSampler extends Disposable {
+  /** Switches the kernel's statistics on and off as time passes; call it every few milliseconds. */
+  poll(nowNs: bigint): void;
+  /** Costs so far, scaled to the whole time since the start; empty where the kernel refuses statistics. */
+  costs(nowNs: bigint): BpfCost[];
+}
+
+/** Starts sampling the run time of every program that is loaded, now or later. */
+export function sampleBpfCosts(startNs: bigint): CostSampler {
+  let on: Disposable | null = null;
+  let sinceNs = 0n;
+  let sampledNs = 0n;
+  // Not at once: the burst of faults of a starting program would stand for the whole run.
+  let nextNs = startNs + EVERY_NS / 2n;
+  const off = (nowNs: bigint): void => {
+    if (on === null) return;
+    on[Symbol.dispose]();
+    on = null;
+    sampledNs += nowNs - sinceNs;
+  };
+  return {
+    poll(nowNs) {
+      if (on !== null && nowNs - sinceNs >= ON_NS) off(nowNs);
+      if (on !== null || nowNs < nextNs) return;
+      on = enableBpfStats();
+      sinceNs = nowNs;
+      nextNs = nowNs + EVERY_NS;
+    },
+    costs(nowNs) {
+      off(nowNs);
+      if (sampledNs === 0n) return [];
+      const scale = Number(nowNs - startNs) / Number(sampledNs);
+      return [...live].map((program) => {
+        const { run_ns, run_count, recursion_misses } = program.cost();
+        return {
+          name: program.name,
+          run_ns: Number(run_ns) * scale,
+          sampled_runs: Number(run_count),
+          sampled_share: 1 / scale,
+          recursion_misses: Number(recursion_misses),
+        };
+      });
+    },
+    [Symbol.dispose]() {
+      on?.[Symbol.dispose]();
+      on = null;
+    },
+  };
+}
