@@ -7,10 +7,13 @@
 #include "targets.h"
 #include "ring.h"
 
-/* The programs can interrupt each other, so each has an area of its own. */
+/*
+ * The programs can interrupt each other, so each has an area of its own. A fault taken by the kernel takes most of a
+ * microsecond and one with I/O far more: fewer blocks last as long, and every block is memory of the tracer.
+ */
 RING_AREA(fault, fault_block);
-RING_AREA(kernel_fault, fault_block);
-RING_AREA(major, fault_block);
+RING_AREA_OF(kernel_fault, fault_block, 128);
+RING_AREA_OF(major, fault_block, 16);
 
 /* Bits of the x86 page-fault error code (arch/x86/include/asm/trap_pf.h). */
 #define X86_PF_PROT 1

@@ -21,8 +21,9 @@
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
-/* Maps of one ring area; both are multiplied by the possible CPUs before load. */
-#define RING_AREA(name, block_type)                     \
+/* Maps of one ring area of so many blocks, a power of two; both are multiplied by the possible CPUs before load. */
+#define RING_AREA_OF(name, block_type, blocks)          \
+	enum { name##_blocks = blocks };                \
 	struct {                                        \
 		__uint(type, BPF_MAP_TYPE_ARRAY);       \
 		__uint(map_flags, BPF_F_MMAPABLE);      \
@@ -33,10 +34,12 @@
 	struct {                                        \
 		__uint(type, BPF_MAP_TYPE_ARRAY);       \
 		__uint(map_flags, BPF_F_MMAPABLE);      \
-		__uint(max_entries, RING_BLOCKS);       \
+		__uint(max_entries, name##_blocks);     \
 		__type(key, __u32);                     \
 		__type(value, struct block_type);       \
 	} name##_ring SEC(".maps")
+
+#define RING_AREA(name, block_type) RING_AREA_OF(name, block_type, RING_BLOCKS)
 
 /*
  * Opens a row: sets `block` and `i`, or runs `on_drop` where there is no room.
@@ -50,11 +53,11 @@
 	}                                                                                 \
 	ring_ctl->seq++;                                                                  \
 	__u64 ring_head = ring_ctl->head;                                                 \
-	if (ring_head - READ_ONCE(ring_ctl->tail) >= RING_BLOCKS) {                       \
+	if (ring_head - READ_ONCE(ring_ctl->tail) >= name##_blocks) {                     \
 		ring_ctl->drop++;                                                         \
 		on_drop;                                                                  \
 	}                                                                                 \
-	__u32 ring_slot = ring_cpu * RING_BLOCKS + (ring_head & (RING_BLOCKS - 1));       \
+	__u32 ring_slot = ring_cpu * name##_blocks + (ring_head & (name##_blocks - 1));   \
 	struct block_type *block = bpf_map_lookup_elem(&name##_ring, &ring_slot);         \
 	__u64 i = ring_ctl->n;                                                            \
 	if (!block || i >= BLOCK_ROWS) {                                                  \
