@@ -74,6 +74,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
+    faults: sumOf(ledger, "fault/fault", "seen") + sumOf(ledger, "fault/kernel_fault", "seen"),
+    mapping_calls: sumOf(ledger, "mapping/ringbuf", "seen"),
     probe_hits: sumOf(ledger, "engine/probes", "seen"),
     probe_cost_ns: input.state.probeCostNs,
     programs: input.bpfCosts,
@@ -123,7 +125,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     observer: {
       cpu_pct: cost.cpu_pct,
       rss_bytes: cost.rss_bytes,
-      bpf_run_ns: input.bpfCosts.length > 0 ? Math.round(cost.bpf_run_ns) : null,
+      bpf_run_ns:
+        input.bpfCosts.length > 0 ? Math.round(input.bpfCosts.reduce((sum, { run_ns }) => sum + run_ns, 0)) : null,
       traps: cost.traps,
       trap_ns: cost.trap_ns,
       slowdown_pct: cost.slowdown_pct,

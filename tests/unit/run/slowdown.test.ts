@@ -8,6 +8,8 @@ const QUIET: CostInput = {
   tracer_cpu_ns: 0.5e9,
   tracer_peak_rss_bytes: 5e7,
   target_cpu_ns: 10e9,
+  faults: 0,
+  mapping_calls: 0,
   probe_hits: 0,
   probe_cost_ns: null,
   programs: [],
@@ -38,7 +40,7 @@ describe("the slowdown model", () => {
 
   test("charges a retarget on every CPU, and orders the causes by their cost", () => {
     const { parts } = costOfRun({ ...QUIET, watch, probe_hits: 10, probe_cost_ns: 1000 });
-    expect(parts.map(({ what, count }) => [what, count])).toEqual([
+    expect(parts.filter(({ count }) => count > 0).map(({ what, count }) => [what, count])).toEqual([
       ["watch traps", 20_000],
       ["watch retargets", 2000],
       ["engine probes", 10],
@@ -53,20 +55,20 @@ describe("the slowdown model", () => {
     expect(guess.hi).toBeGreaterThan(probes(10_000).slowdown_pct.value);
   });
 
-  test("counts the time of every program but those inside a trap or a probe, which are counted with it", () => {
-    const program = (name: string) => ({
+  test("charges the target for its own events, at the mean time of the programs that saw them", () => {
+    const program = (name: string, run_ns: number, sampled_runs: number) => ({
       name,
-      run_ns: 1e7,
-      sampled_runs: 40,
+      run_ns,
+      sampled_runs,
       sampled_share: 0.04,
       recursion_misses: 0,
     });
-    const programs = ["fault_user", "watch_trap", "engine_entry", "engine_return"].map(program);
-    const { parts, bpf_run_ns } = costOfRun({ ...QUIET, programs, watch, probe_hits: 1 });
-    expect(parts.filter(({ what }) => what.startsWith("bpf")).map(({ what, count }) => [what, count])).toEqual([
-      ["bpf fault_user", 1000],
-    ]);
-    expect(bpf_run_ns).toBe(1e7);
+    // 40,000 sampled runs of 100 ns: most of them for other processes, which the target does not pay.
+    const programs = [program("fault_user", 1e8, 40_000), program("watch_trap", 1e9, 10)];
+    const { parts } = costOfRun({ ...QUIET, programs, faults: 1000 });
+    const faults = parts.find(({ what }) => what === "faults recorded");
+    expect(faults?.cost_ns).toEqual({ value: 150_000, lo: 100_000, hi: 400_000 });
+    expect(parts.some(({ what }) => what.includes("watch_trap"))).toBe(false);
   });
 
   test("is unknown, not 0, where the CPU time of the target is", () => {
