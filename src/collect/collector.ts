@@ -20,7 +20,7 @@ export interface Collector {
   canRun(target: Target): Promise<Capability>;
   /** Attaches everything; after it resolves no event of the target is missed unless counted. @throws MrmTraceError */
   start(target: Target): Promise<void>;
-  /** What has come since the last call, one batch per table at most; never blocks, called every few milliseconds. */
+  /** What has come since the last call, in batches of at least one row; never blocks, called every few milliseconds. */
   batches(): Batch[];
   /** Detaches, and returns the last batches and the ledger; safe to call after a failed start. */
   stop(): Promise<{ readonly batches: Batch[]; readonly ledger: LedgerRow[] }>;
