@@ -1,7 +1,6 @@
 /** `mrm-trace analyse`: derives everything after capture again, without root. */
 import { defineCommand } from "citty";
 import type { z } from "zod";
-import { analyse } from "../analyse.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
 import { printReport } from "./report-output.ts";
@@ -16,6 +15,8 @@ export const analyseCommand = defineCommand({
   },
   async run({ args }) {
     const options = parseOptions(schema, givenOptions(schema, args));
+    // Loaded on use: the tracer has the same entry point and must stay small.
+    const { analyse } = await import("../analyse.ts");
     const { report } = await analyse(args.run_dir);
     printReport(report, { ...options, stdoutIsTargets: false });
     return 0;
