@@ -33,16 +33,26 @@ function seenToEnd(exposure: Exposure, span: Span): boolean {
   return !Number.isNaN(exposure.freed_ns) || exposure.end_ns >= last - SLACK * span.window_ns;
 }
 
-/** 8-byte words: every watch is one block. */
-export function wordBlocks(set: WatchSet, span: Span): Block[] {
-  return set.exposures.map((exposure, i) => {
-    const fromStart = seenFromStart(exposure, span);
-    return {
-      epochs: writeHistory(exposure).writes.length,
-      whole: fromStart && seenToEnd(exposure, span),
-      weight: set.weights.bytes[i] ?? 0,
-      fromStart,
-    };
+/**
+ * 8-byte words: every watch is one block for each life of its bytes that it saw a part of.
+ * @param clears times at which lives end, ascending
+ */
+export function wordBlocks(set: WatchSet, span: Span, clears: Float64Array): Block[] {
+  return set.exposures.flatMap((exposure, i) => {
+    const inside = [...clears].filter((time) => time > exposure.begin_ns && time < exposure.end_ns);
+    const { writes } = writeHistory(exposure);
+    const weight = set.weights.bytes[i] ?? 0;
+    const bounds = [Number.NEGATIVE_INFINITY, ...inside, Number.POSITIVE_INFINITY];
+    return bounds.slice(1).map((end, life) => {
+      const begin = bounds[life] ?? 0;
+      const fromStart = life > 0 || seenFromStart(exposure, span);
+      return {
+        epochs: writes.filter((time) => time >= begin && time < end).length,
+        whole: fromStart && (life < inside.length || seenToEnd(exposure, span)),
+        weight,
+        fromStart,
+      };
+    });
   });
 }
 

@@ -1,4 +1,5 @@
 /** The share of written blocks that are written exactly once. */
+import { cacheClears } from "./cache-clears.ts";
 import { weightedProportion } from "./clopper-pearson.ts";
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
@@ -78,18 +79,18 @@ export const writeOnce: MetricFamily = {
       name: METRIC,
       unit: "ratio",
       definition:
-        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen.",
+        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen. The life of a cache cell ends when the engine empties the cache.",
     },
   ],
   estimator:
-    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase or the free. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
+    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
   sources: [["watch", "every store to the watched bytes is seen"]],
   not_by_sampling: "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does",
   suppressed:
     "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks.",
   spans: "whole",
   figures: (group) => {
-    const out = [figure(group, wordBlocks(group.every, group.span), 8)];
+    const out = [figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8)];
     const lines = lineBlocks(group);
     if (lines.length > 0) out.push(figure(group, lines, 64));
     return out;
