@@ -29,7 +29,8 @@ function figure(value: number | null, unit: string): string {
 }
 
 function line(row: BenchRow): string {
-  const ratio = row.ratio === null ? (row.target === null ? "" : "not measured") : `${row.ratio.toFixed(2)} x`;
+  const without = row.target === null ? "" : row.value !== null && row.value <= 0 ? "lost in noise" : "not measured";
+  const ratio = row.ratio === null ? without : `${row.ratio.toFixed(2)} x`;
   const target = row.target === null ? "" : `target ${figure(row.target, row.unit)}`;
   const cells = [row.what.padEnd(WHAT_WIDTH), figure(row.value, row.unit).padStart(FIGURE_WIDTH)];
   const text = `  ${cells.join("  ")}  ${target.padEnd(TARGET_WIDTH + 8)}  ${ratio}`.trimEnd();

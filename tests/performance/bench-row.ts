@@ -7,7 +7,7 @@ export interface BenchRow {
   readonly unit: string;
   /** Null for a figure that explains another one. */
   readonly target: number | null;
-  /** How many times better than the target: above 1 is reached; null without a target. */
+  /** How many times better than the target: above 1 is reached; null without a target, and for a cost lost in noise. */
   readonly ratio: number | null;
   /** How it came about: interval, counts, what else was busy. */
   readonly note?: string;
@@ -22,7 +22,15 @@ export interface BenchOptions {
 
 /** A figure that should be at most its target. */
 export function atMost(what: string, value: number, unit: string, target: number, note?: string): BenchRow {
-  return { what, value, unit, target, ratio: target / value, ...(note === undefined ? {} : { note }) };
+  // A difference of two noisy figures can come out below zero; how many times better that is nobody can say.
+  return {
+    what,
+    value,
+    unit,
+    target,
+    ratio: value > 0 ? target / value : null,
+    ...(note === undefined ? {} : { note }),
+  };
 }
 
 /** A figure that should be at least its target. */

@@ -1,4 +1,5 @@
 /** A recorder of one process's faults from the parts of the tracer, without the rest: what `perf record` is held against. */
+import { join } from "node:path";
 import { openFaults } from "../../src/collect/ebpf/faults.ts";
 import { openLifecycle } from "../../src/collect/ebpf/lifecycle.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
@@ -31,6 +32,8 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   using faults = await openFaults(lifecycle.targetsFd);
   await using encoder = openEncoder();
   const writer = openSegmentWriter({ encoder, dir, table: "fault" });
+  // The writing thread has loaded its code when it has written one file: that is part of the start.
+  await encoder.submit(join(dir, "start.tmp"), { table: "fault", rows: 0, columns: {} }, new Map());
   lifecycle.addProcess(pid);
   const start_cpu_ns = processCpuNs();
   const threadBegin = threadCpuNs();
