@@ -1,5 +1,7 @@
 /** Rows as plain objects to a batch: for streams of few rows, never for the hot path. */
+
 import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
+import { ARRAY_TYPES } from "./arrays.ts";
 import { type Batch, type ColumnData, NULL_CODE } from "./batch.ts";
 
 export type RowValue = string | number | bigint | boolean | null | undefined;
@@ -9,18 +11,6 @@ export type Row = Readonly<Record<string, RowValue>>;
 function record(row: object): Row {
   return row as Row;
 }
-
-const ARRAYS = {
-  u64: BigUint64Array,
-  i64: BigInt64Array,
-  u32: Uint32Array,
-  i32: Int32Array,
-  u16: Uint16Array,
-  u8: Uint8Array,
-  bool: Uint8Array,
-  f64: Float64Array,
-  f32: Float32Array,
-} as const;
 
 function stringColumn(rows: readonly Row[], name: string): ColumnData {
   const codes = new Uint32Array(rows.length);
@@ -46,7 +36,7 @@ function stringColumn(rows: readonly Row[], name: string): ColumnData {
 
 function numberColumn(rows: readonly Row[], column: Column): ColumnData {
   const type = column.type === "string" ? "u8" : column.type;
-  const data = new ARRAYS[type](rows.length);
+  const data = new ARRAY_TYPES[type](rows.length);
   const valid = new Uint8Array(rows.length);
   let nulls = 0;
   for (const [i, row] of rows.entries()) {

@@ -1,20 +1,8 @@
 /** The rows that go into the map of a process tree and the rows that come out of it. */
 
-export const MAPPING_EVENT_KINDS = [
-  "mmap",
-  "munmap",
-  "mremap",
-  "brk",
-  "madvise",
-  "mprotect",
-  "fork",
-  "exec",
-  "exit",
-  "snapshot_begin",
-  "snapshot",
-  "snapshot_end",
-  "file",
-] as const;
+import { LIFECYCLE_KINDS } from "../schema/records.ts";
+
+export const MAPPING_EVENT_KINDS = [...LIFECYCLE_KINDS, "snapshot_begin", "snapshot", "snapshot_end", "file"] as const;
 export type MappingEventKind = (typeof MAPPING_EVENT_KINDS)[number];
 
 /** One row of the `mapping` table; column names as there, null where a row has no value. */
@@ -41,6 +29,31 @@ export interface MappingEvent {
   readonly child_pid: number | null;
   readonly begin_ns: bigint | null;
   readonly end_ns: bigint | null;
+}
+
+/** A row with nothing but who and when; the kinds fill in what they have. */
+export function emptyMappingEvent(kind: MappingEventKind, timestamp_ns: bigint, pid: number): MappingEvent {
+  return {
+    timestamp_ns,
+    pid,
+    tid: pid,
+    exec_epoch: 0,
+    kind,
+    addr: 0n,
+    size_bytes: 0n,
+    old_addr: null,
+    old_size_bytes: null,
+    prot: null,
+    flags: null,
+    file_offset_bytes: null,
+    dev: null,
+    inode: null,
+    path: null,
+    result: null,
+    child_pid: null,
+    begin_ns: null,
+    end_ns: null,
+  };
 }
 
 export type MappingKind = "heap" | "stack" | "anon" | "file" | "shmem" | "vdso";

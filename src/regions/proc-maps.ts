@@ -1,5 +1,5 @@
 /** Reads /proc/PID/maps (man 5 proc_pid_maps): text that the traced program can shape, so every line is checked. */
-import type { MappingEvent } from "./mapping-row.ts";
+import { emptyMappingEvent, type MappingEvent } from "./mapping-row.ts";
 
 export interface ProcMapping {
   readonly addr: bigint;
@@ -82,27 +82,7 @@ export interface Look {
 export function snapshotEvents(text: string, look: Look): { rows: MappingEvent[]; bad_lines: number } {
   const { mappings, bad_lines } = parseProcMaps(text);
   const { pid, exec_epoch, begin_ns, end_ns } = look;
-  const row: MappingEvent = {
-    timestamp_ns: begin_ns,
-    pid,
-    tid: pid,
-    exec_epoch,
-    kind: "snapshot_begin",
-    addr: 0n,
-    size_bytes: 0n,
-    old_addr: null,
-    old_size_bytes: null,
-    prot: null,
-    flags: null,
-    file_offset_bytes: null,
-    dev: null,
-    inode: null,
-    path: null,
-    result: null,
-    child_pid: null,
-    begin_ns: null,
-    end_ns: null,
-  };
+  const row = { ...emptyMappingEvent("snapshot_begin", begin_ns, pid), exec_epoch };
   const rows: MappingEvent[] = [
     row,
     ...mappings.map((m): MappingEvent => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { Glob } from "bun";
 import { dirname, join, relative } from "node:path";
+import { Glob } from "bun";
 
 const SOURCE = new URL("../../src/", import.meta.url).pathname;
 const BASE = ["schema", "config", "errors.ts", "units.ts", "columnar", "regions", "elf", "statistics"];

@@ -1,6 +1,6 @@
 /** Lifecycle records of the kernel programs become rows of the mapping table. */
 
-import type { MappingEvent, MappingEventKind } from "../../regions/mapping-row.ts";
+import { emptyMappingEvent, type MappingEvent } from "../../regions/mapping-row.ts";
 import { LIFECYCLE_KINDS, recordLayout } from "../../schema/records.ts";
 
 const LAYOUT = recordLayout("lifecycle_record");
@@ -13,31 +13,6 @@ const KIND = at("kind");
 const PID = at("pid");
 const TID = at("tid");
 const EPOCH = at("exec_epoch");
-
-/** A row with nothing but who and when; the kinds fill in what they have. */
-export function emptyMappingEvent(kind: MappingEventKind, timestamp_ns: bigint, pid: number): MappingEvent {
-  return {
-    timestamp_ns,
-    pid,
-    tid: pid,
-    exec_epoch: 0,
-    kind,
-    addr: 0n,
-    size_bytes: 0n,
-    old_addr: null,
-    old_size_bytes: null,
-    prot: null,
-    flags: null,
-    file_offset_bytes: null,
-    dev: null,
-    inode: null,
-    path: null,
-    result: null,
-    child_pid: null,
-    begin_ns: null,
-    end_ns: null,
-  };
-}
 
 export interface LifecycleDecoder {
   /** The row of the record at `offset`, or null (counted) where it cannot be one. */

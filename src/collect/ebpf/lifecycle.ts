@@ -6,10 +6,10 @@ import type { Mapped } from "../../kernel/mapped.ts";
 import { openRingBuffer, type RingBufferReader } from "../../kernel/ringbuf.ts";
 import { openSideband, type Sideband } from "../../kernel/sideband.ts";
 import { ensureTracefs } from "../../kernel/tracefs.ts";
-import type { MappingEvent } from "../../regions/mapping-row.ts";
+import { emptyMappingEvent, type MappingEvent } from "../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
-import { createLifecycleDecoder, emptyMappingEvent } from "./lifecycle-record.ts";
+import { createLifecycleDecoder } from "./lifecycle-record.ts";
 import { snapshotRows } from "./snapshot.ts";
 
 export interface LifecycleSource extends Disposable {

@@ -67,3 +67,10 @@ test("two runs at once do not disturb each other", async () => {
   expect(new Set(dirs).size).toBe(2);
   for (const dir of dirs) expect(existsSync(join(dir, "metrics.parquet"))).toBe(true);
 });
+
+test("under sudo the command runs with the privileges of the user who called it", async () => {
+  const env = { SUDO_UID: "65534", SUDO_GID: "65534", SUDO_USER: "nobody" };
+  const ended = await runCli(["run", "--quiet", ...QUICK, "--output", outputFolder(), "--", "id", "-u"], { env });
+  expect(ended.stdout).toBe("65534\n");
+  expect(ended.exitCode).toBe(0);
+});

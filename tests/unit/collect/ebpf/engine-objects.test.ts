@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { createEngineObjects } from "../../../../src/collect/ebpf/engine-objects.ts";
-import { emptyMappingEvent } from "../../../../src/collect/ebpf/lifecycle-record.ts";
 import type { EngineSession } from "../../../../src/engine/engine.ts";
 import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
+import { emptyMappingEvent } from "../../../../src/regions/mapping-row.ts";
 
 type Offered = readonly [path: string, pid: number];
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { goneRanges } from "../../../../src/collect/ebpf/gone-ranges.ts";
-import { emptyMappingEvent } from "../../../../src/collect/ebpf/lifecycle-record.ts";
-import { MAPPING_EVENT_KINDS, type MappingEvent } from "../../../../src/regions/mapping-row.ts";
+import { emptyMappingEvent, MAPPING_EVENT_KINDS, type MappingEvent } from "../../../../src/regions/mapping-row.ts";
 
 const P = 4096n;
 
