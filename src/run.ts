@@ -124,8 +124,9 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
   const use = createProcessUse();
   const tokens = createTokenCount();
   const held = { pid: launched.pid, command: target.command, held: true };
-  await processes.start(held);
   await ebpf.start(held);
+  // Last, so that what attaching cost, before the target runs, is not taken for a cost of the run.
+  await processes.start(held);
   const sources = await ebpf.canRun(held);
   let ended: TargetEnd = null;
   launched.ended.then((how) => {

@@ -149,6 +149,7 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
     ),
   ];
   const also = silent
+    .filter((of) => of.regions > 0)
     .map((of) => `${of.name} ${formatBytes(of.bytes)} in ${formatCount(of.regions)} regions`)
     .join(", ");
   if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));

@@ -11,9 +11,11 @@ import type { LedgerRow } from "../schema/ledger.ts";
 
 /** While a target starts, libraries and tensors appear: the sooner they are seen, the less is missed. */
 const EAGER_POLL_MS = 5;
-/** The rings hold 26 ms at the highest rate; a finished watch waits 5 ms on average for its next address. */
+/** The rings hold 26 ms at 2.5 M rows/s and CPU; a finished watch waits 5 ms on average for its next address. */
 const STEADY_POLL_MS = 10;
-const EAGER_NS = 3_000_000_000n;
+/** More faults than this in one poll: the rings fill, and are read eagerly. */
+const BUSY_ROWS = 4096;
+const EAGER_NS = 2_000_000_000n;
 
 export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "disk";
 
@@ -88,7 +90,9 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
+    const before = rows.fault;
     for (const collector of options.collectors) for (const batch of collector.batches()) take(batch);
+    const taken = rows.fault - before;
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;
@@ -97,7 +101,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
     else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
-    else await Bun.sleep(now_ns - begin_ns < EAGER_NS ? EAGER_POLL_MS : STEADY_POLL_MS);
+    else await Bun.sleep(now_ns - begin_ns < EAGER_NS || taken > BUSY_ROWS ? EAGER_POLL_MS : STEADY_POLL_MS);
   }
   const end_ns = monotonicNs();
   const ledger: LedgerRow[] = [];

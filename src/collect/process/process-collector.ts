@@ -13,7 +13,7 @@ export interface ProcessCollectorOptions {
   readonly intervalNs?: bigint;
   /** Time between searches for new processes in ns; 500 ms by default. */
   readonly searchNs?: bigint;
-  /** Least time between two reads of a process's PSS in ns; 2 s by default. */
+  /** Least time between two reads of a process's PSS in ns; 5 s by default. */
   readonly pssNs?: bigint;
   readonly procRoot?: string;
   /** CLOCK_MONOTONIC in ns. */
@@ -71,7 +71,7 @@ const PSS_SHARE = 400n;
 
 /** The process collector: one row per process and sample, and a ledger of the files that could not be read. */
 export function createProcessCollector(options: ProcessCollectorOptions = {}): ProcessCollector {
-  const { intervalNs = 100_000_000n, searchNs = 500_000_000n, pssNs = 2_000_000_000n } = options;
+  const { intervalNs = 100_000_000n, searchNs = 500_000_000n, pssNs = 5_000_000_000n } = options;
   const { procRoot = "/proc", now = monotonicNs } = options;
   const followed = new Map<number, Followed>();
   const everSeen = new Set<number>();

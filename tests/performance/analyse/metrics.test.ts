@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import type { RegionType, StepSample, WatchSample } from "../../../src/analyse/input.ts";
 import { OP } from "../../../src/analyse/input.ts";
-import { seededRandom } from "../../../src/statistics/prng.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
 
 const MS = 1e6;
 const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime"];
