@@ -70,7 +70,7 @@ export interface EngineSession {
    * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
    */
   attachObject(path: string, pid: number, mappedNs?: bigint): Promise<AttachResult>;
-  /** Reads what has come; five times a second, the rows of `tensor` and `step`. Never blocks. */
+  /** Rows of `tensor` and `step` since the last call; never blocks. */
   drain(): Batch[];
   /** Detaches; the last rows, and what was lost. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };

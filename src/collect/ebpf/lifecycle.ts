@@ -146,11 +146,12 @@ function assemble({ owned, attached, object, counters, events, sideband }: Parts
         {
           path: "mapping/snapshot",
           pid: null,
+          // Who is gone needs no look: nothing that happened to it was lost.
           seen: snapshots + vanished,
           kept: snapshots,
-          filtered: 0,
-          dropped: vanished,
-          dropped_by: { process_gone: vanished },
+          filtered: vanished,
+          dropped: 0,
+          dropped_by: {},
           unseen_estimate: null,
         },
       ];

@@ -25,8 +25,6 @@ export interface EngineSessionOptions {
   readonly engine?: Engine;
 }
 
-/** Rows are gathered this long: a batch of few rows costs more than the rows. */
-const GATHER_NS = 200_000_000n;
 const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory"];
 const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
@@ -69,7 +67,6 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   };
   const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
   let steps: StepRow[] = [];
-  let nextBatchNs = 0n;
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
 
   function stateOf(pid: number, execEpoch: number): ProcessState {
@@ -207,9 +204,6 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       takeRecords();
       for (const state of leaving) retire(state);
       readGraphs();
-      const nowNs = monotonicNs();
-      if (nowNs < nextBatchNs) return [];
-      nextBatchNs = nowNs + GATHER_NS;
       return takeBatches();
     },
     stop() {

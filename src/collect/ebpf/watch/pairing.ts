@@ -2,8 +2,11 @@
 import { ROLE } from "./slots.ts";
 import type { Trap } from "./traps.ts";
 
-/** Both programs run in one exception; the first may stop its register in between, which takes up to 12 us. */
-const SAME_EXCEPTION_NS = 15_000n;
+/**
+ * Both programs run in one exception; the first may stop its register in between (12 us), and a host may take the virtual
+ * CPU away. Another access of the same instruction in this time has twin rows of its own, so that none is matched wrongly.
+ */
+const SAME_EXCEPTION_NS = 1_000_000n;
 
 export interface PairedTraps {
   /** Traps of the read-write register, in the order given. */

@@ -42,7 +42,7 @@ export interface WatchOptions {
 export interface WatchSource extends Disposable {
   /** Reads traps, ends watches and arms new ones; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): void;
-  /** Rows of the watches that ended: `access` and `watch`, five times a second. */
+  /** Rows of the watches that ended since the last call: `access` and `watch`. */
   batches(): Batch[];
   /** Ends the watches on bytes that were unmapped, from that moment on. */
   onUnmap(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
@@ -57,8 +57,6 @@ const ARMINGS_PER_POLL = 4;
 /** After registers were missing, how long until they are counted again. */
 const PROBE_AGAIN_NS = 1_000_000_000n;
 const MAX_SLOTS = 64;
-/** Rows are gathered this long: a batch of few rows costs more than the rows. */
-const GATHER_NS = 200_000_000n;
 
 /**
  * Loads the program, counts the free registers and measures what traps and retargets cost (about 80 ms).
@@ -109,7 +107,6 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   let watchRows: Row[] = [];
   let agreed = 0;
   let compared = 0;
-  let nextBatchNs = 0n;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
   const held = (of: (watch: ActiveWatch) => boolean = () => true) =>
@@ -334,12 +331,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       }
       for (let i = 0; i < ARMINGS_PER_POLL && armNext(nowNs); i++);
     },
-    batches() {
-      const nowNs = monotonicNs();
-      if (nowNs < nextBatchNs) return [];
-      nextBatchNs = nowNs + GATHER_NS;
-      return takeBatches();
-    },
+    batches: takeBatches,
     onUnmap(pid, addr, sizeBytes, timeNs) {
       const overlaps = (of: number, first: bigint, bytes: number) =>
         of === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);
