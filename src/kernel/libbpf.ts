@@ -7,8 +7,6 @@ const { i32, u32, u64, ptr, cstring, function: callback } = FFIType;
 /** Name, arguments and result of each function; a test compares them with libbpf.h. */
 export const LIBBPF_SYMBOLS = {
   libbpf_set_print: { args: [callback], returns: ptr },
-  libbpf_major_version: { args: [], returns: u32 },
-  libbpf_minor_version: { args: [], returns: u32 },
   bpf_object__open_mem: { args: [ptr, u64, ptr], returns: ptr },
   bpf_object__load: { args: [ptr], returns: i32 },
   bpf_object__close: { args: [ptr], returns: FFIType.void },
@@ -31,7 +29,6 @@ export const LIBBPF_SYMBOLS = {
   bpf_map__key_size: { args: [ptr], returns: u32 },
   bpf_map__value_size: { args: [ptr], returns: u32 },
   bpf_map__reuse_fd: { args: [ptr, i32], returns: i32 },
-  bpf_map__initial_value: { args: [ptr, ptr], returns: ptr },
   bpf_map_update_elem: { args: [i32, ptr, ptr, u64], returns: i32 },
   bpf_map_lookup_elem: { args: [i32, ptr, ptr], returns: i32 },
   bpf_map_delete_elem: { args: [i32, ptr], returns: i32 },

@@ -14,7 +14,6 @@ const library = dlopen("libc.so.6", {
   fcntl: { args: [i32, i32, u64], returns: i32 },
   close: { args: [i32], returns: i32 },
   clock_gettime: { args: [i32, pointer], returns: i32 },
-  prctl: { args: [i32, u64, u64, u64, u64], returns: i32 },
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
   vsnprintf: { args: [pointer, u64, pointer, pointer], returns: i32 },
