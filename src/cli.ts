@@ -1,25 +1,16 @@
 #!/usr/bin/env bun
-/** Table of contents of the commands; the only place that ends the process. */
-import { stripVTControlCharacters } from "node:util";
-import { type ArgsDef, type CommandDef, renderUsage, runCommand } from "citty";
+/** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
+import { runCommand } from "citty";
 import { createConsola } from "consola";
 import packageJson from "../package.json" with { type: "json" };
-import { analyseCommand } from "./commands/analyse.ts";
-import { modelCommand } from "./commands/model.ts";
-import { runCommand as run } from "./commands/run.ts";
+import { programHelp, verbHelp } from "./commands/help.ts";
+import type { Verb } from "./commands/verb.ts";
+import { VERBS } from "./commands/verbs.ts";
+import { versionText } from "./commands/version.ts";
+import { nearestFlag, unknownFlag } from "./config/flags.ts";
+import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
-
-const VERBS: Record<string, CommandDef<ArgsDef>> = {
-  run: run as CommandDef<ArgsDef>,
-  analyse: analyseCommand as CommandDef<ArgsDef>,
-  model: modelCommand as CommandDef<ArgsDef>,
-};
-
-const main: CommandDef<ArgsDef> = {
-  meta: { name: "mrm-trace", version: packageJson.version, description: packageJson.description },
-  subCommands: VERBS,
-};
 
 /** What citty throws for a command line that it cannot read. */
 function isUsageError(error: unknown): error is Error {
@@ -31,13 +22,6 @@ function asFailure(error: unknown): MrmTraceError {
   if (isUsageError(error)) return new MrmTraceError("usage", error.message, "see: mrm-trace --help", { cause: error });
   const message = error instanceof Error ? error.message : String(error);
   return new MrmTraceError("failure", message, "run again with --debug and report what it prints", { cause: error });
-}
-
-/** Help on stdout; its colours only on a terminal. */
-async function showHelp(command: CommandDef<ArgsDef>, parent?: CommandDef<ArgsDef>): Promise<void> {
-  const text = await renderUsage(command, parent);
-  const plain = !process.stdout.isTTY || Boolean(process.env.NO_COLOR);
-  process.stdout.write(`${plain ? stripVTControlCharacters(text) : text}\n`);
 }
 
 function printFailure(failure: MrmTraceError, error: unknown, own: readonly string[]): void {
@@ -52,19 +36,19 @@ async function cli(args: string[]): Promise<number> {
   // What stands behind -- belongs to the command that is traced.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (own.includes("--version")) {
-    process.stdout.write(`${packageJson.version}\n`);
+    process.stdout.write(versionText({ json: own.includes("--json") }));
     return EXIT_CODES.ok;
   }
   const name = own[0] ?? "";
-  const verb = VERBS[name];
+  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   if (own.includes("--help") || own.includes("-h")) {
-    await (verb ? showHelp(verb, main) : showHelp(main));
+    process.stdout.write(verb ? verbHelp(name, verb) : programHelp(packageJson.description, VERBS));
     return EXIT_CODES.ok;
   }
   try {
     if (verb === undefined) throw unknownVerb(name);
-    // Not through the main command: citty does not hand on what a sub-command returns.
-    const { result } = await runCommand(verb, { rawArgs: args.slice(1) });
+    refuseUnknownFlag(name, verb, own.slice(1));
+    const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
     const failure = asFailure(error);
@@ -73,10 +57,20 @@ async function cli(args: string[]): Promise<number> {
   }
 }
 
+function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): void {
+  const unknown = unknownFlag(own, verb.args);
+  if (unknown === null) return;
+  const nearest = nearestFlag(unknown, verb.args);
+  const hint = nearest === null ? `see: mrm-trace ${name} --help` : `did you mean ${nearest}?`;
+  throw new MrmTraceError("usage", `unknown option ${unknown}`, hint);
+}
+
 function unknownVerb(name: string): MrmTraceError {
-  const known = Object.keys(VERBS).join(", ");
+  const known = Object.keys(VERBS);
   const what = name === "" ? "no command given" : `unknown command "${name}"`;
-  return new MrmTraceError("usage", what, `one of ${known}; see: mrm-trace --help`);
+  const nearest = nearestWord(name, known);
+  const hint = nearest === null ? `one of ${known.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
+  return new MrmTraceError("usage", what, hint);
 }
 
 /** The run directory that a failed run left, where the error names one. */

@@ -1,6 +1,6 @@
 /** `mrm-trace run`: launches a command, or the demo, and traces it. */
 import { defineCommand } from "citty";
-import { flagsOf, givenOptions, nearestFlag, unknownFlag } from "../config/flags.ts";
+import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, runSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
@@ -9,22 +9,8 @@ import { printReport } from "./report-output.ts";
 
 const flags = { ...flagsOf(runSchema), ...flagsOf(demoSchema) };
 
-/** Own words and the traced command's, which stand behind --; a word before it that is no flag is a mistake. */
-function splitCommand(rawArgs: readonly string[]): { own: string[]; command: string[] } {
-  const at = rawArgs.indexOf("--");
-  return at < 0 ? { own: [...rawArgs], command: [] } : { own: rawArgs.slice(0, at), command: rawArgs.slice(at + 1) };
-}
-
-function refuseStrangers(own: readonly string[], positional: readonly string[]): void {
-  const unknown = unknownFlag(own, flags);
-  if (unknown !== null) {
-    const nearest = nearestFlag(unknown, flags);
-    throw new MrmTraceError(
-      "usage",
-      `unknown option ${unknown}`,
-      nearest === null ? "see: mrm-trace run --help" : `did you mean ${nearest}?`,
-    );
-  }
+/** A word before -- that is no flag is a mistake. */
+function refuseStrangers(positional: readonly string[]): void {
   if (positional.length > 0) {
     throw new MrmTraceError(
       "usage",
@@ -41,8 +27,8 @@ export const runCommand = defineCommand({
   },
   args: flags,
   async run({ args, rawArgs }) {
-    const { own, command } = splitCommand(rawArgs);
-    refuseStrangers(own, command.length > 0 ? args._.slice(0, args._.length - command.length) : args._);
+    const command = rawArgs.includes("--") ? rawArgs.slice(rawArgs.indexOf("--") + 1) : [];
+    refuseStrangers(command.length > 0 ? args._.slice(0, args._.length - command.length) : args._);
     const options = parseOptions(runSchema, givenOptions(runSchema, args));
     const demo = parseOptions(demoSchema, givenOptions(demoSchema, args));
     if (rawArgs.includes("--") && command.length === 0) {

@@ -1,6 +1,7 @@
 /** The options of a zod schema as flags of the command line, so that help and checks come from one place. */
 import type { ArgsDef } from "citty";
 import { z } from "zod";
+import { nearestWord } from "./nearest-word.ts";
 
 /** True where a schema takes true or false, defaults and optionals looked through. */
 function isBoolean(schema: unknown): boolean {
@@ -8,14 +9,22 @@ function isBoolean(schema: unknown): boolean {
   return schema instanceof z.ZodBoolean;
 }
 
+/** The words that an option takes, where it takes no others. */
+function choicesOf(schema: unknown): readonly string[] {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return choicesOf(schema.unwrap());
+  return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
+}
+
 /** Flags for every option of the schema; a value is checked by the schema, not here. */
 export function flagsOf(schema: z.ZodObject): ArgsDef {
   const flags: ArgsDef = {};
   for (const [name, option] of Object.entries(schema.shape)) {
     const description = (option as z.ZodType).description ?? "";
+    const choices = choicesOf(option);
+    const valueHint = choices.length > 0 ? { valueHint: choices.join("|") } : {};
     flags[name.replaceAll("_", "-")] = isBoolean(option)
       ? { type: "boolean", description }
-      : { type: "string", description };
+      : { type: "string", description, ...valueHint };
   }
   return flags;
 }
@@ -50,26 +59,8 @@ export function unknownFlag(args: readonly string[], flags: ArgsDef): string | n
   return null;
 }
 
-/** The known flag that is nearest to a misspelt one, by edit distance; null where none is near. */
+/** The known flag that is nearest to a misspelt one; null where none is near. */
 export function nearestFlag(flag: string, flags: ArgsDef): string | null {
-  let best: { name: string; distance: number } | null = null;
-  const asked = flag.replace(/^-+/, "").toLowerCase();
-  for (const name of wordsOf(flags)) {
-    const distance = editDistance(asked, name);
-    if (distance <= 3 && (best === null || distance < best.distance)) best = { name, distance };
-  }
-  return best === null ? null : `--${best.name}`;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
+  const name = nearestWord(flag.replace(/^-+/, ""), wordsOf(flags));
+  return name === null ? null : `--${name}`;
 }

@@ -4,6 +4,7 @@ import { MrmTraceError } from "../errors.ts";
 import { registerPrograms } from "./bpf-costs.ts";
 import { captureLibbpfLog, refusal } from "./bpf-error.ts";
 import { type BpfMap, openMap } from "./bpf-map.ts";
+import { bpfObjectPath } from "./bpf-object-files.ts";
 import { type BpfProgram, openProgram } from "./bpf-program.ts";
 import { possibleCpus } from "./cpus.ts";
 import { type Handle, handle, libbpf } from "./libbpf.ts";
@@ -37,11 +38,6 @@ export interface OpenOptions {
   readonly skip?: readonly string[];
 }
 
-/** Where the compiled objects are; the package ships them beside the source. */
-export function bpfObjectPath(name: string): string {
-  return new URL(`../../dist/bpf/${name}.bpf.o`, import.meta.url).pathname;
-}
-
 /**
  * Loads dist/bpf/NAME.bpf.o into the kernel.
  * @throws MrmTraceError environment, with errno and the end of the verifier's log
@@ -61,7 +57,11 @@ type Opened =
 async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
   const file = Bun.file(bpfObjectPath(name));
   if (!(await file.exists())) {
-    throw new MrmTraceError("environment", `the BPF object ${name} is not built`, "run: scripts/build-bpf");
+    throw new MrmTraceError(
+      "environment",
+      `the BPF object ${name} is not built`,
+      "in a work tree run: scripts/build-bpf; a package that lacks it is to be added again",
+    );
   }
   const lib = libbpf();
   captureLibbpfLog();

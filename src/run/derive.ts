@@ -1,6 +1,7 @@
 /** Everything after capture: labels, metrics, and the files that programs and people read. */
 import packageJson from "../../package.json" with { type: "json" };
 import { analyseRun } from "../analyse/pipeline.ts";
+import { buildName } from "../build.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
 import { metricsCsv } from "../report/csv.ts";
@@ -56,7 +57,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     engine: engineOf(details, analysis.input.flash_attention),
     started_at: new Date(started_at_utc || 0),
     started_ns,
-    versions: { mrm_trace: packageJson.version, bun: Bun.version },
+    versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
     thermal: thermalOf(details),
     details: { ...details, stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
   });

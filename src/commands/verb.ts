@@ -1,0 +1,35 @@
+/** What the table of commands says of one verb. */
+import type { ArgsDef, CommandDef } from "citty";
+
+export interface Verb {
+  readonly description: string;
+  readonly args: ArgsDef;
+  /** The command as citty runs it; its `run` may return the exit code. */
+  readonly command: CommandDef<ArgsDef>;
+  /** A command line as a user would type it; `--help` prints it and a test parses it. */
+  readonly example: string;
+  /** True where words behind -- are a command to trace. */
+  readonly takesCommand: boolean;
+}
+
+/** @throws TypeError where the command has no description or computes its options, as help and completions need both */
+export function verb<T extends ArgsDef>(
+  command: CommandDef<T>,
+  example: string,
+  { takesCommand = false }: { readonly takesCommand?: boolean } = {},
+): Verb {
+  const { meta } = command;
+  const args: unknown = command.args ?? {};
+  if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
+    throw new TypeError(`the command of "${example}" has no description`);
+  }
+  if (!isPlain(args)) {
+    throw new TypeError(`the options of "${example}" are not a plain object`);
+  }
+  // citty types a command by its own options; here only their names and texts matter.
+  return { description: meta.description, args, command: command as CommandDef<ArgsDef>, example, takesCommand };
+}
+
+function isPlain(args: unknown): args is ArgsDef {
+  return typeof args === "object" && args !== null && !(args instanceof Promise);
+}

@@ -1,0 +1,11 @@
+/** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
+import { analyseCommand } from "./analyse.ts";
+import { modelCommand } from "./model.ts";
+import { runCommand } from "./run.ts";
+import { type Verb, verb } from "./verb.ts";
+
+export const VERBS: Readonly<Record<string, Verb>> = {
+  run: verb(runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", { takesCommand: true }),
+  analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
+  model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
+};

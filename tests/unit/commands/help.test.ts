@@ -1,0 +1,72 @@
+import { describe, expect, test } from "bun:test";
+import { parseArgs } from "citty";
+import packageJson from "../../../package.json" with { type: "json" };
+import { HELP_COLUMNS, programHelp, verbHelp } from "../../../src/commands/help.ts";
+import { verb } from "../../../src/commands/verb.ts";
+import { VERBS } from "../../../src/commands/verbs.ts";
+import { unknownFlag } from "../../../src/config/flags.ts";
+
+const SCREEN_LINES = 40;
+const verbs = Object.entries(VERBS);
+
+/** The words of a command line without quotes: own ones, and those behind --. */
+function wordsOf(example: string): string[] {
+  const words = example.split(" ");
+  return words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+}
+
+describe("--help", () => {
+  test.each(verbs)("of %s fits a screen and says what it does", (name, one) => {
+    const lines = verbHelp(name, one).trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(SCREEN_LINES);
+    for (const line of lines) expect([line, line.length <= HELP_COLUMNS]).toEqual([line, true]);
+    expect(lines.join(" ")).toContain(one.description.slice(0, 40));
+  });
+
+  test.each(verbs)("of %s names every option, with its text", (name, one) => {
+    const text = verbHelp(name, one);
+    for (const [key, arg] of Object.entries(one.args)) {
+      expect(text).toMatch(
+        arg.type === "positional"
+          ? new RegExp(`^  ${key.toUpperCase()} `, "m")
+          : new RegExp(`^  --(no-)?${key}\\b`, "m"),
+      );
+      expect([key, (arg.description ?? "").length > 5]).toEqual([key, true]);
+    }
+  });
+
+  test.each(verbs)("of %s has an example that its options take", (name, one) => {
+    expect(verbHelp(name, one)).toContain(`example: ${one.example}\n`);
+    const [program, said, ...rest] = wordsOf(one.example);
+    expect([program, said]).toEqual(["mrm-trace", name]);
+    expect(unknownFlag(rest, one.args)).toBeNull();
+    expect(one.example.includes(" -- ")).toBe(one.takesCommand);
+    const args = parseArgs(rest, one.args);
+    for (const [key, arg] of Object.entries(one.args)) {
+      const given = args[key];
+      if (given === undefined || !arg.valueHint?.includes("|")) continue;
+      expect(arg.valueHint.split("|")).toContain(String(given));
+    }
+    const positionals = Object.values(one.args).filter((arg) => arg.type === "positional");
+    expect(args._.length).toBeLessThanOrEqual(positionals.length);
+  });
+
+  test("of the program names every verb", () => {
+    const text = programHelp(packageJson.description, VERBS);
+    expect(text.split("\n").length).toBeLessThanOrEqual(SCREEN_LINES);
+    for (const [name] of verbs) expect(text).toMatch(new RegExp(`^  ${name} `, "m"));
+  });
+
+  test("wraps a long text behind its column", () => {
+    const long = verb(
+      {
+        meta: { description: "d" },
+        args: { x: { type: "string", valueHint: "N", description: "word ".repeat(40).trim() } },
+      },
+      "mrm-trace long",
+    );
+    const lines = verbHelp("long", long).split("\n");
+    expect(lines.filter((line) => line.startsWith("         word"))).toHaveLength(2);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(HELP_COLUMNS);
+  });
+});
