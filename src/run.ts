@@ -9,7 +9,7 @@ import { MrmTraceError } from "./errors.ts";
 import { monotonicNs } from "./kernel/libc.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
 import { hostFacts } from "./overhead/host.ts";
-import { temperatureC, throttleEvents } from "./overhead/thermal.ts";
+import { createThermalUse } from "./overhead/thermal.ts";
 import type { Progress } from "./report/progress.ts";
 import { createRunDirectory, modelId, newRunId, type RunDirectory } from "./report/run-directory.ts";
 import type { Derived } from "./run/derive.ts";
@@ -60,7 +60,6 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   });
   request.say(`run directory ${directory.path}`);
   const host = hostFacts();
-  const throttleBefore = throttleEvents();
   request.progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
   stopIfAsked(signals);
@@ -74,8 +73,6 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     host,
     baseline,
     cpus: cpus().length,
-    throttle_events: throttleBefore === null ? null : (throttleEvents() ?? 0) - throttleBefore,
-    temperature_c: temperatureC(),
     watch: ebpf.watchSummary(),
     bpfCosts: ebpf.bpfCosts(),
   });
@@ -122,6 +119,7 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
   const { options } = request;
   const processes = createProcessCollector();
   const use = createProcessUse();
+  const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
   const held = { pid: launched.pid, command: target.command, held: true };
   await ebpf.start(held);
@@ -152,7 +150,10 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
     durationNs: options.duration,
     maxSizeBytes: options.max_size,
     onBatch(batch) {
-      if (batch.table === "process") use.take(batch);
+      if (batch.table === "process") {
+        use.take(batch);
+        thermal.take(batch);
+      }
       if (batch.table === "step") tokens.take(batch);
     },
     onPoll({ now_ns, rows, dropped }) {
@@ -173,7 +174,19 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
     },
   });
   if (ended === null && recording.reason !== "target_ended") ended = await endTarget(launched);
-  return { recording, ended, started_ns, started_at, use, tokens, launched, target, state: ebpf.state(), sources };
+  return {
+    recording,
+    ended,
+    started_ns,
+    started_at,
+    use,
+    thermal: thermal.summary(),
+    tokens,
+    launched,
+    target,
+    state: ebpf.state(),
+    sources,
+  };
 }
 
 /** Ends a target that outlived its run; one that does not listen is left running, and the report says so. */

@@ -18,7 +18,8 @@ export interface MetadataInput {
   readonly started_at: Date;
   readonly started_ns: bigint;
   readonly versions: Readonly<Record<string, string>>;
-  readonly thermal: { readonly throttle_events: number | null; readonly peak_temp_c: number | null };
+  /** See overhead/thermal.ts; the two that readers of the Python package look for are always there. */
+  readonly thermal: { readonly throttle_events: number | null; readonly peak_temp_c: number | null } & object;
   /** Checks behind the validity class, costs by cause, seed, options: whatever a reader may want to check. */
   readonly details: Readonly<Record<string, unknown>>;
 }

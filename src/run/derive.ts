@@ -59,7 +59,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
     thermal: thermalOf(details),
-    details: { ...details, stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
+    details: { ...withoutThermal(details), stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
   });
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
   await writeManifest(directory.path, facts.run_id);
@@ -78,7 +78,13 @@ function engineOf(details: Details, flash_attention: boolean | null): Record<str
   return Array.isArray(objects) && objects.length > 0 ? { name: "llama.cpp", objects, flash_attention } : null;
 }
 
-function thermalOf(details: Details): { throttle_events: number | null; peak_temp_c: number | null } {
-  const thermal = details.thermal as { throttle_events?: number | null; peak_temp_c?: number | null } | undefined;
-  return { throttle_events: thermal?.throttle_events ?? null, peak_temp_c: thermal?.peak_temp_c ?? null };
+/** The metadata has it in its own place, with the validity class. */
+function withoutThermal({ thermal: _, ...others }: Details): Details {
+  return others;
+}
+
+/** Null for a run whose tracer was killed before it could say. */
+function thermalOf(details: Details): { throttle_events: number | null; peak_temp_c: number | null } & object {
+  const thermal = typeof details.thermal === "object" ? details.thermal : null;
+  return { throttle_events: null, peak_temp_c: null, ...thermal };
 }

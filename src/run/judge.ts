@@ -8,6 +8,7 @@ import type { Launched } from "../engine/command.ts";
 import type { BpfCost } from "../kernel/bpf-costs.ts";
 import type { Baseline } from "../overhead/baseline.ts";
 import type { hostFacts } from "../overhead/host.ts";
+import type { ThermalSummary } from "../overhead/thermal.ts";
 import { judgeValidity } from "../overhead/validity.ts";
 import type { RunDirectory } from "../report/run-directory.ts";
 import { balances, type LedgerRow } from "../schema/ledger.ts";
@@ -35,8 +36,7 @@ export interface JudgeInput {
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
   readonly cpus: number;
-  readonly throttle_events: number | null;
-  readonly temperature_c: number | null;
+  readonly thermal: ThermalSummary;
   readonly watch: WatchSummary | null;
   readonly bpfCosts: readonly BpfCost[];
 }
@@ -89,8 +89,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     mem_available_bytes: use.mem_available_bytes,
     baseline_cpu_pct: input.baseline.cpu_pct,
     slowdown_pct: cost.slowdown_pct.value,
-    throttle_events: input.throttle_events,
-    peak_temperature_c: input.temperature_c,
+    throttle_events: input.thermal.throttle_events,
+    peak_temperature_c: input.thermal.peak_temp_c,
   });
   return {
     schema_version: JSON_SCHEMA_VERSION,
@@ -154,7 +154,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       rows: recording.rows,
       capture_bytes: recording.bytes,
       slowest_poll_ms: recording.slowest_poll_ms,
-      thermal: { throttle_events: input.throttle_events, peak_temp_c: input.temperature_c },
+      thermal: input.thermal,
     },
   };
 }

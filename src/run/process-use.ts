@@ -1,5 +1,6 @@
 /** Peaks and sums of the process stream while it passes: memory and CPU of the target and of the tracer. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
+import { numberAt } from "../columnar/cell.ts";
 
 export interface ProcessUse {
   /** Looks at a batch of the process table. */
@@ -27,11 +28,6 @@ interface Seen {
   last_cpu_ns: number;
   peak_rss_bytes: number;
   peak_threads: number;
-}
-
-function numberAt(column: ColumnData | undefined, row: number): number | null {
-  if (column === undefined || isStringColumn(column) || column.valid?.[row] === 0) return null;
-  return Number(column.data[row] ?? 0);
 }
 
 function roleAt(column: ColumnData | undefined, row: number): string | null {

@@ -113,6 +113,12 @@ export function parsePressureSomeNs(text: string): bigint | null {
   return micros !== null && micros <= U64_MAX / 1000n ? micros * 1000n : null;
 }
 
+/** Time that the host took from all CPUs, in ns: the eighth figure of the first line of /proc/stat (proc_stat(5)). */
+export function parseStealNs(text: string): bigint | null {
+  const ticks = parseU64(/^cpu +(?:\d{1,20} ){7}(\d{1,20})\b/.exec(text)?.[1]);
+  return ticks !== null && ticks <= U64_MAX / TICK_NS ? ticks * TICK_NS : null;
+}
+
 /** Pids of /proc/PID/task/TID/children; words that are no pid are left out and counted. */
 export function parseChildren(text: string): { readonly pids: number[]; readonly malformed: number } {
   const pids: number[] = [];

@@ -4,8 +4,9 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { type ProcRead, readProc } from "./proc-file.ts";
-import { parseField, parsePressureSomeNs, parseStat, parseStatusMemory } from "./proc-text.ts";
+import { parseField, parsePressureSomeNs, parseStat, parseStatusMemory, parseStealNs } from "./proc-text.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
+import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 import { descendants, listsChildren } from "./tree.ts";
 
 export interface ProcessCollectorOptions {
@@ -15,7 +16,10 @@ export interface ProcessCollectorOptions {
   readonly searchNs?: bigint;
   /** Least time between two reads of a process's PSS in ns; 5 s by default. */
   readonly pssNs?: bigint;
+  /** Least time between two readings of temperature, throttling and frequency in ns; 1 s by default. */
+  readonly sensorNs?: bigint;
   readonly procRoot?: string;
+  readonly sysRoot?: string;
   /** CLOCK_MONOTONIC in ns. */
   readonly now?: () => bigint;
 }
@@ -68,11 +72,13 @@ function ledgerRow(path: string, account: Account, unseen: number | null): Ledge
  * they take at most 1/PSS_SHARE of the time.
  */
 const PSS_SHARE = 400n;
+/** A machine of hundreds of CPUs has thousands of sensor files: they are read such that they take 1/SENSOR_SHARE of the time. */
+const SENSOR_SHARE = 400n;
 
 /** The process collector: one row per process and sample, and a ledger of the files that could not be read. */
 export function createProcessCollector(options: ProcessCollectorOptions = {}): ProcessCollector {
   const { intervalNs = 100_000_000n, searchNs = 500_000_000n, pssNs = 5_000_000_000n } = options;
-  const { procRoot = "/proc", now = monotonicNs } = options;
+  const { procRoot = "/proc", sysRoot = "/sys", sensorNs = 1_000_000_000n, now = monotonicNs } = options;
   const followed = new Map<number, Followed>();
   const everSeen = new Set<number>();
   /** Start of every process that has ended, as a zombie stays in the lists of its parent. */
@@ -84,6 +90,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
   let byThread = false;
   let nextSampleNs = 0n;
   let nextSearchNs = 0n;
+  let nextSensorNs = 0n;
+  let readSensors: (() => SensorReading) | null = null;
 
   function follow(pid: number, role: "target" | "tracer"): void {
     if (followed.has(pid)) return;
@@ -102,8 +110,20 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     return value;
   }
 
-  function machine(): MachineSample {
+  /** What the sensors say; null while the next reading is not due, unless it is the last. */
+  function sensors(last: boolean): MachineSample["sensors"] {
+    const atNs = now();
+    if (readSensors === null || (atNs < nextSensorNs && !last)) return null;
+    const reading = readSensors();
+    const steal_ns = extra(readProc(`${procRoot}/stat`), parseStealNs);
+    const costNs = now() - atNs;
+    nextSensorNs = atNs + (costNs * SENSOR_SHARE > sensorNs ? costNs * SENSOR_SHARE : sensorNs);
+    return { ...reading, steal_ns };
+  }
+
+  function machine(last: boolean): MachineSample {
     return {
+      sensors: sensors(last),
       psi_cpu_some_ns: extra(readProc(`${procRoot}/pressure/cpu`), parsePressureSomeNs),
       psi_memory_some_ns: extra(readProc(`${procRoot}/pressure/memory`), parsePressureSomeNs),
       mem_available_bytes: extra(readProc(`${procRoot}/meminfo`), (text) => parseField(text, "MemAvailable")),
@@ -173,10 +193,10 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     for (const pid of descendants(procRoot, targets, byThread)) follow(pid, "target");
   }
 
-  function sample(): Batch[] {
+  function sample(last = false): Batch[] {
     const atNs = now();
     search(atNs);
-    const machineNow = machine();
+    const machineNow = machine(last);
     const samples = [...followed]
       .map(([pid, process]) => sampleOf(pid, process, machineNow))
       .filter((row) => row !== null);
@@ -198,6 +218,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     },
     async start(target: Target) {
       byThread = listsChildren(procRoot);
+      readSensors = createSensorReader(findSensors(sysRoot, procRoot), procRoot);
       follow(target.pid, "target");
       follow(process.pid, "tracer");
       nextSampleNs = now();
@@ -212,7 +233,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
       return sample();
     },
     async stop() {
-      const batches = running ? sample() : [];
+      const batches = running ? sample(true) : [];
       running = false;
       return {
         batches,

@@ -3,12 +3,15 @@ import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows, type Row } from "../../columnar/rows.ts";
 import type { ProcMemory, ProcStat } from "./proc-text.ts";
 import { TICK_NS } from "./proc-text.ts";
+import type { SensorReading } from "./sensors.ts";
 
 /** The machine at one sample. */
 export interface MachineSample {
   readonly psi_cpu_some_ns: bigint | null;
   readonly psi_memory_some_ns: bigint | null;
   readonly mem_available_bytes: bigint | null;
+  /** Null between two readings, which are further apart than samples. */
+  readonly sensors: (SensorReading & { readonly steal_ns: bigint | null }) | null;
 }
 
 export interface ProcessSample {
@@ -26,10 +29,12 @@ export interface ProcessSample {
 /** A sample under the names of the columns. */
 function rowOf(sample: ProcessSample): Row {
   const { stat, memory, machine, ...own } = sample;
+  const { sensors, ...pressure } = machine;
   return {
     ...own,
     ...memory,
-    ...machine,
+    ...pressure,
+    ...sensors,
     minor_faults: stat.minor_faults,
     major_faults: stat.major_faults,
     threads: stat.threads,

@@ -4,7 +4,6 @@ import { cpus, release, tmpdir, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import { measureBaseline, parseCpuTicks } from "../../../src/overhead/baseline.ts";
 import { hostFacts } from "../../../src/overhead/host.ts";
-import { temperatureC, throttleEvents } from "../../../src/overhead/thermal.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-machine-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -78,21 +77,5 @@ describe("the facts of the machine", () => {
 
   test("are null on a machine that says nothing", () => {
     expect(hostFacts(join(root, "nothing"))).toMatchObject({ cpu_model: null, kernel: null, governor: null, cpus: 0 });
-  });
-});
-
-describe("the thermal state", () => {
-  test("is not measured without sensors", () => {
-    expect(throttleEvents(join(root, "nothing"))).toBeNull();
-    expect(temperatureC(join(root, "nothing"))).toBeNull();
-  });
-
-  test("adds the throttle counters of all cores and takes the hottest zone that can be true", () => {
-    put("sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "3\n");
-    put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "4\n");
-    put("sys/class/thermal/thermal_zone0/temp", "61500\n");
-    put("sys/class/thermal/thermal_zone1/temp", "2147483647\n");
-    expect(throttleEvents(root)).toBe(7);
-    expect(temperatureC(root)).toBe(61.5);
   });
 });
