@@ -1,61 +1,21 @@
 /** How old data is when it is read: from its last write to the read. */
-import { resample } from "./bootstrap.ts";
-import type { Group } from "./group.ts";
-import { interval } from "./interval.ts";
-import { kvUnits } from "./kv-need.ts";
-import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
-import { boundedQuantiles } from "./recurrent-survival.ts";
-import { writeHistory } from "./write-epoch.ts";
+import { type EpochTimes, epochFigures } from "./epoch-quantiles.ts";
+import type { MetricFamily } from "./metric.ts";
 
-const QUANTILES = [
-  ["age_at_read_p50_ns", 0.5, 0],
-  ["age_at_read_p99_ns", 0.99, 299],
-] as const;
-const QS = QUANTILES.map(([, q]) => q);
-
-function stepFigures(group: Group): Figure[] {
-  if (group.kvRows.length === 0) return [];
-  const units = kvUnits(group.kvRows);
-  const resamples = resample(new Uint8Array(units.readBytes.length), group.input.seed, 1004);
-  const { sample, estimates } = boundedQuantiles(units.ages, units.readBytes, QS, resamples);
-  return QUANTILES.map(([metric, , fewest], k) => ({
-    metric,
-    source: "step",
-    estimate: estimates[k] ?? interval(null, null, null),
-    n: sample.n,
-    coverage: 1,
-    fewest_for_hi: fewest,
-    method:
-      "reads of KV rows by the engine's steps, per byte read; percentile bootstrap over writing steps, n counts them",
-  }));
-}
-
-function watchFigures(group: Group): Figure[] {
-  const { every } = group;
-  const histories = every.exposures.map((e) => (e.watch.mode === "w" ? null : writeHistory(e)));
-  const written = histories.some((h) => h !== null && h.writes.length > 0);
-  const nothing = { complete: [], censored: [] };
-  const { sample, estimates } = boundedQuantiles(
-    histories.map((h) => h?.ages ?? nothing),
-    every.weights.bytes,
-    QS,
-    every.resamples(),
-  );
-  return QUANTILES.map(([metric, , fewest], k) => ({
-    metric,
-    source: "watch",
-    estimate: estimates[k] ?? interval(null, null, null),
-    n: written ? sample.n : every.exposures.length,
-    n_censored: sample.n_censored,
-    censored: sample.censored,
-    coverage: sample.coverage,
-    grain_bytes: 8,
-    fewest_for_hi: fewest,
-    method:
-      "KM of the time back to the last write, censored at the start of the exposure, per byte read; percentile bootstrap over addresses",
-    ...(written || every.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
-  }));
-}
+const TIMES: EpochTimes = {
+  quantiles: [
+    ["age_at_read_p50_ns", 0.5, 0],
+    ["age_at_read_p99_ns", 0.99, 299],
+  ],
+  ofRows: ({ ages: times, readBytes }) => ({ times, weights: readBytes, open: 0 }),
+  ofWatch: (history) => history.ages,
+  stepMethod:
+    "reads of KV rows by the engine's steps, per byte read; percentile bootstrap over writing steps, n counts them",
+  watchMethod:
+    "KM of the time back to the last write, censored at the start of the exposure, per byte read; percentile bootstrap over addresses",
+  stream: 1004,
+  needsEveryWrite: false,
+};
 
 export const ageAtRead: MetricFamily = {
   metrics: [
@@ -76,5 +36,5 @@ export const ageAtRead: MetricFamily = {
   suppressed:
     "No write seen: not identifiable. n < 30. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299: a bound from below.",
   spans: "whole",
-  figures: (group) => [...stepFigures(group), ...watchFigures(group)],
+  figures: (group) => epochFigures(group, TIMES),
 };

@@ -1,7 +1,7 @@
 /** Bootstrap intervals of a mean over independent blocks. */
 import { normalCdf, normalQuantile } from "../statistics/normal.ts";
 import { seededRandom } from "../statistics/prng.ts";
-import { studentQuantile } from "./student.ts";
+import { studentQuantile } from "../statistics/student.ts";
 
 export interface Interval {
   readonly value: number;

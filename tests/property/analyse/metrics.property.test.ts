@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { resample } from "../../../src/analyse/bootstrap.ts";
 import { chao1 } from "../../../src/analyse/chao1.ts";
 import { clopperPearson } from "../../../src/analyse/clopper-pearson.ts";
 import { incompleteBeta } from "../../../src/analyse/incomplete-beta.ts";
 import type { AccessSums, KvRowSample, RegionSample, StepSample, WatchSample } from "../../../src/analyse/input.ts";
-import { kaplanMeier, survivalQuantile } from "../../../src/analyse/kaplan-meier.ts";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { mergePasses } from "../../../src/analyse/passes.ts";
+import { boundedQuantiles, survivalAt } from "../../../src/analyse/recurrent-survival.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
 
 const RUN_NS = 1e9;
@@ -224,26 +225,23 @@ describe("estimators", () => {
   });
 
   test("the product-limit curve falls from 1, and its quantiles rise inside their intervals", () => {
-    const unit = fc.tuple(fc.integer({ min: 1, max: 50 }), fc.boolean(), fc.integer({ min: 0, max: 10 }));
+    const times = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 4 });
     fc.assert(
-      fc.property(fc.array(unit, { maxLength: 60 }), (units) => {
-        const curve = kaplanMeier(
-          Float64Array.from(units, ([t, , entry]) => t + entry),
-          Uint8Array.from(units, ([, event]) => (event ? 1 : 0)),
-          Float64Array.from(units, ([, , entry]) => entry),
-        );
+      fc.property(fc.array(fc.record({ complete: times, censored: times }), { maxLength: 40 }), (units) => {
+        const weights = units.map((_, i) => 1 + (i % 3));
+        const { sample, estimates } = boundedQuantiles(units, weights, [0.5, 0.9], resample(weights, 5));
         let before = 1;
-        for (const s of curve.survival) {
+        for (let at = 0; at <= 50 && sample.n > 0; at++) {
+          const s = survivalAt(sample, at);
           expect(s).toBeLessThanOrEqual(before);
           expect(s).toBeGreaterThanOrEqual(0);
           before = s;
         }
-        const median = survivalQuantile(curve, 0.5);
-        const late = survivalQuantile(curve, 0.9);
-        if (median.value !== null && late.value !== null) expect(late.value).toBeGreaterThanOrEqual(median.value);
-        for (const one of [median, late]) {
-          if (one.value !== null && one.lo !== null) expect(one.lo).toBeLessThanOrEqual(one.value);
-          if (one.value !== null && one.hi !== null) expect(one.hi).toBeGreaterThanOrEqual(one.value);
+        const [median, late] = estimates;
+        if (median?.value != null && late?.value != null) expect(late.value).toBeGreaterThanOrEqual(median.value);
+        for (const { value, lo, hi } of estimates) {
+          if (value !== null && lo !== null) expect(lo).toBeLessThanOrEqual(value);
+          if (value !== null && hi !== null) expect(hi).toBeGreaterThanOrEqual(value);
         }
       }),
       { seed: 10 },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { abbaOrder, blocksNeeded, compareArms, logRatio } from "../../../src/overhead/ab.ts";
 import { bcaOfMean, hodgesLehmann } from "../../../src/overhead/bootstrap.ts";
-import { studentCdf, studentQuantile } from "../../../src/overhead/student.ts";
+import { studentCdf, studentQuantile } from "../../../src/statistics/student.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 
