@@ -9,6 +9,8 @@ import type { MetricRow, MetricStatus } from "./metric-row.ts";
 export const FEWEST = 30;
 /** Most censored for a value. */
 export const MOST_CENSORED = 0.5;
+/** The label of a figure that leaves it open. */
+export const UNDECIDED = "insufficient";
 /** Most lost, %, for a value. */
 export const MOST_LOST_PCT = 1;
 
@@ -38,6 +40,10 @@ function judge(figure: Figure, lost: number | null): Verdict {
   const { n } = figure;
   const { value, lo, hi } = figure.estimate;
   if (figure.not_identifiable) return { status: "not_identifiable", why: figure.why ?? "not observed", keep: NOTHING };
+  if (figure.label !== undefined) {
+    const open = figure.label === UNDECIDED;
+    return { status: open ? "insufficient" : "ok", why: figure.why ?? null, keep: NOTHING };
+  }
   const fewest = figure.census ? 1 : FEWEST;
   if (n < fewest) {
     return { status: "insufficient", why: figure.why ?? `n = ${n}, fewer than ${fewest}`, keep: NOTHING };
@@ -95,7 +101,7 @@ export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
     coverage: figure.coverage ?? null,
     window_ns: Math.round(figure.window_ns ?? group.span.window_ns),
     method: figure.method,
-    label: null,
+    label: figure.label ?? null,
     status,
     why,
     lost_pct: lost,

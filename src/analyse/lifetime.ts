@@ -4,6 +4,12 @@ import type { Figure, MetricFamily } from "./metric.ts";
 import { recurrentQuantiles, recurrentSample } from "./recurrent-survival.ts";
 import { observedQuantile } from "./weighted-quantile.ts";
 
+const QUANTILES = [
+  ["lifetime_p50_ns", 0.5, "Median"],
+  ["lifetime_p90_ns", 0.9, "90th percentile"],
+  ["lifetime_p99_ns", 0.99, "99th percentile"],
+] as const;
+
 function figures(group: Group): Figure[] {
   const regions = group.regions.filter((region) => region.size_bytes > 0 && region.death_ns >= region.birth_ns);
   const spans = regions.map((region) => region.death_ns - region.birth_ns);
@@ -13,38 +19,43 @@ function figures(group: Group): Figure[] {
     spans.map((time, i) => (open[i] ? { complete: [], censored: [time] } : { complete: [time], censored: [] })),
     bytes,
   );
-  const median = recurrentQuantiles(sample, [0.5], [])[0]?.value ?? null;
-  const atLeast = observedQuantile(spans, bytes, 0.5);
-  return [
-    {
-      metric: "lifetime_p50_ns",
+  const curve = recurrentQuantiles(
+    sample,
+    QUANTILES.map(([, q]) => q),
+    [],
+  );
+  return QUANTILES.map(([metric, q], k) => {
+    const value = curve[k]?.value ?? null;
+    const atLeast = observedQuantile(spans, bytes, q);
+    return {
+      metric,
       source: "region_map",
-      estimate: median === null ? { value: null, lo: atLeast, hi: null } : { value: median, lo: median, hi: median },
+      estimate: value === null ? { value: null, lo: atLeast, hi: null } : { value, lo: value, hi: value },
       n: regions.length,
       n_censored: open.filter(Boolean).length,
       censored: sample.censored,
       coverage: 1,
       window_ns: group.input.window_ns,
       census: true,
-      method: "KM over regions, per byte; no sampling error; where it is a bound, the median of the lives seen so far",
-      ...(median === null ? { why: "alive at the end of the run, or before it began" } : {}),
-    },
-  ];
+      method:
+        "KM over regions, per byte; no sampling error; where it is a bound, the quantile of the lives seen so far",
+      ...(value === null ? { why: "alive at the end of the run, or before it began" } : {}),
+    };
+  });
 }
 
 export const lifetime: MetricFamily = {
-  metrics: [
-    {
-      name: "lifetime_p50_ns",
-      unit: "ns",
-      definition: "Median, over bytes, of the time from the birth of a region to its death.",
-    },
-  ],
+  metrics: QUANTILES.map(([name, , words]) => ({
+    name,
+    unit: "ns",
+    definition: `${words}, over bytes, of the time from the birth of a region to its death.`,
+  })),
   estimator:
     "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions.",
   sources: [["region_map", "every birth and death is recorded"]],
   not_by_sampling: null,
-  suppressed: "More than half of the bytes censored: a bound from below, the median of what was seen.",
+  suppressed:
+    "More than half of the bytes censored, or the quantile not reached: a bound from below, the quantile of what was seen.",
   spans: "whole",
   figures,
 };

@@ -1,6 +1,7 @@
 /** What a metric is: its page in words, and the function that reads a group and returns figures. */
 import type { Group } from "./group.ts";
 import type { Interval } from "./interval.ts";
+import type { MetricRow } from "./metric-row.ts";
 
 /** A figure before it is judged. */
 export interface Figure {
@@ -25,6 +26,8 @@ export interface Figure {
   /** True where the source cannot tell; `why` says why. */
   readonly not_identifiable?: boolean;
   readonly why?: string;
+  /** The answer in words, of a metric that has one; `insufficient` where the figures leave it open. */
+  readonly label?: string;
 }
 
 /** Words for docs/metrics.md. */
@@ -45,7 +48,8 @@ export interface MetricFamily {
   readonly suppressed: string;
   /** Where it has a meaning: in every span, in the whole phase only, or per step only. */
   readonly spans: "every" | "whole" | "steps";
-  readonly figures: (group: Group) => Figure[];
+  /** `rows` are those of the group by the families before this one. */
+  readonly figures: (group: Group, rows: readonly MetricRow[]) => Figure[];
 }
 
 /** Why a class without a write has no retention, in words that its mapping allows. */

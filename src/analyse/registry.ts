@@ -9,11 +9,13 @@ import { interAccessInterval } from "./inter-access-interval.ts";
 import { interval } from "./interval.ts";
 import { rowOf } from "./judge.ts";
 import { lifetime } from "./lifetime.ts";
+import { locality } from "./locality.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import type { MetricRow } from "./metric-row.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
 import { retention } from "./retention.ts";
 import { sampledRates } from "./sampled-rates.ts";
+import { suitability } from "./suitability.ts";
 import { workingSet } from "./working-set.ts";
 import { writeOnce } from "./write-once.ts";
 
@@ -33,6 +35,8 @@ export const METRICS: readonly MetricFamily[] = [
   retention,
   workingSet,
   sampledRates,
+  locality,
+  suitability,
 ];
 
 function applies(family: MetricFamily, group: Group): boolean {
@@ -68,13 +72,15 @@ function refusals(family: MetricFamily, group: Group): Figure[] {
 export function computeMetrics(input: AnalysisInput): MetricRow[] {
   const rows: MetricRow[] = [];
   for (const group of groupsOf(input)) {
+    const own: MetricRow[] = [];
     for (const family of METRICS) {
       if (!applies(family, group)) continue;
-      const figures = [...family.figures(group), ...refusals(family, group)];
+      const figures = [...family.figures(group, own), ...refusals(family, group)];
       for (const { name, unit } of family.metrics) {
-        for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
+        for (const figure of figures) if (figure.metric === name) own.push(rowOf(group, figure, unit));
       }
     }
+    rows.push(...own);
   }
   return rows;
 }

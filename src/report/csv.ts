@@ -55,7 +55,7 @@ export function metricsCsv(report: RunReport): string {
       figure(rows, "reads_per_write", pythonFloat),
       figure(rows, "working_set_bytes", (bytes) => pythonFloat(bytes / MIB)),
       figure(rows, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
-      csvField(rows.find((row) => row.metric === "suitability" && row.status === "ok")?.label ?? ""),
+      csvField(rows.find((row) => row.metric === "suitability")?.label ?? ""),
     ].join(",");
   });
   return `${[METRICS_CSV_HEADER, ...lines].join("\n")}\n`;

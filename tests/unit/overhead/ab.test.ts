@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { abbaOrder, blocksNeeded, compareArms, logRatio } from "../../../src/overhead/ab.ts";
 import { bcaOfMean, hodgesLehmann } from "../../../src/overhead/bootstrap.ts";
-import { studentCdf, studentQuantile } from "../../../src/statistics/student.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
+import { studentCdf, studentQuantile } from "../../../src/statistics/student.ts";
 
 /** Blocks whose arms differ by exactly `pct`, with a little noise that is the same for every call. */
 function blocksOf(pct: number, sd = 0.001, n = 12) {

@@ -1,0 +1,43 @@
+/** How near in address one access is to the one before it. */
+import type { Group } from "./group.ts";
+import { interval } from "./interval.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+
+const METRICS = ["same_page_fraction", "median_stride_bytes"] as const;
+
+function watchFigures(group: Group): Figure[] {
+  const n = group.every.exposures.length;
+  if (n === 0) return [];
+  return METRICS.map((metric) => ({
+    metric,
+    source: "watch",
+    estimate: interval(null, null, null),
+    n,
+    method: "none",
+    not_identifiable: true,
+    why: "a watch sees its own bytes alone, not where the access before went",
+  }));
+}
+
+export const locality: MetricFamily = {
+  metrics: [
+    {
+      name: "same_page_fraction",
+      unit: "ratio",
+      definition:
+        "Share of accesses that fall on the 4 KiB page of the access before it, of the same thread to the same class.",
+    },
+    {
+      name: "median_stride_bytes",
+      unit: "bytes",
+      definition:
+        "Median distance between the addresses of an access and of the access before it, of the same thread to the same class.",
+    },
+  ],
+  estimator: "Pairs of successive accesses; only a source that sees every access has them.",
+  sources: [],
+  not_by_sampling: "the sample before a sample is not the access before it",
+  suppressed: "n < 30 pairs.",
+  spans: "whole",
+  figures: watchFigures,
+};
