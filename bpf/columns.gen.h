@@ -63,6 +63,29 @@ _Static_assert(__builtin_offsetof(struct trap_block, tid) == 9280, "trap.tid");
 _Static_assert(__builtin_offsetof(struct trap_block, cookie) == 10304, "trap.cookie");
 _Static_assert(__builtin_offsetof(struct trap_block, trap_flags) == 11328, "trap.trap_flags");
 
+struct sample_block {
+	struct block_header header;
+	__u64 timestamp_ns[BLOCK_ROWS];
+	__u64 address[BLOCK_ROWS];
+	__u64 ip[BLOCK_ROWS];
+	__u64 period[BLOCK_ROWS];
+	__u64 data_src[BLOCK_ROWS];
+	__u64 weight[BLOCK_ROWS];
+	__u32 pid[BLOCK_ROWS];
+	__u32 tid[BLOCK_ROWS];
+	__u32 event[BLOCK_ROWS];
+};
+_Static_assert(sizeof(struct sample_block) == 15424, "sample_block size");
+_Static_assert(__builtin_offsetof(struct sample_block, timestamp_ns) == 64, "sample.timestamp_ns");
+_Static_assert(__builtin_offsetof(struct sample_block, address) == 2112, "sample.address");
+_Static_assert(__builtin_offsetof(struct sample_block, ip) == 4160, "sample.ip");
+_Static_assert(__builtin_offsetof(struct sample_block, period) == 6208, "sample.period");
+_Static_assert(__builtin_offsetof(struct sample_block, data_src) == 8256, "sample.data_src");
+_Static_assert(__builtin_offsetof(struct sample_block, weight) == 10304, "sample.weight");
+_Static_assert(__builtin_offsetof(struct sample_block, pid) == 12352, "sample.pid");
+_Static_assert(__builtin_offsetof(struct sample_block, tid) == 13376, "sample.tid");
+_Static_assert(__builtin_offsetof(struct sample_block, event) == 14400, "sample.event");
+
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,
 	LIFECYCLE_MUNMAP = 1,
@@ -108,5 +131,25 @@ _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_ring_full) 
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_call_table) == 16, "lifecycle_counters.dropped_call_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_target_table) == 24, "lifecycle_counters.dropped_target_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, returns_without_entry) == 32, "lifecycle_counters.returns_without_entry");
+
+struct sample_count {
+	__u64 runs;
+	__u64 period;
+	__u64 foreign;
+	__u64 not_memory;
+	__u64 kernel_address;
+	__u64 throttled;
+	__u64 unreadable;
+	__u64 pad;
+};
+_Static_assert(sizeof(struct sample_count) == 64, "sample_count size");
+_Static_assert(__builtin_offsetof(struct sample_count, runs) == 0, "sample_count.runs");
+_Static_assert(__builtin_offsetof(struct sample_count, period) == 8, "sample_count.period");
+_Static_assert(__builtin_offsetof(struct sample_count, foreign) == 16, "sample_count.foreign");
+_Static_assert(__builtin_offsetof(struct sample_count, not_memory) == 24, "sample_count.not_memory");
+_Static_assert(__builtin_offsetof(struct sample_count, kernel_address) == 32, "sample_count.kernel_address");
+_Static_assert(__builtin_offsetof(struct sample_count, throttled) == 40, "sample_count.throttled");
+_Static_assert(__builtin_offsetof(struct sample_count, unreadable) == 48, "sample_count.unreadable");
+_Static_assert(__builtin_offsetof(struct sample_count, pad) == 56, "sample_count.pad");
 
 #endif

@@ -59,6 +59,35 @@ struct task_struct {
 	struct signal_struct *signal;
 };
 
+union perf_sample_weight {
+	__u64 full;
+};
+
+union perf_mem_data_src {
+	__u64 val;
+};
+
+struct perf_sample_data {
+	__u64 sample_flags;
+	__u64 period;
+	__u64 addr;
+	union perf_sample_weight weight;
+	union perf_mem_data_src data_src;
+};
+
+struct hw_perf_event {
+	__u64 interrupts;
+};
+
+struct perf_event {
+	struct hw_perf_event hw;
+};
+
+struct bpf_perf_event_data_kern {
+	struct perf_sample_data *data;
+	struct perf_event *event;
+};
+
 #pragma clang attribute pop
 
 #if defined(__TARGET_ARCH_x86)

@@ -13,6 +13,7 @@ const library = dlopen("libc.so.6", {
   munmap: { args: [u64, u64], returns: i32 },
   fcntl: { args: [i32, i32, u64], returns: i32 },
   close: { args: [i32], returns: i32 },
+  read: { args: [i32, pointer, u64], returns: i64 },
   clock_gettime: { args: [i32, pointer], returns: i32 },
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },

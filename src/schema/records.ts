@@ -36,6 +36,22 @@ export const RECORDS = {
     ["dropped_target_table", "u64"],
     ["returns_without_entry", "u64"],
   ],
+  /** What became of the samples of one event on one CPU; only that CPU writes. */
+  sample_count: [
+    ["runs", "u64"],
+    /** Sum of the periods of all runs. */
+    ["period", "u64"],
+    /** Of a process that is not ours. */
+    ["foreign", "u64"],
+    /** Neither a load nor a store, or without an address. */
+    ["not_memory", "u64"],
+    /** On an address of the kernel. */
+    ["kernel_address", "u64"],
+    /** After which the kernel stopped the event until its next tick. */
+    ["throttled", "u64"],
+    ["unreadable", "u64"],
+    ["pad", "u64"],
+  ],
 } as const satisfies Record<string, readonly Field[]>;
 
 export type RecordName = keyof typeof RECORDS;

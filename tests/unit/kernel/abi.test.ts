@@ -9,6 +9,7 @@ import {
   PERF_TYPE,
   type PerfAttr,
   perfAttrBytes,
+  READ_FORMAT,
   SAMPLE,
   SOFTWARE,
 } from "../../../src/kernel/perf-event.ts";
@@ -66,6 +67,37 @@ describe("struct perf_event_attr", () => {
     );
   });
 
+  test("of a PMU's event is laid out as the C compiler does", () => {
+    const attr: PerfAttr = {
+      type: 4,
+      config: 0x1cdn,
+      config1: 3n,
+      config2: 1n << 40n,
+      sample_period: 250_007,
+      sample_type: SAMPLE.ip | SAMPLE.data_src | SAMPLE.weight_struct,
+      read_format: READ_FORMAT.total_time_enabled | READ_FORMAT.total_time_running,
+      precise_ip: 3,
+      flags: ["disabled", "exclude_guest", "use_clockid"],
+      clockid: 1,
+    };
+    expect(hex(attr)).toBe(
+      attrByC({
+        type: 4,
+        config: 0x1cd,
+        config1: 3,
+        config2: 1n << 40n,
+        sample_period: 250_007,
+        sample_type: 0x1008001,
+        read_format: 3,
+        precise_ip: 3,
+        disabled: 1,
+        exclude_guest: 1,
+        use_clockid: 1,
+        clockid: 1,
+      }),
+    );
+  });
+
   test("of a watchpoint is laid out as the C compiler does, for addresses of all 64 bits", () => {
     const addr = 0xffff_8abc_def0_1238n;
     expect(hex(watchpointAttr(addr, 8, 3))).toBe(
@@ -112,6 +144,13 @@ test("constants of perf events are those of the header", () => {
     PERF_SAMPLE_ADDR: SAMPLE.addr,
     PERF_SAMPLE_ID: SAMPLE.id,
     PERF_SAMPLE_CPU: SAMPLE.cpu,
+    PERF_SAMPLE_PERIOD: SAMPLE.period,
+    PERF_SAMPLE_WEIGHT: SAMPLE.weight,
+    PERF_SAMPLE_DATA_SRC: SAMPLE.data_src,
+    PERF_SAMPLE_WEIGHT_STRUCT: SAMPLE.weight_struct,
+    PERF_FORMAT_TOTAL_TIME_ENABLED: READ_FORMAT.total_time_enabled,
+    PERF_FORMAT_TOTAL_TIME_RUNNING: READ_FORMAT.total_time_running,
+    PERF_EVENT_IOC_PERIOD: IOC.period,
     PERF_EVENT_IOC_ENABLE: IOC.enable,
     PERF_EVENT_IOC_DISABLE: IOC.disable,
     PERF_EVENT_IOC_REFRESH: IOC.refresh,
