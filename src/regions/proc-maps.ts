@@ -51,7 +51,19 @@ function parseLine(line: string): ProcMapping | null {
   };
 }
 
-/** Parses the text; lines that cannot be are counted and left out. */
+/**
+ * What of a mapping lies at or above `end`: one that grew downward, over its neighbour, while the text was being read
+ * is printed whole behind the old neighbour (kernels >= 6.17 read without the lock, fs/proc/task_mmu.c). Null for nothing.
+ */
+function beyond(mapping: ProcMapping, end: bigint): ProcMapping | null {
+  const told = end - mapping.addr;
+  if (told <= 0n) return mapping;
+  if (told >= mapping.size_bytes) return null;
+  const file_offset_bytes = mapping.inode === 0n ? mapping.file_offset_bytes : mapping.file_offset_bytes + told;
+  return { ...mapping, addr: end, size_bytes: mapping.size_bytes - told, file_offset_bytes };
+}
+
+/** Parses the text; lines that cannot be, or tell nothing new, are counted and left out. */
 export function parseProcMaps(text: string): ProcMaps {
   const mappings: ProcMapping[] = [];
   let bad_lines = 0;
@@ -61,10 +73,11 @@ export function parseProcMaps(text: string): ProcMaps {
     const stop = newline < 0 ? text.length : newline;
     const mapping = parseLine(text.slice(at, stop));
     at = stop + 1;
-    if (mapping === null || mapping.addr < end) bad_lines += 1;
+    const fresh = mapping === null ? null : beyond(mapping, end);
+    if (fresh === null) bad_lines += 1;
     else {
-      end = mapping.addr + mapping.size_bytes;
-      mappings.push(mapping);
+      end = fresh.addr + fresh.size_bytes;
+      mappings.push(fresh);
     }
   }
   return { mappings, bad_lines };

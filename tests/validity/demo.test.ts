@@ -1,6 +1,8 @@
-import { beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { openDatabase } from "../../src/label/database.ts";
-import { outputFolder, QUICK, runCli } from "../integration/run/cli.ts";
+import { endLeftRuns, outputFolder, QUICK, runCli } from "../integration/run/cli.ts";
+
+afterEach(endLeftRuns);
 
 interface Step {
   readonly begin: number;

@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
-import { jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+
+afterEach(endLeftRuns);
 
 interface Failure {
   readonly error: {

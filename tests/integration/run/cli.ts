@@ -23,6 +23,19 @@ export interface Started {
   readonly ended: Promise<Ended>;
 }
 
+/** How long a run that a test left behind gets to end by itself. */
+const GRACE_MS = 15_000;
+const running = new Set<{ readonly signal: (signal: NodeJS.Signals) => void; readonly exited: Promise<number> }>();
+
+/** For `afterEach`: a test that fails half way must not leave a tracer, with its registers, or a target to the others. */
+export async function endLeftRuns(): Promise<void> {
+  for (const run of running) {
+    run.signal("SIGTERM");
+    const ended = await Promise.race([run.exited, Bun.sleep(GRACE_MS).then(() => null)]);
+    if (ended === null) run.signal("SIGKILL");
+  }
+}
+
 export function outputFolder(): string {
   return mkdtempSync(join(tmpdir(), "mrm-run-"));
 }
@@ -48,9 +61,13 @@ export function startCli(
     }
   };
   const reading = Promise.all([read("stdout"), read("stderr")]);
+  const signal = (name: NodeJS.Signals): void => child.kill(name);
+  const left = { signal, exited: child.exited };
+  running.add(left);
+  child.exited.then(() => running.delete(left));
   return {
     pid: child.pid,
-    signal: (signal) => child.kill(signal),
+    signal,
     said: (text) =>
       new Promise((done) => {
         if (texts.stdout.includes(text) || texts.stderr.includes(text)) done();

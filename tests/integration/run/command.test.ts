@@ -1,11 +1,13 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
 import { checkManifest } from "../../../src/report/manifest.ts";
 import { runJsonSchema } from "../../../src/schema/run-json.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
-import { jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+
+afterEach(endLeftRuns);
 
 test("any command is traced: one JSON object, files that are sealed, a ledger that balances", async () => {
   const output = outputFolder();

