@@ -1,10 +1,9 @@
 /** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
 import { cpus } from "node:os";
-import type { Collector } from "./collect/collector.ts";
-import { createEbpfCollector, type EbpfCollector } from "./collect/ebpf/ebpf.ts";
-import { createProcessCollector } from "./collect/process/process-collector.ts";
+import type { Collector, Target } from "./collect/collector.ts";
+import { type Collectors, createCollectors } from "./collect/collectors.ts";
 import type { DemoOptions, RunOptions } from "./config/schema.ts";
-import { type Launched, launchHeld } from "./engine/command.ts";
+import { findProgram, type Launched, launchHeld } from "./engine/command.ts";
 import { MrmTraceError } from "./errors.ts";
 import { monotonicNs } from "./kernel/libc.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
@@ -14,9 +13,10 @@ import type { Progress } from "./report/progress.ts";
 import { createRunDirectory, modelId, newRunId, type RunDirectory } from "./report/run-directory.ts";
 import type { Derived } from "./run/derive.ts";
 import { writeFacts } from "./run/facts.ts";
-import { factsOfRun } from "./run/judge.ts";
+import { type CanRun, factsOfRun } from "./run/judge.ts";
 import { createProcessUse } from "./run/process-use.ts";
 import { type Recording, record, type StopReason } from "./run/recorder.ts";
+import { runState } from "./run/run-state.ts";
 import { type SignalWatch, watchSignals } from "./run/signals.ts";
 import { type RunTarget, resolveTarget } from "./run/target.ts";
 import { createTokenCount } from "./run/token-count.ts";
@@ -45,13 +45,14 @@ export interface RunOutcome extends Derived {
 export async function run(request: RunRequest): Promise<RunOutcome> {
   const { options } = request;
   using signals = watchSignals();
-  const ebpfOptions = { budgetPct: options.budget, watchRegisters: options.watch_registers, seed: options.seed };
-  await requireCollector(createEbpfCollector({ ...ebpfOptions, engineObjects: [] }));
+  const settings = { budgetPct: options.budget, watchRegisters: options.watch_registers, seed: options.seed };
+  const asked = createCollectors(options.collector, { ...settings, engineObjects: [], rawDir: "" });
+  await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
   const abort = new AbortController();
   signals.onFirst(() => abort.abort());
   const target = await resolveTarget(request.command, request.demo, options.seed, abort.signal);
   stopIfAsked(signals);
-  using launched = launchHeld(target.command, { env: target.env, stdoutFd: options.json ? 2 : 1 });
+  findProgram(target.command[0] ?? "");
   const directory = createRunDirectory({
     output: options.output,
     model_id: modelId(target.modelName, target.command),
@@ -59,13 +60,22 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     force: options.force,
   });
   request.say(`run directory ${directory.path}`);
+  const collectors = createCollectors(options.collector, {
+    ...settings,
+    engineObjects: target.engineObjects,
+    rawDir: directory.raw,
+  });
+  const command = collectors.all.reduce<readonly string[]>(
+    (words, collector) => collector.launch?.(words) ?? words,
+    target.command,
+  );
+  using launched = launchHeld(command, { env: target.env, stdoutFd: options.json ? 2 : 1 });
   const host = hostFacts();
   request.progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
   stopIfAsked(signals);
 
-  const ebpf = createEbpfCollector({ ...ebpfOptions, engineObjects: target.engineObjects });
-  const taken = await recordTarget({ request, target, launched, directory, ebpf, signals });
+  const taken = await recordTarget({ request, target, launched, directory, collectors, signals });
   const facts = factsOfRun({
     ...taken,
     directory,
@@ -73,8 +83,8 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     host,
     baseline,
     cpus: cpus().length,
-    watch: ebpf.watchSummary(),
-    bpfCosts: ebpf.bpfCosts(),
+    watch: collectors.ebpf?.watchSummary() ?? null,
+    bpfCosts: collectors.ebpf?.bpfCosts() ?? [],
   });
   writeFacts(directory.path, facts);
   request.progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
@@ -91,9 +101,27 @@ function withRunDir(error: MrmTraceError, runDir: string): MrmTraceError {
   return Object.assign(error, { runDir });
 }
 
-async function requireCollector(collector: Collector): Promise<void> {
-  const answer = await collector.canRun({ pid: process.pid, command: [], held: true });
-  if (!answer.ok) throw new MrmTraceError("environment", answer.reason, answer.hint);
+/** What each collector says of itself. @throws MrmTraceError environment, where one of them cannot run */
+async function requireCollectors({ all }: Collectors, target: Target) {
+  const able: { readonly collector: Collector; readonly can: CanRun }[] = [];
+  for (const collector of all) {
+    const can = await collector.canRun(target);
+    if (!can.ok) throw new MrmTraceError("environment", can.reason, can.hint);
+    able.push({ collector, can });
+  }
+  return able;
+}
+
+/** Starts them in order; where one fails, those before it are stopped. */
+async function startAll({ all }: Collectors, target: Target): Promise<void> {
+  for (const [i, collector] of all.entries()) {
+    try {
+      await collector.start(target);
+    } catch (error) {
+      await Promise.allSettled(all.slice(0, i + 1).map((started) => started.stop()));
+      throw error;
+    }
+  }
 }
 
 /** @throws MrmTraceError interrupted or terminated, when a signal came before anything was recorded */
@@ -108,24 +136,25 @@ interface RecordRequest {
   readonly target: RunTarget;
   readonly launched: Launched;
   readonly directory: RunDirectory;
-  readonly ebpf: EbpfCollector;
+  readonly collectors: Collectors;
   readonly signals: SignalWatch;
 }
 
 export type TargetEnd = Awaited<Launched["ended"]> | null;
 
 /** Attaches everything to the held target, lets it go, and records until it is over. */
-async function recordTarget({ request, target, launched, directory, ebpf, signals }: RecordRequest) {
+async function recordTarget({ request, target, launched, directory, collectors, signals }: RecordRequest) {
   const { options } = request;
-  const processes = createProcessCollector();
   const use = createProcessUse();
   const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
   const held = { pid: launched.pid, command: target.command, held: true };
-  await ebpf.start(held);
-  // Last, so that what attaching cost, before the target runs, is not taken for a cost of the run.
-  await processes.start(held);
-  const sources = await ebpf.canRun(held);
+  // `process` is last, so that what attaching cost, before the target runs, is not taken for a cost of the run.
+  await startAll(collectors, held);
+  for (const collector of collectors.all) {
+    for (const pid of collector.helpers?.() ?? []) collectors.process.addHelper(pid);
+  }
+  const able = await requireCollectors(collectors, held);
   let ended: TargetEnd = null;
   launched.ended.then((how) => {
     ended = how;
@@ -145,7 +174,7 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
   launched.release();
   const recording = await record({
     runDir: directory.path,
-    collectors: [ebpf, processes],
+    collectors: collectors.all,
     stopped,
     durationNs: options.duration,
     maxSizeBytes: options.max_size,
@@ -157,9 +186,9 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
       if (batch.table === "step") tokens.take(batch);
     },
     onPoll({ now_ns, rows, dropped }) {
-      const state = ebpf.state();
+      const state = runState(collectors);
       for (const pid of state.pids) {
-        if (!known.has(pid)) processes.addPid(pid);
+        if (!known.has(pid)) collectors.process.addPid(pid);
         known.add(pid);
       }
       if (ended !== null && state.treeEnded) stop("target_ended");
@@ -184,8 +213,8 @@ async function recordTarget({ request, target, launched, directory, ebpf, signal
     tokens,
     launched,
     target,
-    state: ebpf.state(),
-    sources,
+    state: runState(collectors),
+    collectors: able,
   };
 }
 

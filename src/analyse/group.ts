@@ -89,6 +89,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const sums = split(input.accessSums);
   const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys()]);
   if (input.kvRows.length > 0) keys.add("kv_cache");
+  // Where nothing was seen of any class, that is said once.
+  if (keys.size === 0 && input.sight.length > 0) keys.add("unknown/");
   const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
   const sorted = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
   return sorted.flatMap((key, k) => {

@@ -87,6 +87,12 @@ export interface AccessSums {
   readonly distinct_pages: number;
 }
 
+export interface Sight {
+  readonly collector: string;
+  readonly identifies: readonly string[];
+  readonly blind_to: string;
+}
+
 export interface AnalysisInput {
   readonly run_id: string;
   /** CLOCK_MONOTONIC at the start of the run. */
@@ -102,4 +108,6 @@ export interface AnalysisInput {
   readonly trap_cost_ns: number | null;
   readonly flash_attention: boolean | null;
   readonly seed: number;
+  /** What each collector can tell: sources of figures, and why no others. Empty where that is not known. */
+  readonly sight: readonly Sight[];
 }

@@ -15,6 +15,7 @@ export interface RecordedFacts {
   /** What the engine said when asked; null leaves it to the graphs of the step stream. */
   readonly flash_attention: boolean | null;
   readonly seed: number;
+  readonly sight: AnalysisInput["sight"];
 }
 
 /** Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table. */
@@ -38,5 +39,6 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
     trap_cost_ns: facts.trap_cost_ns,
     flash_attention: facts.flash_attention ?? labelled.flashAttention,
     seed: facts.seed,
+    sight: facts.sight,
   };
 }

@@ -63,6 +63,27 @@ function refusals(family: MetricFamily, group: Group): Figure[] {
   );
 }
 
+/** One refusal per metric and collector, where no collector of the run feeds any source of the family. */
+function unseen(family: MetricFamily, group: Group): Figure[] {
+  const { sight } = group.input;
+  const named = new Set(family.sources.map(([source]) => source));
+  const feeds = (source: string): boolean => named.size === 0 || named.has(source);
+  if (sight.some(({ identifies }) => identifies.some(feeds))) return [];
+  // What runs beside every collector is told of only where it is alone.
+  const asked = sight.length > 1 ? sight.filter(({ collector }) => collector !== "process") : sight;
+  return asked.flatMap(({ collector, blind_to }) =>
+    family.metrics.map(({ name }) => ({
+      metric: name,
+      source: collector,
+      estimate: interval(null, null, null),
+      n: 0,
+      method: "none",
+      not_identifiable: true,
+      why: blind_to,
+    })),
+  );
+}
+
 /**
  * Every metric of every class, in every span of the run in which it has a meaning. Rows of one metric, class and step
  * stand together, the source that is printed first (`printedFigures`).
@@ -75,7 +96,10 @@ export function computeMetrics(input: AnalysisInput): MetricRow[] {
     const own: MetricRow[] = [];
     for (const family of METRICS) {
       if (!applies(family, group)) continue;
-      const figures = [...family.figures(group, own), ...refusals(family, group)];
+      const refused = refusals(family, group);
+      const blind = unseen(family, group);
+      const told = blind.length === 0 ? family.figures(group, own) : refused.length === 0 ? blind : [];
+      const figures = [...told, ...refused];
       for (const { name, unit } of family.metrics) {
         for (const figure of figures) if (figure.metric === name) own.push(rowOf(group, figure, unit));
       }

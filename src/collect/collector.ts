@@ -11,17 +11,38 @@ export interface Target {
 }
 
 export type Capability =
-  | { readonly ok: true; readonly sources: readonly string[]; readonly whyNotBetter: string }
+  | {
+      readonly ok: true;
+      readonly sources: readonly string[];
+      readonly whyNotBetter: string;
+      /** Sources of figures, as the metrics name them, that its streams feed. */
+      readonly identifies: readonly string[];
+      /** Why the metrics of all other sources are not identifiable by it, in one sentence. */
+      readonly blindTo: string;
+    }
   | { readonly ok: false; readonly reason: string; readonly hint: string };
+
+/** A cost that the collector puts on the target's own time, each time an event happens; ns. */
+export interface CollectorCost {
+  readonly what: string;
+  readonly count: number;
+  readonly each_ns: { readonly value: number; readonly lo: number; readonly hi: number };
+}
 
 export interface Collector {
   readonly name: string;
   /** Says whether it can run here; never throws, changes nothing. */
   canRun(target: Target): Promise<Capability>;
+  /** The command line under which the target runs; absent where the collector attaches to a target that waits. */
+  launch?(command: readonly string[]): readonly string[];
   /** Attaches everything; after it resolves no event of the target is missed unless counted. @throws MrmTraceError */
   start(target: Target): Promise<void>;
   /** What has come since the last call, in batches of at least one row; never blocks, called every few milliseconds. */
   batches(): Batch[];
   /** Detaches, and returns the last batches and the ledger; safe to call after a failed start. */
   stop(): Promise<{ readonly batches: Batch[]; readonly ledger: LedgerRow[] }>;
+  /** Processes that it started, whose use is the tracer's; absent where it starts none. */
+  helpers?(): readonly number[];
+  /** What its events cost the target, once stopped; absent where that is accounted elsewhere or not known. */
+  costs?(): readonly CollectorCost[];
 }

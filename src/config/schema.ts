@@ -34,6 +34,18 @@ function withUnit(parse: (text: string) => number) {
 const duration = withUnit(parseDurationNs);
 const size = withUnit(parseSizeBytes);
 
+/** Collectors by name; `process` runs beside whichever are asked for. */
+export const COLLECTOR_NAMES = ["ebpf", "process"] as const;
+export type CollectorName = (typeof COLLECTOR_NAMES)[number];
+
+/** Names of a list, as an array or as text with commas. */
+const collectors = z
+  .preprocess(
+    (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
+    z.array(z.enum(COLLECTOR_NAMES)).min(1),
+  )
+  .transform((names) => [...new Set(names)]);
+
 export const runSchema = z.object({
   output: z.string().min(1).default("results").describe("folder for run directories"),
   force: z.boolean().default(false).describe("replace a run directory that is there already"),
@@ -42,6 +54,7 @@ export const runSchema = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "letters, digits, dot, dash and underscore")
     .optional()
     .describe("name of the run; default: UTC time and four hex digits"),
+  collector: collectors.default(["ebpf"]).describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.coerce.number().min(0.01).max(50))
     .default(1)

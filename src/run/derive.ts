@@ -34,14 +34,25 @@ function ledgerOf(facts: RunFacts): LedgerRow[] {
  * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
  */
 export async function derive(directory: RunDirectory, facts: RunFacts): Promise<Derived> {
-  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, flash_attention, stopped_by, details, ...told } =
-    facts;
+  const {
+    started_ns,
+    started_at_utc,
+    end_ns,
+    seed,
+    trap_cost_ns,
+    flash_attention,
+    stopped_by,
+    details,
+    sight,
+    ...told
+  } = facts;
   const analysis = await analyseRun(directory.path, {
     run_id: facts.run_id,
     ledger: ledgerOf(facts),
     trap_cost_ns,
     flash_attention,
     seed,
+    sight,
   });
   const report: RunReport = {
     ...told,

@@ -10,6 +10,10 @@ import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 const FILE = "facts.json";
 
 const factsSchema = runJsonSchema.omit({ labels: true, metrics: true, run_dir: true }).extend({
+  /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
+  sight: z
+    .array(z.object({ collector: z.string(), identifies: z.array(z.string()), blind_to: z.string() }))
+    .default([]),
   /** CLOCK_MONOTONIC and wall time of one moment. */
   started_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
     decode: (text) => BigInt(text),
@@ -47,6 +51,7 @@ function factsOfCutRun(runId: string, modelId: string): RunFacts {
     not_measured: [],
     warnings: [why],
     collectors: [],
+    sight: [],
     target: {
       command: [],
       pid: 0,

@@ -1,7 +1,6 @@
 /** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
 
-import type { Capability } from "../collect/collector.ts";
-import type { EbpfState } from "../collect/ebpf/ebpf.ts";
+import type { Collector } from "../collect/collector.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
 import type { RunOptions } from "../config/schema.ts";
 import type { Launched } from "../engine/command.ts";
@@ -16,9 +15,13 @@ import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { RunFacts } from "./facts.ts";
 import type { ProcessUse } from "./process-use.ts";
 import type { Recording } from "./recorder.ts";
+import type { RunState } from "./run-state.ts";
 import { costOfRun } from "./slowdown.ts";
 import type { RunTarget } from "./target.ts";
 import type { TokenCount } from "./token-count.ts";
+
+/** What a collector that can run says of itself. */
+export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: true }>;
 
 export interface JudgeInput {
   readonly recording: Recording;
@@ -29,8 +32,9 @@ export interface JudgeInput {
   readonly tokens: TokenCount;
   readonly launched: Launched;
   readonly target: RunTarget;
-  readonly state: EbpfState;
-  readonly sources: Capability;
+  readonly state: RunState;
+  /** The collectors of the run with what they said before it. */
+  readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
   readonly directory: RunDirectory;
   readonly options: RunOptions;
   readonly host: ReturnType<typeof hostFacts>;
@@ -80,6 +84,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     probe_cost_ns: input.state.probeCostNs,
     programs: input.bpfCosts,
     watch,
+    others: input.collectors.flatMap(({ collector }) => collector.costs?.() ?? []),
   });
   const validity = judgeValidity({
     loss_pct: lossPct(ledger),
@@ -100,14 +105,16 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     reasons: [...validity.reasons],
     not_measured: [...validity.not_measured],
     warnings: warningsOf(input),
-    collectors: [
-      {
-        name: "ebpf",
-        sources: watch === null ? [] : ["watch"],
-        why_not_better: input.sources.ok ? input.sources.whyNotBetter : input.sources.reason,
-      },
-      { name: "process", sources: [], why_not_better: null },
-    ],
+    collectors: input.collectors.map(({ collector, can }) => ({
+      name: collector.name,
+      sources: [...can.sources],
+      why_not_better: can.whyNotBetter || null,
+    })),
+    sight: input.collectors.map(({ collector, can }) => ({
+      collector: collector.name,
+      identifies: [...can.identifies],
+      blind_to: can.blindTo,
+    })),
     target: {
       command: [...target.command],
       pid: input.launched.pid,

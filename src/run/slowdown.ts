@@ -25,6 +25,8 @@ export interface CostInput {
   readonly probe_cost_ns: number | null;
   readonly programs: readonly BpfCost[];
   readonly watch: WatchSummary | null;
+  /** Costs that other collectors account for themselves. */
+  readonly others: readonly EventCost[];
 }
 
 function spread(value: number): EventCost["each_ns"] {
@@ -52,6 +54,7 @@ export function costOfRun(input: CostInput): ObserverCost {
     { what: "faults recorded", count: input.faults, each_ns: runOf(input.programs, /^fault_/) },
     { what: "mapping calls entered", count: input.mapping_calls, each_ns: runOf(input.programs, /^enter_/) },
     { what: "mapping calls left", count: input.mapping_calls, each_ns: runOf(input.programs, /^exit_/) },
+    ...input.others,
   ];
   if (watch !== null) {
     // Every CPU of the target has its own registers: a retarget interrupts each of them once.

@@ -35,7 +35,14 @@ function peakRssBytes(): number {
 
 async function analyseHere(runDir: string): Promise<Measured> {
   const begin = performance.now();
-  await analyseRun(runDir, { run_id: "bench", ledger: [], trap_cost_ns: null, flash_attention: true, seed: SEED });
+  await analyseRun(runDir, {
+    run_id: "bench",
+    ledger: [],
+    trap_cost_ns: null,
+    flash_attention: true,
+    seed: SEED,
+    sight: [],
+  });
   return { seconds: (performance.now() - begin) / 1e3, peak_rss_bytes: peakRssBytes() };
 }
 

@@ -151,6 +151,7 @@ export function simulatedInput(
     trap_cost_ns: null,
     flash_attention: null,
     seed: design.seed,
+    sight: [],
   };
 }
 

@@ -192,6 +192,7 @@ async function observe(seed: number): Promise<Run> {
       trap_cost_ns: summary.calibration.trapNs,
       flash_attention: null,
       seed,
+      sight: [],
     },
     truth: truthOf(starts, bytes, t0, t1),
     summary,

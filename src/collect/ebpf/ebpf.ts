@@ -64,7 +64,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
   let costs: readonly BpfCost[] = [];
   return {
     name: "ebpf",
-    canRun: async () => canRunHere(),
+    canRun: async () => canRunHere(options.watchRegisters),
     async start(target) {
       try {
         parts = await startParts(owned, target, options);
@@ -91,7 +91,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
   };
 }
 
-function canRunHere(): Capability {
+function canRunHere(watchRegisters: number): Capability {
   if (process.getuid?.() !== 0) {
     return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
   }
@@ -105,7 +105,13 @@ function canRunHere(): Capability {
   const pmu = existsSync("/sys/bus/event_source/devices/cpu/caps/pmu_name");
   const ibs = existsSync("/sys/bus/event_source/devices/ibs_op");
   const why = pmu || ibs ? "sampling by the PMU (pebs, ibs) is not built yet" : "no PMU here: no pebs, no ibs";
-  return { ok: true, sources: ["watch"], whyNotBetter: why };
+  return {
+    ok: true,
+    sources: watchRegisters === 0 ? [] : ["watch"],
+    whyNotBetter: why,
+    identifies: ["watch", "step", "region_map"],
+    blindTo: "no PMU sampled the accesses",
+  };
 }
 
 interface Parts {

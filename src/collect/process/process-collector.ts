@@ -28,8 +28,12 @@ export interface ProcessCollectorOptions {
 export interface ProcessCollector extends Collector {
   /** Follows one more process of the tree, such as one whose fork was seen. */
   addPid(pid: number): void;
+  /** Follows a process that a collector started, as the tracer's. */
+  addHelper(pid: number): void;
   /** Processes followed now and before, without the tracer. */
   pids(): number[];
+  /** True when no process of the target is followed any more: every one that was found has ended. */
+  treeEnded(): boolean;
 }
 
 interface Followed {
@@ -206,10 +210,15 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
   return {
     name: "process",
     addPid: (pid) => follow(pid, "target"),
+    addHelper: (pid) => follow(pid, "tracer"),
     pids: () => [...everSeen],
+    treeEnded: () => ![...followed.values()].some(({ role }) => role === "target"),
     async canRun(target): Promise<Capability> {
       const read = readProc(`${procRoot}/${target.pid}/stat`);
-      if (read.ok) return { ok: true, sources: ["proc"], whyNotBetter: "" };
+      if (read.ok) {
+        const blindTo = "/proc tells sizes and sums of whole processes, no mapping and no access";
+        return { ok: true, sources: [], whyNotBetter: "", identifies: [], blindTo };
+      }
       return {
         ok: false,
         reason: `${procRoot}/${target.pid}/stat cannot be read: ${read.why}`,

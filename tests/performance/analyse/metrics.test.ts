@@ -58,6 +58,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     trap_cost_ns: 9000,
     flash_attention: true,
     seed: 1,
+    sight: [],
   });
   const used = process.cpuUsage(before);
   return { figures: rows.filter((row) => row.status === "ok").length, cpu_s: (used.user + used.system) / 1e6 };

@@ -136,6 +136,7 @@ function metricsOf(
     trap_cost_ns: 16_000,
     flash_attention: null,
     seed,
+    sight: [],
   });
 }
 

@@ -8,7 +8,14 @@ import { type Database, openDatabase } from "../../../src/label/database.ts";
 import { columnsOf } from "../../../src/schema/columns.ts";
 import { ORIGIN, writeHandMadeRun, writeStream } from "../label/hand-made-run.ts";
 
-const FACTS: RecordedFacts = { run_id: "hand", ledger: [], trap_cost_ns: 16_000, flash_attention: true, seed: 1 };
+const FACTS: RecordedFacts = {
+  run_id: "hand",
+  ledger: [],
+  trap_cost_ns: 16_000,
+  flash_attention: true,
+  seed: 1,
+  sight: [],
+};
 const DERIVED = ["trace/part-00000.parquet", "region_map.parquet", "kv_block_lifecycle.parquet", "metrics.parquet"];
 
 function digests(runDir: string): string[] {

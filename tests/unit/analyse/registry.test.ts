@@ -322,3 +322,34 @@ test("the page names every metric with its unit", () => {
   for (const { metrics } of METRICS)
     for (const { name, unit } of metrics) expect(page).toContain(`| ${name} | ${unit} |`);
 });
+
+describe("a run whose collectors cannot tell", () => {
+  const blind = { collector: "process", identifies: [], blind_to: "it reads /proc" };
+
+  test("says of every metric that it is not identifiable, and why", () => {
+    const rows = computeMetrics(input({ sight: [blind] }));
+    const names = new Set(rows.map(({ metric }) => metric));
+    expect(METRICS.flatMap(({ metrics }) => metrics).filter(({ name }) => !names.has(name))).toEqual([]);
+    for (const row of rows) {
+      expect(row).toMatchObject({ status: "not_identifiable", source: "process", why: "it reads /proc", value: null });
+    }
+  });
+
+  test("blames the collector that was asked for, not the one that runs beside it", () => {
+    const asked = { collector: "memray", identifies: ["region_map"], blind_to: "it sees no access" };
+    const rows = computeMetrics(input({ sight: [asked, blind] }));
+    const iai = rows.find(({ metric }) => metric === "iai_p50_ns");
+    expect(iai).toMatchObject({ status: "not_identifiable", source: "memray", why: "it sees no access" });
+    expect(rows.filter(({ source }) => source === "process")).toEqual([]);
+  });
+
+  test("lets a collector speak that feeds the metric", () => {
+    const able = { collector: "ebpf", identifies: ["watch", "step", "region_map"], blind_to: "no PMU" };
+    const rows = computeMetrics(input({ sight: [able, blind] }));
+    expect(rows.filter(({ source }) => source === "ebpf").map(({ metric }) => metric)).toEqual([
+      "loads_per_s",
+      "stores_per_s",
+      "iai_mean_ns",
+    ]);
+  });
+});

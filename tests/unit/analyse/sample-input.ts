@@ -66,6 +66,7 @@ export function input(over: Partial<AnalysisInput> = {}): AnalysisInput {
     trap_cost_ns: null,
     flash_attention: null,
     seed: 1,
+    sight: [],
     ...over,
   };
 }

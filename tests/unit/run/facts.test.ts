@@ -26,6 +26,7 @@ const FACTS: RunFacts = {
   not_measured: ["temperature"],
   warnings: [],
   collectors: [{ name: "ebpf", sources: ["watch"], why_not_better: "no PMU" }],
+  sight: [{ collector: "ebpf", identifies: ["watch"], blind_to: "no PMU" }],
   target: {
     command: ["sh", "-c", "echo \u{1f600}\n"],
     pid: 10,

@@ -49,7 +49,7 @@ function fakeCollector(rows: number, onPoll: (poll: number) => void = () => {}):
     name: "fake",
     given: 0,
     stops: 0,
-    canRun: async () => ({ ok: true, sources: [], whyNotBetter: "" }),
+    canRun: async () => ({ ok: true, sources: [], whyNotBetter: "", identifies: [], blindTo: "a fake" }),
     start: async () => {},
     batches() {
       onPoll(++polls);

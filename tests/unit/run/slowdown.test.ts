@@ -14,6 +14,7 @@ const QUIET: CostInput = {
   probe_cost_ns: null,
   programs: [],
   watch: null,
+  others: [],
 };
 
 /** Only what the model reads. */

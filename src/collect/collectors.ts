@@ -1,0 +1,33 @@
+/** The collectors of a run by their names: those that were asked for, and `process` beside them. */
+import type { CollectorName } from "../config/schema.ts";
+import type { Collector } from "./collector.ts";
+import { createEbpfCollector, type EbpfCollector } from "./ebpf/ebpf.ts";
+import { createProcessCollector, type ProcessCollector } from "./process/process-collector.ts";
+
+export interface CollectorSettings {
+  readonly budgetPct: number;
+  readonly watchRegisters: number;
+  readonly seed: number;
+  /** Shared objects of an engine that are known before the target starts. */
+  readonly engineObjects: readonly string[];
+  /** Folder for the files of outside tools; made by the collector that needs it. */
+  readonly rawDir: string;
+}
+
+export interface Collectors {
+  /** In the order in which they start; `process` last. */
+  readonly all: readonly Collector[];
+  readonly ebpf: EbpfCollector | null;
+  readonly process: ProcessCollector;
+}
+
+/** Collectors that only their common interface is needed of, by name. */
+const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Collector>> = {};
+
+/** Creates each named collector once; nothing is attached. */
+export function createCollectors(names: readonly CollectorName[], settings: CollectorSettings): Collectors {
+  const ebpf = names.includes("ebpf") ? createEbpfCollector(settings) : null;
+  const process = createProcessCollector();
+  const others = [...new Set(names)].flatMap((name) => OTHERS[name]?.(settings) ?? []);
+  return { all: [...(ebpf === null ? [] : [ebpf]), ...others, process], ebpf, process };
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+
+const output = outputFolder();
+afterAll(() => rmSync(output, { recursive: true, force: true }));
+
+interface Report {
+  readonly collectors: readonly { readonly name: string }[];
+  readonly target: { readonly pids: readonly number[]; readonly exit_code: number };
+  readonly metrics: readonly { readonly source: string; readonly status: string; readonly why: string | null }[];
+  readonly observer: { readonly rss_bytes: string; readonly traps: string };
+}
+
+describe("a run with the process collector alone", () => {
+  let report: Report;
+  beforeAll(async () => {
+    const words = ["/bin/sh", "-c", "sleep 0.4; (sleep 0.4 &) ; exit 0"];
+    const ended = await runCli([
+      "run",
+      ...QUICK,
+      "--json",
+      "--collector",
+      "process",
+      "--output",
+      output,
+      "--",
+      ...words,
+    ]);
+    expect(ended.exitCode).toBe(0);
+    report = jsonOf(ended) as unknown as Report;
+  });
+
+  test("names it, and follows the processes of the target", () => {
+    expect(report.collectors.map(({ name }) => name)).toEqual(["process"]);
+    expect(report.target.pids.length).toBeGreaterThan(0);
+    expect(report.target.exit_code).toBe(0);
+    expect(Number(report.observer.rss_bytes)).toBeGreaterThan(1e6);
+    expect(report.observer.traps).toBe("0");
+  });
+
+  test("says of every metric that it cannot tell it, and why", () => {
+    expect(report.metrics.length).toBeGreaterThan(10);
+    for (const row of report.metrics) {
+      expect(row).toMatchObject({ source: "process", status: "not_identifiable" });
+      expect(row.why).toContain("/proc");
+    }
+  });
+});
+
+describe("a name of no collector", () => {
+  test("is refused with the names there are", async () => {
+    const ended = await runCli(["run", "--json", "--collector", "ebpf,perv", "--", "true"]);
+    expect(ended.exitCode).toBe(2);
+    expect(JSON.stringify(jsonOf(ended))).toContain("ebpf");
+  });
+});
