@@ -2,10 +2,12 @@
 import { analyseCommand } from "./analyse.ts";
 import { modelCommand } from "./model.ts";
 import { runCommand } from "./run.ts";
+import { validateCommand } from "./validate.ts";
 import { type Verb, verb } from "./verb.ts";
 
 export const VERBS: Readonly<Record<string, Verb>> = {
   run: verb(runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", { takesCommand: true }),
+  validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
 };

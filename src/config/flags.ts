@@ -4,7 +4,7 @@ import { z } from "zod";
 import { nearestWord } from "./nearest-word.ts";
 
 /** True where a schema takes true or false, defaults and optionals looked through. */
-function isBoolean(schema: unknown): boolean {
+export function isBoolean(schema: unknown): boolean {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return isBoolean(schema.unwrap());
   return schema instanceof z.ZodBoolean;
 }

@@ -1,38 +1,7 @@
 /** THE options of a run: one schema, from which types, defaults and the flags' help come. */
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import { parseDurationNs, parseSizeBytes } from "../units.ts";
-
-/** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
-function numeric(number: z.ZodCoercedNumber) {
-  return z.preprocess((value) => (typeof value === "string" && value.trim() === "" ? Number.NaN : value), number);
-}
-
-/** A whole number given as text or number, within limits. */
-function whole(least: number, most: number) {
-  return numeric(z.coerce.number().int().min(least).max(most));
-}
-
-/** A quantity above 0, as a number or as text with its unit. */
-function withUnit(parse: (text: string) => number) {
-  return z.union([z.number(), z.string()]).transform((value, context) => {
-    try {
-      const quantity = typeof value === "number" ? value : parse(value);
-      if (quantity > 0) return quantity;
-      context.addIssue({ code: "custom", message: "more than 0 expected" });
-    } catch (error) {
-      if (!(error instanceof MrmTraceError)) throw error;
-      context.addIssue({
-        code: "custom",
-        message: `${error.message.replace(/, but received .*$/s, "")} (${error.hint})`,
-      });
-    }
-    return z.NEVER;
-  });
-}
-
-const duration = withUnit(parseDurationNs);
-const size = withUnit(parseSizeBytes);
+import { duration, numeric, size, whole } from "./values.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
 export const COLLECTOR_NAMES = ["ebpf", "process"] as const;
@@ -56,7 +25,7 @@ export const runSchema = z.object({
     .describe("name of the run; default: UTC time and four hex digits"),
   collector: collectors.default(["ebpf"]).describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
   duration: duration.optional().describe("stop after this time, such as 30s"),
-  budget: numeric(z.coerce.number().min(0.01).max(50))
+  budget: numeric(z.number().min(0.01).max(50))
     .default(1)
     .describe("share of each CPU that watching may cost, in percent"),
   seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
@@ -74,7 +43,7 @@ export type RunOptions = z.output<typeof runSchema>;
 export const demoSchema = z.object({
   params: z.enum(["1m", "15m", "110m", "1.1b"]).default("110m").describe("size of the demo's model"),
   type: z.enum(["f16", "q8_0", "q4_0"]).default("q8_0").describe("type of the demo's weights"),
-  seconds: numeric(z.coerce.number().min(0.1).max(86400)).default(30).describe("how long the demo decodes"),
+  seconds: numeric(z.number().min(0.1).max(86400)).default(30).describe("how long the demo decodes"),
   tokens: whole(1, 1e9).optional().describe("tokens to decode instead"),
   prompt_tokens: whole(1, 1e6).default(66).describe("tokens of the demo's prompt"),
   context_tokens: whole(16, 1e6).default(512).describe("length of the demo's context"),
@@ -82,6 +51,16 @@ export const demoSchema = z.object({
   flash_attention: z.boolean().default(true).describe("flash attention in the demo"),
 });
 export type DemoOptions = z.output<typeof demoSchema>;
+
+/** How a file of experiments is run; no options of one run. */
+export const sweepFlagsSchema = z.object({
+  config: z.string().min(1).optional().describe("YAML file with options, and with experiments to run"),
+  max_runs: whole(1, 1e7).default(1000).describe("refuse experiments of more runs than this"),
+});
+
+export const resumeSchema = z.object({
+  resume: z.boolean().default(false).describe("skip the runs of the experiment that are complete"),
+});
 
 /**
  * Options as the command line gave them, checked.

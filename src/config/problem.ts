@@ -1,0 +1,126 @@
+/** What is wrong in a configuration file, where, and what would be right. */
+import { z } from "zod";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { configSchema } from "./experiment-schema.ts";
+import { nearestWord } from "./nearest-word.ts";
+import { bare, keysOf, pathText } from "./schema-keys.ts";
+import type { Position, YamlFile } from "./yaml-text.ts";
+
+export interface ConfigProblem extends Position {
+  /** `sweep.batch_sizes[0]`; empty for the whole file. */
+  readonly key: string;
+  readonly message: string;
+  /** As JSON, cut where it is long; null where nothing was given. */
+  readonly received: string | null;
+  readonly hint: string | null;
+  /** Which exit code it means: `environment` for what this program cannot do. */
+  readonly code: "usage" | "environment";
+}
+
+const MOST_RECEIVED = 60;
+
+/** A value as it is quoted in a message. */
+export function receivedText(value: unknown): string | null {
+  if (value === undefined) return null;
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? String(value);
+  } catch {
+    return "a value that holds itself";
+  }
+  return text.length <= MOST_RECEIVED ? text : `${text.slice(0, MOST_RECEIVED)}...`;
+}
+
+/** The value at a path; undefined where there is none. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let found = value;
+  for (const part of path) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = Reflect.get(found, part);
+  }
+  return found;
+}
+
+/** A problem with the value at a path, or with its key. */
+export function problemAt(
+  file: YamlFile,
+  path: readonly PropertyKey[],
+  message: string,
+  rest: { hint?: string | null; code?: ConfigProblem["code"]; what?: "key" | "value"; received?: string | null } = {},
+): ConfigProblem {
+  const { hint = null, code = "usage", what = "value" } = rest;
+  const received = rest.received === undefined ? receivedText(valueAt(file.value, path)) : rest.received;
+  return { ...file.locate(path, what), key: pathText(path), message, received, hint, code };
+}
+
+/** The schema at a path of a value, with its description. */
+function schemaAt(path: readonly PropertyKey[]): z.ZodType | null {
+  let schema: z.ZodType = configSchema;
+  for (const part of path) {
+    const inner = bare(schema);
+    const next =
+      inner instanceof z.ZodArray
+        ? inner.element
+        : inner instanceof z.ZodObject
+          ? (inner.shape as Record<string, z.ZodType>)[String(part)]
+          : undefined;
+    if (next === undefined) return null;
+    schema = next as z.ZodType;
+  }
+  return schema;
+}
+
+const ALL_KEYS = keysOf(configSchema);
+
+/** What an unknown key was probably meant to be: near by in its own mapping, else the same word elsewhere. */
+function rightKey(path: readonly PropertyKey[], key: string): string | null {
+  const found = schemaAt(path);
+  const schema = found === null ? null : bare(found);
+  const siblings = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const near = nearestWord(key, siblings);
+  if (near !== null) return `did you mean ${near}?`;
+  const elsewhere = ALL_KEYS.find(({ path: at }) => at.at(-1) === key);
+  if (elsewhere !== undefined) return `it belongs to ${pathText(elsewhere.path)}`;
+  return siblings.length === 0 ? null : `one of ${siblings.join(", ")}`;
+}
+
+/** The problems behind one issue of the schema: an issue names all unknown keys of a mapping. */
+export function problemsOf(file: YamlFile, issue: z.core.$ZodIssue, most: number): ConfigProblem[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.slice(0, most).map((key) =>
+      problemAt(file, [...issue.path, key], "unknown key", {
+        what: "key",
+        hint: rightKey(issue.path, key),
+      }),
+    );
+  }
+  const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
+  const message = isMissing
+    ? `missing: ${issue.expected} expected`
+    : issue.message.replace(/^Invalid input: |, received \S+$/g, "");
+  const described = schemaAt(issue.path)?.description ?? null;
+  return [problemAt(file, issue.path, message, { hint: described === null ? null : `it is: ${described}` })];
+}
+
+/** `FILE:3:5: sweep.batch_size: unknown key; did you mean batch_sizes?` */
+export function problemLine(path: string, problem: ConfigProblem): string {
+  const { line, column, key, message, received, hint } = problem;
+  const what = key === "" ? message : `${key}: ${message}`;
+  const got = received === null ? "" : `, but received ${received}`;
+  return `${path}:${line}:${column}: ${what}${got}${hint === null ? "" : `; ${hint}`}`;
+}
+
+/** The exit code of a list of problems: usage where anything must be changed in the file, else what this machine lacks. */
+export function problemsExitCode(problems: readonly ConfigProblem[]): number {
+  if (problems.length === 0) return EXIT_CODES.ok;
+  return problems.some(({ code }) => code === "usage") ? EXIT_CODES.usage : EXIT_CODES.environment;
+}
+
+/** All problems of a file as one error. */
+export function problemsError(path: string, problems: readonly ConfigProblem[]): MrmTraceError {
+  const code = problems.some((problem) => problem.code === "usage") ? "usage" : "environment";
+  const lines = problems.map((problem) => problemLine(path, problem));
+  const first =
+    lines.length === 1 ? (lines[0] ?? "") : `${path} has ${lines.length} problems:\n  ${lines.join("\n  ")}`;
+  return new MrmTraceError(code, first, `change ${path}; then: mrm-trace validate ${path}`);
+}

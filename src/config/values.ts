@@ -1,0 +1,42 @@
+/** What an option may be: numbers given as text or number, quantities with their unit. */
+import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { parseDurationNs, parseSizeBytes } from "../units.ts";
+
+/** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
+export function numeric(number: z.ZodNumber) {
+  return z.preprocess((value) => {
+    if (typeof value !== "string") return value;
+    return value.trim() === "" ? Number.NaN : Number(value);
+  }, number);
+}
+
+/** A whole number given as text or number, within limits. */
+export function whole(least: number, most: number) {
+  return numeric(z.number().int().min(least).max(most));
+}
+
+/** A quantity above 0, as a number or as text with its unit. */
+function withUnit(parse: (text: string) => number, example: string) {
+  return z
+    .union([z.number(), z.string()], { error: `text with its unit expected, such as ${example}` })
+    .transform((value, context) => {
+      try {
+        const quantity = typeof value === "number" ? value : parse(value);
+        if (quantity > 0) return quantity;
+        context.addIssue({ code: "custom", message: "more than 0 expected" });
+      } catch (error) {
+        if (!(error instanceof MrmTraceError)) throw error;
+        context.addIssue({
+          code: "custom",
+          message: `${error.message.replace(/, but received .*$/s, "")} (${error.hint})`,
+        });
+      }
+      return z.NEVER;
+    });
+}
+
+/** ns; text such as `500ms`. */
+export const duration = withUnit(parseDurationNs, "30s");
+/** Bytes; text such as `64MB`. */
+export const size = withUnit(parseSizeBytes, "64MB");
