@@ -17,7 +17,7 @@ import { type CanRun, factsOfRun } from "./run/judge.ts";
 import { createProcessUse } from "./run/process-use.ts";
 import { type Recording, record, type StopReason } from "./run/recorder.ts";
 import { runState } from "./run/run-state.ts";
-import { type SignalWatch, watchSignals } from "./run/signals.ts";
+import type { SignalWatch } from "./run/signals.ts";
 import { type RunTarget, resolveTarget } from "./run/target.ts";
 import { createTokenCount } from "./run/token-count.ts";
 
@@ -32,6 +32,12 @@ export interface RunRequest {
   readonly progress: Progress;
   /** Lines for a person who asked for more. */
   readonly say: (line: string) => void;
+  /** Lines that explain a wait, such as a download. */
+  readonly notice: (line: string) => void;
+  /** What ends the run in order: signals of the process, or what a program aborts. */
+  readonly signals: SignalWatch;
+  /** Where the command's stdout goes: 1, or 2 where stdout belongs to the report. */
+  readonly stdoutFd: 1 | 2;
 }
 
 export interface RunOutcome extends Derived {
@@ -43,14 +49,16 @@ export interface RunOutcome extends Derived {
  * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
  */
 export async function run(request: RunRequest): Promise<RunOutcome> {
-  const { options } = request;
-  using signals = watchSignals();
+  const { options, signals, notice } = request;
   const settings = { budgetPct: options.budget, watchRegisters: options.watch_registers, seed: options.seed };
   const asked = createCollectors(options.collector, { ...settings, engineObjects: [], rawDir: "" });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
   const abort = new AbortController();
   signals.onFirst(() => abort.abort());
-  const target = await resolveTarget(request.command, request.demo, options.seed, abort.signal);
+  const target = await resolveTarget(request.command, request.demo, options.seed, {
+    signal: abort.signal,
+    notice,
+  });
   stopIfAsked(signals);
   findProgram(target.command[0] ?? "");
   const directory = createRunDirectory({
@@ -69,7 +77,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     (words, collector) => collector.launch?.(words) ?? words,
     target.command,
   );
-  using launched = launchHeld(command, { env: target.env, stdoutFd: options.json ? 2 : 1 });
+  using launched = launchHeld(command, { env: target.env, stdoutFd: request.stdoutFd });
   const host = hostFacts();
   request.progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });

@@ -4,6 +4,7 @@ import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, runSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
+import { watchSignals } from "../run/signals.ts";
 import { run } from "../run.ts";
 import { printReport } from "./report-output.ts";
 
@@ -39,13 +40,16 @@ export const runCommand = defineCommand({
       );
     }
     const progress = createProgress(process.stderr, { quiet: options.quiet });
-    const say = (line: string): void => {
-      if (!options.verbose) return;
+    const print = (line: string): void => {
       progress.clear();
       process.stderr.write(`mrm-trace: ${line}\n`);
     };
+    const say = options.verbose ? print : () => {};
+    const notice = options.quiet ? () => {} : print;
+    using signals = watchSignals();
     try {
-      const outcome = await run({ options, demo, command, progress, say });
+      const stdoutFd = options.json ? 2 : 1;
+      const outcome = await run({ options, demo, command, progress, say, notice, signals, stdoutFd });
       printReport(outcome.report, { ...options, stdoutIsTargets: true });
       return outcome.exitCode;
     } finally {

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
 import { demoCacheDir } from "../engine/demo/cache.ts";
-import { demoCommand } from "../engine/demo/demo.ts";
+import { type DemoOptions as DemoPreparation, demoCommand } from "../engine/demo/demo.ts";
 import { generalName } from "../engine/gguf/file.ts";
 
 export interface RunTarget {
@@ -26,12 +26,15 @@ function modelOf(command: readonly string[]): string | null {
   return null;
 }
 
-/** @throws MrmTraceError environment, when the demo engine cannot be installed */
+/**
+ * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for
+ * @throws MrmTraceError environment, when the demo engine cannot be installed
+ */
 export async function resolveTarget(
   command: readonly string[],
   demo: DemoOptions,
   seed: number,
-  signal?: AbortSignal,
+  preparing: Pick<DemoPreparation, "signal" | "notice"> = {},
 ): Promise<RunTarget> {
   if (command.length > 0) {
     const modelName = modelOf(command) ?? basename(command[0] ?? "command");
@@ -47,7 +50,7 @@ export async function resolveTarget(
     flashAttention: demo.flash_attention ? "on" : "off",
     ...(demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens }),
     ...(demo.threads === undefined ? {} : { threads: demo.threads }),
-    ...(signal ? { signal } : {}),
+    ...preparing,
   });
   return {
     command: made.command,

@@ -1,15 +1,16 @@
 /** The demo engine as a command to launch: real llama.cpp, a model of random weights. */
 import { chownSync } from "node:fs";
 import { join } from "node:path";
+import { formatBytes } from "../../units.ts";
 import { readGgufFile } from "../gguf/file.ts";
 import { type ModelSpec, modelBytes, modelName, writeModel } from "../gguf/write-model.ts";
 import { invokingUser } from "../invoking-user.ts";
 import { makeCacheDir } from "./cache.ts";
-import { engineObjects, ensureDemoEngine } from "./install.ts";
+import { engineObjects, ensureDemoEngine, type Preparation } from "./install.ts";
 import { DECODE_DEFAULTS, type DecodeOptions, runnerArguments } from "./options.ts";
 import { TRACER_PID } from "./parent.ts";
 
-export interface DemoOptions extends Partial<DecodeOptions> {
+export interface DemoOptions extends Partial<DecodeOptions>, Preparation {
   readonly cacheDir: string;
   /** A GGUF of the user's own, in place of one of random weights. */
   readonly model?: string;
@@ -17,8 +18,6 @@ export interface DemoOptions extends Partial<DecodeOptions> {
   readonly type?: ModelSpec["type"];
   /** File to which the child writes its report; without it the report is the last line of its stdout. */
   readonly reportPath?: string;
-  /** Ends the preparation; nothing half made stays behind. */
-  readonly signal?: AbortSignal;
 }
 
 export interface DemoCommand {
@@ -36,9 +35,9 @@ export interface DemoCommand {
  * @throws MrmTraceError environment, or what `signal` carries
  */
 export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
-  const engineDir = await ensureDemoEngine(options.cacheDir, options.signal);
+  const engineDir = await ensureDemoEngine(options.cacheDir, options);
   const spec: ModelSpec = { params: options.params ?? "110m", type: options.type ?? "q8_0", seed: options.seed ?? 1 };
-  const modelPath = options.model ?? (await ensureDemoModel(options.cacheDir, spec, options.signal));
+  const modelPath = options.model ?? (await ensureDemoModel(options.cacheDir, spec, options));
   const untilTokens = options.tokens !== undefined && options.tokens !== null;
   const args = runnerArguments({
     engineDir,
@@ -68,12 +67,17 @@ export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
 }
 
 /** The model of `spec` below `cacheDir`, written if it is missing or not whole. @throws MrmTraceError environment, or what `signal` carries */
-export async function ensureDemoModel(cacheDir: string, spec: ModelSpec, signal?: AbortSignal): Promise<string> {
+export async function ensureDemoModel(
+  cacheDir: string,
+  spec: ModelSpec,
+  { signal, notice }: Preparation = {},
+): Promise<string> {
   const user = invokingUser();
   const folder = join(cacheDir, "models");
   const path = join(folder, `${modelName(spec).replaceAll(" ", "-")}.gguf`);
   if (isWhole(path, spec)) return path;
   makeCacheDir(folder, user);
+  notice?.(`writing a model of random weights (${formatBytes(modelBytes(spec))}), once, to ${path}`);
   await writeModel(spec, path, signal ? { force: true, signal } : { force: true });
   if (user) chownSync(path, user.uid, user.gid);
   return path;

@@ -4,12 +4,21 @@ import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
 import { giveTo, invokingUser } from "../invoking-user.ts";
 import { makeCacheDir } from "./cache.ts";
+import enginePackage from "./package/package.json" with { type: "json" };
 
 const PACKAGE_DIR = join(import.meta.dir, "package");
 const PACKAGE_FILES = ["package.json", "bun.lock"] as const;
 const BINARIES = "node_modules/@node-llama-cpp/linux-x64/bins/linux-x64";
 /** The CPU package alone is 85 MB; the optional ones for graphics cards make 725 MB of it. */
 const INSTALL_ARGUMENTS = ["install", "--frozen-lockfile", "--omit=optional", "--omit=peer", "--ignore-scripts"];
+
+/** How the wait for what is made once can be watched and ended. */
+export interface Preparation {
+  /** Ends the preparation; nothing half made stays behind. */
+  readonly signal?: AbortSignal;
+  /** Told in one line what is downloaded or written, before it is. */
+  readonly notice?: (line: string) => void;
+}
 
 /** The module to import from an installed engine. */
 export function engineModule(engineDir: string): string {
@@ -36,12 +45,18 @@ function folderName(): string {
   return `demo-engine-${hash.digest("hex").slice(0, 12)}`;
 }
 
+/** The engine and its version, as the lock has it. */
+function engineName(): string {
+  const { dependencies } = enginePackage;
+  return `node-llama-cpp ${dependencies["node-llama-cpp"]}`;
+}
+
 /**
  * The folder of the installed engine below `cacheDir`; installs it (about 35 MB to download, 85 MB on disk) if it is not there.
  * A half installation is never seen: it is made beside its place and renamed. Under sudo it belongs to the invoking user.
  * @throws MrmTraceError environment (not Linux x86-64, offline, cache not writable), with the command that does it by hand; what `signal` carries
  */
-export async function ensureDemoEngine(cacheDir: string, signal?: AbortSignal): Promise<string> {
+export async function ensureDemoEngine(cacheDir: string, { signal, notice }: Preparation = {}): Promise<string> {
   if (process.platform !== "linux" || process.arch !== "x64") {
     throw new MrmTraceError(
       "environment",
@@ -53,6 +68,7 @@ export async function ensureDemoEngine(cacheDir: string, signal?: AbortSignal): 
   if (isComplete(engineDir)) return engineDir;
   const user = invokingUser();
   makeCacheDir(cacheDir, user);
+  notice?.(`installing the demo engine, ${engineName()} (about 35 MB to download), once, into ${engineDir}`);
   const staging = mkdtempSync(join(cacheDir, ".demo-engine-"));
   try {
     for (const name of PACKAGE_FILES) cpSync(join(PACKAGE_DIR, name), join(staging, name));

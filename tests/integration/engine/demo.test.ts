@@ -175,7 +175,9 @@ describe("the demo", () => {
 describe("the demo's model", () => {
   test("is written once, and again when it is not whole", async () => {
     const spec = { params: "1m", type: "q4_0", seed: 4 } as const;
-    const path = await ensureDemoModel(folder, spec);
+    const said: string[] = [];
+    const path = await ensureDemoModel(folder, spec, { notice: (line) => said.push(line) });
+    expect(said).toEqual([expect.stringContaining(`once, to ${path}`)]);
     const { mtimeMs, size } = statSync(path);
     expect(await ensureDemoModel(folder, spec)).toBe(path);
     expect(statSync(path).mtimeMs).toBe(mtimeMs);
@@ -188,8 +190,18 @@ describe("the demo's model", () => {
 describe("the demo's engine", () => {
   test("is installed whole by two runs at once, and then found", async () => {
     const cacheDir = mkdtempSync(join(folder, "cache-"));
-    const [one, other] = await Promise.all([ensureDemoEngine(cacheDir), ensureDemoEngine(cacheDir)]);
+    const said: string[] = [];
+    const notice = (line: string) => said.push(line);
+    const [one, other] = await Promise.all([
+      ensureDemoEngine(cacheDir, { notice }),
+      ensureDemoEngine(cacheDir, { notice }),
+    ]);
     expect(one).toBe(other);
+    expect(said[0]).toBe(
+      `installing the demo engine, node-llama-cpp 3.22.1 (about 35 MB to download), once, into ${one}`,
+    );
+    await ensureDemoEngine(cacheDir, { notice });
+    expect(said).toHaveLength(2);
     expect(readdirSync(cacheDir)).toEqual([basename(one)]);
     const bytes = Number(Bun.spawnSync(["du", "-sb", one]).stdout.toString().split("\t")[0]);
     expect(bytes / 85e6).toBeWithin(0.8, 1.2);
@@ -198,7 +210,7 @@ describe("the demo's engine", () => {
   test("leaves nothing when the installation is stopped", async () => {
     const cacheDir = mkdtempSync(join(folder, "stopped-"));
     const controller = new AbortController();
-    const installing = ensureDemoEngine(cacheDir, controller.signal).catch((cause: unknown) => cause);
+    const installing = ensureDemoEngine(cacheDir, { signal: controller.signal }).catch((cause: unknown) => cause);
     controller.abort(new MrmTraceError("interrupted", "stopped", ""));
     expect(await installing).toMatchObject({ code: "interrupted" });
     expect(readdirSync(cacheDir)).toEqual([]);
