@@ -1,6 +1,7 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
 import { analyseCommand } from "./analyse.ts";
 import { modelCommand } from "./model.ts";
+import { monitorCommand } from "./monitor.ts";
 import { runCommand } from "./run.ts";
 import { validateCommand } from "./validate.ts";
 import { type Verb, verb } from "./verb.ts";
@@ -10,4 +11,5 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
+  monitor: verb(monitorCommand, "mrm-trace monitor --name ollama --output memory.csv"),
 };

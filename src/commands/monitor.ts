@@ -1,0 +1,94 @@
+/** `mrm-trace monitor`: memory of a process tree as CSV, without root or tracing. */
+import { writeSync } from "node:fs";
+import { defineCommand } from "citty";
+import { flagsOf, givenOptions } from "../config/flags.ts";
+import { type MonitorOptions, monitorSchema } from "../config/monitor.ts";
+import { parseOptions } from "../config/schema.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { type MonitorResult, monitor } from "../monitor.ts";
+import { createLineFile } from "../report/line-file.ts";
+import { watchSignals } from "../run/signals.ts";
+import { toJson } from "../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { formatBytes, formatCount, formatNs } from "../units.ts";
+
+const flags = flagsOf(monitorSchema);
+
+/** @throws MrmTraceError usage */
+function checkChoices({ name, pid, json, output }: MonitorOptions): void {
+  if ((name === undefined) === (pid === undefined)) {
+    throw new MrmTraceError("usage", "one of --name and --pid expected", "such as: mrm-trace monitor --name ollama");
+  }
+  if (json && output === undefined) {
+    throw new MrmTraceError("usage", "--json and the CSV both want stdout", "give the CSV a file: --output FILE.csv");
+  }
+}
+
+/** A line to stdout at once; false when its reader has gone. */
+function toStdout(line: string): boolean {
+  try {
+    const bytes = Buffer.from(`${line}\n`);
+    for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EPIPE") return false;
+    throw error;
+  }
+}
+
+const WORDS: Record<MonitorResult["stopped_by"], string> = {
+  exited: "the process has ended",
+  duration: "the time is over",
+  max_samples: "that many samples were asked for",
+  cooldown: "memory is back where it began",
+  interrupted: "interrupted",
+  terminated: "terminated",
+  closed: "nobody reads the output any more",
+};
+
+function summary(result: MonitorResult): string {
+  const peak = `peak ${formatBytes(result.peak_rss_bytes)} of RSS`;
+  const cost = result.own_cpu_pct === null ? "" : `; watching took ${formatCount(result.own_cpu_pct)} % of one CPU`;
+  const pids = `${result.pids.length} ${result.pids.length === 1 ? "process" : "processes"}`;
+  const span = `${result.samples} samples in ${formatNs(result.window_ns)}`;
+  return `${WORDS[result.stopped_by]}: ${span}, ${pids}, ${peak}${cost}`;
+}
+
+function exitCodeOf(result: MonitorResult): number {
+  if (result.stopped_by === "interrupted") return EXIT_CODES.interrupted;
+  return result.stopped_by === "terminated" ? EXIT_CODES.terminated : EXIT_CODES.ok;
+}
+
+export const monitorCommand = defineCommand({
+  meta: { name: "monitor", description: "Write the memory of a process and its children as CSV, without tracing it" },
+  args: flags,
+  async run({ args }) {
+    const [word] = args._;
+    if (word !== undefined) {
+      throw new MrmTraceError("usage", `unexpected word "${word}"`, `did you mean: mrm-trace monitor --name ${word}?`);
+    }
+    const options = parseOptions(monitorSchema, givenOptions(monitorSchema, args));
+    checkChoices(options);
+    using signals = watchSignals();
+    using file = options.output === undefined ? null : createLineFile(options.output, options.force);
+    const say = (line: string): void => {
+      if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
+    };
+    const write = (line: string): boolean => {
+      if (file === null) return toStdout(line);
+      file.write(line);
+      return true;
+    };
+    const result = await monitor({ options, write, say, stopped: () => signals.received });
+    if (result === null) {
+      const code = signals.received === "SIGINT" ? "interrupted" : "terminated";
+      throw new MrmTraceError(code, "stopped before the process appeared", "nothing was sampled");
+    }
+    say(summary(result));
+    if (options.json) {
+      const output = { schema_version: JSON_SCHEMA_VERSION, output: options.output ?? null, ...result };
+      process.stdout.write(`${toJson(output)}\n`);
+    }
+    return exitCodeOf(result);
+  },
+});

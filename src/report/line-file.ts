@@ -1,0 +1,55 @@
+/** A text file that grows by whole lines: what was written stays readable whenever the writer dies. */
+import { closeSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { MrmTraceError } from "../errors.ts";
+
+export interface LineFile extends Disposable {
+  /** Writes a line and its end at once. @throws MrmTraceError environment; the lines before it stay whole */
+  write(line: string): void;
+}
+
+function cannotWrite(path: string, cause: unknown): MrmTraceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const hint = "free space there, or give another file with --output";
+  return new MrmTraceError("environment", `${path} cannot be written: ${why}`, hint, { cause });
+}
+
+/**
+ * Makes a new file of mode 0600; a file that is there is replaced only when `force` says so, a link never followed.
+ * @throws MrmTraceError usage where the file is there, environment where it cannot be made
+ */
+export function createLineFile(path: string, force: boolean): LineFile {
+  let fd: number;
+  try {
+    if (force) removeIfThere(path);
+    fd = openSync(path, "wx", 0o600);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cannotWrite(path, cause);
+    throw new MrmTraceError("usage", `${path} is there already`, "give --force to replace it, or another --output", {
+      cause,
+    });
+  }
+  let length = 0;
+  return {
+    write(line) {
+      const bytes = Buffer.from(`${line}\n`);
+      try {
+        for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+        length += bytes.length;
+      } catch (cause) {
+        ftruncateSync(fd, length);
+        throw cannotWrite(path, cause);
+      }
+    },
+    [Symbol.dispose]() {
+      closeSync(fd);
+    },
+  };
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
