@@ -15,7 +15,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   analyse: [...BASE, "label"],
   report: [...BASE, "label", "analyse"],
 };
-const FREE = ["commands", "cli.ts", "run.ts", "analyse.ts", "build.ts", "index.ts", "run", "experiment"];
+const FREE = ["commands", "cli.ts", "run.ts", "analyse.ts", "build.ts", "index.ts", "monitor.ts", "compare", "run", "experiment"];
 
 /** Imports of every file that point against the direction of the data. */
 async function forbiddenImports(): Promise<string[]> {
