@@ -12,13 +12,14 @@ import { createThermalUse } from "./overhead/thermal.ts";
 import type { Progress } from "./report/progress.ts";
 import { createRunDirectory, modelId, newRunId, type RunDirectory } from "./report/run-directory.ts";
 import type { Derived } from "./run/derive.ts";
+import type { ExperimentFacts } from "./run/experiment-facts.ts";
 import { writeFacts } from "./run/facts.ts";
 import { type CanRun, factsOfRun } from "./run/judge.ts";
 import { createProcessUse } from "./run/process-use.ts";
 import { type Recording, record, type StopReason } from "./run/recorder.ts";
 import { runState } from "./run/run-state.ts";
 import type { SignalWatch } from "./run/signals.ts";
-import { type RunTarget, resolveTarget } from "./run/target.ts";
+import { type RunTarget, resolveTarget, type Workload } from "./run/target.ts";
 import { createTokenCount } from "./run/token-count.ts";
 
 /** How long a target may take to end after it was told to. */
@@ -29,6 +30,12 @@ export interface RunRequest {
   readonly demo: DemoOptions;
   /** Empty for the demo. */
   readonly command: readonly string[];
+  /** What the demo decodes; without it a time or a number of tokens. */
+  readonly workload?: Workload;
+  /** Name of the model in place of the one that its file tells. */
+  readonly modelName?: string;
+  /** What the experiment says of this run, for metadata.json. */
+  readonly experiment?: ExperimentFacts;
   readonly progress: Progress;
   /** Lines for a person who asked for more. */
   readonly say: (line: string) => void;
@@ -58,12 +65,13 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   const target = await resolveTarget(request.command, request.demo, options.seed, {
     signal: abort.signal,
     notice,
+    workload: request.workload,
   });
   stopIfAsked(signals);
   findProgram(target.command[0] ?? "");
   const directory = createRunDirectory({
     output: options.output,
-    model_id: modelId(target.modelName, target.command),
+    model_id: modelId(request.modelName ?? target.modelName, target.command),
     run_id: options.run_id ?? newRunId(),
     force: options.force,
   });
@@ -88,6 +96,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     ...taken,
     directory,
     options,
+    experiment: request.experiment ?? null,
     host,
     baseline,
     cpus: cpus().length,
@@ -200,7 +209,8 @@ async function recordTarget({ request, target, launched, directory, collectors, 
         known.add(pid);
       }
       if (ended !== null && state.treeEnded) stop("target_ended");
-      const limit = options.duration ?? (target.isDemo ? request.demo.seconds * 1e9 : null);
+      const limit =
+        options.duration ?? (target.isDemo && request.workload === undefined ? request.demo.seconds * 1e9 : null);
       request.progress.update({
         phase: tokens.phase,
         tokens: tokens.decode_tokens,

@@ -48,6 +48,8 @@ export const demoSchema = z.object({
   prompt_tokens: whole(1, 1e6).default(66).describe("tokens of the demo's prompt"),
   context_tokens: whole(16, 1e6).default(512).describe("length of the demo's context"),
   threads: whole(1, 1024).optional().describe("threads of the demo; default: cores - 1, at least 1"),
+  model: z.string().min(1).optional().describe("GGUF to decode instead of random weights"),
+  sequences: whole(1, 64).default(1).describe("sequences that the demo decodes in parallel"),
   flash_attention: z.boolean().default(true).describe("flash attention in the demo"),
 });
 export type DemoOptions = z.output<typeof demoSchema>;

@@ -14,6 +14,8 @@ export interface MetadataInput {
   };
   /** What recognised the engine, its library and options; null without one. */
   readonly engine: Readonly<Record<string, unknown>> | null;
+  /** The combination of an experiment to which the run belongs; null outside of one. */
+  readonly cell: { readonly context_length: number; readonly batch_size: number; readonly rep_index: number } | null;
   /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC. */
   readonly started_at: Date;
   readonly started_ns: bigint;
@@ -40,14 +42,14 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     collector: { type: report.collectors[0]?.name ?? null },
     collectors: report.collectors,
     generation: {
-      context_length: null,
-      batch_size: null,
+      context_length: input.cell?.context_length ?? null,
+      batch_size: input.cell?.batch_size ?? null,
       output_tokens: target.decode_tokens,
       total_output_tokens: target.decode_tokens,
       prompt_tokens: target.prompt_tokens,
       avg_tokens_per_second: target.decode_tokens_per_s,
       ttft_ms: target.ttft_ms,
-      rep_index: null,
+      rep_index: input.cell?.rep_index ?? null,
     },
     thermal: { run_validity: report.validity, ...thermal },
     timing: {

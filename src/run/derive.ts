@@ -10,6 +10,7 @@ import { runMetadata } from "../report/metadata.ts";
 import type { RunDirectory } from "../report/run-directory.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
+import { readExperimentFacts } from "./experiment-facts.ts";
 import type { RunFacts } from "./facts.ts";
 
 export interface Derived {
@@ -66,6 +67,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     report,
     host: hostOf(details),
     engine: engineOf(details, analysis.input.flash_attention),
+    cell: readExperimentFacts(details.experiment),
     started_at: new Date(started_at_utc || 0),
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },

@@ -12,6 +12,7 @@ import { judgeValidity } from "../overhead/validity.ts";
 import type { RunDirectory } from "../report/run-directory.ts";
 import { balances, type LedgerRow } from "../schema/ledger.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import type { ExperimentFacts } from "./experiment-facts.ts";
 import type { RunFacts } from "./facts.ts";
 import type { ProcessUse } from "./process-use.ts";
 import type { Recording } from "./recorder.ts";
@@ -37,6 +38,8 @@ export interface JudgeInput {
   readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
   readonly directory: RunDirectory;
   readonly options: RunOptions;
+  /** What the experiment says of this run; null outside of one. */
+  readonly experiment: ExperimentFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
   readonly cpus: number;
@@ -152,6 +155,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     details: {
       host: input.host,
       options: input.options,
+      experiment: input.experiment,
       baseline: input.baseline,
       watch,
       validity_checks: validity.checks,

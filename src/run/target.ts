@@ -26,6 +26,32 @@ function modelOf(command: readonly string[]): string | null {
   return null;
 }
 
+/** What the demo engine decodes, in place of a time: each prompt with so many tokens behind it. */
+export interface Workload {
+  readonly output_tokens: number;
+  /** Prompts of all sequences together. */
+  readonly prompts: number;
+  /** A local file of prompts; null for seeded ones. */
+  readonly prompt_file: string | null;
+  readonly prompt_categories: readonly string[];
+  /** True where a file's prompts are repeated to be as long as `prompt_tokens` of the demo. */
+  readonly is_prompt_exact: boolean;
+}
+
+function workloadOptions(workload: Workload): Partial<DemoPreparation> {
+  return {
+    outputTokens: workload.output_tokens,
+    prompts: workload.prompts,
+    promptCategories: workload.prompt_categories,
+    isPromptExact: workload.is_prompt_exact,
+    ...(workload.prompt_file === null ? {} : { promptFile: workload.prompt_file }),
+  };
+}
+
+function limitOptions(demo: DemoOptions): Partial<DemoPreparation> {
+  return demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens };
+}
+
 /**
  * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for
  * @throws MrmTraceError environment, when the demo engine cannot be installed
@@ -34,7 +60,10 @@ export async function resolveTarget(
   command: readonly string[],
   demo: DemoOptions,
   seed: number,
-  preparing: Pick<DemoPreparation, "signal" | "notice"> = {},
+  {
+    workload,
+    ...preparing
+  }: Pick<DemoPreparation, "signal" | "notice"> & { readonly workload?: Workload | undefined } = {},
 ): Promise<RunTarget> {
   if (command.length > 0) {
     const modelName = modelOf(command) ?? basename(command[0] ?? "command");
@@ -48,7 +77,9 @@ export async function resolveTarget(
     promptTokens: demo.prompt_tokens,
     contextTokens: demo.context_tokens,
     flashAttention: demo.flash_attention ? "on" : "off",
-    ...(demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens }),
+    sequences: demo.sequences,
+    ...(workload === undefined ? limitOptions(demo) : workloadOptions(workload)),
+    ...(demo.model === undefined ? {} : { model: demo.model }),
     ...(demo.threads === undefined ? {} : { threads: demo.threads }),
     ...preparing,
   });

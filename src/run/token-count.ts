@@ -1,10 +1,10 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
-import { type Batch, isStringColumn } from "../columnar/batch.ts";
+import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
 
 export interface TokenCount {
   /** Looks at a batch of the step table. */
   take(batch: Batch): void;
-  /** Tokens of batches with more than one token; null before any. */
+  /** Tokens of batches with more than one token of a sequence; null before any. */
   readonly prompt_tokens: number | null;
   readonly decode_tokens: number;
   /** Decoded tokens per second inside the decode calls; null before two. */
@@ -15,6 +15,12 @@ export interface TokenCount {
   readonly phase: string;
 }
 
+/** Sequences of a batch; one where they are not known. */
+function sequencesAt(column: ColumnData | undefined, row: number): number {
+  if (column === undefined || isStringColumn(column) || column.valid?.[row] === 0) return 1;
+  return Math.max(1, Number(column.data[row] ?? 1));
+}
+
 export function createTokenCount(): TokenCount {
   let prompt = 0;
   let decoded = 0;
@@ -23,7 +29,7 @@ export function createTokenCount(): TokenCount {
   let phase = "running";
   return {
     take(batch) {
-      const { kind, n_tokens, timestamp_ns, end_ns } = batch.columns;
+      const { kind, n_tokens, n_sequences, timestamp_ns, end_ns } = batch.columns;
       if (!kind || !isStringColumn(kind) || !n_tokens || isStringColumn(n_tokens)) return;
       if (!timestamp_ns || isStringColumn(timestamp_ns) || !end_ns || isStringColumn(end_ns)) return;
       for (let row = 0; row < batch.rows; row++) {
@@ -32,7 +38,8 @@ export function createTokenCount(): TokenCount {
         if (word !== "decode" || end_ns.valid?.[row] === 0 || n_tokens.valid?.[row] === 0) continue;
         const tokens = Number(n_tokens.data[row] ?? 0);
         const took = BigInt(end_ns.data[row] ?? 0) - BigInt(timestamp_ns.data[row] ?? 0);
-        if (tokens > 1) {
+        // One token of each of several sequences is a decode step too.
+        if (tokens > sequencesAt(n_sequences, row)) {
           prompt += tokens;
           ttft_ns ??= took;
           phase = "prefill";

@@ -1,72 +1,79 @@
-/** Prefill, decode until the context is full, clear, and again: what a server's slot does over a day, in seconds. */
-import { BEGIN_TOKEN, FIRST_BYTE_TOKEN } from "../gguf/vocabulary.ts";
+/** Prefill, decode, clear, and again: what a server's slots do over a day, in seconds. */
 import type { LlamaSequence } from "./llama.ts";
 import type { DecodeOptions } from "./options.ts";
+import type { PromptSource } from "./prompts.ts";
 
 const TEMPERATURE = 0.8;
 
 export interface Decoded {
-  /** Prompts evaluated: one more than the context was cleared. */
+  /** Prompts evaluated, of all sequences. */
   readonly prefills: number;
   /** Tokens decoded one at a time, which leaves out the first of each prefill. */
   readonly decodeTokens: number;
-  /** Time in those single-token steps. */
+  /** Time in those steps: from the first token of each pass to its last. */
   readonly decodeMs: number;
   /** From the first prompt to the first token; null when stopped before it. */
   readonly ttftMs: number | null;
-  /** SHA-256 over all sampled token ids: the same for the same model, options and machine. */
+  /** SHA-256 over all sampled token ids, sequence by sequence: the same for the same model, options and machine. */
   readonly tokenDigest: string;
 }
 
-/** A prompt of printable bytes behind the begin token, another one for each pass. */
-export function promptTokens(length: number, seed: number, pass: number): number[] {
-  let state = (Math.imul(seed + 1, 0x9e3779b1) + Math.imul(pass + 1, 0x85ebca77)) >>> 0;
-  return Array.from({ length }, (_, place) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return place === 0 ? BEGIN_TOKEN : FIRST_BYTE_TOKEN + 0x20 + ((state >>> 16) % 95);
-  });
-}
-
 /**
- * Decodes until a limit of `options` is reached or `stopped` says so, which is asked after every token.
- * @param contextSize tokens that fit, as the engine says
+ * Decodes until a limit of `options` is reached or `stopped` says so, which is asked after every token. In each pass every
+ * sequence takes its next prompt, and the engine puts their tokens into one batch.
+ * @param contextSize tokens that fit into each sequence, as the engine says
  * @param progress called after every token
  */
 export async function decode(
-  sequence: LlamaSequence,
+  sequences: readonly LlamaSequence[],
   contextSize: number,
   options: DecodeOptions,
+  promptOf: PromptSource,
   stopped: () => boolean,
   progress: (decodeTokens: number, prefills: number) => void,
 ): Promise<Decoded> {
-  const digest = new Bun.CryptoHasher("sha256");
+  const digests = sequences.map(() => new Bun.CryptoHasher("sha256"));
+  const mostPrompts = options.prompts ?? Number.POSITIVE_INFINITY;
   let [prefills, decodeTokens, decodeMs] = [0, 0, 0];
   let ttftMs: number | null = null;
   let deadline = Number.POSITIVE_INFINITY;
   const ended = () => stopped() || decodeTokens >= (options.tokens ?? Infinity) || performance.now() >= deadline;
 
-  while (!ended()) {
-    if (prefills > 0) await sequence.clearHistory();
-    const prompt = promptTokens(options.promptTokens, options.seed, prefills);
-    const seed = (options.seed + prefills) >>> 0;
-    prefills += 1;
-    let previous: number | null = null;
+  while (!ended() && prefills < mostPrompts) {
+    if (prefills > 0) await Promise.all(sequences.map((sequence) => sequence.clearHistory()));
+    const firstPrompt = prefills;
+    const active = sequences.slice(0, mostPrompts - firstPrompt);
+    prefills += active.length;
     const began = performance.now();
-    for await (const token of sequence.evaluate(prompt, { temperature: TEMPERATURE, seed, yieldEogToken: true })) {
-      const now = performance.now();
-      if (previous !== null) {
-        decodeTokens += 1;
-        decodeMs += now - previous;
-      } else if (ttftMs === null) {
-        ttftMs = now - began;
-        deadline = now + (options.seconds ?? Infinity) * 1000;
-      }
-      previous = now;
-      digest.update(`${token} `);
-      progress(decodeTokens, prefills);
-      // The engine would start to shift the context one token before it is full.
-      if (ended() || sequence.nextTokenIndex >= contextSize - 1) break;
-    }
+    let [first, last] = [Number.POSITIVE_INFINITY, 0];
+    await Promise.all(
+      active.map(async (sequence, place) => {
+        const prompt = promptOf(firstPrompt + place);
+        const seed = (options.seed + firstPrompt + place) >>> 0;
+        let sampled = 0;
+        for await (const token of sequence.evaluate(prompt, { temperature: TEMPERATURE, seed, yieldEogToken: true })) {
+          const now = performance.now();
+          sampled += 1;
+          if (sampled > 1) decodeTokens += 1;
+          if (ttftMs === null) {
+            ttftMs = now - began;
+            deadline = now + (options.seconds ?? Infinity) * 1000;
+          }
+          first = Math.min(first, now);
+          last = now;
+          digests[place]?.update(`${token} `);
+          progress(decodeTokens, prefills);
+          const isDone = sampled >= (options.outputTokens ?? Infinity);
+          // The engine would start to shift the context one token before it is full.
+          if (ended() || isDone || sequence.nextTokenIndex >= contextSize - 1) break;
+        }
+      }),
+    );
+    decodeMs += Math.max(0, last - first);
   }
-  return { prefills, decodeTokens, decodeMs, ttftMs, tokenDigest: digest.digest("hex") };
+  const [only] = digests;
+  const digestOfAll = new Bun.CryptoHasher("sha256");
+  for (const digest of digests.length > 1 ? digests : []) digestOfAll.update(digest.digest());
+  const tokenDigest = digests.length === 1 && only ? only.digest("hex") : digestOfAll.digest("hex");
+  return { prefills, decodeTokens, decodeMs, ttftMs, tokenDigest };
 }

@@ -1,6 +1,6 @@
 /** The demo engine as a command to launch: real llama.cpp, a model of random weights. */
 import { chownSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { formatBytes } from "../../units.ts";
 import { readGgufFile } from "../gguf/file.ts";
 import { type ModelSpec, modelBytes, modelName, writeModel } from "../gguf/write-model.ts";
@@ -16,6 +16,11 @@ export interface DemoOptions extends Partial<DecodeOptions>, Preparation {
   readonly model?: string;
   readonly params?: ModelSpec["params"];
   readonly type?: ModelSpec["type"];
+  /** File of prompts, see prompt-file.ts; without one they are seeded. */
+  readonly promptFile?: string;
+  readonly promptCategories?: readonly string[];
+  /** True where a file's prompts are repeated to be as long as `promptTokens`. */
+  readonly isPromptExact?: boolean;
   /** File to which the child writes its report; without it the report is the last line of its stdout. */
   readonly reportPath?: string;
 }
@@ -30,25 +35,33 @@ export interface DemoCommand {
 }
 
 /**
- * Sees that engine and model are in the cache, and returns how to start the demo; given neither `seconds` nor `tokens` it decodes 30 s.
+ * Sees that engine and model are in the cache, and returns how to start the demo; given none of `seconds`, `tokens` and `prompts` it decodes 30 s.
  * Under sudo both belong to the invoking user, so that the child can run as that user.
  * @throws MrmTraceError environment, or what `signal` carries
  */
 export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
   const engineDir = await ensureDemoEngine(options.cacheDir, options);
   const spec: ModelSpec = { params: options.params ?? "110m", type: options.type ?? "q8_0", seed: options.seed ?? 1 };
-  const modelPath = options.model ?? (await ensureDemoModel(options.cacheDir, spec, options));
-  const untilTokens = options.tokens !== undefined && options.tokens !== null;
+  const modelPath =
+    options.model !== undefined ? resolve(options.model) : await ensureDemoModel(options.cacheDir, spec, options);
+  const hasLimit = (options.tokens ?? options.prompts ?? null) !== null;
   const args = runnerArguments({
     engineDir,
     modelPath,
     reportPath: options.reportPath ?? null,
     promptTokens: options.promptTokens ?? DECODE_DEFAULTS.promptTokens,
     contextTokens: options.contextTokens ?? DECODE_DEFAULTS.contextTokens,
+    sequences: options.sequences ?? DECODE_DEFAULTS.sequences,
+    outputTokens: options.outputTokens ?? null,
+    prompts: options.prompts ?? null,
+    promptKind: options.promptFile !== undefined ? "file" : options.model !== undefined ? "vocabulary" : "bytes",
+    promptFile: options.promptFile === undefined ? null : resolve(options.promptFile),
+    promptCategories: options.promptCategories ?? [],
+    isPromptExact: options.isPromptExact ?? false,
     threads: options.threads ?? DECODE_DEFAULTS.threads,
     flashAttention: options.flashAttention ?? DECODE_DEFAULTS.flashAttention,
     seed: options.seed ?? DECODE_DEFAULTS.seed,
-    seconds: options.seconds ?? (untilTokens ? null : DECODE_DEFAULTS.seconds),
+    seconds: options.seconds ?? (hasLimit ? null : DECODE_DEFAULTS.seconds),
     tokens: options.tokens ?? null,
   });
   // The folder in which the user happens to be must not change what the demo does.

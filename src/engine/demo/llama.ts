@@ -17,6 +17,10 @@ export interface LlamaContext {
 }
 
 export interface LlamaModel {
+  readonly tokens: { readonly bos: number | null; readonly shouldPrependBosToken: boolean };
+  tokenize(text: string): readonly number[];
+  isSpecialToken(token: number): boolean;
+  isEogToken(token: number): boolean;
   createContext(options: {
     readonly contextSize: number;
     readonly sequences: number;

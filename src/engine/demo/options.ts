@@ -6,11 +6,21 @@ import { MrmTraceError } from "../../errors.ts";
 export const FLASH_ATTENTION = ["on", "off", "auto"] as const;
 export type FlashAttention = (typeof FLASH_ATTENTION)[number];
 
+export const PROMPT_KINDS = ["bytes", "vocabulary", "file"] as const;
+/** Where prompts come from: bytes in our own vocabulary, words drawn from any model's, or a file. */
+export type PromptKind = (typeof PROMPT_KINDS)[number];
+
 export interface DecodeOptions {
-  /** Prompt of each prefill, in tokens. */
+  /** Prompt of each prefill, in tokens; of a file's prompts the most. */
   readonly promptTokens: number;
-  /** Room of the KV cache in tokens; llama.cpp may round it up. */
+  /** Room of the KV cache in tokens, of each sequence; llama.cpp may round it up. */
   readonly contextTokens: number;
+  /** Sequences decoded in parallel. */
+  readonly sequences: number;
+  /** Tokens decoded behind each prompt; null until the context is full. */
+  readonly outputTokens: number | null;
+  /** Prompts of all sequences together; null for no limit. */
+  readonly prompts: number | null;
   readonly threads: number;
   readonly flashAttention: FlashAttention;
   /** Seed of the prompt and of the sampling. */
@@ -25,6 +35,13 @@ export interface RunnerOptions extends DecodeOptions {
   /** Folder of the installed engine. */
   readonly engineDir: string;
   readonly modelPath: string;
+  readonly promptKind: PromptKind;
+  /** File of prompts, where they come from one. */
+  readonly promptFile: string | null;
+  /** Only these categories of the file; all where it is empty. */
+  readonly promptCategories: readonly string[];
+  /** True where a file's prompts are repeated to be as long as `promptTokens`. */
+  readonly isPromptExact: boolean;
   /** File for the report; null prints it as the last line of stdout. */
   readonly reportPath: string | null;
 }
@@ -33,6 +50,9 @@ export interface RunnerOptions extends DecodeOptions {
 export const DECODE_DEFAULTS: DecodeOptions = {
   promptTokens: 66,
   contextTokens: 512,
+  sequences: 1,
+  outputTokens: null,
+  prompts: null,
   threads: Math.max(1, availableParallelism() - 1),
   flashAttention: "on",
   seed: 1,
@@ -47,6 +67,13 @@ export function runnerArguments(options: RunnerOptions): string[] {
     ["model", options.modelPath],
     ["prompt-tokens", options.promptTokens],
     ["context-tokens", options.contextTokens],
+    ["sequences", options.sequences],
+    ["output-tokens", options.outputTokens],
+    ["prompts", options.prompts],
+    ["prompt-kind", options.promptKind],
+    ["prompt-file", options.promptFile],
+    ["prompt-categories", JSON.stringify(options.promptCategories)],
+    ["prompt-exact", options.isPromptExact ? 1 : 0],
     ["threads", options.threads],
     ["flash-attention", options.flashAttention],
     ["seed", options.seed],
@@ -73,6 +100,13 @@ export function parseRunnerArguments(args: readonly string[]): RunnerOptions {
       model: { type: "string" },
       "prompt-tokens": { type: "string", default: String(DECODE_DEFAULTS.promptTokens) },
       "context-tokens": { type: "string", default: String(DECODE_DEFAULTS.contextTokens) },
+      sequences: { type: "string", default: String(DECODE_DEFAULTS.sequences) },
+      "output-tokens": { type: "string" },
+      prompts: { type: "string" },
+      "prompt-kind": { type: "string", default: "bytes" },
+      "prompt-file": { type: "string" },
+      "prompt-categories": { type: "string", default: "[]" },
+      "prompt-exact": { type: "string", default: "0" },
       threads: { type: "string", default: String(DECODE_DEFAULTS.threads) },
       "flash-attention": { type: "string", default: DECODE_DEFAULTS.flashAttention },
       seed: { type: "string", default: String(DECODE_DEFAULTS.seed) },
@@ -90,15 +124,37 @@ export function parseRunnerArguments(args: readonly string[]): RunnerOptions {
     throw new MrmTraceError("usage", `--flash-attention received "${received}"`, "choose one of on, off, auto");
   }
   const contextTokens = wholeNumber("context-tokens", values["context-tokens"], 16, 2 ** 24);
-  const tokens = values.tokens === undefined ? null : wholeNumber("tokens", values.tokens, 1, 2 ** 31);
-  const noLimit = values.seconds === undefined && tokens === null;
+  const promptKind = PROMPT_KINDS.find((word) => word === values["prompt-kind"]);
+  if (!promptKind || (promptKind === "file") !== (values["prompt-file"] !== undefined)) {
+    const received = values["prompt-kind"];
+    throw new MrmTraceError(
+      "usage",
+      `--prompt-kind received "${received}"`,
+      "choose bytes, vocabulary, or file with --prompt-file",
+    );
+  }
+  const optional = (name: "tokens" | "output-tokens" | "prompts"): number | null => {
+    const text = values[name];
+    return text === undefined ? null : wholeNumber(name, text, 1, 2 ** 31);
+  };
+  const tokens = optional("tokens");
+  const outputTokens = optional("output-tokens");
+  const prompts = optional("prompts");
+  const noLimit = values.seconds === undefined && tokens === null && prompts === null;
   const seconds = noLimit ? String(DECODE_DEFAULTS.seconds) : values.seconds;
   return {
     engineDir: values.engine,
     modelPath: values.model,
     contextTokens,
-    // The prompt and one decoded token must fit.
-    promptTokens: wholeNumber("prompt-tokens", values["prompt-tokens"], 1, contextTokens - 2),
+    sequences: wholeNumber("sequences", values.sequences, 1, 256),
+    outputTokens,
+    prompts,
+    promptKind,
+    promptFile: values["prompt-file"] ?? null,
+    promptCategories: JSON.parse(values["prompt-categories"]),
+    isPromptExact: values["prompt-exact"] === "1",
+    // The prompt and what is decoded behind it must fit; the first token comes out of the prompt's own pass.
+    promptTokens: wholeNumber("prompt-tokens", values["prompt-tokens"], 1, contextTokens - (outputTokens ?? 2)),
     threads: wholeNumber("threads", values.threads, 1, 1024),
     flashAttention,
     seed: wholeNumber("seed", values.seed, 0, 2 ** 32 - 1),

@@ -5,9 +5,11 @@ import { readGgufFile } from "../gguf/file.ts";
 import { decode } from "./decode.ts";
 import { type EngineFacts, NO_FACTS, withLogLine } from "./engine-log.ts";
 import { engineModule } from "./install.ts";
-import type { Llama, LlamaContext, LlamaModule } from "./llama.ts";
+import type { Llama, LlamaContext, LlamaModel, LlamaModule } from "./llama.ts";
 import { parseRunnerArguments, type RunnerOptions } from "./options.ts";
 import { endWithParent } from "./parent.ts";
+import { readPrompts } from "./prompt-file.ts";
+import { bytePrompts, type PromptSource, textPrompts, vocabularyPrompts } from "./prompts.ts";
 import { demoReport, publish } from "./report.ts";
 
 const PROGRESS_MS = 5000;
@@ -43,21 +45,39 @@ async function start(options: RunnerOptions, onLog: (line: string) => void): Pro
   });
 }
 
-async function load(llama: Llama, options: RunnerOptions): Promise<LlamaContext> {
+interface Loaded {
+  readonly context: LlamaContext;
+  readonly promptOf: PromptSource;
+}
+
+async function load(llama: Llama, options: RunnerOptions): Promise<Loaded> {
   const gguf = readGgufFile(options.modelPath);
   if (!gguf.ok) {
     const message = `${options.modelPath} is not a whole GGUF: ${gguf.reason}`;
     throw new MrmTraceError("failure", message, "write it again: mrm-trace model --force --out FILE");
   }
   const model = await llama.loadModel({ modelPath: options.modelPath });
-  return model.createContext({
+  const context = await model.createContext({
     contextSize: options.contextTokens,
-    sequences: 1,
+    sequences: options.sequences,
     threads: options.threads,
     flashAttention: options.flashAttention === "auto" ? "auto" : options.flashAttention === "on",
     experimentalKvCacheKeyType: "F16",
     experimentalKvCacheValueType: "F16",
   });
+  const words = gguf.directory.metadata.get("tokenizer.ggml.tokens");
+  const vocabularySize = typeof words === "object" ? words.length : 0;
+  return { context, promptOf: promptSource(options, model, vocabularySize) };
+}
+
+function promptSource(options: RunnerOptions, model: LlamaModel, vocabularySize: number): PromptSource {
+  const { promptKind, promptTokens, seed, promptFile } = options;
+  if (promptFile !== null) {
+    const texts = readPrompts(promptFile, options.promptCategories);
+    return textPrompts(texts, promptTokens, options.isPromptExact, model);
+  }
+  if (promptKind === "bytes" || vocabularySize === 0) return bytePrompts(promptTokens, seed);
+  return vocabularyPrompts(promptTokens, seed, model, vocabularySize);
 }
 
 /** Says every few seconds how far it is. */
@@ -80,10 +100,11 @@ async function main(): Promise<void> {
   });
   try {
     const began = performance.now();
-    const context = await load(llama, options);
+    const { context, promptOf } = await load(llama, options);
     const loadMs = performance.now() - began;
     say(`${basename(options.modelPath)} loaded in ${loadMs.toFixed(0)} ms, context of ${context.contextSize} tokens`);
-    const decoded = await decode(context.getSequence(), context.contextSize, options, stopped, progressLine());
+    const sequences = Array.from({ length: options.sequences }, () => context.getSequence());
+    const decoded = await decode(sequences, context.contextSize, options, promptOf, stopped, progressLine());
     const { contextSize, currentThreads: threads } = context;
     const report = demoReport(options, { model: options.modelPath, loadMs, contextSize, threads }, facts, decoded);
     say(`flash attention ${facts.flashAttention === null ? "not told" : facts.flashAttention ? "on" : "off"}`);

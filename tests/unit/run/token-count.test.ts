@@ -35,6 +35,11 @@ describe("tokens of a run", () => {
     expect(tokens.decode_tokens_per_s).toBeCloseTo(50, 9);
   });
 
+  test("are decoded where a batch has one of each of several sequences", () => {
+    const tokens = counted({ ...decode(8, 0, 100), n_sequences: 4 }, { ...decode(4, 100, 200), n_sequences: 4 });
+    expect(tokens).toMatchObject({ prompt_tokens: 8, decode_tokens: 4, phase: "decoding" });
+  });
+
   test("give no rate before the second", () => {
     expect(counted(decode(1, 0, 10)).decode_tokens_per_s).toBeNull();
   });

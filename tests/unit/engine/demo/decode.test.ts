@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { decode, promptTokens } from "../../../../src/engine/demo/decode.ts";
+import { decode } from "../../../../src/engine/demo/decode.ts";
 import type { LlamaSequence } from "../../../../src/engine/demo/llama.ts";
-import { DECODE_DEFAULTS } from "../../../../src/engine/demo/options.ts";
+import { DECODE_DEFAULTS, type DecodeOptions } from "../../../../src/engine/demo/options.ts";
+import { bytePrompts } from "../../../../src/engine/demo/prompts.ts";
 
 /** A sequence that counts as the engine does: the prompt in one go, then one position for each token but the last. */
 function fakeSequence(): { sequence: LlamaSequence; calls: string[] } {
@@ -29,16 +30,19 @@ function fakeSequence(): { sequence: LlamaSequence; calls: string[] } {
 
 const options = { ...DECODE_DEFAULTS, promptTokens: 6, seconds: null, tokens: 12 };
 
+function decodeWith(
+  sequences: readonly LlamaSequence[],
+  contextSize: number,
+  given: DecodeOptions = options,
+  stopped: () => boolean = () => false,
+) {
+  return decode(sequences, contextSize, given, bytePrompts(given.promptTokens, given.seed), stopped, () => undefined);
+}
+
 describe("decoding", () => {
   test("clears the context when it is full and begins again", async () => {
     const { sequence, calls } = fakeSequence();
-    const decoded = await decode(
-      sequence,
-      16,
-      options,
-      () => false,
-      () => undefined,
-    );
+    const decoded = await decodeWith([sequence], 16);
     // Positions 6 to 14 hold the 9 tokens of the first pass; the other 3 come after the clear.
     expect(calls).toEqual(["prompt of 6, seed 1", "clear at 15", "prompt of 6, seed 2"]);
     expect([decoded.prefills, decoded.decodeTokens]).toEqual([2, 12]);
@@ -50,23 +54,25 @@ describe("decoding", () => {
       asked += 1;
       return asked > 4;
     };
-    const decoded = await decode(fakeSequence().sequence, 64, options, stopped, () => undefined);
+    const decoded = await decodeWith([fakeSequence().sequence], 64, options, stopped);
     expect([decoded.prefills, decoded.decodeTokens]).toEqual([1, 3]);
-    const never = await decode(
-      fakeSequence().sequence,
-      64,
-      options,
-      () => true,
-      () => undefined,
-    );
+    const never = await decodeWith([fakeSequence().sequence], 64, options, () => true);
     expect(never).toMatchObject({ prefills: 0, decodeTokens: 0, ttftMs: null });
   });
 
-  test("makes prompts that repeat for a seed and differ between passes", () => {
-    expect(promptTokens(66, 1, 0)).toEqual(promptTokens(66, 1, 0));
-    expect(promptTokens(66, 1, 0)).not.toEqual(promptTokens(66, 1, 1));
-    expect(promptTokens(66, 1, 0)).not.toEqual(promptTokens(66, 2, 0));
-    expect(promptTokens(66, 1, 0)[0]).toBe(1);
-    for (const token of promptTokens(500, 1, 0).slice(1)) expect(token).toBeWithin(3 + 0x20, 3 + 0x7f);
+  test("takes so many prompts in turn over all sequences, with so many tokens behind each", async () => {
+    const fakes = [fakeSequence(), fakeSequence()];
+    const limits = { ...options, tokens: null, outputTokens: 4, prompts: 3 };
+    const decoded = await decodeWith(
+      fakes.map(({ sequence }) => sequence),
+      64,
+      limits,
+    );
+    // Of four tokens behind a prompt the first comes out of the prompt's own pass.
+    expect([decoded.prefills, decoded.decodeTokens]).toEqual([3, 9]);
+    expect(fakes.map(({ calls }) => calls)).toEqual([
+      ["prompt of 6, seed 1", "clear at 9", "prompt of 6, seed 3"],
+      ["prompt of 6, seed 2", "clear at 9"],
+    ]);
   });
 });

@@ -1,0 +1,49 @@
+/** One run of an experiment as the process that makes it is told, and what comes back. */
+import { z } from "zod";
+import { demoSchema, runSchema } from "../config/schema.ts";
+import { experimentFactsSchema } from "../run/experiment-facts.ts";
+import type { Experiment, PlannedRun } from "./sweep.ts";
+
+/** What crosses the pipe: options are checked already, with their units read. */
+export const runRequestSchema = z.object({
+  options: runSchema,
+  demo: demoSchema,
+  workload: z.object({
+    output_tokens: z.int(),
+    prompts: z.int(),
+    prompt_file: z.string().nullable(),
+    prompt_categories: z.array(z.string()),
+    is_prompt_exact: z.boolean(),
+  }),
+  model_id: z.string(),
+  experiment: experimentFactsSchema,
+});
+export type OneRunRequest = z.output<typeof runRequestSchema>;
+
+/** The request of a planned run. @param force replaces an incomplete run of the same id */
+export function requestOf(experiment: Experiment, planned: PlannedRun, force: boolean): OneRunRequest {
+  const { about, prompts, run, demo } = experiment;
+  const { model, model_id, run_id, is_warmup, rep_index, ...cell } = planned;
+  const { name, ...rest } = about;
+  return {
+    options: { ...run, run_id, force, json: true },
+    demo: {
+      ...demo,
+      params: model.params ?? demo.params,
+      type: model.type ?? demo.type,
+      model: model.path,
+      context_tokens: cell.context_length,
+      prompt_tokens: cell.prompt_tokens,
+      sequences: cell.batch_size,
+    },
+    workload: {
+      output_tokens: cell.output_tokens,
+      prompts: cell.prompts,
+      prompt_file: prompts.source === "random" ? null : prompts.source,
+      prompt_categories: prompts.categories ?? [],
+      is_prompt_exact: prompts.tokens !== undefined,
+    },
+    model_id,
+    experiment: { name, about: rest, model: { ...model }, ...cell, is_warmup, rep_index },
+  };
+}
