@@ -1,5 +1,6 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
 import { analyseCommand } from "./analyse.ts";
+import { doctorCommand } from "./doctor.ts";
 import { modelCommand } from "./model.ts";
 import { monitorCommand } from "./monitor.ts";
 import { runCommand } from "./run.ts";
@@ -10,6 +11,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   run: verb(runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", { takesCommand: true }),
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
+  doctor: verb(doctorCommand, "mrm-trace doctor --json"),
   model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
   monitor: verb(monitorCommand, "mrm-trace monitor --name ollama --output memory.csv"),
 };

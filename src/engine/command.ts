@@ -3,7 +3,7 @@ import { accessSync, closeSync, constants, statSync, writeSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Subprocess } from "bun";
 import { MrmTraceError } from "../errors.ts";
-import { invokingUser } from "./invoking-user.ts";
+import { invokingUser, withoutPrivileges } from "./invoking-user.ts";
 
 export interface Launched extends Disposable {
   readonly pid: number;
@@ -59,8 +59,7 @@ const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
 export function launchHeld(command: readonly string[], options: LaunchOptions): Launched {
   const program = findProgram(command[0] ?? "");
   const user = invokingUser();
-  const drop = user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
-  const argv = [...drop, "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
+  const argv = [...withoutPrivileges(user), "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
   const child: Subprocess = Bun.spawn(argv, {
     stdio: ["inherit", options.stdoutFd, 2, "pipe"],
     env: { ...process.env, ...(user ? { HOME: user.home } : {}), ...options.env },

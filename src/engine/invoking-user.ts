@@ -22,6 +22,11 @@ export function invokingUser(env: NodeJS.ProcessEnv = process.env): InvokingUser
   return home ? { uid, gid, home } : null;
 }
 
+/** Words to put before a command that must not have our privileges; none where nobody stands behind sudo. */
+export function withoutPrivileges(user: InvokingUser | null): string[] {
+  return user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
+}
+
 /** Gives a tree that we made to its user; links are changed, never followed. */
 export function giveTo(user: InvokingUser | null, path: string): void {
   if (!user) return;

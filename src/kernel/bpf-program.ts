@@ -22,6 +22,8 @@ export interface ProgramCost {
 
 export interface BpfProgram {
   readonly name: string;
+  /** Where it attaches, in libbpf's words, such as tp/syscalls/sys_enter_mmap. */
+  readonly section: string;
   readonly fd: number;
   /** Attaches where its section name says. */
   attach(): Disposable;
@@ -58,6 +60,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
   };
   return {
     name,
+    section: String(lib.bpf_program__section_name(program)),
     fd,
     attach: () => own(lib.bpf_program__attach(program), "the place that its section names"),
     attachTracepoint: (category, event) =>

@@ -6,6 +6,7 @@ const { i32, u32, u64, ptr, cstring, function: callback } = FFIType;
 
 /** Name, arguments and result of each function; a test compares them with libbpf.h. */
 export const LIBBPF_SYMBOLS = {
+  libbpf_version_string: { args: [], returns: cstring },
   libbpf_set_print: { args: [callback], returns: ptr },
   bpf_object__open_mem: { args: [ptr, u64, ptr], returns: ptr },
   bpf_object__load: { args: [ptr], returns: i32 },
@@ -14,6 +15,7 @@ export const LIBBPF_SYMBOLS = {
   bpf_object__find_program_by_name: { args: [ptr, cstring], returns: ptr },
   bpf_object__next_program: { args: [ptr, ptr], returns: ptr },
   bpf_program__name: { args: [ptr], returns: cstring },
+  bpf_program__section_name: { args: [ptr], returns: cstring },
   bpf_program__fd: { args: [ptr], returns: i32 },
   bpf_program__set_autoload: { args: [ptr, FFIType.bool], returns: i32 },
   bpf_program__set_expected_attach_type: { args: [ptr, u32], returns: i32 },

@@ -14,8 +14,20 @@ const ALLOWED: Record<string, readonly string[]> = {
   label: BASE,
   analyse: [...BASE, "label"],
   report: [...BASE, "label", "analyse"],
+  doctor: [...BASE, "kernel", "engine", "collect", "overhead"],
 };
-const FREE = ["commands", "cli.ts", "run.ts", "analyse.ts", "build.ts", "index.ts", "monitor.ts", "compare", "run", "experiment"];
+const FREE = [
+  "commands",
+  "cli.ts",
+  "run.ts",
+  "analyse.ts",
+  "build.ts",
+  "index.ts",
+  "monitor.ts",
+  "compare",
+  "run",
+  "experiment",
+];
 
 /** Imports of every file that point against the direction of the data. */
 async function forbiddenImports(): Promise<string[]> {

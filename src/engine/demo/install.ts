@@ -51,6 +51,12 @@ function engineName(): string {
   return `node-llama-cpp ${dependencies["node-llama-cpp"]}`;
 }
 
+/** The folder of the installed engine below `cacheDir`; null where it is not there. */
+export function installedDemoEngine(cacheDir: string): string | null {
+  const engineDir = join(cacheDir, folderName());
+  return isComplete(engineDir) ? engineDir : null;
+}
+
 /**
  * The folder of the installed engine below `cacheDir`; installs it (about 35 MB to download, 85 MB on disk) if it is not there.
  * A half installation is never seen: it is made beside its place and renamed. Under sudo it belongs to the invoking user.

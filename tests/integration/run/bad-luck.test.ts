@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
+import { withMounts } from "../../fixtures/with-mounts.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 afterEach(endLeftRuns);
@@ -24,11 +25,6 @@ async function failureOf(
   expect(ended.exitCode).toBe(error.exit_code);
   expect(ended.stderr).not.toContain("    at ");
   return { ...error, stderr: ended.stderr };
-}
-
-/** A command in a mount namespace of its own, after `mounts`, so that the machine stays as it is. */
-function withMounts(mounts: string): string[] {
-  return ["unshare", "--mount", "--propagation", "private", "sh", "-c", `${mounts} && exec "$@"`, "sh"];
 }
 
 const RUN = ["run", "--json", ...QUICK];

@@ -1,0 +1,153 @@
+/** The kernel: its version, BTF, tracefs, lockdown, and what it hides. */
+import { existsSync, readdirSync } from "node:fs";
+import { readProc } from "../collect/process/proc-file.ts";
+import type { HostFacts } from "../overhead/host.ts";
+import type { Check } from "../schema/examination.ts";
+import { check } from "./check.ts";
+
+export interface KernelFacts {
+  readonly release: string | null;
+  readonly architecture: string;
+  readonly cpu_model: string | null;
+  /** none, the product's name, or `unknown hypervisor`; null where the machine does not say. */
+  readonly virtualisation: string | null;
+  readonly btf: boolean;
+  readonly tracefs: boolean;
+  /** none, integrity or confidentiality; null where the kernel does not say. */
+  readonly lockdown: string | null;
+  /** Where lockdown is told. */
+  readonly securityfs: "mounted" | "not mounted" | "unknown to this kernel";
+  readonly kptr_restrict: number | null;
+}
+
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(folder).length === 0;
+  } catch {
+    // Absent, or not ours to list: nothing says that it is empty.
+    return false;
+  }
+}
+
+function securityfs(root: string): KernelFacts["securityfs"] {
+  const known = readProc(`${root}/proc/filesystems`);
+  if (!known.ok || !/\bsecurityfs$/m.test(known.text)) return "unknown to this kernel";
+  return isEmpty(`${root}/sys/kernel/security`) ? "not mounted" : "mounted";
+}
+
+/** @param root prefix of /proc and /sys */
+export function kernelFacts(host: HostFacts, root = ""): KernelFacts {
+  const kptr = readProc(`${root}/proc/sys/kernel/kptr_restrict`);
+  return {
+    release: host.kernel,
+    architecture: host.architecture,
+    cpu_model: host.cpu_model,
+    virtualisation: host.virtualisation,
+    btf: host.btf,
+    tracefs:
+      existsSync(`${root}/sys/kernel/tracing/events`) ||
+      existsSync(`${root}/sys/kernel/debug/tracing/events`) ||
+      // Closed to us, which says that it is there.
+      (existsSync(`${root}/sys/kernel/tracing`) && !isEmpty(`${root}/sys/kernel/tracing`)),
+    lockdown: host.lockdown,
+    securityfs: securityfs(root),
+    kptr_restrict: kptr.ok && /^\d\s*$/.test(kptr.text) ? Number(kptr.text) : null,
+  };
+}
+
+/** The first kernel with cookies of perf events (bpf_get_attach_cookie), which tell watches apart. */
+const OLDEST = [5, 15] as const;
+
+function version(release: string | null): readonly [number, number] | null {
+  const match = /^(\d{1,4})\.(\d{1,4})/.exec(release ?? "");
+  return match === null ? null : [Number(match[1]), Number(match[2])];
+}
+
+const isBefore = ([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean =>
+  a < c || (a === c && b < d);
+
+function judgeVersion({ release, architecture }: KernelFacts): Check {
+  const found = version(release);
+  const data = { release, architecture };
+  if (found === null) return check("kernel", "warn", "the kernel does not say its version", { fix: "uname -r", data });
+  const name = `Linux ${release} on ${architecture === "x64" ? "x86-64" : architecture}`;
+  if (isBefore(found, OLDEST)) {
+    const summary = `${name}: watches need ${OLDEST.join(".")} or later`;
+    return check("kernel", "fail", summary, { fix: "boot a newer kernel, such as that of Debian 12 (6.1)", data });
+  }
+  const slower = isBefore(found, [6, 6]) ? ": engine probes attach and detach one by one (6.6 does all at once)" : "";
+  return check("kernel", "ok", name + slower, { data });
+}
+
+function judgeProcessor({ architecture, cpu_model, virtualisation }: KernelFacts): Check {
+  const where =
+    virtualisation === null ? "" : virtualisation === "none" ? ", bare metal" : `, virtual machine (${virtualisation})`;
+  const name = `${cpu_model ?? "unknown model"}${where}`;
+  const data = { architecture, cpu_model, virtualisation };
+  if (architecture === "x64") return check("processor", "ok", name, { data });
+  const summary = `${name}: only x86-64 code is decoded, so a watch must tell loads from stores by two registers`;
+  return check("processor", "warn", summary, { fix: "trace on x86-64 for the full rate of watches", data });
+}
+
+function judgeBtf({ btf }: KernelFacts): Check {
+  if (btf) return check("btf", "ok", "/sys/kernel/btf/vmlinux is there", { data: { btf } });
+  return check("btf", "fail", "/sys/kernel/btf/vmlinux is missing: no BPF program fits this kernel", {
+    fix: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
+    data: { btf },
+  });
+}
+
+function judgeTracefs({ tracefs }: KernelFacts): Check {
+  if (tracefs) return check("tracefs", "ok", "tracefs is mounted", { data: { tracefs } });
+  return check(
+    "tracefs",
+    "warn",
+    "tracefs is not mounted: a run as root mounts it, and system calls are not tried here",
+    {
+      fix: "sudo mount -t tracefs tracefs /sys/kernel/tracing",
+      data: { tracefs },
+    },
+  );
+}
+
+function judgeLockdown({ lockdown, securityfs }: KernelFacts): Check {
+  const data = { lockdown };
+  if (lockdown === "none") return check("lockdown", "ok", "none", { data });
+  if (lockdown === "integrity") return check("lockdown", "ok", "integrity: all that is used here is allowed", { data });
+  if (lockdown !== null) {
+    return check("lockdown", "fail", `${lockdown}: BPF may not read kernel memory, and tracefs is closed`, {
+      fix: "boot with lockdown=integrity on the kernel command line (with Secure Boot as the firmware allows)",
+      data,
+    });
+  }
+  const hidden = securityfs === "not mounted";
+  const why = hidden ? "not known: securityfs is not mounted" : "this kernel has no lockdown";
+  return check("lockdown", "info", `${why}; what it refuses shows below, where everything is loaded`, {
+    ...(!hidden ? {} : { fix: "sudo mount -t securityfs securityfs /sys/kernel/security" }),
+    data,
+  });
+}
+
+function judgeKptr({ kptr_restrict }: KernelFacts): Check {
+  const data = { kptr_restrict };
+  if (kptr_restrict === 2) {
+    return check("kptr_restrict", "info", "2: functions of the kernel stay unnamed in what perf records", {
+      fix: "sudo sysctl kernel.kptr_restrict=1",
+      data,
+    });
+  }
+  const text =
+    kptr_restrict === null ? "the kernel does not say" : `${kptr_restrict}: root may name functions of the kernel`;
+  return check("kptr_restrict", kptr_restrict === null ? "info" : "ok", text, { data });
+}
+
+export function judgeKernel(facts: KernelFacts): Check[] {
+  return [
+    judgeVersion(facts),
+    judgeProcessor(facts),
+    judgeBtf(facts),
+    judgeTracefs(facts),
+    judgeLockdown(facts),
+    judgeKptr(facts),
+  ];
+}

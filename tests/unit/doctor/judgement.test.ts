@@ -1,0 +1,376 @@
+import { describe, expect, test } from "bun:test";
+import { judgeAttachPoints } from "../../../src/doctor/attach-points.ts";
+import { judgeEngines } from "../../../src/doctor/engines.ts";
+import { judgeKernel, type KernelFacts } from "../../../src/doctor/kernel.ts";
+import { judgePmu } from "../../../src/doctor/pmu.ts";
+import { judgePrivileges, type PrivilegeFacts } from "../../../src/doctor/privileges.ts";
+import { judgeRegisters, judgeTrapCost, type RegisterFacts } from "../../../src/doctor/registers.ts";
+import { judgeRoom } from "../../../src/doctor/room.ts";
+import { judgeSoftware } from "../../../src/doctor/software.ts";
+import { judgeSources } from "../../../src/doctor/sources.ts";
+import { judgeThermal } from "../../../src/doctor/thermal.ts";
+import type { Check } from "../../../src/schema/examination.ts";
+import { ALL_CAPABILITIES, attached, GOOD_KERNEL, named, pmusOf, ROOT, withoutFix } from "./machines.ts";
+
+const GIB = 2 ** 30;
+const kernel = (change: Partial<KernelFacts>) => judgeKernel({ ...GOOD_KERNEL, ...change });
+const privileges = (change: Partial<PrivilegeFacts>) => judgePrivileges({ ...ROOT, ...change });
+const bad = (checks: readonly Check[]) =>
+  checks.filter(({ status }) => status === "fail" || status === "warn").map(({ name, status }) => `${status} ${name}`);
+const without = (...bits: number[]) => bits.reduce((caps, bit) => caps & ~(1n << BigInt(bit)), ALL_CAPABILITIES);
+const [PERFMON, BPF, SYS_ADMIN, SYS_PTRACE] = [38, 39, 21, 19];
+
+describe("the kernel", () => {
+  test("is fine on a current distribution", () => {
+    expect(bad(kernel({}))).toEqual([]);
+  });
+
+  test.each([
+    ["a kernel without BTF", { btf: false }, "fail btf"],
+    ["a kernel before attach cookies", { release: "5.10.0-30-amd64" }, "fail kernel"],
+    ["a kernel that hides its version", { release: null }, "warn kernel"],
+    ["lockdown=confidentiality", { lockdown: "confidentiality" }, "fail lockdown"],
+    ["tracefs that nobody mounted", { tracefs: false }, "warn tracefs"],
+    ["Arm, whose code is not decoded", { architecture: "arm64" }, "warn processor"],
+  ] as const)("%s is one line with its fix", (_, change, expected) => {
+    const checks = kernel(change);
+    expect(bad(checks)).toEqual([expected]);
+    expect(withoutFix(checks)).toEqual([]);
+  });
+
+  test("allows all that is used under lockdown=integrity", () => {
+    expect(named(kernel({ lockdown: "integrity" }), "lockdown").status).toBe("ok");
+  });
+
+  test("says that lockdown is not known where securityfs is not mounted, and how to know it", () => {
+    const check = named(kernel({ lockdown: null, securityfs: "not mounted" }), "lockdown");
+    expect(check).toMatchObject({ status: "info", fix: "sudo mount -t securityfs securityfs /sys/kernel/security" });
+    expect(named(kernel({ lockdown: null, securityfs: "unknown to this kernel" }), "lockdown").fix).toBeNull();
+  });
+
+  test("takes 5.15 and a release with one figure more or less as they are", () => {
+    for (const release of ["5.15.0", "6.1", "10.0-rc1"]) expect(named(kernel({ release }), "kernel").status).toBe("ok");
+  });
+});
+
+describe("privileges", () => {
+  test("are enough as root, whatever perf_event_paranoid says", () => {
+    for (const perf_event_paranoid of [-1, 2, 3, 4]) expect(bad(privileges({ perf_event_paranoid }))).toEqual([]);
+  });
+
+  test("of a user without any say what each missing capability costs", () => {
+    const checks = privileges({ uid: 1000, capabilities: 0n, perf_event_paranoid: 4 });
+    expect(bad(checks)).toEqual([
+      "fail user",
+      "fail CAP_BPF",
+      "fail CAP_PERFMON",
+      "warn CAP_SYS_ADMIN",
+      "warn CAP_SYS_PTRACE",
+      "fail CAP_DAC_READ_SEARCH",
+      "fail perf_event_paranoid",
+    ]);
+    expect(named(checks, "CAP_PERFMON").summary).toContain("no watched loads and stores");
+    expect(withoutFix(checks)).toEqual([]);
+  });
+
+  test("of CAP_SYS_ADMIN stand for CAP_BPF and CAP_PERFMON, as in the kernel", () => {
+    expect(bad(privileges({ capabilities: without(BPF, PERFMON) }))).toEqual([]);
+    expect(bad(privileges({ capabilities: without(BPF, SYS_ADMIN) }))).toEqual(["fail CAP_BPF", "warn CAP_SYS_ADMIN"]);
+  });
+
+  test("of a container name the capability to add", () => {
+    const checks = privileges({ capabilities: without(SYS_PTRACE) });
+    expect(bad(checks)).toEqual(["warn CAP_SYS_PTRACE"]);
+    expect(named(checks, "CAP_SYS_PTRACE").fix).toContain("--cap-add=SYS_PTRACE");
+  });
+
+  test("fail where BPF would see other pids, or where root is root of a user namespace only", () => {
+    expect(named(privileges({ initial_pid_namespace: false }), "namespaces").fix).toContain("--pid=host");
+    expect(named(privileges({ initial_user_namespace: false }), "namespaces").status).toBe("fail");
+    expect(named(privileges({ seccomp: 2 }), "namespaces").status).toBe("warn");
+    expect(named(privileges({ initial_pid_namespace: null }), "namespaces").status).toBe("info");
+  });
+
+  test("allow events of a CPU without capabilities only where perf_event_paranoid is 0 or less", () => {
+    const level = (perf_event_paranoid: number | null) =>
+      named(privileges({ capabilities: 0n, perf_event_paranoid }), "perf_event_paranoid").status;
+    expect([-1, 0, 1, 2, 4, null].map(level)).toEqual(["ok", "ok", "fail", "fail", "fail", "fail"]);
+  });
+});
+
+describe("attach points", () => {
+  const REQUIRED = ["lifecycle", "faults", "engine", "watch"];
+
+  test("are fine where every program attaches", () => {
+    expect(bad(judgeAttachPoints(REQUIRED.map((name) => attached(name))))).toEqual([]);
+  });
+
+  test("name the program, its place and errno where one is refused", () => {
+    const refused = [{ program: "fault_user", section: "tp_btf/page_fault_user", why: "attaching failed: ENOENT" }];
+    const checks = judgeAttachPoints(
+      REQUIRED.map((name) => attached(name, name === "faults" ? { attached: 2, refused } : {})),
+    );
+    expect(bad(checks)).toEqual(["fail attach: faults"]);
+    expect(named(checks, "attach: faults").summary).toContain(
+      "fault_user at tp_btf/page_fault_user (attaching failed: ENOENT)",
+    );
+    expect(withoutFix(checks)).toEqual([]);
+  });
+
+  test("tell from libbpf's log which program the verifier refused", () => {
+    const message =
+      "loading the BPF object watch failed: EACCES\nlibbpf: prog 'watch_trap': BPF program load failed: Permission denied\n; at line 3";
+    const [check] = judgeAttachPoints([
+      attached("watch", { programs: 0, attached: 0, error: { message, hint: "sudo" } }),
+    ]).slice(-1);
+    expect(check?.summary).toBe(
+      "watched loads and stores: loading the BPF object watch failed: EACCES (program watch_trap: Permission denied)",
+    );
+  });
+
+  test("fail for an object that is not built, and do not for hardware samples, which a run can do without", () => {
+    const checks = judgeAttachPoints(
+      [...REQUIRED.slice(1), "samples"].map((name) =>
+        attached(name, name === "samples" ? { error: { message: "refused", hint: "none" } } : {}),
+      ),
+    );
+    expect(bad(checks)).toEqual(["fail attach: lifecycle"]);
+    expect(named(checks, "attach: lifecycle").fix).toBe("scripts/build-bpf");
+    expect(named(checks, "attach: samples").status).toBe("info");
+  });
+});
+
+describe("debug registers", () => {
+  const facts = (count: number, change: Partial<RegisterFacts> = {}): RegisterFacts => ({
+    wanted: 4,
+    free: {
+      count,
+      perCpu: new Map([
+        [0, count],
+        [1, 4],
+      ]),
+      refusedBy: null,
+    },
+    tracers: [],
+    holders: [],
+    ...change,
+  });
+
+  test("are fine when all four are free", () => {
+    expect(judgeRegisters(facts(4)).status).toBe("ok");
+  });
+
+  test("warn when three of four are taken, and say by whom", () => {
+    const check = judgeRegisters(
+      facts(1, {
+        tracers: [{ pid: 4711, comm: "gdb", traces: 42 }],
+        holders: [{ pid: 99, comm: "perf", events: 8 }],
+      }),
+    );
+    expect(check).toMatchObject({
+      status: "warn",
+      fix: "end what holds them, such as: kill 4711; a run takes what is free",
+    });
+    expect(check.summary).toContain("1 of 4 are free");
+    expect(check.summary).toContain("gdb (pid 4711) traces pid 42, perf (pid 99) has 8 perf events");
+  });
+
+  test("fail when none is free, and say so where nobody is seen who could hold them", () => {
+    const check = judgeRegisters(facts(0));
+    expect(check.status).toBe("fail");
+    expect(check.summary).toContain("nobody is seen");
+  });
+
+  test("fail with errno where the kernel gives none to us, or has none", () => {
+    const refused = (refusedBy: number) =>
+      judgeRegisters(facts(0, { free: { count: 0, perCpu: new Map(), refusedBy } }));
+    expect(refused(13)).toMatchObject({ status: "fail", fix: "sudo mrm-trace run" });
+    expect(refused(95).summary).toContain("EOPNOTSUPP");
+    expect(refused(95).fix).toContain("CONFIG_HAVE_HW_BREAKPOINT");
+  });
+
+  test("say what a trap costs and how many the budget pays for, and warn where it is assumed", () => {
+    const measured = {
+      trapNs: 10_000,
+      retargetNs: 40_000,
+      measured: true,
+      whyAssumed: null,
+      countsEveryTrap: false,
+      traps: 1000,
+      retargets: 200,
+    };
+    expect(judgeTrapCost(measured, 1)).toMatchObject({
+      status: "ok",
+      summary: "10.0 us a trap, 40.0 us a retarget: --budget 1 pays for 1000 traps/s on each CPU",
+    });
+    expect(judgeTrapCost({ ...measured, measured: false, whyAssumed: "no register: errno 28" }, 1)).toMatchObject({
+      status: "warn",
+    });
+    expect(judgeTrapCost("loading the BPF object watch failed: EPERM", 1).fix).toBe("sudo mrm-trace doctor");
+  });
+});
+
+describe("the PMU", () => {
+  const told = (tree: Parameters<typeof pmusOf>[0], virtualisation?: string) => {
+    const { status, summary } = judgePmu(pmusOf(tree, virtualisation));
+    return `${status} ${summary}`;
+  };
+
+  test.each([
+    ["skylake", "ok Intel, PEBS: cpu (skylake): all_loads, all_stores, load_latency, precise level 3"],
+    ["zen_4", "ok AMD, IBS: ibs_op: ops"],
+    [
+      "neoverse",
+      "warn arm_spe_0, armv8_pmuv3_0, which sample no loads and stores here: loads and stores are seen by watchpoints only",
+    ],
+    ["ivy_bridge", "warn cpu, which sample no loads and stores here: loads and stores are seen by watchpoints only"],
+  ] as const)("of %s is told by the events that a run would open", (tree, expected) => {
+    expect(told(tree)).toBe(expected);
+  });
+
+  test("of a hybrid processor is told part by part, each with its CPUs", () => {
+    const summary = told("alder_lake");
+    expect(summary).toStartWith("ok Intel, PEBS, hybrid: ");
+    expect(summary).toContain(
+      "cpu_core (alderlake_hybrid) on CPUs 0-15: all_loads, all_stores, load_latency led by mem-loads-aux",
+    );
+    expect(summary).toContain("cpu_atom (alderlake_hybrid) on CPUs 16-23: all_loads");
+  });
+
+  test("of a virtual machine is no fault of it", () => {
+    const text = "in this virtual machine: loads and stores are seen by watchpoints only";
+    expect(told("vm_without_pmu", "QEMU")).toBe(`info none is visible ${text}`);
+    expect(told("vm_with_pebs_masked", "QEMU")).toBe(`info cpu, which sample no loads and stores here ${text}`);
+    expect(told("ice_lake", "QEMU")).toEndWith("; the hypervisor passes it on");
+  });
+});
+
+describe("the access source", () => {
+  const sources = (
+    tree: Parameters<typeof pmusOf>[0],
+    checks: readonly Check[] = judgeAttachPoints([attached("samples")]).slice(-1),
+  ) => judgeSources({ pmu: pmusOf(tree), checks });
+  const candidate = (found: ReturnType<typeof sources>, name: string) =>
+    found.candidates.find(({ source }) => source === name);
+
+  test("is watch without a PMU, with the reason against each better one", () => {
+    const found = sources("vm_without_pmu");
+    expect(found.auto).toBe("watch");
+    expect(found.candidates.map(({ source, taken }) => `${source} ${taken}`)).toEqual([
+      "pebs false",
+      "ibs false",
+      "watch true",
+    ]);
+    expect(found.candidates.filter(({ taken, why_not }) => taken === (why_not !== null))).toEqual([]);
+  });
+
+  test("is a hardware source with watch where there is one, which says that it is untested", () => {
+    for (const [tree, source] of [
+      ["alder_lake", "pebs"],
+      ["skylake", "pebs"],
+      ["zen_4", "ibs"],
+    ] as const) {
+      const found = sources(tree);
+      expect(found.auto).toBe(`${source},watch`);
+      expect(candidate(found, source)).toMatchObject({ taken: true, why_not: null, note: "untested on hardware" });
+    }
+    expect(candidate(sources("neoverse"), "pebs")?.why_not).toContain("Arm SPE");
+  });
+
+  test("is watch alone where the kernel refuses the program of the samples", () => {
+    const refused = attached("samples", { error: { message: "loading failed: EACCES", hint: "report it" } });
+    const found = sources("skylake", judgeAttachPoints([refused]).slice(-1));
+    expect(found.auto).toBe("watch");
+    expect(candidate(found, "pebs")?.why_not).toBe("attach: samples: hardware samples: loading failed: EACCES");
+  });
+
+  test("is none, with the check that failed, where nothing can be watched", () => {
+    const found = sources("skylake", privileges({ uid: 1000 }));
+    expect(found.auto).toBeNull();
+    expect(candidate(found, "watch")?.why_not).toStartWith("user: uid 1000");
+    expect(candidate(found, "pebs")?.why_not).toStartWith("user: uid 1000");
+  });
+});
+
+describe("software, engines, heat and room", () => {
+  const software = {
+    bun: "1.4.5",
+    bun_needed: ">=1.4.0",
+    libbpf: { version: "1.1" },
+    perf: { path: "/usr/bin/perf", version: "6.1.0" },
+    memray: { path: null, version: null },
+  };
+
+  test("name what is missing, and do not fail for what only an import needs", () => {
+    expect(bad(judgeSoftware(software))).toEqual([]);
+    const old = judgeSoftware({
+      ...software,
+      bun: "1.3.9",
+      libbpf: { missing: "libbpf.so.1 could not be loaded", hint: "apt-get install libbpf1" },
+    });
+    expect(bad(old)).toEqual(["fail bun", "fail libbpf"]);
+    expect(bad(judgeSoftware({ ...software, perf: { path: "/usr/bin/perf", version: null } }))).toEqual(["warn perf"]);
+  });
+
+  test("tell engines that are recognised from those that are told by kind of mapping", () => {
+    const found = [
+      { name: "llama-server", path: "/usr/bin/llama-server", recognised: true },
+      { name: "vllm", path: "/opt/bin/vllm", recognised: false },
+    ];
+    const checks = judgeEngines({ demo: null, demo_possible: true, found });
+    expect(named(checks, "engines").summary).toBe(
+      "llama-server (/usr/bin/llama-server), vllm (/opt/bin/vllm, told by kind of mapping)",
+    );
+    expect(named(checks, "demo_engine").status).toBe("info");
+  });
+
+  const thermal = (temperature_c: number | null, governor: string | null) =>
+    judgeThermal({
+      sensors: {
+        temperatures: [{ name: "coretemp", path: "" }],
+        throttles: [],
+        frequencies: [],
+        cpuinfoMeasures: false,
+      },
+      reading: {
+        temperature_c,
+        core_throttle_events: temperature_c === null ? null : 7,
+        package_throttle_events: null,
+        throttled_ns: null,
+        cpu_freq_min_mhz: governor === null ? null : 800,
+        cpu_freq_mean_mhz: governor === null ? null : 900,
+        cpu_freq_max_mhz: governor === null ? null : 3600.4,
+      },
+      governor,
+      turbo: true,
+      virtualisation: temperature_c === null ? "QEMU" : "none",
+    });
+
+  test("say plainly that a virtual machine tells nothing of heat", () => {
+    expect(thermal(null, null).map(({ status }) => status)).toEqual(["info", "info", "info"]);
+    expect(named(thermal(null, null), "throttle_counters").summary).toContain("a virtual machine has none");
+  });
+
+  test("warn of a machine that is too hot for a clean run, and name a governor that moves the clock", () => {
+    expect(bad(thermal(85, "performance"))).toEqual([]);
+    expect(bad(thermal(85.1, "performance"))).toEqual(["warn temperature"]);
+    expect(named(thermal(40, "powersave"), "frequency")).toMatchObject({
+      status: "info",
+      summary: "800 to 3600 MHz now, governor powersave, turbo on: figures per second move with it",
+    });
+  });
+
+  const room = (free_bytes: number | null, writable = true, memory_available_bytes: number | null = 8 * GIB) =>
+    judgeRoom({ output: "/data/results", folder: "/data", writable, free_bytes, memory_available_bytes }, 4 * GIB);
+
+  test("ask for disk that a run can be written to", () => {
+    expect(bad(room(100 * GIB))).toEqual([]);
+    expect(bad(room(3 * GIB))).toEqual(["warn disk"]);
+    expect(named(room(3 * GIB), "disk").fix).toContain("--max-size 1536MiB");
+    expect(bad(room(1000))).toEqual(["fail disk"]);
+    expect(bad(room(null))).toEqual(["fail disk"]);
+    expect(bad(room(100 * GIB, false))).toEqual(["fail disk"]);
+    expect(bad(room(100 * GIB, true, GIB / 4))).toEqual(["warn memory"]);
+    expect(withoutFix([...room(1000, true, 1000), ...room(null, true, null)])).toEqual([]);
+  });
+});
