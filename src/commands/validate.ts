@@ -3,12 +3,13 @@ import { defineCommand } from "citty";
 import { readConfigFile } from "../config/config-file.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { problemLine, problemsError, problemsExitCode } from "../config/problem.ts";
-import { parseOptions, sweepFlagsSchema } from "../config/schema.ts";
+import { parseOptions, runSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { type CheckedConfig, checkConfig } from "../experiment/check.ts";
 import { printable } from "../report/terminal.ts";
 import { encodeFailure, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { printExamination } from "./examination-output.ts";
 
 function verdict(path: string, { problems, runs }: CheckedConfig): string {
   if (problems.length > 0) return `${path} has ${problems.length} problem${problems.length === 1 ? "" : "s"}`;
@@ -37,13 +38,26 @@ export const validateCommand = defineCommand({
   args: {
     file: { type: "positional", required: false, valueHint: "FILE", description: "YAML or JSON file" },
     ...flagsOf(sweepFlagsSchema),
+    machine: { type: "boolean", default: false, description: "examine this machine instead, as doctor does" },
     json: { type: "boolean", default: false, description: "print one JSON object" },
   },
-  run({ args }) {
+  async run({ args }) {
     const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
     const path = typeof args.file === "string" && args.file !== "" ? args.file : config;
+    if (args.machine) {
+      if (path !== undefined) {
+        const message = `--machine takes no file, but received "${path}"`;
+        throw new MrmTraceError("usage", message, "run both: mrm-trace doctor && mrm-trace validate FILE");
+      }
+      const { output, color } = runSchema.pick({ output: true, color: true }).parse({});
+      return await printExamination({ output, color, json: args.json });
+    }
     if (path === undefined) {
-      throw new MrmTraceError("usage", "no file was named", "name it: mrm-trace validate FILE");
+      throw new MrmTraceError(
+        "usage",
+        "no file was named",
+        "name it: mrm-trace validate FILE (or examine this machine: mrm-trace validate --machine)",
+      );
     }
     const checked = checkConfig(readConfigFile(path), max_runs);
     process.stdout.write(args.json ? asJson(path, checked) : asText(path, checked));

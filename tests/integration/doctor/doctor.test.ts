@@ -178,6 +178,21 @@ describe("the doctor on a machine that lacks something", () => {
   });
 });
 
+describe("validate --machine", () => {
+  test("is the same list", async () => {
+    const names = ({ checks }: Examination) => checks.map(({ name, status }) => `${name} ${status}`);
+    const validate = examinationOf(await runCli(["validate", "--machine", "--json"], { prefix: NOBODY }));
+    const own = examinationOf(await runCli(["doctor", "--json"], { prefix: NOBODY }));
+    expect(names(validate)).toEqual(names(own));
+  });
+
+  test("takes no file beside it", async () => {
+    const { exitCode, stderr } = await runCli(["validate", "--machine", "experiment.yaml"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("mrm-trace doctor && mrm-trace validate FILE");
+  });
+});
+
 describe("what the doctor prints for a person", () => {
   test("has one line for each check, the fix below, then source and verdict, without colour in a pipe", async () => {
     const { stdout, exitCode } = await runCli(["doctor", "--output", folder], {
