@@ -12,7 +12,7 @@ function flagText(name: string, arg: ArgDef): string {
 }
 
 function positionalText(name: string, arg: ArgDef): string {
-  const word = arg.valueHint ?? name.toUpperCase();
+  const word = name.toUpperCase();
   return arg.required === false ? `[${word}]` : word;
 }
 

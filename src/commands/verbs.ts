@@ -1,9 +1,11 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
 import { analyseCommand } from "./analyse.ts";
+import { completionsCommand } from "./completions.ts";
 import { doctorCommand } from "./doctor.ts";
 import { modelCommand } from "./model.ts";
 import { monitorCommand } from "./monitor.ts";
 import { runCommand } from "./run.ts";
+import { schemaCommand } from "./schema.ts";
 import { validateCommand } from "./validate.ts";
 import { type Verb, verb } from "./verb.ts";
 
@@ -12,6 +14,8 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   doctor: verb(doctorCommand, "mrm-trace doctor --json"),
+  schema: verb(schemaCommand, "mrm-trace schema run"),
+  completions: verb(completionsCommand, "mrm-trace completions bash"),
   model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
   monitor: verb(monitorCommand, "mrm-trace monitor --name ollama --output memory.csv"),
 };

@@ -8,6 +8,20 @@ const PLACE = {
   ring: () => "only between the kernel and the reader",
 } as const;
 
+/** Where rows of a table are stored, as Markdown. */
+export function tablePlace(name: TableName): string {
+  return PLACE[TABLES[name].kind](name);
+}
+
+/** The columns of a table as lines of a Markdown table. */
+export function columnRows(name: TableName): string[] {
+  const rows = columnsOf(name).map(
+    ({ name: column, type, unit, nullable, doc }) =>
+      `| ${column} | ${type} | ${unit} | ${nullable ? "yes" : ""} | ${doc.replaceAll("|", "\\|")} |`,
+  );
+  return ["| column | type | unit | null | meaning |", "|---|---|---|---|---|", ...rows];
+}
+
 /** docs/columns.md: one section per table, one row per column. */
 export function columnsPage(): string {
   const out = [
@@ -18,14 +32,7 @@ export function columnsPage(): string {
     "Times are nanoseconds of CLOCK_MONOTONIC unless a unit says otherwise.",
   ];
   for (const name of Object.keys(TABLES) as TableName[]) {
-    const table = TABLES[name];
-    out.push("", `## ${name}`, "", `${table.doc} Stored in ${PLACE[table.kind](name)}.`, "");
-    out.push("| column | type | unit | null | meaning |", "|---|---|---|---|---|");
-    for (const column of columnsOf(name)) {
-      out.push(
-        `| ${column.name} | ${column.type} | ${column.unit} | ${column.nullable ? "yes" : ""} | ${column.doc.replaceAll("|", "\\|")} |`,
-      );
-    }
+    out.push("", `## ${name}`, "", `${TABLES[name].doc} Stored in ${tablePlace(name)}.`, "", ...columnRows(name));
   }
   out.push("");
   return out.join("\n");

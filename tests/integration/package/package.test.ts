@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import Ajv2020 from "ajv/dist/2020";
+import { Glob } from "bun";
 import packageJson from "../../../package.json" with { type: "json" };
 import { failureJsonSchema, runJsonSchema } from "../../../src/schema/run-json.ts";
 import { type Packed, packAndAdd } from "../../fixtures/packed.ts";
@@ -29,15 +31,16 @@ function bytesOf(path: string): number {
 
 describe("the package", () => {
   test("holds sources of the program, BPF objects, licences and nothing of development", () => {
+    const objects = [...new Glob("*.bpf.c").scanSync(new URL("../../../bpf", import.meta.url).pathname)]
+      .filter((source) => source !== "bench.bpf.c")
+      .map((source) => `dist/bpf/${source.replace(/c$/, "o")}`)
+      .sort();
     const outside = files().filter((path) => !path.startsWith("src/"));
     expect(outside.sort()).toEqual([
       "LICENSE",
       "README.md",
       "bpf/LICENSE",
-      "dist/bpf/engine.bpf.o",
-      "dist/bpf/faults.bpf.o",
-      "dist/bpf/lifecycle.bpf.o",
-      "dist/bpf/watch.bpf.o",
+      ...objects,
       "dist/build.json",
       "package.json",
     ]);
@@ -73,6 +76,10 @@ describe("added to an empty folder, without sources, compiler or headers", () =>
     const report = runJsonSchema.parse(JSON.parse(ended.stdout));
     expect(report.target.decode_tokens).toBeGreaterThan(0);
     expect(report.labels.map(({ region_type }) => region_type)).toContain("kv_cache");
+    const schema = await packed.run(["bunx", "mrm-trace", "schema", "run"]);
+    const validate = new Ajv2020().compile(JSON.parse(schema.stdout));
+    validate(JSON.parse(ended.stdout));
+    expect(validate.errors).toBeNull();
     const metadata: unknown = JSON.parse(readFileSync(join(packed.app, report.run_dir, "metadata.json"), "utf8"));
     expect(metadata).toMatchObject({ software: { build: expect.stringMatching(/^[0-9a-f]{12}/) } });
   });

@@ -1,0 +1,106 @@
+/** `mrm-trace schema`: what programs may rely on, from the tables that the program itself reads. */
+import { defineCommand } from "citty";
+import { configSchema } from "../config/experiment-schema.ts";
+import { nearestWord } from "../config/nearest-word.ts";
+import { MrmTraceError } from "../errors.ts";
+import { TABLES, type TableName } from "../schema/columns.ts";
+import { columnRows, tablePlace } from "../schema/columns-page.ts";
+import { jsonSchemaOf } from "../schema/json-schema.ts";
+import { runJsonSchema, toJson } from "../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
+
+const OBJECTS = {
+  config: {
+    schema: configSchema,
+    title: "Configuration file of mrm-trace",
+    description: "YAML or JSON for `mrm-trace run --config FILE`.",
+  },
+  run: {
+    schema: runJsonSchema,
+    title: "Report of a run",
+    description: `What \`mrm-trace run --json\` prints, version ${JSON_SCHEMA_VERSION}; u64 values are decimal strings.`,
+  },
+} as const;
+
+type ObjectName = keyof typeof OBJECTS;
+
+/** Tables that are stored, in the order of the table of columns. */
+const STORED = (Object.keys(TABLES) as TableName[]).filter((name) => TABLES[name].kind !== "ring");
+const NAMES: readonly string[] = [...Object.keys(OBJECTS), ...STORED];
+
+const isObject = (name: string): name is ObjectName => Object.hasOwn(OBJECTS, name);
+const isStored = (name: string): name is TableName => STORED.some((table) => table === name);
+
+function unknown(name: string): MrmTraceError {
+  const nearest = nearestWord(name, NAMES);
+  const hint = nearest === null ? `one of ${NAMES.join(", ")}` : `did you mean: mrm-trace schema ${nearest}`;
+  return new MrmTraceError("usage", `there is no schema "${name}"`, hint);
+}
+
+/** One line per name. */
+function overview(): string {
+  const lines = NAMES.map((name) => {
+    const about = isObject(name) ? OBJECTS[name].title : isStored(name) ? TABLES[name].doc : "";
+    return `${name.padEnd(20)}${isObject(name) ? "JSON Schema" : "columns    "}  ${about}\n`;
+  });
+  return lines.join("");
+}
+
+/** What each metric is, from the registry that computes them. */
+async function metricDefinitions() {
+  const { METRICS } = await import("../analyse/registry.ts");
+  return METRICS.flatMap(({ metrics, estimator }) =>
+    metrics.map(({ name, unit, definition }) => ({ metric: name, unit, definition, estimator })),
+  );
+}
+
+async function tableJson(name: TableName): Promise<string> {
+  const { doc, kind, columns } = TABLES[name];
+  const metrics = name === "metrics" ? { metrics: await metricDefinitions() } : {};
+  const stored_in = tablePlace(name).replaceAll("`", "");
+  const about = { schema_version: JSON_SCHEMA_VERSION, parquet_schema_version: PARQUET_SCHEMA_VERSION };
+  return `${toJson({ ...about, name, kind, stored_in, doc, columns: columns.map(plainColumn), ...metrics }, 2)}\n`;
+}
+
+function plainColumn({ name, type, unit, doc, nullable }: (typeof TABLES)[TableName]["columns"][number]) {
+  return { name, type, unit, nullable: nullable === true, doc };
+}
+
+async function tableText(name: TableName): Promise<string> {
+  const lines = [`${TABLES[name].doc} Stored in ${tablePlace(name)}.`, "", ...columnRows(name)];
+  if (name === "metrics") {
+    lines.push("", "| metric | unit | definition |", "|---|---|---|");
+    for (const { metric, unit, definition } of await metricDefinitions()) {
+      lines.push(`| ${metric} | ${unit} | ${definition} |`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** The text of one schema. @throws MrmTraceError usage, for an unknown name with the nearest known one */
+export async function schemaText(name: string | undefined, json: boolean): Promise<string> {
+  if (name === undefined)
+    return json ? `${toJson({ schema_version: JSON_SCHEMA_VERSION, names: NAMES })}\n` : overview();
+  if (isObject(name)) {
+    const { schema, ...about } = OBJECTS[name];
+    return `${toJson(jsonSchemaOf(schema, about), 2)}\n`;
+  }
+  if (isStored(name)) return json ? tableJson(name) : tableText(name);
+  throw unknown(name);
+}
+
+export const schemaCommand = defineCommand({
+  meta: { name: "schema", description: "Print the JSON Schema of a file or output, or the columns of a table" },
+  args: {
+    name: {
+      type: "positional",
+      required: false,
+      valueHint: NAMES.join("|"),
+      description: "What to describe; without it all names are listed",
+    },
+    json: { type: "boolean", default: false, description: "Print columns as one JSON object; a JSON Schema always is" },
+  },
+  async run({ args }) {
+    process.stdout.write(await schemaText(args.name, args.json));
+  },
+});

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { VERBS } from "../../../src/commands/verbs.ts";
+import { CLI, runCli } from "../run/cli.ts";
+
+let folder = "";
+const scripts: Record<string, string> = {};
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "mrm-completions-"));
+  for (const shell of ["bash", "zsh", "fish"]) {
+    scripts[shell] = join(folder, `mrm-trace.${shell}`);
+    writeFileSync(scripts[shell], (await runCli(["completions", shell])).stdout);
+  }
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Ctrl-T: takes the line as it stands, and empties it. */
+const TAKE = "\x14";
+
+const RC: Record<string, (script: string, lines: string) => string> = {
+  bash: (script, lines) => `source '${script}'
+take() { printf '%s\\n' "$READLINE_LINE" >> '${lines}'; READLINE_LINE=; READLINE_POINT=0; }
+bind -x '"\\C-t": take'
+`,
+  zsh: (script, lines) => `autoload -Uz compinit; compinit -u -D; source '${script}'
+take() { print -r -- "$BUFFER" >> '${lines}'; BUFFER= }
+zle -N take; bindkey '^T' take
+`,
+};
+
+/** What an interactive shell on a terminal makes of each text when Tab is pressed behind it. */
+async function typed(shell: "bash" | "zsh", texts: readonly string[]): Promise<string[]> {
+  const lines = join(folder, `${shell}.lines`);
+  writeFileSync(lines, "");
+  writeFileSync(join(folder, ".zshrc"), RC.zsh?.(scripts.zsh ?? "", lines) ?? "");
+  writeFileSync(join(folder, ".bashrc"), RC.bash?.(scripts.bash ?? "", lines) ?? "");
+  const command = shell === "bash" ? `bash --rcfile ${folder}/.bashrc -i` : "zsh -i";
+  const child = Bun.spawn(["script", "-qfec", command, "/dev/null"], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, ZDOTDIR: folder, HOME: folder, TERM: "dumb" },
+    stdin: "pipe",
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  for (const text of texts) child.stdin.write(`${text}\t${TAKE}`);
+  child.stdin.write("exit\n");
+  await child.stdin.flush();
+  const stuck = setTimeout(() => child.kill("SIGKILL"), 20_000);
+  await child.exited;
+  clearTimeout(stuck);
+  return readFileSync(lines, "utf8").trimEnd().split("\n");
+}
+
+describe.each(["bash", "zsh"] as const)("%s", (shell) => {
+  test("completes verbs, options, their values and positional words", async () => {
+    writeFileSync(join(folder, "experiment.yaml"), "");
+    const made = await typed(shell, [
+      "mrm-trace compl",
+      "mrm-trace run --watch-r",
+      "mrm-trace run --color al",
+      "mrm-trace run --color=ne",
+      "mrm-trace completions z",
+      "mrm-trace schema region",
+      "mrm-trace validate experi",
+      "mrm-trace run -- mkfif",
+    ]);
+    // zsh knows that a value follows and writes the sign for it.
+    expect(made.map((line) => line.trimEnd().replace(/=$/, ""))).toEqual([
+      "mrm-trace completions",
+      "mrm-trace run --watch-registers",
+      "mrm-trace run --color always",
+      "mrm-trace run --color=never",
+      "mrm-trace completions zsh",
+      "mrm-trace schema region_map",
+      "mrm-trace validate experiment.yaml",
+      "mrm-trace run -- mkfifo",
+    ]);
+  });
+});
+
+test("bash offers every verb, and every option of a verb", () => {
+  const answers = (words: string): string[] => {
+    const ask = `source '${scripts.bash}'; COMP_WORDS=(${words} ''); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); COMP_WORDS[COMP_CWORD]=$1; _mrm_trace; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const typing = words === "mrm-trace" ? "" : "--";
+    return Bun.spawnSync(["bash", "-c", ask, "bash", typing]).stdout.toString().trim().split("\n");
+  };
+  expect(answers("mrm-trace")).toEqual([...Object.keys(VERBS), "--help", "--version"]);
+  for (const [name, { args }] of Object.entries(VERBS)) {
+    const options = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
+    expect([name, answers(`mrm-trace ${name}`)]).toEqual([name, [...options.map(([key]) => `--${key}`), "--help"]]);
+  }
+});
+
+test("fish completes verbs, options, their values and positional words", () => {
+  const answers = (text: string): string[] => {
+    const ask = `source '${scripts.fish}'; complete -C '${text}'`;
+    const child = Bun.spawnSync(["fish", "--no-config", "-c", ask], { env: { ...process.env, HOME: folder } });
+    return child.stdout
+      .toString()
+      .trim()
+      .split("\n")
+      .map((line) => line.split("\t")[0] ?? "");
+  };
+  expect(answers("mrm-trace compl")).toEqual(["completions"]);
+  expect(answers("mrm-trace run --watch-r")).toEqual(["--watch-registers"]);
+  expect(answers("mrm-trace run --color ").sort()).toEqual(["always", "auto", "never"]);
+  expect(answers("mrm-trace schema region")).toEqual(["region_map"]);
+});
+
+test("the shell is the user's own where none is named, and an unknown one is refused", async () => {
+  const asked = Bun.spawnSync([process.execPath, CLI, "completions"], { env: { ...process.env, SHELL: "/bin/zsh" } });
+  expect(asked.stdout.toString()).toStartWith("#compdef mrm-trace");
+  const refused = await runCli(["completions", "tcsh"]);
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining("bash, zsh, fish")]);
+});
