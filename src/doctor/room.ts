@@ -18,9 +18,9 @@ export interface RoomFacts {
 
 /** A file system that hangs, such as one of the network, must not hang us. */
 const ANSWER_MS = 2000;
-/** Below it not even a short run fits: a minute of the demo takes some tens of MB. */
+/** Less is a full disk: other programs, and the files that are derived from a capture, need room too. */
 const LEAST_DISK_BYTES = 256 * 2 ** 20;
-/** The tracer peaks at some 150 MiB, the analysis after it higher. */
+/** A short run of the demo peaked at 150 MiB while recording and at 290 MiB in the analysis after it. */
 const LEAST_MEMORY_BYTES = 512 * 2 ** 20;
 
 async function answers<T>(asked: Promise<T>): Promise<T | null> {

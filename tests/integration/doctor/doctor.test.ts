@@ -209,6 +209,25 @@ describe("what the doctor prints for a person", () => {
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 
+  test.each([
+    ["", true],
+    ["1", false],
+  ])("has colour on a terminal unless NO_COLOR is set: NO_COLOR=%s", async (noColor, colour) => {
+    const cli = new URL("../../../src/cli.ts", import.meta.url).pathname;
+    const command = [...NOBODY, process.execPath, cli, "doctor"].join(" ");
+    const env = { ...process.env, NO_COLOR: noColor, TERM: "xterm" };
+    const child = Bun.spawn(["script", "-qec", command, "/dev/null"], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      env,
+    });
+    const text = await new Response(child.stdout).text();
+    expect(await child.exited).toBe(3);
+    expect(text).toContain("user");
+    expect(text.includes("\x1b[31mFAIL")).toBe(colour);
+  });
+
   test("has colour when asked for it", async () => {
     const { stdout } = await runCli(["doctor", "--color", "always", "--output", folder], { prefix: NOBODY });
     expect(stdout).toContain("\x1b[31mFAIL");
