@@ -57,7 +57,12 @@ export interface RunOutcome extends Derived {
  */
 export async function run(request: RunRequest): Promise<RunOutcome> {
   const { options, signals, notice } = request;
-  const settings = { budgetPct: options.budget, watchRegisters: options.watch_registers, seed: options.seed };
+  const settings = {
+    budgetPct: options.budget,
+    watchRegisters: options.watch_registers,
+    sources: options.source,
+    seed: options.seed,
+  };
   const asked = createCollectors(options.collector, { ...settings, engineObjects: [], rawDir: "" });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
   const abort = new AbortController();
@@ -101,6 +106,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     baseline,
     cpus: cpus().length,
     watch: collectors.ebpf?.watchSummary() ?? null,
+    samples: collectors.ebpf?.sampleSummary() ?? null,
     bpfCosts: collectors.ebpf?.bpfCosts() ?? [],
   });
   writeFacts(directory.path, facts);

@@ -7,6 +7,8 @@ import { createProcessCollector, type ProcessCollector } from "./process/process
 export interface CollectorSettings {
   readonly budgetPct: number;
   readonly watchRegisters: number;
+  /** Names of --source. */
+  readonly sources: readonly string[];
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts. */
   readonly engineObjects: readonly string[];

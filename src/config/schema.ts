@@ -7,13 +7,18 @@ import { duration, numeric, size, whole } from "./values.ts";
 export const COLLECTOR_NAMES = ["ebpf", "process"] as const;
 export type CollectorName = (typeof COLLECTOR_NAMES)[number];
 
-/** Names of a list, as an array or as text with commas. */
-const collectors = z
-  .preprocess(
-    (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
-    z.array(z.enum(COLLECTOR_NAMES)).min(1),
-  )
-  .transform((names) => [...new Set(names)]);
+/** Sources of accesses by name: hardware watchpoints, and samples of Intel's and AMD's PMUs. */
+export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs"] as const;
+
+/** Some of these names, each once, as an array or as text with commas. */
+function listOf<const T extends readonly string[]>(names: T) {
+  return z
+    .preprocess(
+      (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
+      z.array(z.enum(names)).min(1),
+    )
+    .transform((given) => [...new Set(given)]);
+}
 
 export const runSchema = z.object({
   output: z.string().min(1).default("results").describe("folder for run directories"),
@@ -23,7 +28,12 @@ export const runSchema = z.object({
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "letters, digits, dot, dash and underscore")
     .optional()
     .describe("name of the run; default: UTC time and four hex digits"),
-  collector: collectors.default(["ebpf"]).describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
+  collector: listOf(COLLECTOR_NAMES)
+    .default(["ebpf"])
+    .describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
+  source: listOf(SOURCE_NAMES)
+    .default(["auto"])
+    .describe("where accesses come from: auto (the best there is), watch, pebs, ibs; pebs,watch for both"),
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.number().min(0.01).max(50))
     .default(1)

@@ -17,7 +17,6 @@ export const SAMPLE = {
   addr: 8,
   id: 0x40,
   cpu: 0x80,
-  period: 0x100,
   weight: 0x4000,
   data_src: 0x8000,
   weight_struct: 0x1000000,

@@ -1,6 +1,7 @@
 /** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
 
 import type { Collector } from "../collect/collector.ts";
+import { type SampleSummary, sampleWarnings } from "../collect/ebpf/samples/summary.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
 import type { RunOptions } from "../config/schema.ts";
 import type { Launched } from "../engine/command.ts";
@@ -45,6 +46,7 @@ export interface JudgeInput {
   readonly cpus: number;
   readonly thermal: ThermalSummary;
   readonly watch: WatchSummary | null;
+  readonly samples: SampleSummary | null;
   readonly bpfCosts: readonly BpfCost[];
 }
 
@@ -52,7 +54,13 @@ function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "ke
   return ledger.filter((row) => row.path.startsWith(prefix)).reduce((sum, row) => sum + row[field], 0);
 }
 
-const streamOf = (row: LedgerRow): string => row.path.slice(0, row.path.indexOf("/"));
+/** Paths named for the source of a stream, not for the stream. */
+const STREAM_OF_SOURCE: Readonly<Record<string, string>> = { pebs: "access", ibs: "access" };
+
+function streamOf(row: LedgerRow): string {
+  const first = row.path.slice(0, row.path.indexOf("/"));
+  return STREAM_OF_SOURCE[first] ?? first;
+}
 const isSegments = (row: LedgerRow): boolean => row.path.endsWith("/segments");
 
 /**
@@ -158,6 +166,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       experiment: input.experiment,
       baseline: input.baseline,
       watch,
+      samples: input.samples,
       validity_checks: validity.checks,
       cost_parts: cost.parts,
       bpf_programs: input.bpfCosts,
@@ -170,8 +179,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   };
 }
 
-function warningsOf({ recording, ended, watch, options }: JudgeInput): string[] {
-  const out: string[] = [];
+function warningsOf({ recording, ended, watch, samples, options }: JudgeInput): string[] {
+  const out: string[] = samples === null ? [] : sampleWarnings(samples);
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${row.path} does not balance: a counter is wrong`);
   }

@@ -175,6 +175,7 @@ export const TABLES = {
       { ...PID, ring: true },
       { ...TID, ring: true },
       ring("event", "u32", "", "Number of the event in the plan of the run."),
+      CPU,
     ],
   },
   access: {

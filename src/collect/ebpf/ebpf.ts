@@ -15,11 +15,15 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { readProc } from "../process/proc-file.ts";
 import { parseStat } from "../process/proc-text.ts";
+import { type AccessSources, createAccessSources } from "./access-sources.ts";
 import { drawRegions } from "./draw-regions.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { goneRanges } from "./gone-ranges.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
+import { splitByHeat } from "./samples/heat.ts";
+import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
+import type { SampleSummary } from "./samples/summary.ts";
 import { rowsAhead } from "./watch/ahead.ts";
 import type { DrawRegion } from "./watch/draw.ts";
 import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.ts";
@@ -32,6 +36,8 @@ export interface EbpfOptions {
   readonly budgetPct: number;
   /** Debug registers to use on each CPU; 0 watches nothing. */
   readonly watchRegisters: number;
+  /** Names of --source: auto, watch, pebs, ibs. */
+  readonly sources: readonly string[];
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
   readonly engineObjects: readonly string[];
@@ -54,20 +60,24 @@ export interface EbpfCollector extends Collector {
   bpfCosts(): readonly BpfCost[];
   /** What watching cost and how well it knew reads from writes; null when nothing was watched. */
   watchSummary(): WatchSummary | null;
+  /** What sampling did and could not see; null where no PMU sampled. */
+  sampleSummary(): SampleSummary | null;
 }
 
 export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
   const owned = new DisposableStack();
+  const sources = createAccessSources(options);
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
+  let sampled: SampleSummary | null = null;
   let final: EbpfState | null = null;
   let costs: readonly BpfCost[] = [];
   return {
     name: "ebpf",
-    canRun: async () => canRunHere(options.watchRegisters),
+    canRun: async () => canRunHere(sources),
     async start(target) {
       try {
-        parts = await startParts(owned, target, options);
+        parts = await startParts(owned, target, options, sources);
       } catch (error) {
         owned.dispose();
         throw error;
@@ -79,6 +89,7 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
       costs = parts.costs.costs(monotonicNs());
       const result = stopParts(parts, costs);
       summary = result.summary;
+      sampled = parts.samples?.summary() ?? null;
       // The programs and their maps are gone after this: what they knew is kept.
       final = stateOf(parts);
       parts = null;
@@ -88,10 +99,12 @@ export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
     state: () => final ?? stateOf(parts),
     bpfCosts: () => costs,
     watchSummary: () => summary,
+    sampleSummary: () => sampled,
+    costs: () => (sampled === null ? [] : [{ what: "samples", count: sampled.samples, each_ns: ASSUMED_SAMPLE_NS }]),
   };
 }
 
-function canRunHere(watchRegisters: number): Capability {
+function canRunHere(sources: AccessSources): Capability {
   if (process.getuid?.() !== 0) {
     return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
   }
@@ -102,16 +115,7 @@ function canRunHere(watchRegisters: number): Capability {
       hint: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (every current distribution kernel has it)",
     };
   }
-  const pmu = existsSync("/sys/bus/event_source/devices/cpu/caps/pmu_name");
-  const ibs = existsSync("/sys/bus/event_source/devices/ibs_op");
-  const why = pmu || ibs ? "sampling by the PMU (pebs, ibs) is not built yet" : "no PMU here: no pebs, no ibs";
-  return {
-    ok: true,
-    sources: watchRegisters === 0 ? [] : ["watch"],
-    whyNotBetter: why,
-    identifies: ["watch", "step", "region_map"],
-    blindTo: "no PMU sampled the accesses",
-  };
+  return sources.capability();
 }
 
 interface Parts {
@@ -120,6 +124,7 @@ interface Parts {
   readonly session: EngineSession;
   readonly objects: EngineObjects;
   readonly watch: WatchSource | null;
+  readonly samples: SampleReader | null;
   readonly costs: CostSampler;
   readonly maps: ProcessMaps;
   readonly pids: Set<number>;
@@ -148,7 +153,12 @@ function cacheTensors(session: EngineSession): CacheTensors {
   };
 }
 
-async function startParts(owned: DisposableStack, target: Target, options: EbpfOptions): Promise<Parts> {
+async function startParts(
+  owned: DisposableStack,
+  target: Target,
+  options: EbpfOptions,
+  sources: AccessSources,
+): Promise<Parts> {
   const lifecycle = owned.use(await openLifecycle(target.pid));
   const faults = owned.use(await openFaults(lifecycle.targetsFd));
   const session = await createEngineSession({
@@ -164,19 +174,17 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
   for (const path of options.engineObjects) await session.attachObject(path, target.pid);
   const live = regionList(maps, session);
   const cache = cacheTensors(session);
-  const watch =
-    options.watchRegisters === 0
-      ? null
-      : await startWatch({
-          regions: live.list,
-          tokenPeriodNs: () => session.tokenPeriodNs(),
-          rowsAhead: () => rowsAhead(session.kvHead(), cache.list(), (pid) => session.flashAttention(pid)),
-          budgetPct: options.budgetPct,
-          registers: options.watchRegisters,
-          seed: options.seed,
-          affinityCpus: affinityCpus(target.pid),
-        });
-  if (watch !== null) owned.use(watch);
+  const { samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>
+    startWatch({
+      regions: () => live.list(directing),
+      tokenPeriodNs: () => session.tokenPeriodNs(),
+      rowsAhead: () => rowsAhead(session.kvHead(), cache.list(), (pid) => session.flashAttention(pid)),
+      budgetPct,
+      registers: options.watchRegisters,
+      seed: options.seed,
+      affinityCpus: affinityCpus(target.pid),
+    }),
+  );
   lifecycle.addProcess(target.pid);
   // Its end is seen from now on; what ended before is told by nobody.
   if (hasEnded(target.pid)) {
@@ -188,6 +196,7 @@ async function startParts(owned: DisposableStack, target: Target, options: EbpfO
     session,
     objects,
     watch,
+    samples,
     costs: owned.use(sampleBpfCosts(monotonicNs())),
     maps,
     pids: new Set([target.pid]),
@@ -214,10 +223,11 @@ function regionList(maps: ProcessMaps, session: EngineSession) {
     bind(of: Parts) {
       parts = of;
     },
-    list(): readonly DrawRegion[] {
+    list(samples: SampleReader | null): readonly DrawRegion[] {
       const age = monotonicNs() - made_ns;
       if (age > REGIONS_MAX_AGE_NS || (parts?.stale === true && age > REGIONS_MIN_AGE_NS)) {
-        regions = drawRegions(maps, session);
+        const drawn = drawRegions(maps, session);
+        regions = samples === null ? drawn : splitByHeat(drawn, samples.heat);
         made_ns = monotonicNs();
         if (parts) parts.stale = false;
       }
@@ -262,6 +272,10 @@ function poll(parts: Parts): Batch[] {
     parts.cache.forget();
   }
   out.push(...engine);
+  if (parts.samples !== null) {
+    parts.samples.poll(monotonicNs());
+    out.push(...parts.samples.drain());
+  }
   if (parts.watch !== null) {
     parts.watch.poll(monotonicNs());
     out.push(...parts.watch.batches());
@@ -291,6 +305,7 @@ function stopParts(
 ): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
   parts.objects.close();
   const watched = parts.watch?.stop() ?? null;
+  parts.samples?.detach();
   parts.faults.detach();
   parts.lifecycle.detach();
   const engine = parts.session.stop();
@@ -302,6 +317,7 @@ function stopParts(
       ...parts.lifecycle.ledger(),
       ...parts.faults.ledger(),
       ...engine.ledger,
+      ...(parts.samples?.ledger() ?? []),
       ...(watched?.ledger ?? []),
     ],
     summary: watched?.summary ?? null,

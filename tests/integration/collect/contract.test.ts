@@ -10,7 +10,7 @@ import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns
 import { balances } from "../../../src/schema/ledger.ts";
 import { heldNow, holdTarget } from "./held-target.ts";
 
-const EBPF = { budgetPct: 1, watchRegisters: 2, seed: 1, engineObjects: [] };
+const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto"], seed: 1, engineObjects: [] };
 const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
   ["ebpf", () => createEbpfCollector(EBPF)],
   ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],

@@ -32,8 +32,10 @@ describe("options of a run", () => {
       output: "results",
       budget: 1,
       watch_registers: 4,
+      source: ["auto"],
       baseline: 2e9,
     });
+    expect(parseOptions(runSchema, { source: "pebs, watch,pebs" }).source).toEqual(["pebs", "watch"]);
     expect(parseOptions(demoSchema, {})).toMatchObject({ params: "110m", type: "q8_0", flash_attention: true });
     expect(parseOptions(runSchema, { duration: undefined }).duration).toBeUndefined();
   });
@@ -51,6 +53,9 @@ describe("options of a run", () => {
     [runSchema, "seed", ""],
     [runSchema, "seed", "NaN"],
     [runSchema, "watch_registers", "5"],
+    [runSchema, "source", "clock"],
+    [runSchema, "source", "pebs,"],
+    [runSchema, "source", ""],
     [runSchema, "watch_registers", ""],
     [runSchema, "budget", "0"],
     [runSchema, "budget", "Infinity"],

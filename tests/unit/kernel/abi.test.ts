@@ -144,7 +144,6 @@ test("constants of perf events are those of the header", () => {
     PERF_SAMPLE_ADDR: SAMPLE.addr,
     PERF_SAMPLE_ID: SAMPLE.id,
     PERF_SAMPLE_CPU: SAMPLE.cpu,
-    PERF_SAMPLE_PERIOD: SAMPLE.period,
     PERF_SAMPLE_WEIGHT: SAMPLE.weight,
     PERF_SAMPLE_DATA_SRC: SAMPLE.data_src,
     PERF_SAMPLE_WEIGHT_STRUCT: SAMPLE.weight_struct,

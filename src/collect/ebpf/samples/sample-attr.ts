@@ -22,7 +22,7 @@ export function sampleAttr(event: SampleEvent, precise: number, period: number, 
     config2: event.config2,
     precise_ip: precise,
     sample_period: period,
-    sample_type: SAMPLE.ip | SAMPLE.tid | SAMPLE.time | SAMPLE.addr | SAMPLE.period | SAMPLE.data_src | weight,
+    sample_type: SAMPLE.ip | SAMPLE.tid | SAMPLE.time | SAMPLE.addr | SAMPLE.data_src | weight,
     read_format: READ_FORMAT.total_time_enabled | READ_FORMAT.total_time_running,
     // The kernel's accesses on the program's behalf count, as a watch sees them; addresses of a guest mean nothing here.
     flags: ["disabled", "use_clockid", ...(event.canExclude ? (["exclude_hv", "exclude_guest"] as const) : [])],

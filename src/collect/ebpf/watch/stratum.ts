@@ -42,3 +42,15 @@ const RUNTIME_SHARE = 0.25;
 export function turnsOf(region_type: string): number {
   return CLASSES_OF_DATA.has(region_type) ? 1 : RUNTIME_SHARE;
 }
+
+const SAMPLED = "/sampled";
+
+/** The part of a stratum on which samples fell lately. */
+export function sampledStratum(stratum: string): string {
+  return `${stratum}${SAMPLED}`;
+}
+
+/** The stratum of which this is a part, else itself. */
+export function wholeStratum(stratum: string): string {
+  return stratum.endsWith(SAMPLED) ? stratum.slice(0, -SAMPLED.length) : stratum;
+}

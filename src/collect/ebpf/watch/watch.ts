@@ -18,6 +18,7 @@ import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate }
 import { seededDraws } from "./prng.ts";
 import { listTracers, probeRegisters } from "./registers.ts";
 import { MAX_GENERATION, openSlots } from "./slots.ts";
+import { wholeStratum } from "./stratum.ts";
 import { emptyCounts, type WatchSummary } from "./summary.ts";
 import { forEachTrap } from "./traps.ts";
 
@@ -238,7 +239,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     const { stratum } = draw.region;
     chosenOf.set(stratum, (chosenOf.get(stratum) ?? 0) + 1);
     if (design.name === "ahead") {
-      const frame = frameOf(ahead.filter((region) => region.stratum === stratum));
+      const frame = frameOf(ahead.filter((region) => region.stratum === wholeStratum(stratum)));
       draw = drawWord(frame, random, draw.drawWeight);
       if (draw === null) return true;
     }

@@ -1,0 +1,56 @@
+/** The kernel program of the sampling sources, and the accounts that it keeps. */
+import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfProgram } from "../../../kernel/bpf-program.ts";
+import { openRing, type RingReader } from "../../../kernel/ring.ts";
+import { ringLayout } from "../../../schema/c-header.ts";
+import { recordLayout } from "../../../schema/records.ts";
+
+/** As in bpf/samples.bpf.c. */
+export const MAX_EVENTS = 8;
+const COOKIE_OP_KNOWN = 8;
+const COUNT = recordLayout("sample_count");
+export type CountName = "runs" | "period" | "foreign" | "not_memory" | "kernel_address" | "throttled" | "unreadable";
+
+export interface SampleProgram extends Disposable {
+  readonly program: BpfProgram;
+  readonly ring: RingReader;
+  /** What became of the samples of an event of the plan on one CPU. */
+  count(cpu: number, event: number, name: CountName): number;
+}
+
+/** The cookie that tells the program which event of the plan it runs for; with `opKnown` a sample needs no op. */
+export function cookieOf(event: number, opKnown: boolean): bigint {
+  return BigInt(event | (opKnown ? COOKIE_OP_KNOWN : 0));
+}
+
+/** Loads the program that reads samples in place where the kernel allows it (6.2 and later), else the one that copies. */
+async function loadEither(targetsFd: number): Promise<{ object: BpfObject; program: string }> {
+  const common = { reuse: { targets: targetsFd }, perCpu: ["sample_ctl", "sample_ring", "sample_counts"] };
+  const [first, second] = ["sample_in_place", "sample_by_copy"] as const;
+  try {
+    return { object: await openBpfObject("samples", { ...common, skip: [second] }), program: first };
+  } catch {
+    // Which of the two a kernel takes is known by loading only; what else is wrong fails the second time, too.
+    return { object: await openBpfObject("samples", { ...common, skip: [first] }), program: second };
+  }
+}
+
+/** Loads the program and maps what it writes. @throws MrmTraceError environment */
+export async function loadSampleProgram(targetsFd: number): Promise<SampleProgram> {
+  using opening = new DisposableStack();
+  const { object, program } = await loadEither(targetsFd);
+  opening.use(object);
+  const mapped = opening.use(object.map("sample_counts").mmap());
+  const ring = opening.use(openRing(object.map("sample_ctl"), object.map("sample_ring"), ringLayout("sample")));
+  const view = new DataView(mapped.buffer);
+  const owned = opening.move();
+  return {
+    program: object.program(program),
+    ring,
+    count: (cpu, event, name) =>
+      Number(view.getBigUint64((cpu * MAX_EVENTS + event) * COUNT.bytes + (COUNT.offsets[name] ?? 0), true)),
+    [Symbol.dispose]() {
+      owned.dispose();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+/** The sampling sources (pebs, ibs): one event per CPU and kind of access, at rates that keep a budget. */
+import { readFileSync } from "node:fs";
+import type { Batch } from "../../../columnar/batch.ts";
+import { batchFromBlocks } from "../../../columnar/blocks.ts";
+import { MrmTraceError } from "../../../errors.ts";
+import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
+import type { LedgerRow } from "../../../schema/ledger.ts";
+import { seededDraws } from "../watch/prng.ts";
+import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
+import { createHeat, type Heat } from "./heat.ts";
+import { type RunningEvent, startEvent } from "./running-event.ts";
+import { type CountName, loadSampleProgram, MAX_EVENTS } from "./sample-program.ts";
+import { accessesOf, forEachSample } from "./sample-rows.ts";
+import type { SampleSummary } from "./summary.ts";
+import { createSourceTally } from "./tally.ts";
+
+export interface SampleOptions {
+  readonly plan: SamplePlan;
+  /** Such as 6.12.117+deb12-amd64. */
+  readonly kernelRelease: string;
+  /** The map of watched processes. */
+  readonly targetsFd: number;
+  /** Share of each CPU that sampling may cost, in percent. */
+  readonly budgetPct: number;
+  readonly seed: number;
+  /** Time between two choices of periods, ns; one second unless told. */
+  readonly adaptEveryNs?: bigint;
+}
+
+export interface SampleReader extends Disposable {
+  readonly heat: Heat;
+  /** Chooses periods anew when it is time; `nowNs` is CLOCK_MONOTONIC. */
+  poll(nowNs: bigint): void;
+  /** Rows since the last call: `access`. */
+  drain(): Batch<"access">[];
+  /** Stops every event, so that the last drain is exact. */
+  detach(): void;
+  /** After the last drain. */
+  ledger(): LedgerRow[];
+  summary(): SampleSummary;
+}
+
+/** An interrupt, the kernel's work on the sample, and our program: published figures say 1.5 to 2.5 us. */
+export const ASSUMED_SAMPLE_NS = { value: 2500, lo: 1000, hi: 5000 };
+const SECOND_NS = 1_000_000_000n;
+const MAX_SAMPLE_RATE = "/proc/sys/kernel/perf_event_max_sample_rate";
+
+function maxSampleRate(): number | null {
+  try {
+    return Number(readFileSync(MAX_SAMPLE_RATE, "utf8"));
+  } catch {
+    // A kernel without it has no such limit to report.
+    return null;
+  }
+}
+
+/**
+ * Loads the program and starts sampling on every CPU.
+ * @throws MrmTraceError environment, where the kernel refuses an event that is needed
+ */
+export async function openSamples(options: SampleOptions): Promise<SampleReader> {
+  const { plan } = options;
+  if (plan.events.length > MAX_EVENTS) {
+    throw new MrmTraceError(
+      "environment",
+      `${plan.events.length} sampling events are more than the ${MAX_EVENTS} that the program counts`,
+      "use --source watch, and report the PMUs of this machine",
+    );
+  }
+  using opening = new DisposableStack();
+  const loaded = opening.use(await loadSampleProgram(options.targetsFd));
+  const events = opening.use(new DisposableStack());
+  const random = seededDraws(options.seed);
+  const running: RunningEvent[] = [];
+  const refused: string[] = [];
+  const rateBefore = maxSampleRate();
+  const online = onlineCpus();
+  for (const [index, event] of plan.events.entries()) {
+    const started = startEvent({ event, index, online, random, kernelRelease: options.kernelRelease, loaded });
+    if (started.ok) running.push(events.use(started.running));
+    else if (event.counts) throw started.refused;
+    else refused.push(started.refused.message);
+  }
+  const owned = opening.move();
+  const heat = createHeat();
+  const tally = createSourceTally();
+  const every = options.adaptEveryNs ?? SECOND_NS;
+  const cpus = Array.from({ length: possibleCpus() }, (_, cpu) => cpu);
+  const total = (name: CountName): number =>
+    running.reduce((sum, { index }) => sum + cpus.reduce((of, cpu) => of + loaded.count(cpu, index, name), 0), 0);
+  let adaptedNs: bigint | null = null;
+  let kept = 0;
+  let corrupt = 0;
+  let attached = true;
+
+  function detach(): void {
+    if (!attached) return;
+    attached = false;
+    for (const event of running) event.stop();
+    events.dispose();
+  }
+
+  return {
+    heat,
+    poll(nowNs) {
+      heat.turn(nowNs);
+      adaptedNs ??= nowNs;
+      if (!attached || nowNs - adaptedNs < every) return;
+      const seconds = Number(nowNs - adaptedNs) / 1e9;
+      adaptedNs = nowNs;
+      for (const one of running) {
+        one.adapt(seconds, ((options.budgetPct / 100) * 1e9 * one.event.share) / ASSUMED_SAMPLE_NS.value);
+      }
+    },
+    drain() {
+      const drained = loaded.ring.drain();
+      if (drained.blocks === 0) return [];
+      const found = batchFromBlocks("sample", drained);
+      corrupt += found.corruptRows;
+      const batch: Batch<"sample"> = { ...found.batch, table: "sample" };
+      if (batch.rows === 0) return [];
+      kept += batch.rows;
+      forEachSample(batch, (sample) => {
+        heat.add(sample.pid, sample.page);
+        tally.add(sample.sourceLow, sample.sourceHigh);
+      });
+      return [accessesOf(batch, plan.events, plan.source)];
+    },
+    detach,
+    ledger() {
+      const ring_full = loaded.ring.ledger(plan.source).reduce((sum, row) => sum + row.dropped, 0);
+      const dropped_by = { ring_full, corrupt_block: corrupt, unreadable: total("unreadable") };
+      return [
+        {
+          // Its first word is the source: that is how figures find their loss.
+          path: `${plan.source}/samples`,
+          pid: null,
+          seen: total("runs"),
+          kept,
+          filtered: total("foreign") + total("not_memory") + total("kernel_address"),
+          dropped: dropped_by.ring_full + dropped_by.corrupt_block + dropped_by.unreadable,
+          dropped_by,
+          unseen_estimate: Math.round(running.reduce((sum, event) => sum + event.summary().unseen, 0)),
+        },
+      ];
+    },
+    summary: () => ({
+      source: plan.source,
+      hardware: UNTESTED,
+      events: running.map((event) => event.summary()),
+      refused,
+      samples: total("runs"),
+      rows: kept,
+      foreign: total("foreign"),
+      not_memory: total("not_memory"),
+      kernel_address: total("kernel_address"),
+      throttled: total("throttled"),
+      max_sample_rate: { before: rateBefore, after: maxSampleRate() },
+      data_sources: tally.summary(),
+      assumed_sample_ns: ASSUMED_SAMPLE_NS.value,
+    }),
+    [Symbol.dispose]() {
+      detach();
+      owned.dispose();
+    },
+  };
+}
