@@ -1,14 +1,15 @@
 /** `mrm-trace run`: launches a command, or the demo, and traces it. */
 import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
-import { demoSchema, parseOptions, runSchema } from "../config/schema.ts";
+import { demoSchema, parseOptions, resumeSchema, runSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { watchSignals } from "../run/signals.ts";
 import { run } from "../run.ts";
+import { planOfFile, readOptions, runPlan } from "./experiment.ts";
 import { printReport } from "./report-output.ts";
 
-const flags = { ...flagsOf(runSchema), ...flagsOf(demoSchema) };
+const flags = { ...flagsOf(sweepFlagsSchema), ...flagsOf(resumeSchema), ...flagsOf(runSchema), ...flagsOf(demoSchema) };
 
 /** A word before -- that is no flag is a mistake. */
 function refuseStrangers(positional: readonly string[]): void {
@@ -21,23 +22,43 @@ function refuseStrangers(positional: readonly string[]): void {
   }
 }
 
+/** An experiment says itself what runs. */
+function refuseCommand(command: readonly string[]): void {
+  if (command.length === 0) return;
+  throw new MrmTraceError(
+    "usage",
+    `a command was given with an experiment: "${command.join(" ")}"`,
+    "leave one of them out; options for a command belong into a file without models",
+  );
+}
+
 export const runCommand = defineCommand({
   meta: {
     name: "run",
-    description: "Launch a command (after --), or without one a demo engine, and trace its memory",
+    description: "Launch a command (after --), the experiments of a file, or else a demo engine, and trace its memory",
   },
   args: flags,
   async run({ args, rawArgs }) {
     const command = rawArgs.includes("--") ? rawArgs.slice(rawArgs.indexOf("--") + 1) : [];
     refuseStrangers(command.length > 0 ? args._.slice(0, args._.length - command.length) : args._);
-    const options = parseOptions(runSchema, givenOptions(runSchema, args));
-    const demo = parseOptions(demoSchema, givenOptions(demoSchema, args));
+    const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
+    const { resume } = parseOptions(resumeSchema, givenOptions(resumeSchema, args));
+    const effective = readOptions(args, config, max_runs);
+    const { run: options, demo } = effective;
     if (rawArgs.includes("--") && command.length === 0) {
       throw new MrmTraceError(
         "usage",
         "nothing stands behind --",
         "name the command to trace: mrm-trace run -- COMMAND",
       );
+    }
+    const plan = planOfFile(effective);
+    if (plan !== null) {
+      refuseCommand(command);
+      return runPlan(plan, resume);
+    }
+    if (resume) {
+      throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
     const progress = createProgress(process.stderr, { quiet: options.quiet });
     const print = (line: string): void => {

@@ -4,6 +4,7 @@ import { completionsCommand } from "./completions.ts";
 import { doctorCommand } from "./doctor.ts";
 import { modelCommand } from "./model.ts";
 import { monitorCommand } from "./monitor.ts";
+import { planCommand } from "./plan.ts";
 import { runCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
 import { validateCommand } from "./validate.ts";
@@ -11,6 +12,7 @@ import { type Verb, verb } from "./verb.ts";
 
 export const VERBS: Readonly<Record<string, Verb>> = {
   run: verb(runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", { takesCommand: true }),
+  plan: verb(planCommand, "mrm-trace plan experiment.yaml"),
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   doctor: verb(doctorCommand, "mrm-trace doctor --json"),

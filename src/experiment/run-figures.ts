@@ -1,0 +1,27 @@
+/** The figures of a run that an experiment compares, from its metrics.parquet. */
+import { type Database, parquetScan } from "../label/database.ts";
+import { runPaths } from "../report/run-directory.ts";
+
+export interface RunFigure {
+  readonly metric: string;
+  readonly region_type: string;
+  readonly step: string;
+  readonly value: number;
+}
+
+/**
+ * The figures of a run that have a value, in the order of the file; those of one kind of mapping are left out.
+ * @throws Error where the file cannot be read
+ */
+export async function readFigures(database: Database, runDir: string): Promise<RunFigure[]> {
+  const rows = await database.rows(
+    `SELECT metric, region_type, step, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
+     WHERE status = 'ok' AND mapping_kind IS NULL AND value IS NOT NULL`,
+  );
+  return rows.map(({ metric, region_type, step, value }) => ({
+    metric: String(metric),
+    region_type: String(region_type),
+    step: String(step),
+    value: Number(value),
+  }));
+}

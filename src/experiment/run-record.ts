@@ -1,0 +1,129 @@
+/** A run as its directory tells it: for resuming, for predictions and for the summary of an experiment. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { runPaths } from "../report/run-directory.ts";
+import { type ExperimentFacts, readExperimentFacts } from "../run/experiment-facts.ts";
+import { VALIDITY_CLASSES, type Validity } from "../schema/run-json.ts";
+
+const figure = z.number().nullable();
+
+/** What is read of metadata.json; the rest may change without notice. */
+const metadataSchema = z.object({
+  run_id: z.string(),
+  machine_id: z.string(),
+  hardware: z.object({ cpu_model: z.string().nullable(), cpus: z.number().nullish() }),
+  validity: z.object({ class: z.enum(VALIDITY_CLASSES), reasons: z.array(z.string()) }),
+  target: z.object({
+    exit_code: z.number().nullable(),
+    wall_s: figure,
+    prompt_tokens: figure,
+    decode_tokens: figure,
+    decode_tokens_per_s: figure,
+    ttft_ms: figure,
+  }),
+  timing: z.object({ started_at_utc: z.string() }),
+  observer: z.object({ cpu_pct: figure, slowdown_pct: z.object({ value: figure }) }),
+  stopped_by: z.string(),
+  experiment: z.unknown(),
+});
+
+const manifestSchema = z.object({
+  created_at_utc: z.string(),
+  files: z.array(z.object({ path: z.string(), size_bytes: z.number() })),
+});
+
+export interface RunRecord {
+  readonly path: string;
+  readonly run_id: string;
+  readonly model_id: string;
+  /** Runs of one machine can be compared. */
+  readonly machine: string;
+  readonly experiment: ExperimentFacts | null;
+  readonly validity: Validity;
+  readonly reasons: readonly string[];
+  readonly stopped_by: string;
+  readonly exit_code: number | null;
+  /** Of the target. */
+  readonly wall_s: number | null;
+  /** From the start of the target to the manifest: with the analysis, without the look at the machine before. */
+  readonly total_s: number;
+  /** Of all files. */
+  readonly bytes: number;
+  readonly prompt_tokens: number | null;
+  readonly decode_tokens: number | null;
+  readonly decode_tokens_per_s: number | null;
+  readonly ttft_ms: number | null;
+  readonly slowdown_pct: number | null;
+  readonly observer_cpu_pct: number | null;
+}
+
+function jsonFile(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    // Not there, or cut: the run is not complete.
+    return null;
+  }
+}
+
+/** Machine as far as times are comparable. */
+export function machineName(host: {
+  readonly machine_id: string;
+  readonly cpu_model: string | null;
+  readonly cpus?: number | null | undefined;
+}): string {
+  return `${host.machine_id}/${host.cpu_model ?? "?"}/${host.cpus ?? "?"}`;
+}
+
+/**
+ * The record of a sealed run: its manifest was written last, and the files that it lists have their sizes.
+ * Null for everything else: no run, a cut one, files that were changed.
+ */
+export function readRunRecord(path: string): RunRecord | null {
+  const paths = runPaths(path);
+  const manifest = manifestSchema.safeParse(jsonFile(paths.manifest));
+  const metadata = metadataSchema.safeParse(jsonFile(paths.metadata));
+  if (!manifest.success || !metadata.success) return null;
+  let bytes = 0;
+  for (const file of manifest.data.files) {
+    if (statSync(join(path, file.path), { throwIfNoEntry: false })?.size !== file.size_bytes) return null;
+    bytes += file.size_bytes;
+  }
+  const { run_id, machine_id, hardware, validity, target, timing, observer, stopped_by, experiment } = metadata.data;
+  const total_s = (Date.parse(manifest.data.created_at_utc) - Date.parse(timing.started_at_utc)) / 1e3;
+  return {
+    path,
+    run_id,
+    model_id: paths.model_id,
+    machine: machineName({ machine_id, ...hardware }),
+    experiment: readExperimentFacts(experiment),
+    validity: validity.class,
+    reasons: validity.reasons,
+    stopped_by,
+    ...target,
+    total_s: Number.isFinite(total_s) ? Math.max(0, total_s) : (target.wall_s ?? 0),
+    bytes,
+    slowdown_pct: observer.slowdown_pct.value,
+    observer_cpu_pct: observer.cpu_pct,
+  };
+}
+
+/** True where the target did all it had to do and everything was derived and sealed. */
+export function isComplete(record: RunRecord | null): record is RunRecord {
+  return record !== null && record.stopped_by === "target_ended" && record.exit_code === 0;
+}
+
+function foldersIn(path: string): string[] {
+  if (!existsSync(path)) return [];
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(path, entry.name));
+}
+
+/** Every sealed run below an output folder. */
+export function recordsBelow(output: string): RunRecord[] {
+  return foldersIn(output)
+    .flatMap(foldersIn)
+    .flatMap((path) => readRunRecord(path) ?? []);
+}
