@@ -6,10 +6,11 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { examineMachine } from "../../../src/doctor/examine.ts";
 import { onlineCpus } from "../../../src/kernel/cpus.ts";
 import { type Examination, examinationSchema } from "../../../src/schema/examination.ts";
+import { runJsonSchema } from "../../../src/schema/run-json.ts";
 import { registersFree } from "../../fixtures/registers-free.ts";
 import { withMounts } from "../../fixtures/with-mounts.ts";
 import { heldNow } from "../collect/held-target.ts";
-import { type Ended, endLeftRuns, runCli } from "../run/cli.ts";
+import { type Ended, endLeftRuns, jsonOf, QUICK, runCli } from "../run/cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-doctor-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,6 +51,14 @@ describe("the doctor on this machine as root", () => {
     const { auto, candidates } = found.sources;
     expect(auto?.split(",")).toContain("watch");
     expect(candidates.filter(({ taken, why_not }) => taken === (why_not !== null))).toEqual([]);
+  });
+
+  test("says which access source a run then takes", async () => {
+    await registersFree();
+    const { sources } = await doctor();
+    const args = ["run", "--json", ...QUICK, "--output", folder, "--", "sleep", "0.2"];
+    const { collectors } = runJsonSchema.parse(jsonOf(await runCli(args)));
+    expect(collectors.find(({ name }) => name === "ebpf")?.sources.join(",")).toBe(sources.auto ?? "none");
   });
 
   test("names who holds registers that it misses, and goes on with the others", async () => {
