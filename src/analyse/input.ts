@@ -68,6 +68,16 @@ export interface KvRowSample {
   readonly evidence: "step" | "watch";
 }
 
+/** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
+export const GRAINS = [64, 4096, 65_536, 2_097_152] as const;
+
+export interface SeenBlocks {
+  readonly grain_bytes: number;
+  readonly distinct: number;
+  readonly once: number;
+  readonly twice: number;
+}
+
 /** Sums of sampled access rows (any source but watch), per class, step and block of time. */
 export interface AccessSums {
   readonly region_type: RegionType;
@@ -80,11 +90,8 @@ export interface AccessSums {
   readonly stores: Float64Array;
   /** Rows, unweighted. */
   readonly rows: number;
-  readonly distinct_lines: number;
-  /** 64 B lines seen exactly once and exactly twice, for Chao1. */
-  readonly lines_once: number;
-  readonly lines_twice: number;
-  readonly distinct_pages: number;
+  /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
+  readonly seen: readonly SeenBlocks[];
 }
 
 export interface Sight {

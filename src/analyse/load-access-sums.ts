@@ -1,7 +1,7 @@
 /** Sums of sampled accesses, reduced in SQL; only the sums come into memory. */
 import type { DuckDBValue } from "@duckdb/node-api";
 import { type Database, parquetScan } from "../label/database.ts";
-import type { AccessSums, RegionType, StepSample } from "./input.ts";
+import { type AccessSums, GRAINS, type RegionType, type StepSample } from "./input.ts";
 import { ACCESS_BLOCKS } from "./sql/access-blocks.ts";
 import { ACCESS_LINES } from "./sql/access-lines.ts";
 
@@ -62,10 +62,12 @@ function sumsOf(lines: Row, blocks: readonly Row[], positions: ReadonlyMap<numbe
     loads,
     stores,
     rows,
-    distinct_lines: Number(lines.distinct_lines),
-    lines_once: Number(lines.lines_once),
-    lines_twice: Number(lines.lines_twice),
-    distinct_pages: Number(lines.distinct_pages),
+    seen: GRAINS.map((grain) => ({
+      grain_bytes: grain,
+      distinct: Number(lines[`distinct_${grain}`]),
+      once: Number(lines[`once_${grain}`]),
+      twice: Number(lines[`twice_${grain}`]),
+    })),
   };
 }
 

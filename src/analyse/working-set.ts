@@ -3,6 +3,7 @@ import { chao1, goodCoverage } from "./chao1.ts";
 import { peakBytes } from "./class-bytes.ts";
 import { clopperPearson, effectiveSize } from "./clopper-pearson.ts";
 import type { Group } from "./group.ts";
+import type { AccessSums, SeenBlocks } from "./input.ts";
 import { type Interval, interval, scaled } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { recurrentSample, survivalAt } from "./recurrent-survival.ts";
@@ -55,26 +56,35 @@ function watchFigure(group: Group): Figure {
   };
 }
 
-function sampledFigures(group: Group): Figure[] {
-  const peak = peakBytes(group.regions, group.span);
-  return group.sums.map((sum) => {
-    const coverage = goodCoverage(sum.lines_once, sum.rows);
-    const thin = coverage !== null && coverage < LEAST_COVERAGE;
-    const lines = thin
-      ? interval(null, null, null)
-      : chao1(sum.distinct_lines, sum.lines_once, sum.lines_twice, sum.rows);
-    return {
-      metric: "working_set_bytes",
-      source: sum.source,
-      estimate: capped(scaled(lines, LINE_BYTES), peak),
-      n: sum.rows,
-      coverage,
-      grain_bytes: LINE_BYTES,
-      method:
-        "Chao1 over 64 B lines, log-normal interval, capped at the mapped size; a lower bound where some lines are hotter; n counts samples",
-      ...(thin ? { why: "fewer than half of the accesses fall on lines already seen" } : {}),
-    };
+function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure {
+  const coverage = goodCoverage(seen.once, sum.rows);
+  const thin = coverage !== null && coverage < LEAST_COVERAGE;
+  const blocks = thin ? interval(null, null, null) : chao1(seen.distinct, seen.once, seen.twice, sum.rows);
+  return {
+    metric: "working_set_bytes",
+    source: sum.source,
+    // Blocks at the ends of a region hold bytes beside it: at large grains the whole may be more than what is mapped.
+    estimate: capped(scaled(blocks, seen.grain_bytes), peakBlocks(group, seen.grain_bytes)),
+    n: sum.rows,
+    coverage,
+    grain_bytes: seen.grain_bytes,
+    method: `Chao1 over blocks of ${seen.grain_bytes} B, log-normal interval, capped at the mapped size; a lower bound where some blocks are hotter; n counts samples`,
+    ...(thin ? { why: "fewer than half of the accesses fall on blocks already seen" } : {}),
+  };
+}
+
+/** Most bytes that the class's blocks of a grain can have: every region may begin and end inside one. */
+function peakBlocks(group: Group, grain: number): number {
+  const step = BigInt(grain);
+  const whole = group.regions.map((region) => {
+    const end = region.addr + BigInt(region.size_bytes);
+    return { ...region, size_bytes: Number(((end + step - 1n) / step - region.addr / step) * step) };
   });
+  return peakBytes(grain === LINE_BYTES ? group.regions : whole, group.span);
+}
+
+function sampledFigures(group: Group): Figure[] {
+  return group.sums.flatMap((sum) => sum.seen.map((seen) => sampledFigure(group, sum, seen)));
 }
 
 export const workingSet: MetricFamily = {
@@ -83,16 +93,16 @@ export const workingSet: MetricFamily = {
       name: "working_set_bytes",
       unit: "bytes",
       definition:
-        "Bytes of the class touched within window_ns: two token periods, or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span.",
+        "Bytes of the class touched within window_ns: two token periods, or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span, in blocks of 64 B, 4 KiB, 64 KiB and 2 MiB (grain_bytes).",
     },
   ],
   estimator:
-    "The wait from a random moment to the first access is what a watch sees first: its distribution at window_ns, times the bytes drawn. Sampled sources: Chao1 per class. Never above the mapped size.",
+    "The wait from a random moment to the first access is what a watch sees first: its distribution at window_ns, times the bytes drawn. Sampled sources: Chao1 per class and grain. Never above the mapped size, in whole blocks.",
   sources: [
     ["watch", "uniform draws of addresses at random times"],
-    ["pebs", "distinct lines of samples"],
-    ["ibs", "distinct lines of samples"],
-    ["clock", "distinct lines of samples"],
+    ["pebs", "distinct blocks of samples"],
+    ["ibs", "distinct blocks of samples"],
+    ["clock", "distinct blocks of samples"],
   ],
   not_by_sampling: null,
   suppressed: "n < 30; sampled sources: coverage below 0.5; loss above 1 %.",

@@ -1,6 +1,6 @@
 /**
  * Loads and stores of sampled sources per class, step, source and block of time: a token, or 100 ms outside decode.
- * Reads the views `trace` and `region_map`, and `span` with one row: origin_ns, and the begin and end of generation.
+ * Rows that stand for no access are left out. Reads the views `trace` and `region_map`, and `span` with one row: origin_ns, and the begin and end of generation.
  * Rows of a run with an engine come twice: for their step, and as `none` for the whole of generation.
  */
 export const ACCESS_BLOCKS = `
@@ -16,7 +16,7 @@ WITH blocks AS (
     sum(CASE WHEN t.op_type IN ('store', 'load_store') THEN t.period ELSE 0 END) AS stores,
     count(*) AS n
   FROM trace AS t CROSS JOIN span AS s
-  WHERE t.source <> 'watch' AND t.timestamp_ns >= s.begin_ns AND t.timestamp_ns <= s.end_ns
+  WHERE t.source <> 'watch' AND coalesce(t.period, 1) > 0 AND t.timestamp_ns >= s.begin_ns AND t.timestamp_ns <= s.end_ns
   GROUP BY 1, 2, 3, 4, 5, 6
 ),
 classed AS (

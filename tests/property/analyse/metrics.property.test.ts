@@ -4,7 +4,14 @@ import { resample } from "../../../src/analyse/bootstrap.ts";
 import { chao1 } from "../../../src/analyse/chao1.ts";
 import { clopperPearson } from "../../../src/analyse/clopper-pearson.ts";
 import { incompleteBeta } from "../../../src/analyse/incomplete-beta.ts";
-import type { AccessSums, KvRowSample, RegionSample, StepSample, WatchSample } from "../../../src/analyse/input.ts";
+import {
+  type AccessSums,
+  GRAINS,
+  type KvRowSample,
+  type RegionSample,
+  type StepSample,
+  type WatchSample,
+} from "../../../src/analyse/input.ts";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { mergePasses } from "../../../src/analyse/passes.ts";
 import { boundedQuantiles, survivalAt } from "../../../src/analyse/recurrent-survival.ts";
@@ -104,10 +111,15 @@ const sums: fc.Arbitrary<AccessSums> = fc
     source: fc.constantFrom("pebs", "clock"),
     blocks: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { maxLength: 40 }),
     rows: fc.nat(10_000),
-    distinct_lines: fc.nat(1000),
-    lines_once: fc.nat(500),
-    lines_twice: fc.nat(100),
-    distinct_pages: fc.nat(100),
+    seen: fc.array(
+      fc.record({
+        grain_bytes: fc.constantFrom(...GRAINS),
+        distinct: fc.nat(1000),
+        once: fc.nat(500),
+        twice: fc.nat(100),
+      }),
+      { maxLength: 4 },
+    ),
   })
   .map(({ blocks, ...rest }) => ({
     ...rest,

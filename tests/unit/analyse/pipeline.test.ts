@@ -115,9 +115,9 @@ describe("analyseRun on a run known by hand", () => {
 
   test("sums sampled accesses by their period, per token and class, and leaves watches out", () => {
     const decode = result.input.accessSums.filter((sum) => sum.step === "decode");
-    expect(decode.map((sum) => [sum.region_type, [...sum.loads], [...sum.stores], sum.distinct_lines])).toEqual([
-      ["runtime", [0, 10], [0, 0], 1],
-      ["weight", [10, 0], [0, 0], 1],
+    expect(decode.map((sum) => [sum.region_type, [...sum.loads], [...sum.stores], sum.seen[0]])).toEqual([
+      ["runtime", [0, 10], [0, 0], { grain_bytes: 64, distinct: 1, once: 1, twice: 0 }],
+      ["weight", [10, 0], [0, 0], { grain_bytes: 64, distinct: 1, once: 1, twice: 0 }],
     ]);
     expect(result.input.watches[0]?.hit_ns.length).toBe(3);
     expect(result.input.watches[0]?.region_type).toBe("kv_cache");

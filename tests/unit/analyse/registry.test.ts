@@ -226,10 +226,7 @@ describe("sampled sources", () => {
     loads: Float64Array.from({ length: 50 }, (_, i) => 2000 + 100 * (i % 3)),
     stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
     rows: 5000,
-    distinct_lines: 120,
-    lines_once: 3,
-    lines_twice: 4,
-    distinct_pages: 4,
+    seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
   });
   const rows = (source: string): MetricRow[] =>
     computeMetrics(input({ accessSums: [sums(source)], regions: [region()] }));
@@ -252,6 +249,7 @@ describe("sampled sources", () => {
     const accesses = sums("").loads.reduce((a, b) => a + b) * 1.5;
     expect(one(all, "iai_mean_ns", "all", "pebs").value ?? 0).toBeCloseTo((1e9 * 125) / accesses, 3);
     const set = one(all, "working_set_bytes", "all", "pebs");
+    expect(set.grain_bytes).toBe(64);
     expect(set.value ?? 0).toBeGreaterThan(120 * 64);
     expect(set.hi ?? 0).toBeLessThanOrEqual(8000);
   });
