@@ -1,13 +1,23 @@
-/** The analysis of a run directory, again and at will, without root. */
+/** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { MrmTraceError } from "./errors.ts";
 import { runPaths } from "./report/run-directory.ts";
 import { type Derived, derive } from "./run/derive.ts";
 import { readFacts } from "./run/facts.ts";
+import { foreignTrace, type ImportOptions, importTrace } from "./run/import-trace.ts";
 
-/** Derives everything after capture/ of a run directory. @throws MrmTraceError usage, data_quality or environment */
-export async function analyse(runDir: string): Promise<Derived> {
+/**
+ * Derives everything after capture/ of a run directory; of a trace of the Python package's shape, in a new run directory.
+ * @param runDir a run directory, a trace.parquet, or a folder with one
+ * @throws MrmTraceError usage, data_quality or environment
+ */
+export async function analyse(runDir: string, options: ImportOptions): Promise<Derived> {
+  const trace = foreignTrace(runDir);
+  if (trace !== null) {
+    const { directory, facts } = importTrace(trace, options);
+    return await derive(directory, facts);
+  }
   if (!existsSync(runDir)) {
     throw new MrmTraceError(
       "usage",

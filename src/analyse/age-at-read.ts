@@ -9,10 +9,13 @@ const TIMES: EpochTimes = {
   ],
   ofRows: ({ ages: times, readBytes }) => ({ times, weights: readBytes, open: 0 }),
   ofWatch: (history) => history.ages,
+  ofStream: (stream) => stream.ages,
   stepMethod:
     "reads of KV rows by the engine's steps, per byte read; percentile bootstrap over writing steps, n counts them",
   watchMethod:
     "KM of the time back to the last write, censored at the start of the exposure, per byte read; percentile bootstrap over addresses",
+  streamMethod: "KM of the time back to the last store (per address read), n counts reads",
+  streamOpen: "written before the trace begins, or never",
   stream: 1004,
   needsEveryWrite: false,
 };
@@ -31,6 +34,7 @@ export const ageAtRead: MetricFamily = {
   sources: [
     ["step", "KV rows: one read pass per step"],
     ["watch", "writes and reads of the watched bytes"],
+    ["import", "traces that hold every access"],
   ],
   not_by_sampling: "the last write before a sampled read is not seen",
   suppressed:

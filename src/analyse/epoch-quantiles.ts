@@ -1,10 +1,13 @@
 /** Quantiles of times that begin at a write: what the engine's steps and the watches say of them. */
 import { resample } from "./bootstrap.ts";
 import type { Group } from "./group.ts";
+import type { AccessStream } from "./input.ts";
 import { interval } from "./interval.ts";
 import { kvUnits } from "./kv-need.ts";
 import { type Figure, noWriteReason } from "./metric.ts";
 import { boundedQuantiles, type UnitTimes } from "./recurrent-survival.ts";
+import type { BinnedTimes } from "./stream/binned-times.ts";
+import { streamQuantiles, sumOf } from "./stream/stream-figures.ts";
 import { unknownShare, type WriteHistory, writeHistory } from "./write-epoch.ts";
 
 /** Hits of unknown kind above this share may hide writes: no figure. */
@@ -22,8 +25,12 @@ export interface EpochTimes {
     readonly open: number;
   };
   readonly ofWatch: (history: WriteHistory) => UnitTimes;
+  readonly ofStream: (stream: AccessStream) => BinnedTimes;
   readonly stepMethod: string;
   readonly watchMethod: string;
+  readonly streamMethod: string;
+  /** Why a time of a stream is open. */
+  readonly streamOpen: string;
   /** Stream of the random numbers for the steps' bootstrap. */
   readonly stream: number;
   /** True where a hit of unknown kind, which may be a write, would end a time too late. */
@@ -75,7 +82,14 @@ function watchFigures(group: Group, of: EpochTimes): Figure[] {
   }));
 }
 
+function everyFigures(group: Group, of: EpochTimes): Figure[] {
+  if (group.stream === null) return [];
+  const figures = streamQuantiles(of.ofStream(group.stream), of.quantiles, of.streamMethod, of.streamOpen);
+  if (sumOf(group.stream.written) > 0) return figures;
+  return figures.map((figure) => ({ ...figure, not_identifiable: true, why: "no store in the trace" }));
+}
+
 /** One figure per quantile from the engine's steps, where it has a KV cache, and from the watches. */
 export function epochFigures(group: Group, of: EpochTimes): Figure[] {
-  return [...stepFigures(group, of), ...watchFigures(group, of)];
+  return [...stepFigures(group, of), ...watchFigures(group, of), ...everyFigures(group, of)];
 }

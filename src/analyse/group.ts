@@ -2,7 +2,15 @@
 import { type Resamples, resample } from "./bootstrap.ts";
 import { type Exposure, exposureIn, withoutLate } from "./exposure.ts";
 import { type DesignWeights, designWeights } from "./horvitz-thompson.ts";
-import type { AccessSums, AnalysisInput, KvRowSample, RegionSample, RegionType, WatchSample } from "./input.ts";
+import type {
+  AccessStream,
+  AccessSums,
+  AnalysisInput,
+  KvRowSample,
+  RegionSample,
+  RegionType,
+  WatchSample,
+} from "./input.ts";
 import { passGapNs } from "./passes.ts";
 import { type Span, spansOf } from "./span.ts";
 
@@ -25,6 +33,10 @@ export interface Group {
   readonly sums: readonly AccessSums[];
   /** Sampled sources that saw the class in any span, and their rows. */
   readonly sampled: ReadonlyMap<string, number>;
+  /** Every access of the class, where that is known; in the whole of a run without steps. */
+  readonly stream: AccessStream | null;
+  /** Resamples of so many blocks of time or groups of addresses; the same ones for every class. */
+  readonly blocks: (count: number) => Resamples;
   /** Uniform draws (designs short and long) that see loads and stores. */
   readonly uniform: WatchSet;
   /** The same, and those that see stores only. */
@@ -78,16 +90,31 @@ function rowsBySource(sums: readonly AccessSums[]): Map<string, number> {
   return out;
 }
 
+/** Stream of the random numbers for blocks. */
+const BLOCK_STREAM = 1005;
+
+/** Resamples by number of units, drawn when first asked for. */
+function blockResamples(seed: number): (count: number) => Resamples {
+  const drawn = new Map<number, Resamples>();
+  return (count) => {
+    const resamples = drawn.get(count) ?? resample(new Uint8Array(count), seed, BLOCK_STREAM);
+    drawn.set(count, resamples);
+    return resamples;
+  };
+}
+
 const ORDER = ["weight", "kv_cache", "activation", "runtime"];
 
 /** Every class of the run in every span, in the order in which tables show them. */
 export function groupsOf(input: AnalysisInput): Group[] {
   const spans = spansOf(input.steps, input.window_ns);
   const gap = passGapNs(input.trap_cost_ns);
+  const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
   const regions = split(input.regions);
   const sums = split(input.accessSums);
-  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys()]);
+  const streams = split(input.streams);
+  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys()]);
   if (input.kvRows.length > 0) keys.add("kv_cache");
   // Where nothing was seen of any class, that is said once.
   if (keys.size === 0 && input.sight.length > 0) keys.add("unknown/");
@@ -111,6 +138,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
         kvRows: key === "kv_cache" ? input.kvRows : [],
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
         sampled: rowsBySource(sums.get(key) ?? []),
+        stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
+        blocks,
         uniform,
         stores: storing.length === readable.length ? uniform : watchSet(storing, span, gap, input.seed, stream + 1),
         every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),

@@ -1,5 +1,7 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 import type { LedgerRow } from "../schema/ledger.ts";
+import type { AddressSums } from "./stream/address-pass.ts";
+import type { BinnedTimes } from "./stream/binned-times.ts";
 
 export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
 export const OP = { load: 0, store: 1, load_store: 2, unknown: 3 } as const;
@@ -85,7 +87,9 @@ export interface AccessSums {
   /** none: the whole of generation whatever the step, or of a run without steps. */
   readonly step: "prefill" | "decode" | "none";
   readonly source: string;
-  /** One entry per block: a token, or 100 ms where there are none. Weighted by period. */
+  /** False where nobody knows how many accesses a row stands for: rows are counted, and rates are not known. */
+  readonly period_known: boolean;
+  /** One entry per block: a token, or 100 ms where there are none; of an import, at most 64 of one length. Weighted by period. */
   readonly loads: Float64Array;
   readonly stores: Float64Array;
   /** Rows, unweighted. */
@@ -100,6 +104,16 @@ export interface Sight {
   readonly blind_to: string;
 }
 
+/** A class of a trace that holds every access. */
+export interface AccessStream extends AddressSums {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  /** By block of time: pairs of successive accesses of one thread, and of them those on one 4 KiB page. */
+  readonly pairs: Float64Array;
+  readonly same_page: Float64Array;
+  readonly strides: BinnedTimes;
+}
+
 export interface AnalysisInput {
   readonly run_id: string;
   /** CLOCK_MONOTONIC at the start of the run. */
@@ -110,6 +124,8 @@ export interface AnalysisInput {
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];
   readonly accessSums: readonly AccessSums[];
+  /** Classes of which every access is known. */
+  readonly streams: readonly AccessStream[];
   readonly ledger: readonly LedgerRow[];
   /** Calibrated cost of one trap: intervals below it are bounds. */
   readonly trap_cost_ns: number | null;

@@ -3,6 +3,7 @@ import type { Exposure } from "./exposure.ts";
 import type { Group } from "./group.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { boundedQuantiles, openInterval, type UnitTimes } from "./recurrent-survival.ts";
+import { streamQuantiles } from "./stream/stream-figures.ts";
 
 const QUANTILES = [
   ["iai_p50_ns", 0.5, 0],
@@ -19,7 +20,13 @@ export function passIntervals(exposure: Exposure): UnitTimes {
   return { complete, censored: openInterval(complete, open) };
 }
 
-function figures(group: Group): Figure[] {
+function everyFigures(group: Group): Figure[] {
+  if (group.stream === null) return [];
+  const method = "KM of gaps between accesses to one address (Wang-Chang weights, per address), n counts gaps";
+  return streamQuantiles(group.stream.intervals, QUANTILES, method, "addresses with one access");
+}
+
+function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
   const { sample, estimates } = boundedQuantiles(
     uniform.exposures.map(passIntervals),
@@ -56,10 +63,13 @@ export const interAccessInterval: MetricFamily = {
   })),
   estimator:
     "Complete intervals of one address share the bytes that it stands for; the open last interval of an address without a complete one is right-censored; the wait for the first pass is discarded (residual life is length-biased). Product-limit curve, percentile bootstrap over addresses within strata. Intervals shorter than the pass gap cannot appear.",
-  sources: [["watch", "every access to the watched bytes is seen"]],
+  sources: [
+    ["watch", "every access to the watched bytes is seen"],
+    ["import", "traces that hold every access, by address in place of byte and pass"],
+  ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
     "n < 30 addresses; more than half of the weight censored (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   spans: "every",
-  figures,
+  figures: (group) => [...watchFigures(group), ...everyFigures(group)],
 };

@@ -59,6 +59,7 @@ function sumsOf(lines: Row, blocks: readonly Row[], positions: ReadonlyMap<numbe
     mapping_kind: lines.mapping_kind === null ? null : String(lines.mapping_kind),
     step: String(lines.step) as StepName,
     source: String(lines.source),
+    period_known: true,
     loads,
     stores,
     rows,

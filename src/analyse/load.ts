@@ -35,6 +35,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
       originNs: labelled.origin_ns,
       windowNs: labelled.window_ns,
     }),
+    streams: [],
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
     flash_attention: facts.flash_attention ?? labelled.flashAttention,

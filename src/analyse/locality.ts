@@ -2,7 +2,9 @@
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
+import { IMPORT, streamQuantiles, streamRatio, sumOf } from "./stream/stream-figures.ts";
 
+const PAGE_BYTES = 4096;
 const METRICS = ["same_page_fraction", "median_stride_bytes"] as const;
 
 function watchFigures(group: Group): Figure[] {
@@ -17,6 +19,23 @@ function watchFigures(group: Group): Figure[] {
     not_identifiable: true,
     why: "a watch sees its own bytes alone, not where the access before went",
   }));
+}
+
+function everyFigures(group: Group): Figure[] {
+  if (group.stream === null) return [];
+  const { pairs, same_page, strides } = group.stream;
+  return [
+    {
+      metric: METRICS[0],
+      source: IMPORT,
+      estimate: streamRatio(group, same_page, pairs),
+      n: sumOf(pairs),
+      coverage: 1,
+      grain_bytes: PAGE_BYTES,
+      method: "pairs of successive accesses of one thread to the class; BCa over blocks of time, n counts pairs",
+    },
+    ...streamQuantiles(strides, [[METRICS[1], 0.5]], "strides of such pairs, n counts them, by block of time", ""),
+  ];
 }
 
 export const locality: MetricFamily = {
@@ -35,9 +54,9 @@ export const locality: MetricFamily = {
     },
   ],
   estimator: "Pairs of successive accesses; only a source that sees every access has them.",
-  sources: [],
+  sources: [[IMPORT, "traces that hold every access"]],
   not_by_sampling: "the sample before a sample is not the access before it",
   suppressed: "n < 30 pairs.",
   spans: "whole",
-  figures: watchFigures,
+  figures: (group) => [...watchFigures(group), ...everyFigures(group)],
 };

@@ -5,6 +5,7 @@ import { interval } from "./interval.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
 import { passRate } from "./pass-rate.ts";
 import { ratioInterval } from "./ratio.ts";
+import { IMPORT, NO_PERIOD } from "./stream/stream-figures.ts";
 
 const METRIC = "reads_per_write";
 
@@ -71,11 +72,12 @@ function sampledFigures(group: Group): Figure[] {
         source: sum.source,
         estimate:
           stores > 0
-            ? ratioInterval(sum.loads, sum.stores, resample(new Uint8Array(sum.loads.length), group.input.seed, 1002))
+            ? ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
             : interval(null, null, null),
         n: sum.rows,
-        method: "ratio of sums weighted by period, BCa over tokens or 100 ms blocks; n counts samples",
+        method: "ratio of sums weighted by period, BCa over tokens or blocks of time; n counts samples",
         ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
+        ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
       };
     });
 }
@@ -96,6 +98,7 @@ export const readsPerWrite: MetricFamily = {
     ["step", "KV rows: one write, then one read pass per step"],
     ["pebs", "samples of retired loads and stores"],
     ["ibs", "samples of retired loads and stores"],
+    [IMPORT, "loads and stores of a trace, where its period is known"],
   ],
   not_by_sampling: null,
   suppressed: "No write: not identifiable. n < 30. The clock source: stores hide behind stalled loads.",

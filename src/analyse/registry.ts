@@ -14,6 +14,7 @@ import type { Figure, MetricFamily } from "./metric.ts";
 import type { MetricRow } from "./metric-row.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
 import { retention } from "./retention.ts";
+import { reuseTime } from "./reuse-time.ts";
 import { sampledRates } from "./sampled-rates.ts";
 import { suitability } from "./suitability.ts";
 import { workingSet } from "./working-set.ts";
@@ -33,6 +34,7 @@ export const METRICS: readonly MetricFamily[] = [
   writeOnce,
   ageAtRead,
   retention,
+  reuseTime,
   workingSet,
   sampledRates,
   locality,
@@ -46,11 +48,12 @@ function applies(family: MetricFamily, group: Group): boolean {
   return step !== "all" || group.span.phase === "all";
 }
 
-/** One refusal per sampled source for a metric that samples cannot tell. */
-function refusals(family: MetricFamily, group: Group): Figure[] {
+/** One refusal per sampled source for a metric that samples cannot tell, but for what the source told after all. */
+function refusals(family: MetricFamily, group: Group, told: readonly Figure[]): Figure[] {
   const why = family.not_by_sampling;
   if (why === null) return [];
-  return [...group.sampled].flatMap(([source, n]) =>
+  const silent = [...group.sampled].filter(([source]) => !told.some((figure) => figure.source === source));
+  return silent.flatMap(([source, n]) =>
     family.metrics.map(({ name }) => ({
       metric: name,
       source,
@@ -84,6 +87,12 @@ function unseen(family: MetricFamily, group: Group): Figure[] {
   );
 }
 
+/** True for a figure of watches where nothing was watched and another source answers. */
+function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): boolean {
+  if (figure.source !== "watch" || input.watches.length > 0) return false;
+  return all.some((other) => other.metric === figure.metric && other.source !== "watch");
+}
+
 /**
  * Every metric of every class, in every span of the run in which it has a meaning. Rows of one metric, class and step
  * stand together, the source that is printed first (`printedFigures`).
@@ -96,10 +105,11 @@ export function computeMetrics(input: AnalysisInput): MetricRow[] {
     const own: MetricRow[] = [];
     for (const family of METRICS) {
       if (!applies(family, group)) continue;
-      const refused = refusals(family, group);
       const blind = unseen(family, group);
-      const told = blind.length === 0 ? family.figures(group, own) : refused.length === 0 ? blind : [];
-      const figures = [...told, ...refused];
+      const known = blind.length === 0 ? family.figures(group, own) : [];
+      const refused = refusals(family, group, known);
+      const told = refused.length === 0 && blind.length > 0 ? blind : known;
+      const figures = [...told, ...refused].filter((figure, _, all) => !isIdle(figure, input, all));
       for (const { name, unit } of family.metrics) {
         for (const figure of figures) if (figure.metric === name) own.push(rowOf(group, figure, unit));
       }

@@ -10,10 +10,14 @@ const TIMES: EpochTimes = {
   ],
   ofRows: ({ retention: times, bytes, open }) => ({ times, weights: bytes, open }),
   ofWatch: (history) => history.retention,
+  ofStream: (stream) => stream.retention,
   stepMethod:
     "KM over KV rows by the engine's steps, per byte written; percentile bootstrap over writing steps, n counts them",
   watchMethod:
     "KM of write to last read before overwrite or free (Wang-Chang weights, per byte written in the exposure), percentile bootstrap over addresses",
+  streamMethod:
+    "KM of store to last read before the next store (Wang-Chang weights, per address written), n counts stores",
+  streamOpen: "not overwritten by the end of the trace",
   stream: 1003,
   needsEveryWrite: true,
 };
@@ -33,6 +37,7 @@ export const retention: MetricFamily = {
   sources: [
     ["step", "KV rows: the engine's batches, clears and trims"],
     ["watch", "writes, reads and the free of the watched bytes"],
+    ["import", "traces that hold every access"],
   ],
   not_by_sampling: "a sampled last read is earlier than the last read, and the write is not seen",
   suppressed:

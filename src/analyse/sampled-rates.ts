@@ -1,11 +1,11 @@
 /** What samples of accesses identify: how many loads and stores there are, and how often a line is accessed on average. */
-import { resample } from "./bootstrap.ts";
 import { peakBytes } from "./class-bytes.ts";
 import type { Group } from "./group.ts";
 import type { AccessSums } from "./input.ts";
 import { type Interval, interval } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { ratioInterval } from "./ratio.ts";
+import { IMPORT, NO_PERIOD } from "./stream/stream-figures.ts";
 
 const LINE_BYTES = 64;
 
@@ -13,7 +13,7 @@ const LINE_BYTES = 64;
 function perSecond(group: Group, blocks: Float64Array): Interval {
   if (blocks.length === 0 || group.span.window_ns <= 0) return interval(null, null, null);
   const each = new Float64Array(blocks.length).fill(group.span.window_ns / 1e9 / blocks.length);
-  return ratioInterval(blocks, each, resample(new Uint8Array(blocks.length), group.input.seed, 1005));
+  return ratioInterval(blocks, each, group.blocks(blocks.length));
 }
 
 /** Time times lines over accesses, with the ends of the rate the other way round. */
@@ -27,8 +27,11 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const timer = sum.source === "clock";
   const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
   const base = { source: sum.source, n: sum.rows };
-  const method = "Horvitz-Thompson by period, BCa over tokens or 100 ms blocks; n counts samples";
-  const no = timer ? { not_identifiable: true, why: "a timer counts time, not accesses" } : {};
+  const method = "Horvitz-Thompson by period, BCa over tokens or blocks of time; n counts samples";
+  const why = timer ? "a timer counts time, not accesses" : sum.period_known ? null : NO_PERIOD;
+  const no = why === null ? {} : { not_identifiable: true, why };
+  const sizeless =
+    sum.source === IMPORT ? { not_identifiable: true, why: "the trace does not say how large regions are" } : no;
   const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
   return [
     { ...base, metric: "loads_per_s", estimate: perSecond(group, sum.loads), method, ...no },
@@ -39,7 +42,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
       estimate: rateInversion(perSecond(group, all), lines),
       grain_bytes: LINE_BYTES,
       method: `rate inversion: time x lines / accesses; ${method}`,
-      ...no,
+      ...sizeless,
     },
   ];
 }
@@ -58,6 +61,7 @@ export const sampledRates: MetricFamily = {
   sources: [
     ["pebs", "samples of retired accesses, each standing for its period"],
     ["ibs", "samples of retired accesses, each standing for its period"],
+    [IMPORT, "rows of a trace, where its period is known"],
   ],
   not_by_sampling: null,
   suppressed: "n < 30 samples; loss above 1 %; the clock source.",

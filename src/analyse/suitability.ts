@@ -113,6 +113,7 @@ export const suitability: MetricFamily = {
   sources: [
     ["step", "retention of KV rows"],
     ["watch", "write-once ratio, and retention of what has no steps"],
+    ["import", "both, of a trace that holds every access"],
     ["region_map", "lifetime of what is only read"],
   ],
   not_by_sampling: null,

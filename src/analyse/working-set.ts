@@ -7,8 +7,10 @@ import type { AccessSums, SeenBlocks } from "./input.ts";
 import { type Interval, interval, scaled } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { recurrentSample, survivalAt } from "./recurrent-survival.ts";
+import { IMPORT } from "./stream/stream-figures.ts";
 
 const LINE_BYTES = 64;
+const PAGE_BYTES = 4096;
 /** Window where there is no token axis. */
 const DEFAULT_WINDOW_NS = 100e6;
 /** Two token periods: what every token touches is then inside, whatever the phase of the window. */
@@ -87,6 +89,26 @@ function sampledFigures(group: Group): Figure[] {
   return group.sums.flatMap((sum) => sum.seen.map((seen) => sampledFigure(group, sum, seen)));
 }
 
+/** Of a trace that holds every access: what it touches from its first to its last. */
+function everyFigures(group: Group): Figure[] {
+  if (group.stream === null) return [];
+  const { lines, pages } = group.stream;
+  const grains = [
+    [PAGE_BYTES, pages.distinct],
+    [LINE_BYTES, lines.distinct],
+  ] as const;
+  return grains.map(([grain, count]) => ({
+    metric: "working_set_bytes",
+    source: IMPORT,
+    estimate: interval(count * grain, count * grain, count * grain),
+    n: count,
+    coverage: 1,
+    grain_bytes: grain,
+    census: true,
+    method: "census of the pages or lines touched in the whole trace; no sampling error",
+  }));
+}
+
 export const workingSet: MetricFamily = {
   metrics: [
     {
@@ -103,9 +125,10 @@ export const workingSet: MetricFamily = {
     ["pebs", "distinct blocks of samples"],
     ["ibs", "distinct blocks of samples"],
     ["clock", "distinct blocks of samples"],
+    [IMPORT, "distinct blocks of samples, or of every access"],
   ],
   not_by_sampling: null,
   suppressed: "n < 30; sampled sources: coverage below 0.5; loss above 1 %.",
   spans: "every",
-  figures: (group) => [watchFigure(group), ...sampledFigures(group)],
+  figures: (group) => [watchFigure(group), ...(group.stream === null ? sampledFigures(group) : everyFigures(group))],
 };

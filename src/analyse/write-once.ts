@@ -1,10 +1,11 @@
 /** The share of written blocks that are written exactly once. */
 import { cacheClears } from "./cache-clears.ts";
-import { weightedProportion } from "./clopper-pearson.ts";
+import { clopperPearson, weightedProportion } from "./clopper-pearson.ts";
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import { FEWEST } from "./judge.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { IMPORT, streamRatio, sumOf } from "./stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "./write-history.ts";
 
 const METRIC = "write_once_ratio";
@@ -73,6 +74,32 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   };
 }
 
+function everyFigures(group: Group): Figure[] {
+  if (group.stream === null) return [];
+  const { written, written_once } = group.stream;
+  const [n, once] = [sumOf(written), sumOf(written_once)];
+  const none = n === 0;
+  // Where all are alike no resample differs: the addresses are then the units.
+  const alike = once === 0 || once === n;
+  return [
+    {
+      metric: METRIC,
+      source: IMPORT,
+      estimate: none
+        ? interval(null, null, null)
+        : alike
+          ? clopperPearson(once, n)
+          : streamRatio(group, written_once, written),
+      n,
+      coverage: 1,
+      method: alike
+        ? "addresses with one store over addresses with a store; Clopper-Pearson"
+        : "addresses with one store over addresses with a store; BCa over 64 groups of 64 B lines",
+      ...(none ? { not_identifiable: true, why: "no store in the trace" } : {}),
+    },
+  ];
+}
+
 export const writeOnce: MetricFamily = {
   metrics: [
     {
@@ -84,7 +111,10 @@ export const writeOnce: MetricFamily = {
   ],
   estimator:
     "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
-  sources: [["watch", "every store to the watched bytes is seen"]],
+  sources: [
+    ["watch", "every store to the watched bytes is seen"],
+    ["import", "traces that hold every access, by address in place of block, from first access to last"],
+  ],
   not_by_sampling: "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does",
   suppressed:
     "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks.",
@@ -93,6 +123,6 @@ export const writeOnce: MetricFamily = {
     const out = [figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8)];
     const lines = lineBlocks(group);
     if (lines.length > 0) out.push(figure(group, lines, 64));
-    return out;
+    return [...out, ...everyFigures(group)];
   },
 };

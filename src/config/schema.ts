@@ -50,6 +50,15 @@ export const runSchema = z.object({
 });
 export type RunOptions = z.output<typeof runSchema>;
 
+/** What `analyse` takes; all but the last few options are for traces that were recorded elsewhere. */
+export const analyseSchema = z.object({
+  period: whole(1, 1e12)
+    .optional()
+    .describe("accesses that each row of a trace.parquet stands for; 1: it holds every access"),
+  ...runSchema.pick({ output: true, run_id: true, force: true, seed: true }).shape,
+  ...runSchema.pick({ json: true, quiet: true, color: true, debug: true }).shape,
+});
+
 export const demoSchema = z.object({
   params: z.enum(["1m", "15m", "110m", "1.1b"]).default("110m").describe("size of the demo's model"),
   type: z.enum(["f16", "q8_0", "q4_0"]).default("q8_0").describe("type of the demo's weights"),

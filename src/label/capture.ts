@@ -48,7 +48,8 @@ async function mismatch(database: Database, stream: StreamName, path: string): P
   return null;
 }
 
-async function refuseOtherMajor(database: Database, path: string): Promise<void> {
+/** @throws MrmTraceError data_quality for a file of another major schema version */
+export async function refuseOtherMajor(database: Database, path: string): Promise<void> {
   const rows = await database.rows(
     `SELECT decode(value) AS version FROM parquet_kv_metadata(${quote(path)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
   );

@@ -7,26 +7,14 @@ import {
   UBIGINT,
   UINTEGER,
 } from "@duckdb/node-api";
-import { MrmTraceError } from "../errors.ts";
 import type { CodeName } from "./code-map.ts";
 import type { Database } from "./database.ts";
 import { type Slot, slotAt, type Timeline } from "./phase.ts";
 import { type Place, placeIndex } from "./place-index.ts";
 import { FUNCTIONS } from "./trace-sql.ts";
+import { vectorWords } from "./vector-words.ts";
 
 const WORD = 2 ** 32;
-
-/** The values of a vector without a copy: 64-bit ones as pairs of 32-bit words, low word first. */
-function words(vector: DuckDBVector): Uint32Array {
-  const items: unknown = Reflect.get(vector, "items");
-  if (items instanceof Uint32Array) return items;
-  if (items instanceof BigUint64Array) return new Uint32Array(items.buffer, items.byteOffset, items.length * 2);
-  throw new MrmTraceError(
-    "failure",
-    "the installed @duckdb/node-api keeps its vectors in another way",
-    "install the version that package.json names: npm ci",
-  );
-}
 
 function register(
   database: Database,
@@ -42,8 +30,8 @@ function register(
       returnType,
       volatile: true,
       mainFunction(_info, input: DuckDBDataChunk, output: DuckDBVector) {
-        const columns = parameterTypes.map((_, index) => words(input.getColumnVector(index)));
-        fill(columns, words(output), input.rowCount);
+        const columns = parameterTypes.map((_, index) => vectorWords(input.getColumnVector(index)));
+        fill(columns, vectorWords(output), input.rowCount);
         output.flush();
       },
     }),

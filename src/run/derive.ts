@@ -1,6 +1,7 @@
 /** Everything after capture: labels, metrics, and the files that programs and people read. */
+import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { analyseRun } from "../analyse/pipeline.ts";
+import { analyseImport, analyseRun } from "../analyse/pipeline.ts";
 import { buildName } from "../build.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
@@ -12,6 +13,7 @@ import type { LedgerRow } from "../schema/ledger.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
 import { readExperimentFacts } from "./experiment-facts.ts";
 import type { RunFacts } from "./facts.ts";
+import { importedOf } from "./import-trace.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -47,14 +49,12 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     sight,
     ...told
   } = facts;
-  const analysis = await analyseRun(directory.path, {
-    run_id: facts.run_id,
-    ledger: ledgerOf(facts),
-    trap_cost_ns,
-    flash_attention,
-    seed,
-    sight,
-  });
+  const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, flash_attention, seed, sight };
+  const imported = importedOf(details);
+  const analysis =
+    imported === null
+      ? await analyseRun(directory.path, recorded)
+      : await analyseImport(directory.path, join(directory.path, imported.file), imported.period, recorded);
   const report: RunReport = {
     ...told,
     run_dir: directory.path,

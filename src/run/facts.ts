@@ -39,9 +39,8 @@ export function writeFacts(runDir: string, facts: RunFacts): void {
   writeFileAtomic(join(runDir, "capture", FILE), `${toJson(z.encode(factsSchema, facts), 2)}\n`);
 }
 
-/** Facts of a run whose tracer was killed: its segments are readable, what it lost is not known. */
-function factsOfCutRun(runId: string, modelId: string): RunFacts {
-  const why = "the tracer was killed: what it lost and cost is not known";
+/** Facts of data of which nothing is known but the data itself, with the reason. */
+export function unknownFacts(runId: string, modelId: string, why: string, stopped_by: string): RunFacts {
   return {
     schema_version: JSON_SCHEMA_VERSION,
     run_id: runId,
@@ -84,7 +83,7 @@ function factsOfCutRun(runId: string, modelId: string): RunFacts {
     seed: 1,
     trap_cost_ns: null,
     flash_attention: null,
-    stopped_by: "killed",
+    stopped_by,
     details: {},
   };
 }
@@ -102,7 +101,9 @@ export function readFacts(runDir: string, runId: string, modelId: string): RunFa
     );
   }
   const path = join(runDir, "capture", FILE);
-  if (!existsSync(path)) return factsOfCutRun(runId, modelId);
+  if (!existsSync(path)) {
+    return unknownFacts(runId, modelId, "the tracer was killed: what it lost and cost is not known", "killed");
+  }
   try {
     return z.decode(factsSchema, JSON.parse(readFileSync(path, "utf8")));
   } catch (cause) {

@@ -147,6 +147,7 @@ export function simulatedInput(
     steps: [],
     kvRows: [],
     accessSums: [],
+    streams: [],
     ledger: [],
     trap_cost_ns: null,
     flash_attention: null,

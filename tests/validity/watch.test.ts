@@ -188,6 +188,7 @@ async function observe(seed: number): Promise<Run> {
       steps: [],
       kvRows: [],
       accessSums: [],
+      streams: [],
       ledger,
       trap_cost_ns: summary.calibration.trapNs,
       flash_attention: null,

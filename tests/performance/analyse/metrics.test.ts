@@ -54,6 +54,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     steps,
     kvRows: [],
     accessSums: [],
+    streams: [],
     ledger: [],
     trap_cost_ns: 9000,
     flash_attention: true,

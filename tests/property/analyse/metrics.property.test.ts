@@ -108,7 +108,8 @@ const sums: fc.Arbitrary<AccessSums> = fc
     region_type: regionType,
     mapping_kind: kind,
     step: fc.constantFrom("prefill", "decode", "none" as const),
-    source: fc.constantFrom("pebs", "clock"),
+    source: fc.constantFrom("pebs", "clock", "import"),
+    period_known: fc.boolean(),
     blocks: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { maxLength: 40 }),
     rows: fc.nat(10_000),
     seen: fc.array(
@@ -144,6 +145,7 @@ function metricsOf(
     steps: s,
     kvRows: k,
     accessSums: a,
+    streams: [],
     ledger: [],
     trap_cost_ns: 16_000,
     flash_attention: null,

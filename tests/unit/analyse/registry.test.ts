@@ -223,6 +223,7 @@ describe("sampled sources", () => {
     mapping_kind: "anon",
     step: "none" as const,
     source,
+    period_known: true,
     loads: Float64Array.from({ length: 50 }, (_, i) => 2000 + 100 * (i % 3)),
     stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
     rows: 5000,
@@ -293,9 +294,10 @@ describe("rows", () => {
 
   test("cover every metric of the registry that a watch or the map tells", () => {
     const told = new Set(rows.map((r) => r.metric));
-    const sampledOnly = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
+    const otherSources = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
+    otherSources.push("reuse_time_p50_ns", "reuse_time_p90_ns", "reuse_time_p99_ns", "reuse_time_mean_ns");
     for (const { metrics } of METRICS) {
-      for (const { name } of metrics) expect(told.has(name) || sampledOnly.includes(name)).toBe(true);
+      for (const { name } of metrics) expect(told.has(name) || otherSources.includes(name)).toBe(true);
     }
   });
 
@@ -345,9 +347,15 @@ describe("a run whose collectors cannot tell", () => {
     const able = { collector: "ebpf", identifies: ["watch", "step", "region_map"], blind_to: "no PMU" };
     const rows = computeMetrics(input({ sight: [able, blind] }));
     expect(rows.filter(({ source }) => source === "ebpf").map(({ metric }) => metric)).toEqual([
+      "reuse_time_p50_ns",
+      "reuse_time_p90_ns",
+      "reuse_time_p99_ns",
+      "reuse_time_mean_ns",
       "loads_per_s",
       "stores_per_s",
       "iai_mean_ns",
+      "same_page_fraction",
+      "median_stride_bytes",
     ]);
   });
 });

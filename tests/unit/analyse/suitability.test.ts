@@ -106,6 +106,7 @@ describe("locality", () => {
             mapping_kind: null,
             step: "none",
             source: "pebs",
+            period_known: true,
             loads: Float64Array.of(5),
             stores: Float64Array.of(5),
             rows: 10,

@@ -1,0 +1,172 @@
+/** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
+import { type AccessColumns, classOf } from "./access-columns.ts";
+
+const WORD = 2 ** 32;
+const PAGE_SHIFT = 12;
+const BUCKET_BITS = 8;
+const BUCKETS = 1 << BUCKET_BITS;
+/** Knuth's multiplier. */
+const SPREAD = 0x9e3779b1;
+const BLOCK_ROWS = 1024;
+/** Words of a row: address, low and high; time, low and high with the code above it. */
+const ROW_WORDS = 4;
+/** Times relative to the first access are below 2^53, so that their high word leaves the code room. */
+const CODE_SHIFT = 24;
+const DIGIT_BITS = 11;
+const DIGITS = 1 << DIGIT_BITS;
+
+export interface AccessBuckets {
+  add(columns: AccessColumns, first_ns: bigint): void;
+  /** Hands over each bucket once, and forgets it; a 4 KiB page lies in one bucket. */
+  drain(take: (rows: SortedAccesses) => void): void;
+}
+
+/** Rows of a bucket in order of class, address and time; arrays may be longer than `rows`. */
+export interface SortedAccesses {
+  readonly rows: number;
+  readonly low: Uint32Array;
+  readonly high: Uint32Array;
+  /** ns since the first access of the stream. */
+  readonly time_ns: Float64Array;
+  readonly code: Uint8Array;
+}
+
+interface Unsorted extends SortedAccesses {
+  readonly class: Uint32Array;
+}
+
+function room(rows: number): Unsorted {
+  return {
+    rows,
+    low: new Uint32Array(rows),
+    high: new Uint32Array(rows),
+    time_ns: new Float64Array(rows),
+    code: new Uint8Array(rows),
+    class: new Uint32Array(rows),
+  };
+}
+
+const next = new Uint32Array(DIGITS);
+
+/** One stable pass of a radix sort over `rows` indices. */
+function pass(from: Uint32Array, to: Uint32Array, keys: Uint32Array, shift: number, rows: number): void {
+  next.fill(0);
+  for (let i = 0; i < rows; i++) {
+    const digit = ((keys[i] as number) >>> shift) & (DIGITS - 1);
+    next[digit] = (next[digit] as number) + 1;
+  }
+  let begin = 0;
+  for (let digit = 0; digit < DIGITS; digit++) {
+    const count = next[digit] as number;
+    next[digit] = begin;
+    begin += count;
+  }
+  for (let i = 0; i < rows; i++) {
+    const row = from[i] as number;
+    const digit = ((keys[row] as number) >>> shift) & (DIGITS - 1);
+    const at = next[digit] as number;
+    to[at] = row;
+    next[digit] = at + 1;
+  }
+}
+
+/** Bits in which the first keys differ. */
+function varying(keys: Uint32Array, rows: number): number {
+  const first = keys[0] as number;
+  let bits = 0;
+  for (let i = 1; i < rows; i++) bits |= (keys[i] as number) ^ first;
+  return bits;
+}
+
+/** Brings rows, given in order of time, into order of class and address. */
+function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, orders: [Uint32Array, Uint32Array]): void {
+  let [from, to] = orders;
+  for (let i = 0; i < rows; i++) from[i] = i;
+  for (const keys of [unsorted.low, unsorted.high, unsorted.class]) {
+    const bits = varying(keys, rows);
+    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
+      if (((bits >>> shift) & (DIGITS - 1)) === 0) continue;
+      pass(from, to, keys, shift, rows);
+      [from, to] = [to, from];
+    }
+  }
+  for (let i = 0; i < rows; i++) {
+    const row = from[i] as number;
+    sorted.low[i] = unsorted.low[row] as number;
+    sorted.high[i] = unsorted.high[row] as number;
+    sorted.time_ns[i] = unsorted.time_ns[row] as number;
+    sorted.code[i] = unsorted.code[row] as number;
+  }
+}
+
+/** Empty buckets. Rows must come in order of time. */
+export function accessBuckets(): AccessBuckets {
+  const blocks: Uint32Array[][] = Array.from({ length: BUCKETS }, () => []);
+  const last: Uint32Array[] = Array.from({ length: BUCKETS }, () => new Uint32Array(0));
+  /** Rows in the last block of each bucket. */
+  const fill = new Uint32Array(BUCKETS).fill(BLOCK_ROWS);
+
+  function unpack(bucket: number, into: Unsorted): void {
+    let row = 0;
+    const own = blocks[bucket] ?? [];
+    for (const block of own) {
+      const rows = block === own[own.length - 1] ? (fill[bucket] as number) : BLOCK_ROWS;
+      for (let i = 0; i < rows; i++, row++) {
+        const at = i * ROW_WORDS;
+        const packed = block[at + 3] as number;
+        const code = packed >>> CODE_SHIFT;
+        into.low[row] = block[at] as number;
+        into.high[row] = block[at + 1] as number;
+        into.time_ns[row] = (block[at + 2] as number) + (packed & ((1 << CODE_SHIFT) - 1)) * WORD;
+        into.code[row] = code;
+        into.class[row] = classOf(code);
+      }
+    }
+  }
+
+  return {
+    add({ rows, address, time_ns, code }, first_ns) {
+      const firstLow = Number(first_ns & 0xffffffffn);
+      const firstHigh = Number(first_ns >> 32n);
+      for (let i = 0; i < rows; i++) {
+        const low = address[2 * i] as number;
+        const high = address[2 * i + 1] as number;
+        const bucket = Math.imul((low >>> PAGE_SHIFT) ^ Math.imul(high, SPREAD), SPREAD) >>> (32 - BUCKET_BITS);
+        let at = fill[bucket] as number;
+        if (at === BLOCK_ROWS) {
+          const block = new Uint32Array(BLOCK_ROWS * ROW_WORDS);
+          blocks[bucket]?.push(block);
+          last[bucket] = block;
+          at = 0;
+        }
+        fill[bucket] = at + 1;
+        const block = last[bucket] as Uint32Array;
+        at *= ROW_WORDS;
+        const timeLow = (time_ns[2 * i] as number) - firstLow;
+        const borrow = timeLow < 0 ? 1 : 0;
+        block[at] = low;
+        block[at + 1] = high;
+        block[at + 2] = timeLow;
+        block[at + 3] =
+          (((time_ns[2 * i + 1] as number) - firstHigh - borrow) | ((code[i] as number) << CODE_SHIFT)) >>> 0;
+      }
+    },
+    drain(take) {
+      const counts = blocks.map((own, bucket) =>
+        own.length === 0 ? 0 : (own.length - 1) * BLOCK_ROWS + (fill[bucket] as number),
+      );
+      const most = Math.max(...counts);
+      const [unsorted, sorted] = [room(most), room(most)];
+      const orders: [Uint32Array, Uint32Array] = [new Uint32Array(most), new Uint32Array(most)];
+      for (const [bucket, rows] of counts.entries()) {
+        if (rows === 0) continue;
+        unpack(bucket, unsorted);
+        blocks[bucket] = [];
+        last[bucket] = new Uint32Array(0);
+        fill[bucket] = BLOCK_ROWS;
+        sortInto(sorted, unsorted, rows, orders);
+        take({ ...sorted, rows });
+      }
+    },
+  };
+}

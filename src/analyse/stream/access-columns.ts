@@ -1,0 +1,73 @@
+/** Labelled accesses of a trace file as typed arrays, a few thousand rows at a time. */
+import { type Database, parquetScan } from "../../label/database.ts";
+import { vectorWords } from "../../label/vector-words.ts";
+import { OP, type RegionType } from "../input.ts";
+
+/** Classes by the number that stands for them. */
+export const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];
+/** A code is the class above so many bits of operation. */
+export const CLASS_SHIFT = 2;
+const OPS = 1 << CLASS_SHIFT;
+
+/** Accesses in the order of the file, or of time where that was asked for. */
+export interface AccessColumns {
+  readonly rows: number;
+  /** Pairs of 32-bit words, low word first. */
+  readonly address: Uint32Array;
+  readonly time_ns: Uint32Array;
+  /** Class times the number of operations, plus the operation (values of OP). */
+  readonly code: Uint32Array;
+  readonly thread: Uint32Array;
+}
+
+/** Class of a row's code, as an index into CLASSES. */
+export function classOf(code: number): number {
+  return code >>> CLASS_SHIFT;
+}
+
+/** Operation of a row's code, a value of OP. */
+export function opOf(code: number): number {
+  return code & (OPS - 1);
+}
+
+function codeSql(): string {
+  const classes = CLASSES.slice(0, -1).map((name, i) => `WHEN '${name}' THEN ${i * OPS}`);
+  const ops = Object.entries(OP).filter(([name]) => name !== "unknown");
+  const words = ops.map(([name, value]) => `WHEN '${name}' THEN ${value}`);
+  return `CAST(CASE region_type ${classes.join(" ")} ELSE ${(CLASSES.length - 1) * OPS} END
+    + CASE op_type ${words.join(" ")} ELSE ${OP.unknown} END AS UINTEGER)`;
+}
+
+export interface AccessQuery {
+  readonly paths: readonly string[];
+  /** True where the file has the column thread_id. */
+  readonly threads: boolean;
+  readonly inOrderOfTime: boolean;
+  /** One of so many parts, by 4 KiB page; null for all. */
+  readonly part: { readonly index: number; readonly of: number } | null;
+}
+
+function accessSql(query: AccessQuery): string {
+  const { paths, threads, inOrderOfTime, part } = query;
+  const place = part === null ? "" : ` AND hash(address >> 12) % ${part.of} = ${part.index}`;
+  return `SELECT CAST(address AS UBIGINT) AS address, CAST(timestamp_ns AS UBIGINT) AS time_ns, ${codeSql()} AS code,
+    ${threads ? "CAST(coalesce(thread_id, 0) AS UINTEGER)" : "CAST(0 AS UINTEGER)"} AS thread
+    FROM ${parquetScan(paths)}
+    WHERE address IS NOT NULL AND timestamp_ns IS NOT NULL${place}${inOrderOfTime ? " ORDER BY timestamp_ns" : ""}`;
+}
+
+/** Hands every part of the result to `take`, in order; the arrays are valid only within the call. */
+export async function readAccesses(
+  database: Database,
+  query: AccessQuery,
+  take: (columns: AccessColumns) => void,
+): Promise<void> {
+  const result = await database.connection.stream(accessSql(query));
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return;
+    const words = [0, 1, 2, 3].map((column) => vectorWords(chunk.getColumnVector(column)));
+    const [address, time_ns, code, thread] = words as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+    take({ rows: chunk.rowCount, address, time_ns, code, thread });
+  }
+}

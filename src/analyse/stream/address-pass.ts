@@ -1,0 +1,170 @@
+/** What the accesses to each address say: how far apart they are, how long data is needed, how often it is written. */
+import { OP } from "../input.ts";
+import type { SortedAccesses } from "./access-buckets.ts";
+import { classOf, opOf } from "./access-columns.ts";
+import { addTime, type BinnedTimes, binnedTimes, GROUPS } from "./binned-times.ts";
+
+const LINE_SHIFT = 6;
+const PAGE_SHIFT = 12;
+/** Knuth's multiplier: spreads neighbouring lines over the groups. */
+const SPREAD = 0x9e3779b1;
+const GROUP_SHIFT = 26;
+
+/** Blocks of one grain: touched, and of them with one access and with two. */
+export interface BlockCounts {
+  distinct: number;
+  once: number;
+  twice: number;
+}
+
+/** Sums of one class; by group of 64 B lines where they are arrays. */
+export interface AddressSums {
+  readonly addresses: Float64Array;
+  /** Addresses with a store, and of them those with one. */
+  readonly written: Float64Array;
+  readonly written_once: Float64Array;
+  /** 64 B lines and 4 KiB pages touched. */
+  readonly lines: BlockCounts;
+  readonly pages: BlockCounts;
+  /** From one access to the next, every address with the same weight. */
+  readonly intervals: BinnedTimes;
+  /** From one access to the next, every access with the same weight. */
+  readonly reuse: BinnedTimes;
+  /** Sum of those times. */
+  readonly reuse_ns: Float64Array;
+  /** From a store to the last read before the next one, every address with the same weight. */
+  readonly retention: BinnedTimes;
+  /** From the last store to a read, every address with the same weight. */
+  readonly ages: BinnedTimes;
+}
+
+export function addressSums(): AddressSums {
+  return {
+    addresses: new Float64Array(GROUPS),
+    written: new Float64Array(GROUPS),
+    written_once: new Float64Array(GROUPS),
+    lines: { distinct: 0, once: 0, twice: 0 },
+    pages: { distinct: 0, once: 0, twice: 0 },
+    intervals: binnedTimes(),
+    reuse: binnedTimes(),
+    reuse_ns: new Float64Array(GROUPS),
+    retention: binnedTimes(),
+    ages: binnedTimes(),
+  };
+}
+
+const isRead = (op: number): boolean => op === OP.load || op === OP.load_store;
+const isWrite = (op: number): boolean => op === OP.store || op === OP.load_store;
+
+/** An address with one access. */
+function takeOne(sums: AddressSums, now: number, op: number, group: number, windowNs: number): void {
+  sums.addresses[group] = (sums.addresses[group] as number) + 1;
+  addTime(sums.intervals, windowNs - now, 1, group, false);
+  if (isRead(op)) addTime(sums.ages, now, 1, group, false);
+  if (!isWrite(op)) return;
+  sums.written[group] = (sums.written[group] as number) + 1;
+  sums.written_once[group] = (sums.written_once[group] as number) + 1;
+  addTime(sums.retention, 0, 1, group, false);
+}
+
+/** An address with several accesses: the rows [from, to), in order of time. */
+function takeSeveral(
+  { time_ns: time, code }: SortedAccesses,
+  from: number,
+  to: number,
+  sums: AddressSums,
+  group: number,
+): void {
+  let reads = 0;
+  let writes = 0;
+  for (let i = from; i < to; i++) {
+    const op = opOf(code[i] as number);
+    if (isRead(op)) reads += 1;
+    if (isWrite(op)) writes += 1;
+  }
+  sums.addresses[group] = (sums.addresses[group] as number) + 1;
+  if (writes > 0) sums.written[group] = (sums.written[group] as number) + 1;
+  if (writes === 1) sums.written_once[group] = (sums.written_once[group] as number) + 1;
+  // The rule of Wang and Chang: the open time of an address counts only where it has no complete one.
+  const perInterval = 1 / (to - from - 1);
+  const perEpoch = 1 / Math.max(1, writes - 1);
+  const perRead = 1 / reads;
+  let before = Number.NaN;
+  let written = Number.NaN;
+  let lastRead = Number.NaN;
+  for (let i = from; i < to; i++) {
+    const now = time[i] as number;
+    const op = opOf(code[i] as number);
+    if (i > from) {
+      addTime(sums.intervals, now - before, perInterval, group, true);
+      addTime(sums.reuse, now - before, 1, group, true);
+      sums.reuse_ns[group] = (sums.reuse_ns[group] as number) + now - before;
+    }
+    before = now;
+    if (isRead(op)) {
+      lastRead = now;
+      if (Number.isNaN(written)) addTime(sums.ages, now, perRead, group, false);
+      else addTime(sums.ages, now - written, perRead, group, true);
+    }
+    if (isWrite(op)) {
+      if (!Number.isNaN(written)) {
+        addTime(sums.retention, lastRead > written ? lastRead - written : 0, perEpoch, group, true);
+      }
+      written = now;
+      lastRead = Number.NaN;
+    }
+  }
+  if (writes === 1) addTime(sums.retention, lastRead > written ? lastRead - written : 0, 1, group, false);
+}
+
+/** Counts a block that was accessed so many times. */
+function countBlock(blocks: BlockCounts, accesses: number): void {
+  if (accesses === 0) return;
+  blocks.distinct += 1;
+  if (accesses === 1) blocks.once += 1;
+  if (accesses === 2) blocks.twice += 1;
+}
+
+/**
+ * Adds sorted accesses to the sums of their classes. A 4 KiB page must come in one call, or its lines count twice.
+ * @param sums one per class, in the order of CLASSES
+ */
+export function addressPass(of: SortedAccesses, windowNs: number, sums: readonly AddressSums[]): void {
+  const { rows, low, high, code, time_ns: time } = of;
+  let kind = -1;
+  let own = sums[0] as AddressSums;
+  let line = 0;
+  let lineHigh = 0;
+  let onLine = 0;
+  let onPage = 0;
+  for (let from = 0; from < rows; ) {
+    const l = low[from] as number;
+    const h = high[from] as number;
+    const c = code[from] as number;
+    const k = classOf(c);
+    let to = from + 1;
+    while (to < rows && low[to] === l && high[to] === h && classOf(code[to] as number) === k) to += 1;
+    const at = l >>> LINE_SHIFT;
+    if (k !== kind || h !== lineHigh || at !== line) {
+      countBlock(own.lines, onLine);
+      onLine = 0;
+      const page = at >>> (PAGE_SHIFT - LINE_SHIFT);
+      if (k !== kind || h !== lineHigh || page !== line >>> (PAGE_SHIFT - LINE_SHIFT)) {
+        countBlock(own.pages, onPage);
+        onPage = 0;
+      }
+      own = sums[k] as AddressSums;
+      kind = k;
+      lineHigh = h;
+      line = at;
+    }
+    onLine += to - from;
+    onPage += to - from;
+    const group = Math.imul(at ^ Math.imul(h, SPREAD), SPREAD) >>> GROUP_SHIFT;
+    if (to - from === 1) takeOne(own, time[from] as number, opOf(c), group, windowNs);
+    else takeSeveral(of, from, to, own, group);
+    from = to;
+  }
+  countBlock(own.lines, onLine);
+  countBlock(own.pages, onPage);
+}

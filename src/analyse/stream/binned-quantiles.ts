@@ -1,0 +1,200 @@
+/** Quantiles of binned times, with intervals from how the groups differ. */
+import { studentQuantile } from "../../statistics/student.ts";
+import { CI_LEVEL, type Interval, interval } from "../interval.ts";
+import { type BinnedTimes, type Bins, COARSE, COARSE_BITS, FEW, FINE_BITS, GROUPS } from "./binned-times.ts";
+
+/** Fewer groups with an observation say too little of their variance. */
+const FEWEST_GROUPS = 8;
+/** Weight below this share of all is rounding. */
+const NOTHING = 1e-9;
+
+/** Lower end of a bin. */
+function edge(bin: number, bits: number): number {
+  if (bin === 0) return 0;
+  const at = bin - 1;
+  return 2 ** (at >>> bits) * (1 + (at & (2 ** bits - 1)) / 2 ** bits);
+}
+
+/** Weight of a bin that ended there; with `seen`, every censored time counts as a whole one, since none is shorter. */
+function eventAt(bins: Bins, bin: number, seen: boolean): number {
+  return seen ? (bins.event[bin] as number) + (bins.censored[bin] as number) : (bins.event[bin] as number);
+}
+
+function total({ event, censored, from, to }: Bins): number {
+  let sum = 0;
+  for (let i = from; i < to; i++) sum += (event[i] as number) + (censored[i] as number);
+  return sum;
+}
+
+/** The value at which the product-limit curve falls to 1 - q, straight inside a bin; Infinity where it does not. */
+function binQuantile(bins: Bins, seen: boolean, q: number): number {
+  let atRisk = total(bins);
+  const nothing = atRisk * NOTHING;
+  const target = 1 - q + 1e-12;
+  let s = 1;
+  for (let i = bins.from; i < bins.to && atRisk > nothing; i++) {
+    const e = eventAt(bins, i, seen);
+    if (e > 0) {
+      const after = atRisk - e <= nothing ? 0 : s * (1 - e / atRisk);
+      if (after <= target) {
+        const from = edge(i, FINE_BITS);
+        return i === 0 ? 0 : from + ((s - target) / (s - after)) * (edge(i + 1, FINE_BITS) - from);
+      }
+      s = after;
+    }
+    atRisk -= (bins.event[i] as number) + (bins.censored[i] as number);
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** The observations that were kept, in order; censored ones after complete ones of the same value. */
+interface Ordered {
+  readonly value: Float64Array;
+  readonly weight: Float64Array;
+  readonly complete: Uint8Array;
+  /** True where all are complete and weigh the same. */
+  readonly alike: boolean;
+}
+
+function ordered({ n, value, weight, complete }: BinnedTimes, seen: boolean): Ordered {
+  const order = Uint32Array.from({ length: n }, (_, i) => i).sort(
+    (a, b) => (value[a] ?? 0) - (value[b] ?? 0) || (complete[b] ?? 0) - (complete[a] ?? 0),
+  );
+  return {
+    value: Float64Array.from(order, (i) => value[i] ?? 0),
+    weight: Float64Array.from(order, (i) => weight[i] ?? 0),
+    complete: Uint8Array.from(order, (i) => (seen ? 1 : (complete[i] ?? 0))),
+    alike: order.every((i) => (seen || complete[i] === 1) && weight[i] === weight[0]),
+  };
+}
+
+/**
+ * The q-quantile of kept observations: between the two nearest of equal, complete ones (Hyndman and Fan's type 7, the
+ * habit of numpy and pandas), else where the product-limit curve falls to 1 - q.
+ */
+function keptQuantile({ value, weight, complete, alike }: Ordered, q: number): number {
+  const n = value.length;
+  if (alike) {
+    const at = q * (n - 1);
+    const low = value[Math.floor(at)] ?? Number.NaN;
+    return low + ((value[Math.ceil(at)] ?? Number.NaN) - low) * (at - Math.floor(at));
+  }
+  let atRisk = 0;
+  for (const w of weight) atRisk += w;
+  const nothing = atRisk * NOTHING;
+  let s = 1;
+  for (let i = 0; i < n; i++) {
+    const w = weight[i] ?? 0;
+    if (complete[i]) {
+      s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
+      if (s <= 1 - q + 1e-9) return value[i] ?? Number.NaN;
+    }
+    atRisk -= w;
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+/** Weights of all groups by coarse bin, and of each group in all bins. */
+interface Pooled {
+  readonly event: Float64Array;
+  readonly censored: Float64Array;
+  readonly group: Float64Array;
+  readonly total: number;
+}
+
+function pool({ group_event, group_censored }: BinnedTimes): Pooled {
+  const pooled = {
+    event: new Float64Array(COARSE),
+    censored: new Float64Array(COARSE),
+    group: new Float64Array(GROUPS),
+  };
+  let sum = 0;
+  for (let bin = 0; bin < COARSE; bin++) {
+    for (let g = 0; g < GROUPS; g++) {
+      const e = group_event[bin * GROUPS + g] as number;
+      const c = group_censored[bin * GROUPS + g] as number;
+      if (e + c === 0) continue;
+      pooled.event[bin] = (pooled.event[bin] as number) + e;
+      pooled.censored[bin] = (pooled.censored[bin] as number) + c;
+      pooled.group[g] = (pooled.group[g] as number) + e + c;
+      sum += e + c;
+    }
+  }
+  return { ...pooled, total: sum };
+}
+
+/** How far the curve has fallen at a value, in [0, 1], without each group that has something. */
+function sharesWithout(of: BinnedTimes, pooled: Pooled, seen: boolean, value: number): number[] {
+  const atRisk = pooled.group.map((weight) => pooled.total - weight);
+  const s = new Float64Array(GROUPS).fill(1);
+  const nothing = pooled.total * NOTHING;
+  for (let bin = 0; bin < COARSE && edge(bin, COARSE_BITS) <= value; bin++) {
+    const e = pooled.event[bin] as number;
+    const c = pooled.censored[bin] as number;
+    if (e + c === 0) continue;
+    const from = edge(bin, COARSE_BITS);
+    const inside = bin === 0 ? 1 : Math.min(1, (value - from) / (edge(bin + 1, COARSE_BITS) - from));
+    for (let g = 0; g < GROUPS; g++) {
+      const ended = e - (of.group_event[bin * GROUPS + g] as number);
+      const cut = c - (of.group_censored[bin * GROUPS + g] as number);
+      const left = atRisk[g] as number;
+      if (left <= nothing) continue;
+      s[g] = (s[g] as number) * Math.max(0, 1 - (inside * (seen ? ended + cut : ended)) / left);
+      atRisk[g] = left - ended - cut;
+    }
+  }
+  return [...s].map((share) => 1 - share).filter((_, g) => (pooled.group[g] as number) > 0);
+}
+
+/** Woodruff's interval (JASA 47, 1952): the quantiles at the ends of the interval of the share; its error by jackknife. */
+function woodruff(q: number, at: (q: number) => number, sharesAt: (value: number) => number[]): Interval {
+  const value = at(q);
+  if (!Number.isFinite(value)) return interval(null, null, null);
+  const shares = sharesAt(value);
+  const m = shares.length;
+  if (m < FEWEST_GROUPS) return interval(value, null, null);
+  const mean = shares.reduce((a, b) => a + b, 0) / m;
+  const squares = shares.reduce((a, b) => a + (b - mean) ** 2, 0);
+  const reach = studentQuantile(1 - (1 - CI_LEVEL) / 2, m - 1) * Math.sqrt(((m - 1) / m) * squares);
+  return interval(value, at(Math.max(1e-9, q - reach)), at(Math.min(1 - 1e-9, q + reach)));
+}
+
+/** Share of the weight that is censored; 0 without observations. */
+export function censoredShare({ fine }: BinnedTimes): number {
+  let open = 0;
+  for (let i = fine.from; i < fine.to; i++) open += fine.censored[i] as number;
+  return open > 0 ? open / total(fine) : 0;
+}
+
+/**
+ * One interval per q in (0, 1); a quantile that the curve does not reach has at most a lower end: that of the times as
+ * they were seen. No interval with fewer than eight groups.
+ */
+export function binnedQuantiles(of: BinnedTimes, qs: readonly number[]): Interval[] {
+  if (of.n === 0) return qs.map(() => interval(null, null, null));
+  const pooled = pool(of);
+  const estimate = (q: number, at: (q: number) => number, seen: boolean): Interval =>
+    woodruff(q, at, (value) => sharesWithout(of, pooled, seen, value));
+  const reader = (seen: boolean): ((q: number) => number) => {
+    if (of.n > FEW) return (q) => binQuantile(of.fine, seen, q);
+    const kept = ordered(of, seen);
+    return (q) => keptQuantile(kept, q);
+  };
+  const at = reader(false);
+  const found = qs.map((q) => estimate(q, at, false));
+  if (of.n_censored === 0 || found.every(({ value, lo }) => value !== null && lo !== null)) return found;
+  const seenAt = reader(true);
+  return found.map((one, k) => {
+    if (one.value !== null && one.lo !== null) return one;
+    return interval(one.value, one.lo ?? estimate(qs[k] ?? 0, seenAt, true).lo, one.hi);
+  });
+}
+
+/** Weight of the complete observations by group. */
+export function groupWeights({ group_event }: BinnedTimes): Float64Array {
+  const weight = new Float64Array(GROUPS);
+  for (let at = 0; at < group_event.length; at++) {
+    weight[at % GROUPS] = (weight[at % GROUPS] as number) + (group_event[at] as number);
+  }
+  return weight;
+}

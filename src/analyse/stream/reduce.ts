@@ -1,0 +1,108 @@
+/** A labelled trace of somebody else's, reduced to what the metrics read. */
+import type { Database } from "../../label/database.ts";
+import { countRegions, type TraceFile } from "../../label/trace-file.ts";
+import type { AccessStream, AccessSums } from "../input.ts";
+import { accessBuckets } from "./access-buckets.ts";
+import { type AccessColumns, CLASSES, readAccesses } from "./access-columns.ts";
+import { type AddressSums, addressPass, addressSums } from "./address-pass.ts";
+import { GROUPS } from "./binned-times.ts";
+import { type TimePass, timePass } from "./time-pass.ts";
+
+const PAGE_BYTES = 4096;
+/** Accesses sorted at a time: bounds the memory to about 150 MiB. */
+const MOST_ROWS = 1 << 22;
+
+export interface ReducedTrace {
+  readonly origin_ns: bigint;
+  readonly window_ns: number;
+  /** Regions of each class by the trace's own numbering. */
+  readonly regions: ReadonlyMap<string, number>;
+  /** Rows used; the others lack an address or a time. */
+  readonly rows: number;
+  readonly sums: readonly AccessSums[];
+  /** Classes of a trace that holds every access; empty for a sampled one. */
+  readonly streams: readonly AccessStream[];
+}
+
+/** Parts of one trace, each small enough to sort. */
+async function takeParts(
+  database: Database,
+  query: Parameters<typeof readAccesses>[1],
+  time: TimePass,
+  sums: readonly AddressSums[],
+): Promise<void> {
+  const of = Math.ceil(time.rows / (MOST_ROWS / 2));
+  for (let index = 0; index < of; index++) {
+    const buckets = accessBuckets();
+    await readAccesses(database, { ...query, part: { index, of } }, (columns) => buckets.add(columns, time.first_ns));
+    buckets.drain((rows) => addressPass(rows, time.window_ns, sums));
+  }
+}
+
+function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number | null): AccessSums | null {
+  const blocks = (sums: Float64Array): Float64Array =>
+    sums.slice(kind * GROUPS, kind * GROUPS + time.blocks).map((n) => n * (period ?? 1));
+  const [loads, stores] = [blocks(time.loads), blocks(time.stores)];
+  if (own.lines.distinct === 0) return null;
+  return {
+    region_type: CLASSES[kind] ?? "unknown",
+    mapping_kind: null,
+    step: "none",
+    source: "import",
+    loads,
+    stores,
+    period_known: period !== null,
+    rows: own.addresses.reduce((a, b) => a + b, 0) + own.reuse.n,
+    seen: [
+      { grain_bytes: 64, ...own.lines },
+      { grain_bytes: PAGE_BYTES, ...own.pages },
+    ],
+  };
+}
+
+/**
+ * Reads a trace once, or in parts where it is too large to sort in memory.
+ * @param period accesses that each row stands for; 1 where the trace holds every access, null where nobody knows
+ */
+export async function reduceTrace(database: Database, file: TraceFile, period: number | null): Promise<ReducedTrace> {
+  const query = { paths: [file.path], threads: file.has_threads, part: null };
+  const whole = file.rows <= MOST_ROWS;
+  const once = async (inOrderOfTime: boolean) => {
+    const time = timePass();
+    const buckets = accessBuckets();
+    const take = (columns: AccessColumns): void => {
+      time.add(columns);
+      if (whole) buckets.add(columns, time.first_ns);
+    };
+    await readAccesses(database, { ...query, inOrderOfTime }, take);
+    return { time, buckets, inOrderOfTime };
+  };
+  let read = await once(false);
+  if (!read.time.inOrder) read = await once(true);
+  const { time, buckets } = read;
+  const own = CLASSES.map(() => addressSums());
+  // The SQL engine counts on its own threads while this one sorts.
+  const counting = whole ? countRegions(database, file) : null;
+  if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, own));
+  else await takeParts(database, { ...query, inOrderOfTime: read.inOrderOfTime }, time, own);
+  const sums: AccessSums[] = [];
+  const streams: AccessStream[] = [];
+  own.forEach((addresses, kind) => {
+    const of = sumsOf(kind, time, addresses, period);
+    if (of === null) return;
+    sums.push(of);
+    const part = (sum: Float64Array) => sum.slice(kind * GROUPS, kind * GROUPS + time.blocks);
+    const strides = time.strides[kind];
+    if (period !== 1 || strides === undefined) return;
+    streams.push({
+      ...addresses,
+      region_type: of.region_type,
+      mapping_kind: null,
+      pairs: part(time.pairs),
+      same_page: part(time.same_page),
+      strides,
+    });
+  });
+  const regions = await (counting ?? countRegions(database, file));
+  return { origin_ns: time.first_ns, window_ns: time.window_ns, regions, rows: time.rows, sums, streams };
+}

@@ -1,0 +1,115 @@
+/** What the order in time says of a stream of accesses: how many there are when, and how far one is from the last. */
+import { OP } from "../input.ts";
+import { type AccessColumns, CLASSES, classOf, opOf } from "./access-columns.ts";
+import { addTime, type BinnedTimes, binnedTimes, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
+
+const WORD = 2 ** 32;
+const PAGE_SHIFT = 12;
+/** Threads are told apart by their low bits; two with the same ones cost each other a pair. */
+const THREAD_SLOTS = 1 << 16;
+const FIRST_BLOCK_NS = 1000;
+
+/** Sums by block of time, GROUPS of them for each class; blocks after the last access are 0. */
+export interface TimePass {
+  readonly loads: Float64Array;
+  readonly stores: Float64Array;
+  /** Pairs of successive accesses of one thread to the class, and of them those on one 4 KiB page. */
+  readonly pairs: Float64Array;
+  readonly same_page: Float64Array;
+  readonly strides: readonly BinnedTimes[];
+  readonly rows: number;
+  /** Blocks up to that of the last access. */
+  readonly blocks: number;
+  readonly first_ns: bigint;
+  readonly window_ns: number;
+  /** False as soon as a row came before the one before it: the sums are void then. */
+  readonly inOrder: boolean;
+  add(columns: AccessColumns): void;
+}
+
+/** A pass over rows in order of time, of any number, in constant memory; blocks double in length as time goes on. */
+export function timePass(): TimePass {
+  const sums = () => new Float64Array(CLASSES.length * GROUPS);
+  const [loads, stores, pairs, samePage] = [sums(), sums(), sums(), sums()];
+  const strides = CLASSES.map(() => binnedTimes());
+  const slots = THREAD_SLOTS * CLASSES.length;
+  const lastLow = new Uint32Array(slots);
+  const lastHigh = new Uint32Array(slots);
+  const lastThread = new Float64Array(slots).fill(-1);
+  let blockNs = FIRST_BLOCK_NS;
+  let rows = 0;
+  let firstLow = 0;
+  let firstHigh = 0;
+  let last = 0;
+  let inOrder = true;
+  return {
+    loads,
+    stores,
+    pairs,
+    same_page: samePage,
+    strides,
+    get rows() {
+      return rows;
+    },
+    get blocks() {
+      return rows === 0 ? 0 : Math.floor(last / blockNs) + 1;
+    },
+    get first_ns() {
+      return (BigInt(firstHigh) << 32n) | BigInt(firstLow);
+    },
+    get window_ns() {
+      return last;
+    },
+    get inOrder() {
+      return inOrder;
+    },
+    add({ rows: n, address, time_ns, code, thread }) {
+      if (rows === 0 && n > 0) {
+        firstLow = time_ns[0] as number;
+        firstHigh = time_ns[1] as number;
+      }
+      rows += n;
+      for (let i = 0; i < n && inOrder; i++) {
+        const time = (time_ns[2 * i] as number) - firstLow + ((time_ns[2 * i + 1] as number) - firstHigh) * WORD;
+        if (time < last) {
+          inOrder = false;
+          return;
+        }
+        last = time;
+        while (time >= blockNs * GROUPS) {
+          for (const sum of [loads, stores, pairs, samePage]) foldRows(sum);
+          for (const stride of strides) foldGroups(stride);
+          blockNs *= 2;
+        }
+        const block = Math.floor(time / blockNs);
+        const kind = classOf(code[i] as number);
+        const at = kind * GROUPS + block;
+        const op = opOf(code[i] as number);
+        if (op === OP.load || op === OP.load_store) loads[at] = (loads[at] as number) + 1;
+        if (op === OP.store || op === OP.load_store) stores[at] = (stores[at] as number) + 1;
+        const low = address[2 * i] as number;
+        const high = address[2 * i + 1] as number;
+        const who = thread[i] as number;
+        const slot = (who % THREAD_SLOTS) * CLASSES.length + kind;
+        if (lastThread[slot] === who) {
+          const beforeLow = lastLow[slot] as number;
+          const beforeHigh = lastHigh[slot] as number;
+          pairs[at] = (pairs[at] as number) + 1;
+          if (high === beforeHigh && low >>> PAGE_SHIFT === beforeLow >>> PAGE_SHIFT) {
+            samePage[at] = (samePage[at] as number) + 1;
+          }
+          addTime(
+            strides[kind] as BinnedTimes,
+            Math.abs((high - beforeHigh) * WORD + (low - beforeLow)),
+            1,
+            block,
+            true,
+          );
+        }
+        lastThread[slot] = who;
+        lastLow[slot] = low;
+        lastHigh[slot] = high;
+      }
+    },
+  };
+}
