@@ -1,5 +1,6 @@
 /** Which files are generated, and from what. */
 import { metricsPage } from "../src/analyse/metrics-page.ts";
+import { configPage, defaultYaml, demoYaml } from "../src/config/config-pages.ts";
 import { cHeader } from "../src/schema/c-header.ts";
 import { columnsPage } from "../src/schema/columns-page.ts";
 
@@ -7,7 +8,10 @@ import { columnsPage } from "../src/schema/columns-page.ts";
 export async function generatedFiles(): Promise<[path: string, text: string][]> {
   return [
     ["bpf/columns.gen.h", cHeader()],
+    ["config/default.yaml", defaultYaml()],
+    ["config/demo.yaml", demoYaml()],
     ["docs/columns.md", columnsPage()],
+    ["docs/config.md", configPage()],
     ["docs/metrics.md", metricsPage()],
   ];
 }

@@ -228,7 +228,7 @@ async function recordTarget({ request, target, launched, directory, collectors, 
   });
   if (ended === null && recording.reason !== "target_ended") ended = await endTarget(launched);
   return {
-    recording,
+    recording: { ...recording, reason: reasonOf(recording.reason, signals) },
     ended,
     started_ns,
     started_at,
@@ -246,6 +246,12 @@ async function recordTarget({ request, target, launched, directory, collectors, 
 async function endTarget(launched: Launched): Promise<TargetEnd> {
   launched.signal("SIGTERM");
   return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
+}
+
+/** A target that ended because a signal was passed on to it did not do all it had to. */
+function reasonOf(reason: StopReason, { received }: SignalWatch): StopReason {
+  if (received === null || reason !== "target_ended") return reason;
+  return received === "SIGINT" ? "interrupted" : "terminated";
 }
 
 function exitCodeOf(reason: Recording["reason"], ended: TargetEnd, signals: SignalWatch): number {

@@ -1,4 +1,5 @@
 /** A file of experiments as the commands take it: read, checked, made a plan; and its runs made. */
+import { readConfigFile } from "../config/config-file.ts";
 import { type Effective, effectiveOptions } from "../config/effective.ts";
 import { misspeltVariables } from "../config/environment.ts";
 import { problemsError } from "../config/problem.ts";
@@ -28,16 +29,13 @@ export function readOptions(
   for (const { variable, meant } of misspeltVariables(process.env)) {
     process.stderr.write(`mrm-trace: ${variable} is no option; did you mean ${meant}?\n`);
   }
+  if (config === undefined) return effectiveOptions({ args });
+  const { problems, warnings } = checkConfig(readConfigFile(config), maxRuns);
+  if (problems.length > 0) throw problemsError(config, problems);
   const effective = effectiveOptions({ args, config });
-  if (effective.file !== null) {
-    const { problems, warnings } = checkConfig(effective.file, maxRuns);
-    if (problems.length > 0) throw problemsError(effective.file.path, problems);
-    if (warnings.length > 0 && !effective.run.quiet) {
-      const keys = `${warnings.length} key${warnings.length === 1 ? "" : "s"}`;
-      process.stderr.write(
-        `mrm-trace: ${keys} of ${effective.file.path} do nothing here: mrm-trace validate ${effective.file.path}\n`,
-      );
-    }
+  if (warnings.length > 0 && !effective.run.quiet) {
+    const keys = `${warnings.length} key${warnings.length === 1 ? "" : "s"}`;
+    process.stderr.write(`mrm-trace: ${keys} of ${config} do nothing here; see: mrm-trace validate ${config}\n`);
   }
   return effective;
 }

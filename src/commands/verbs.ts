@@ -1,6 +1,7 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
 import { analyseCommand } from "./analyse.ts";
 import { completionsCommand } from "./completions.ts";
+import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
 import { modelCommand } from "./model.ts";
 import { monitorCommand } from "./monitor.ts";
@@ -14,6 +15,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   run: verb(runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", { takesCommand: true }),
   plan: verb(planCommand, "mrm-trace plan experiment.yaml"),
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
+  config: verb(configCommand, "mrm-trace config show --config experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   doctor: verb(doctorCommand, "mrm-trace doctor --json"),
   schema: verb(schemaCommand, "mrm-trace schema run"),

@@ -1,6 +1,7 @@
 /** The options that hold: flags, then MRM_TRACE_*, then --config, then ./mrm-trace.yaml, then defaults. */
 import { existsSync } from "node:fs";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import { defaultOf } from "./default-of.ts";
 import { type Environment, optionsOfEnvironment, variableOf } from "./environment.ts";
 import { givenOptions } from "./flags.ts";
 import { problemsError, valueAt } from "./problem.ts";
@@ -52,6 +53,11 @@ function ofFile(file: ConfigFile, section: Section): Map<string, { value: unknow
   return found;
 }
 
+/** Numbers as numbers, though every layer gives text. */
+function shown(value: unknown): unknown {
+  return typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
 /** @throws MrmTraceError usage with every problem of the file */
 function readValid(path: string): ConfigFile {
   const file = readConfigFile(path);
@@ -71,12 +77,11 @@ export function effectiveOptions({ args, env = process.env, config }: Layers): E
     const schema = SECTIONS[section];
     const flags = givenOptions(schema, args);
     // Alone first: an error then names the flag.
-    const defaults: Record<string, unknown> = parseOptions(schema, {});
     parseOptions(schema, flags);
     const variables = optionsOfEnvironment(schema, env);
     const files = [file, local].flatMap((one) => (one === null ? [] : [ofFile(one, section)]));
     const given: Record<string, unknown> = {};
-    for (const name of Object.keys(schema.shape)) {
+    for (const [name, option] of Object.entries(schema.shape)) {
       const inFile = files.find((found) => found.has(name))?.get(name);
       const [value, from] =
         flags[name] !== undefined
@@ -85,7 +90,7 @@ export function effectiveOptions({ args, env = process.env, config }: Layers): E
             ? [variables[name], variableOf(name)]
             : [inFile?.value, inFile?.from ?? "default"];
       if (value !== undefined) given[name] = value;
-      options.push({ key: `${section}.${name}`, value: value ?? defaults[name] ?? null, from });
+      options.push({ key: `${section}.${name}`, value: shown(value) ?? defaultOf(option) ?? null, from });
     }
     return parseOptions(schema, given);
   };

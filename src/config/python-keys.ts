@@ -24,7 +24,10 @@ export const collectorSchema = z.strictObject({
   primary: z
     .enum(["ebpf", "perf_mem", "memray", "process_monitor"])
     .optional()
-    .register(MEANINGLESS, { why: "runs are traced by eBPF, which needs no PMU", same: ["ebpf"] }),
+    .register(MEANINGLESS, {
+      why: "runs are traced by eBPF, which needs no PMU, or by what run.collector names",
+      same: ["ebpf"],
+    }),
   fallback: meaningless("there is no silent fallback: what the machine cannot do is told", null),
   fallback_2: meaningless("there is no silent fallback: what the machine cannot do is told", null),
   perf_mem: z

@@ -1,0 +1,28 @@
+/** Defaults of options as a file would say them. */
+import { z } from "zod";
+import { bare } from "./schema-keys.ts";
+import { duration, size } from "./values.ts";
+
+const SIZE_UNITS = [
+  ["GiB", 2 ** 30],
+  ["MiB", 2 ** 20],
+  ["KiB", 2 ** 10],
+  ["B", 1],
+] as const;
+
+/** A default as a file would say it: quantities with their unit. */
+function defaultText(schema: z.ZodType, value: unknown): unknown {
+  const inner = bare(schema);
+  if (inner === duration && typeof value === "number")
+    return value % 1e9 === 0 ? `${value / 1e9}s` : `${value / 1e6}ms`;
+  if (inner === size && typeof value === "number") {
+    const [unit, bytes] = SIZE_UNITS.find(([, factor]) => value % factor === 0) ?? ["B", 1];
+    return `${value / bytes}${unit}`;
+  }
+  return value;
+}
+
+/** The default of a key; undefined where it has none. */
+export function defaultOf(schema: z.ZodType): unknown {
+  return schema instanceof z.ZodDefault ? defaultText(schema, schema.def.defaultValue) : undefined;
+}
