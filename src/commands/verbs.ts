@@ -3,6 +3,7 @@ import { analyseCommand } from "./analyse.ts";
 import { completionsCommand } from "./completions.ts";
 import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
+import { importCommand } from "./import.ts";
 import { modelCommand } from "./model.ts";
 import { monitorCommand } from "./monitor.ts";
 import { planCommand } from "./plan.ts";
@@ -17,6 +18,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   validate: verb(validateCommand, "mrm-trace validate experiment.yaml"),
   config: verb(configCommand, "mrm-trace config show --config experiment.yaml"),
   analyse: verb(analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
+  import: verb(importCommand, "mrm-trace import perf.data"),
   doctor: verb(doctorCommand, "mrm-trace doctor --json"),
   schema: verb(schemaCommand, "mrm-trace schema run"),
   completions: verb(completionsCommand, "mrm-trace completions bash"),

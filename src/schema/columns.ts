@@ -189,7 +189,7 @@ export const TABLES = {
       PID,
       TID,
       CPU,
-      col("source", "string", "", "watch, pebs, ibs or clock."),
+      col("source", "string", "", "watch, pebs, ibs, spe, clock, or import where an imported file does not say."),
       col(
         "period",
         "u64",
@@ -306,7 +306,7 @@ export const TABLES = {
       opt("token_index", "u32", "tokens", "Decode step of the access, from 0."),
       opt("context_tokens", "u32", "tokens", "Tokens in the context at that step."),
       { ...PID, nullable: true },
-      opt("source", "string", "", "watch, pebs, ibs, clock or import."),
+      opt("source", "string", "", "As in access."),
       opt("ip", "u64", "address", "Instruction."),
       opt("period", "u64", "accesses", "Accesses that the row stands for."),
       opt("watch_id", "u32", "", "The watch that saw it."),

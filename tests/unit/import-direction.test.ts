@@ -21,6 +21,7 @@ const FREE = [
   "cli.ts",
   "run.ts",
   "analyse.ts",
+  "import.ts",
   "build.ts",
   "index.ts",
   "monitor.ts",

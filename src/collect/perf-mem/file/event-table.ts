@@ -1,0 +1,65 @@
+/** The events of a file and which of them a sample belongs to. */
+import { KNOWN_SAMPLE_BITS } from "./abi.ts";
+import { type EventAttribute, readAttribute, SMALLEST_ATTR_BYTES } from "./attribute.ts";
+import type { Bytes } from "./bytes.ts";
+import { type FileEvent, fileEvent } from "./event.ts";
+
+/** More ids than this are no file of perf: one per event, CPU and thread. */
+const MOST_IDS = 1 << 20;
+const WORD = 2 ** 32;
+
+interface Entry {
+  readonly attribute: EventAttribute;
+  readonly ids: readonly bigint[];
+  name: string | null;
+}
+
+export interface EventTable {
+  /** Adds an event; false where the bytes hold none. */
+  addAttribute(bytes: Bytes, at: number, size: number, ids: readonly bigint[]): boolean;
+  /** Names the event with one of these ids, or by its place in the list. */
+  name(name: string, ids: readonly bigint[], position: number | null): void;
+  /** Numbers and names of the PMUs. */
+  pmus(byNumber: ReadonlyMap<number, string>): void;
+  readonly list: readonly FileEvent[];
+  /** Position of the event of an id, given as two words; -1 where none has it. */
+  byId(low: number, high: number): number;
+}
+
+export function createEventTable(): EventTable {
+  const entries: Entry[] = [];
+  const positions = new Map<number, number>();
+  let pmus: ReadonlyMap<number, string> = new Map();
+  let list: readonly FileEvent[] | null = null;
+  const events = (): readonly FileEvent[] => {
+    list ??= entries.map(({ attribute, name }) => fileEvent(attribute, name, pmus));
+    return list;
+  };
+  return {
+    addAttribute(bytes, at, size, ids) {
+      if (size < SMALLEST_ATTR_BYTES || at + size > bytes.length || positions.size + ids.length > MOST_IDS)
+        return false;
+      const told = bytes.u32(at + 4);
+      const used = told >= SMALLEST_ATTR_BYTES && told <= size ? told : size;
+      for (const id of ids) positions.set(Number(id), entries.length);
+      entries.push({ attribute: readAttribute(bytes, at, used, KNOWN_SAMPLE_BITS), ids, name: null });
+      list = null;
+      return true;
+    },
+    name(name, ids, position) {
+      const found = ids.map((id) => positions.get(Number(id))).find((at) => at !== undefined) ?? position;
+      const entry = found === null ? undefined : entries[found];
+      if (entry === undefined) return;
+      entry.name = name;
+      list = null;
+    },
+    pmus(byNumber) {
+      pmus = byNumber;
+      list = null;
+    },
+    get list() {
+      return events();
+    },
+    byId: (low, high) => positions.get(high * WORD + low) ?? -1,
+  };
+}

@@ -1,0 +1,178 @@
+/** The loop over the records of a perf.data file: samples into columns, everything else to whom it concerns. */
+import type { Batch } from "../../../columnar/batch.ts";
+import { batchFromRows } from "../../../columnar/rows.ts";
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { MISC, RECORD } from "./abi.ts";
+import { type Account, count } from "./account.ts";
+import { type Bytes, bytesOf } from "./bytes.ts";
+import type { EventTable } from "./event-table.ts";
+import { createSampleReader, type TimerSink } from "./sample-reader.ts";
+import { createSideband, trailerOf } from "./sideband.ts";
+
+const HEADER_BYTES = 8;
+/** Mapping rows that may gather before they become a batch. */
+const MAPPING_ROWS = 4096;
+
+/** Why a call returned. */
+export type Pause =
+  /** The bytes end inside a record, or at the end of one. */
+  | { readonly why: "more" }
+  /** A compressed record: its payload must be unpacked and its records read before going on. */
+  | { readonly why: "compressed"; readonly payload: Uint8Array }
+  /** A record that cannot be: nothing behind it can be found. */
+  | { readonly why: "broken"; readonly message: string };
+
+export interface RecordReader {
+  /**
+   * Reads whole records from `bytes`, whose memory begins at a multiple of 8.
+   * @returns how many bytes were used, and why it stopped
+   */
+  read(bytes: Uint8Array): { readonly used: number; readonly pause: Pause };
+  /** Hands over the rows that are left. */
+  finish(): void;
+  /** Time of the first and of the last sample; 0 before any. */
+  readonly first_ns: bigint;
+  readonly last_ns: bigint;
+}
+
+export interface RecordSinks {
+  /** The batch must be copied before it returns. */
+  readonly onBatch: (batch: Batch) => void;
+  /** Records that only a pipe has: attributes, names, features. */
+  readonly onHeader: (record: Bytes, type: number) => boolean;
+  readonly onTimer: TimerSink | null;
+  /** Rows that are handed over at once. */
+  readonly capacity: number;
+}
+
+/** @param swapped the file was written in the other byte order */
+export function createRecordReader(
+  events: EventTable,
+  account: Account,
+  swapped: boolean,
+  sinks: RecordSinks,
+): RecordReader {
+  const samples = createSampleReader(events, account, swapped, sinks.onBatch, sinks.onTimer, sinks.capacity);
+  let mappings: MappingEvent[] = [];
+  /** Rows without a time before any record had one. */
+  let early: MappingEvent[] = [];
+  let now_ns = 0n;
+  /** Bytes behind a record that are no records, still to be stepped over. */
+  let skip = 0;
+  const sideband = createSideband(
+    () => {
+      const first = events.list[0];
+      return trailerOf(first?.attribute.sample_type ?? 0, first?.attribute.sample_id_all ?? false);
+    },
+    () => now_ns || samples.first_ns,
+  );
+
+  function flushMappings(): void {
+    if (mappings.length > 0) sinks.onBatch(batchFromRows("mapping", mappings));
+    mappings = [];
+  }
+
+  function takeMappings(rows: readonly MappingEvent[]): void {
+    for (const row of rows) {
+      if (row.timestamp_ns === 0n) early.push(row);
+      else {
+        if (now_ns === 0n) now_ns = row.timestamp_ns;
+        mappings.push(row);
+      }
+    }
+    if (mappings.length >= MAPPING_ROWS) flushMappings();
+  }
+
+  /** What was there before the first event is born with it. */
+  function dateEarly(): void {
+    const at_ns = now_ns === 0n || (samples.first_ns !== 0n && samples.first_ns < now_ns) ? samples.first_ns : now_ns;
+    for (const row of early) mappings.push({ ...row, timestamp_ns: at_ns, begin_ns: at_ns, end_ns: at_ns });
+    early = [];
+  }
+
+  function other(record: Bytes, type: number, misc: number): void {
+    switch (type) {
+      case RECORD.LOST:
+        if (record.length < 24) account.badRecords += 1;
+        else count(account.dropped, "lost", boundedNumber(record.u64(16)));
+        return;
+      case RECORD.LOST_SAMPLES:
+        if (record.length < 16) account.badRecords += 1;
+        else count(account.dropped, "lost_samples", boundedNumber(record.u64(8)));
+        return;
+      case RECORD.THROTTLE:
+        account.throttles += 1;
+        return;
+      case RECORD.HEADER_ATTR:
+      case RECORD.EVENT_UPDATE:
+      case RECORD.FEATURE:
+        if (!sinks.onHeader(record, type)) account.badRecords += 1;
+        return;
+      default: {
+        const rows = sideband(record, type, misc);
+        if (rows === null) account.badRecords += 1;
+        else takeMappings(rows);
+      }
+    }
+  }
+
+  return {
+    read(bytes) {
+      const { length } = bytes;
+      const words = new Uint32Array(bytes.buffer, bytes.byteOffset, length >> 2);
+      const view = bytesOf(bytes, swapped);
+      let at = 0;
+      for (;;) {
+        if (skip > 0) {
+          const step = Math.min(skip, length - at);
+          at += step;
+          skip -= step;
+        }
+        if (at + HEADER_BYTES > length || at % 8 !== 0) return { used: at, pause: { why: "more" } };
+        const type = view.u32(at);
+        const misc = view.u16(at + 4);
+        const size = view.u16(at + 6);
+        if (size < HEADER_BYTES) {
+          const message = `a record of type ${type} claims ${size} bytes`;
+          return { used: at, pause: { why: "broken", message } };
+        }
+        if (at + size > length) return { used: at, pause: { why: "more" } };
+        account.records += 1;
+        if (type === RECORD.SAMPLE) samples.read(words, at >> 2, size, misc & MISC.CPUMODE_MASK);
+        else if (type === RECORD.COMPRESSED || type === RECORD.COMPRESSED2) {
+          const payload = payloadOf(bytes.subarray(at, at + size), view, at, type);
+          if (payload === null) account.badRecords += 1;
+          else return { used: at + size, pause: { why: "compressed", payload } };
+        } else {
+          if (type === RECORD.AUXTRACE && size >= 16) skip = boundedNumber(view.u64(at + 8));
+          if (type === RECORD.TRACING_DATA && size >= 12) skip = Math.ceil(view.u32(at + 8) / 8) * 8;
+          other(bytesOf(bytes.subarray(at, at + size), swapped), type, misc);
+        }
+        at += size;
+      }
+    },
+    finish() {
+      dateEarly();
+      flushMappings();
+      samples.flush();
+    },
+    get first_ns() {
+      return samples.first_ns;
+    },
+    get last_ns() {
+      return samples.last_ns;
+    },
+  };
+}
+
+/** A count as a number that arithmetic survives. */
+function boundedNumber(value: bigint): number {
+  return value > 0x1fffffffffffffn ? Number.MAX_SAFE_INTEGER : Number(value);
+}
+
+function payloadOf(record: Uint8Array, view: Bytes, at: number, type: number): Uint8Array | null {
+  if (type === RECORD.COMPRESSED) return record.subarray(HEADER_BYTES);
+  // The newer one says how much of its padded length is data.
+  const size = boundedNumber(view.u64(at + 8));
+  return record.length >= 16 && size <= record.length - 16 ? record.subarray(16, 16 + size) : null;
+}

@@ -1,0 +1,270 @@
+/** Samples into columns: no object per sample, 64-bit values as pairs of words. */
+import type { Batch } from "../../../columnar/batch.ts";
+import { decodeDataSource } from "../../data-src.ts";
+import { MISC } from "./abi.ts";
+import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "./access-columns.ts";
+import { type Account, count } from "./account.ts";
+import type { FileEvent } from "./event.ts";
+import type { EventTable } from "./event-table.ts";
+import { FAULT, faultBatch, faultColumns } from "./fault-columns.ts";
+import { needsWalk, TAIL, walkTail } from "./sample-plan.ts";
+
+/**
+ * What a timer's sample accessed, from its instruction and registers.
+ * @param registers words of the interrupted registers, low word first, in the order of the event's mask
+ * @returns address and op, or null where the instruction accesses nothing or cannot be decoded
+ */
+export type TimerSink = (
+  pid: number,
+  ip: bigint,
+  registers: Uint32Array,
+  mask: bigint,
+) => { readonly address: bigint; readonly op: (typeof OPS)[number] } | null;
+
+export interface SampleReader {
+  /** @param start 32-bit index of the record in `words`; @param size its bytes; @param cpumode of its misc word */
+  read(words: Uint32Array, start: number, size: number, cpumode: number): void;
+  flush(): void;
+  readonly first_ns: bigint;
+  readonly last_ns: bigint;
+}
+
+const UNKNOWN_OP = OPS.indexOf("unknown");
+/** Positions in OPS by the op field; a prefetch and a fetch of code are neither load nor store. */
+const OP_CODES = new Uint32Array(32).map((_, field) => {
+  const { op } = decodeDataSource(BigInt(field));
+  return op === "prefetch" || op === "exec" ? UNKNOWN_OP : OPS.indexOf(op);
+});
+const BY_DATA_SRC = EVIDENCE.indexOf("data_src");
+const BY_EVENT = EVIDENCE.indexOf("event");
+const BY_DECODING = EVIDENCE.indexOf("decoded");
+const BY_NOTHING = EVIDENCE.indexOf("none");
+/** Addresses from here on are the kernel's, also with five-level page tables. */
+const KERNEL_HIGH_WORD = 0x01000000;
+/** Reasons by which a sample is lost; by all others it is left out. */
+const DROPS: ReadonlySet<string> = new Set(["unknown_event", "malformed"]);
+const NO_PROCESS = 0xffffffff;
+const LARGEST_RECORD_WORDS = 1 << 14;
+
+function swapWord(word: number): number {
+  return ((word & 0xff) << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
+}
+
+/** What is looked up once per event. */
+interface Prepared {
+  readonly event: FileEvent;
+  readonly source: number;
+  readonly op: number;
+  readonly walks: boolean;
+  readonly watchId: number;
+}
+
+export function createSampleReader(
+  events: EventTable,
+  account: Account,
+  swapped: boolean,
+  onBatch: (batch: Batch) => void,
+  onTimer: TimerSink | null,
+  capacity = ROWS,
+): SampleReader {
+  const access = accessColumns(capacity);
+  const fault = faultColumns(capacity);
+  const scratch = new Uint32Array(LARGEST_RECORD_WORDS);
+  const tail = new Int32Array(3);
+  const low: 0 | 1 = swapped ? 1 : 0;
+  const high = 1 - low;
+  let prepared: Prepared[] = [];
+  let listed: readonly FileEvent[] | null = null;
+  let first: bigint | null = null;
+  let last = 0n;
+
+  function prepare(list: readonly FileEvent[]): void {
+    listed = list;
+    let watches = 0;
+    prepared = list.map((event) => ({
+      event,
+      source: (SOURCES as readonly string[]).indexOf(event.source),
+      op: OPS.indexOf(event.op),
+      walks: needsWalk(event.plan),
+      watchId: event.use === "breakpoint" ? ++watches : 0,
+    }));
+    // Rows that came before an event was known to be a breakpoint have no watch: they are handed over first.
+    if (watches > 0 && !access.watched) flushAccess();
+    access.watched ||= watches > 0;
+  }
+
+  function flushAccess(): void {
+    if (access.rows > 0) {
+      noteTimes(access.timestamp.data, access.rows);
+      onBatch(accessBatch(access));
+    }
+    access.rows = 0;
+  }
+
+  function flushFaults(): void {
+    if (fault.rows > 0) {
+      noteTimes(fault.timestamp, fault.rows);
+      onBatch(faultBatch(fault));
+    }
+    fault.rows = 0;
+  }
+
+  function noteTimes(times: BigUint64Array, rows: number): void {
+    const begin = times[0] ?? 0n;
+    const end = times[rows - 1] ?? 0n;
+    if (first === null || begin < first) first = begin;
+    if (end > last) last = end;
+  }
+
+  /** Copies a 64-bit field, 0 where the sample has none. */
+  function copyWide(to: Uint32Array, row: number, words: Uint32Array, start: number, at: number): void {
+    to[2 * row] = at < 0 ? 0 : (words[start + 2 * at + low] as number);
+    to[2 * row + 1] = at < 0 ? 0 : (words[start + 2 * at + high] as number);
+  }
+
+  /** The event of a sample: the only one, else by its id. */
+  function eventOf(words: Uint32Array, start: number, size: number): Prepared | null {
+    if (prepared.length === 1) return prepared[0] ?? null;
+    const plan = prepared[0]?.event.plan;
+    const at = plan === undefined ? -1 : plan.identifier >= 0 ? plan.identifier : plan.id;
+    if (at < 0) return prepared[0] ?? null;
+    if (at >= size) return null;
+    const position = events.byId(words[start + 2 * at + low] ?? 0, words[start + 2 * at + high] ?? 0);
+    return prepared[position] ?? null;
+  }
+
+  function takeTimer(of: Prepared, words: Uint32Array, start: number, row: number, pid: number): boolean {
+    const at = tail[TAIL.REGS_INTR] ?? -1;
+    if (onTimer === null || at < 0) return false;
+    const { interruptRegisters } = of.event.plan;
+    const ip = (BigInt(access.ip.words[2 * row + 1] ?? 0) << 32n) | BigInt(access.ip.words[2 * row] ?? 0);
+    const registers = words.slice(start + 2 * at, start + 2 * (at + interruptRegisters));
+    if (swapped)
+      for (let i = 0; i + 1 < registers.length; i += 2) {
+        const word = registers[i] as number;
+        registers[i] = registers[i + 1] as number;
+        registers[i + 1] = word;
+      }
+    const found = onTimer(pid, ip, registers, of.event.attribute.regs_intr);
+    if (found === null) return false;
+    access.address.data[row] = found.address;
+    access.op[row] = OPS.indexOf(found.op);
+    access.evidence[row] = BY_DECODING;
+    return true;
+  }
+
+  function takeFault(of: Prepared, words: Uint32Array, start: number, cpumode: number): null {
+    const { plan } = of.event;
+    const row = fault.rows;
+    const [time, address, ip] = fault.words;
+    copyWide(time, row, words, start, plan.time);
+    copyWide(address, row, words, start, plan.addr);
+    copyWide(ip, row, words, start, plan.ip);
+    fault.pid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid] as number);
+    fault.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
+    fault.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
+    fault.flags[row] = FAULT.OP_UNKNOWN | (cpumode === MISC.USER ? FAULT.USER : 0);
+    account.keptFaults += 1;
+    if (++fault.rows === fault.capacity) flushFaults();
+    return null;
+  }
+
+  /** Takes a sample, or says why not: one of DROPS where it is lost, else why it is left out. */
+  function take(words: Uint32Array, start: number, size: number, cpumode: number): string | null {
+    const of = eventOf(words, start, size);
+    if (of === null) return "unknown_event";
+    const { event } = of;
+    const { plan } = event;
+    if (event.unused !== null) return event.unused;
+    if (plan.tail > size || (of.walks && !walkTail(words, start, size, low, plan, tail))) {
+      return "malformed";
+    }
+    if (event.use === "fault") return takeFault(of, words, start, cpumode);
+    const row = access.rows;
+    const even = 2 * row;
+    const odd = even + 1;
+    const pid = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid] as number);
+    if (pid === NO_PROCESS) return "no_process";
+    const addressHigh = plan.addr < 0 ? 0 : (words[start + 2 * plan.addr + high] as number);
+    if (addressHigh >= KERNEL_HIGH_WORD) return "kernel_address";
+    const addressLow = plan.addr < 0 ? 0 : (words[start + 2 * plan.addr + low] as number);
+    access.address.words[even] = addressLow;
+    access.address.words[odd] = addressHigh;
+    access.ip.words[even] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + low] as number);
+    access.ip.words[odd] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + high] as number);
+    const dataSrcAt = of.walks ? (tail[TAIL.DATA_SRC] as number) : -1;
+    const dataSrc = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + low] as number);
+    const told = OP_CODES[dataSrc & 31] as number;
+    access.op[row] = told === UNKNOWN_OP ? of.op : told;
+    access.evidence[row] = told !== UNKNOWN_OP ? BY_DATA_SRC : of.op === UNKNOWN_OP ? BY_NOTHING : BY_EVENT;
+    if (event.use === "timer") {
+      if (!takeTimer(of, words, start, row, pid)) return "not_decoded";
+    } else if (addressLow === 0 && addressHigh === 0) return "no_address";
+    access.dataSrc.words[even] = dataSrc;
+    access.dataSrc.words[odd] = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + high] as number);
+    access.hasDataSrc[row] = dataSrcAt < 0 ? 0 : 1;
+    access.timestamp.words[even] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + low] as number);
+    access.timestamp.words[odd] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + high] as number);
+    access.pid[row] = pid;
+    access.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
+    access.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
+    takePeriod(of, words, start, even);
+    access.source[row] = of.source;
+    access.inKernel[row] = cpumode === MISC.KERNEL ? 1 : 0;
+    const weightAt = of.walks ? (tail[TAIL.WEIGHT] as number) : -1;
+    const weight = weightAt < 0 ? 0 : (words[start + 2 * weightAt + low] as number);
+    access.weight[row] = weight;
+    access.hasWeight[row] = weight === 0 ? 0 : 1;
+    if (access.watched) {
+      access.watch[row] = of.watchId;
+      access.hasWatch[row] = of.watchId === 0 ? 0 : 1;
+    }
+    account.keptAccesses += 1;
+    if (++access.rows === access.capacity) flushAccess();
+    return null;
+  }
+
+  /** A period that counts no accesses is 0; without one in the sample it is the event's own. */
+  function takePeriod({ event }: Prepared, words: Uint32Array, start: number, even: number): void {
+    const { plan, attribute } = event;
+    const to = access.period.words;
+    if (!event.counts) to[even] = to[even + 1] = 0;
+    else if (plan.period >= 0) {
+      to[even] = words[start + 2 * plan.period + low] as number;
+      to[even + 1] = words[start + 2 * plan.period + high] as number;
+    } else {
+      const fixed = attribute.by_frequency ? 0n : attribute.sample_period;
+      to[even] = Number(fixed & 0xffffffffn);
+      to[even + 1] = Number(fixed >> 32n);
+    }
+  }
+
+  function inOurOrder(words: Uint32Array, start: number, size: number): Uint32Array {
+    const length = Math.min(size >> 2, LARGEST_RECORD_WORDS);
+    for (let i = 0; i < length; i++) scratch[i] = swapWord(words[start + i] as number);
+    return scratch;
+  }
+
+  return {
+    read(words, start, size, cpumode) {
+      const list = events.list;
+      if (list !== listed) prepare(list);
+      account.samples += 1;
+      const refused = swapped
+        ? take(inOurOrder(words, start, size), 0, size >> 3, cpumode)
+        : take(words, start, size >> 3, cpumode);
+      if (refused !== null) count(DROPS.has(refused) ? account.dropped : account.filtered, refused);
+    },
+    flush() {
+      flushAccess();
+      flushFaults();
+    },
+    get first_ns() {
+      if (first !== null) return first;
+      return (access.rows > 0 ? access.timestamp.data[0] : fault.rows > 0 ? fault.timestamp[0] : 0n) ?? 0n;
+    },
+    get last_ns() {
+      return last;
+    },
+  };
+}

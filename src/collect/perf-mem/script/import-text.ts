@@ -1,0 +1,170 @@
+/** Text of `perf script` for `import`: also in the fields that the Python package asks for. */
+import { closeSync, openSync, readSync } from "node:fs";
+import { MrmTraceError } from "../../../errors.ts";
+import { decodeDataSource } from "../../data-src.ts";
+import type { Imported, Importer, ImportSink } from "../../importer.ts";
+import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "../file/access-columns.ts";
+import { type Account, count, ledgerOf, newAccount } from "../file/account.ts";
+import { parseScriptLine, type ScriptSample } from "./line.ts";
+
+const CHUNK_BYTES = 1 << 18;
+/** Longer lines are counted and left out: no symbol is that long. */
+const LONGEST_LINE = 1 << 16;
+const LINES_TO_LOOK_AT = 50;
+const KERNEL_FROM = 1n << 56n;
+
+/** The lines of a file, each at most LONGEST_LINE long; null for one that is longer. */
+function* linesOf(fd: number): Generator<string | null> {
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  const decoder = new TextDecoder("latin1");
+  let rest = "";
+  let tooLong = false;
+  for (let got = readSync(fd, chunk); got > 0; got = readSync(fd, chunk)) {
+    const text = rest + decoder.decode(chunk.subarray(0, got));
+    let begin = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", begin)) {
+      yield tooLong || end - begin > LONGEST_LINE ? null : text.slice(begin, end);
+      tooLong = false;
+      begin = end + 1;
+    }
+    rest = text.slice(begin);
+    if (rest.length > LONGEST_LINE) {
+      rest = "";
+      tooLong = true;
+    }
+  }
+  if (rest !== "" || tooLong) yield tooLong ? null : rest;
+}
+
+/** Arm SPE prints one record as several lines; only the one that is the access itself counts. */
+const SPE_REPEATS = /^(?:l1d|llc|tlb)-(?:miss|access)$|^remote-access$|^branch-miss$/;
+
+interface Meaning {
+  readonly op: number;
+  readonly evidence: number;
+}
+
+function meaningOf(sample: ScriptSample): Meaning {
+  const { op } = decodeDataSource(sample.data_src ?? 0n);
+  if (op === "load" || op === "store" || op === "load_store") {
+    return { op: OPS.indexOf(op), evidence: EVIDENCE.indexOf("data_src") };
+  }
+  const byName = /store/i.test(sample.event) ? "store" : /load/i.test(sample.event) ? "load" : "unknown";
+  return { op: OPS.indexOf(byName), evidence: EVIDENCE.indexOf(byName === "unknown" ? "none" : "event") };
+}
+
+/** Which source a line is of, by its event's name. */
+function sourceOf(event: string): (typeof SOURCES)[number] {
+  if (/ibs/i.test(event)) return "ibs";
+  if (/spe|^memory$/i.test(event)) return "spe";
+  return /mem|ldlat|load|store/i.test(event) ? "pebs" : "import";
+}
+
+/** Why a sample is left out; null where it is kept. */
+function leftOut(sample: ScriptSample): string | null {
+  if (SPE_REPEATS.test(sample.event)) return "repeats_a_sample";
+  if (sample.address === null || sample.address === 0n) return "no_address";
+  if (sample.address >= KERNEL_FROM) return "kernel_address";
+  return sample.pid < 0 ? "no_process" : null;
+}
+
+interface Reading {
+  readonly account: Account;
+  readonly sources: Set<string>;
+  first_ns: bigint;
+  last_ns: bigint;
+}
+
+async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
+  const columns = accessColumns();
+  const reading: Reading = { account: newAccount(), sources: new Set(), first_ns: 0n, last_ns: 0n };
+  const { account } = reading;
+  const take = (sample: ScriptSample): void => {
+    const row = columns.rows;
+    const { op, evidence } = meaningOf(sample);
+    const source = sourceOf(sample.event);
+    reading.sources.add(source);
+    if (reading.first_ns === 0n || sample.time_ns < reading.first_ns) reading.first_ns = sample.time_ns;
+    if (sample.time_ns > reading.last_ns) reading.last_ns = sample.time_ns;
+    columns.timestamp.data[row] = sample.time_ns;
+    columns.address.data[row] = sample.address ?? 0n;
+    columns.ip.data[row] = sample.ip ?? 0n;
+    columns.period.data[row] = /mem-loads|load.latency/i.test(sample.event) ? 0n : (sample.period ?? 0n);
+    columns.dataSrc.data[row] = sample.data_src ?? 0n;
+    columns.hasDataSrc[row] = sample.data_src === null ? 0 : 1;
+    columns.pid[row] = sample.pid;
+    columns.tid[row] = sample.tid;
+    columns.cpu[row] = sample.cpu ?? 0;
+    columns.op[row] = op;
+    columns.evidence[row] = evidence;
+    columns.source[row] = SOURCES.indexOf(source);
+    columns.inKernel[row] = 0;
+    columns.weight[row] = sample.weight ?? 0;
+    columns.hasWeight[row] = sample.weight === null ? 0 : 1;
+    account.keptAccesses += 1;
+    columns.rows += 1;
+  };
+  for (const line of linesOf(fd)) {
+    if (line !== null && (line.trim() === "" || line.trimStart().startsWith("#"))) continue;
+    account.samples += 1;
+    const sample = line === null ? null : parseScriptLine(line);
+    if (sample === null) {
+      count(account.dropped, "unreadable_line");
+      continue;
+    }
+    const why = leftOut(sample);
+    if (why !== null) count(account.filtered, why);
+    else take(sample);
+    if (columns.rows === ROWS) {
+      sink.onBatch(accessBatch(columns));
+      columns.rows = 0;
+      await sink.ready();
+    }
+  }
+  if (columns.rows > 0) sink.onBatch(accessBatch(columns));
+  return reading;
+}
+
+export const perfScriptImporter: Importer = {
+  format: "perf script text",
+  matches(start) {
+    if (start.includes(0)) return false;
+    const lines = Buffer.from(start).toString("latin1").split("\n").slice(0, LINES_TO_LOOK_AT);
+    return lines.some(
+      (line) => !line.trimStart().startsWith("#") && parseScriptLine(line.slice(0, LONGEST_LINE)) !== null,
+    );
+  },
+  async read(path, sink): Promise<Imported> {
+    const fd = openSync(path, "r");
+    let reading: Reading;
+    try {
+      reading = await readLines(fd, sink);
+    } finally {
+      closeSync(fd);
+    }
+    const { account, sources, first_ns, last_ns } = reading;
+    if (account.keptAccesses === 0) {
+      throw new MrmTraceError(
+        "data_quality",
+        `${path} has ${account.samples} lines and no sample with a user address`,
+        "print it with: perf script --ns -F comm,pid,tid,cpu,time,period,event,addr,data_src,weight,ip",
+      );
+    }
+    const lost = account.dropped.get("unreadable_line") ?? 0;
+    return {
+      collector: "perf-mem",
+      sources: [...sources],
+      identifies: [...sources],
+      blindTo: "text of samples shows single accesses, no births, deaths or whole histories",
+      ledger: ledgerOf(account, "text"),
+      warnings: [
+        ...(lost > 0 ? [`${lost} lines could not be read as samples`] : []),
+        "times are of perf's own clock, and text does not say what was lost",
+      ],
+      command: [],
+      first_ns,
+      last_ns,
+      details: { format: "perf script text", lines: account.samples, left_out: Object.fromEntries(account.filtered) },
+    };
+  },
+};

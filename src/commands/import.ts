@@ -1,0 +1,40 @@
+/** `mrm-trace import`: a file that another tool recorded becomes a run directory. */
+import { defineCommand } from "citty";
+import type { z } from "zod";
+import { flagsOf, givenOptions } from "../config/flags.ts";
+import { parseOptions, runSchema } from "../config/schema.ts";
+import { printReport } from "./report-output.ts";
+
+const schema = runSchema.pick({
+  output: true,
+  force: true,
+  run_id: true,
+  json: true,
+  quiet: true,
+  color: true,
+  debug: true,
+}) satisfies z.ZodObject;
+
+export const importCommand = defineCommand({
+  meta: {
+    name: "import",
+    description: "Make a run directory of what another tool recorded: perf.data, perf script text",
+  },
+  args: {
+    file: { type: "positional", description: "File to read; its format is told by its first bytes", required: true },
+    ...flagsOf(schema),
+  },
+  async run({ args }) {
+    const options = parseOptions(schema, givenOptions(schema, args));
+    // Loaded on use: the tracer has the same entry point and must stay small.
+    const { importFile } = await import("../import.ts");
+    const { report } = await importFile({
+      file: args.file,
+      output: options.output,
+      run_id: options.run_id,
+      force: options.force,
+    });
+    printReport(report, { ...options, stdoutIsTargets: false });
+    return 0;
+  },
+});

@@ -1,0 +1,175 @@
+/** A file that another tool recorded becomes a run directory: its rows into capture/, then analysed as any run. */
+import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Imported, Importer } from "./collect/importer.ts";
+import { IMPORTERS } from "./collect/importers.ts";
+import type { Batch } from "./columnar/batch.ts";
+import { openEncoder } from "./columnar/encoder.ts";
+import { openSegmentWriter, type SegmentWriter } from "./columnar/segment.ts";
+import { MrmTraceError } from "./errors.ts";
+import { judgeValidity } from "./overhead/validity.ts";
+import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "./report/run-directory.ts";
+import { type Derived, derive } from "./run/derive.ts";
+import { type RunFacts, writeFacts } from "./run/facts.ts";
+import { lossPct } from "./run/judge.ts";
+import { STREAMS, type StreamName } from "./schema/columns.ts";
+import type { LedgerRow } from "./schema/ledger.ts";
+import { JSON_SCHEMA_VERSION } from "./schema/versions.ts";
+
+export interface ImportRequest {
+  readonly file: string;
+  readonly output: string;
+  readonly run_id: string | undefined;
+  readonly force: boolean;
+}
+
+/** Bytes of segments that may wait for the encoder, and how many of them hold the reading up. */
+const MAX_QUEUE_BYTES = 40 * 2 ** 20;
+const FULL_BYTES = 12 * 2 ** 20;
+const WAIT_MS = 1;
+const LOOK_BYTES = 1 << 16;
+
+function startOf(path: string): Uint8Array {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MrmTraceError("usage", `cannot open ${path}: ${why}`, "give the path of a file", { cause });
+  }
+  try {
+    const start = new Uint8Array(LOOK_BYTES);
+    return start.subarray(0, readSync(fd, start, 0, LOOK_BYTES, 0));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MrmTraceError("usage", `cannot read ${path}: ${why}`, "give the path of a file", { cause });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function importerOf(path: string): Importer {
+  const start = startOf(path);
+  const found = IMPORTERS.find((importer) => importer.matches(start));
+  if (found !== undefined) return found;
+  throw new MrmTraceError(
+    "data_quality",
+    `${path} is of no known format: it begins with ${JSON.stringify(Buffer.from(start.subarray(0, 8)).toString("latin1"))}`,
+    `give one of: ${IMPORTERS.map(({ format }) => format).join(", ")}`,
+  );
+}
+
+interface Taken {
+  readonly imported: Imported;
+  readonly rows: Readonly<Record<StreamName, number>>;
+  readonly ledger: readonly LedgerRow[];
+}
+
+/** Reads the file into the capture folder; waits for the encoder, so that no row is dropped for lack of room. */
+async function capture(importer: Importer, file: string, directory: RunDirectory): Promise<Taken> {
+  await using encoder = openEncoder({ maxQueueBytes: MAX_QUEUE_BYTES });
+  const writers = new Map<StreamName, SegmentWriter>();
+  const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+  const onBatch = (batch: Batch): void => {
+    const stream = batch.table as StreamName;
+    let writer = writers.get(stream);
+    if (writer === undefined) {
+      writer = openSegmentWriter({ encoder, dir: join(directory.capture, stream), table: stream });
+      writers.set(stream, writer);
+    }
+    rows[stream] += batch.rows;
+    writer.append(batch);
+    if (writer.error !== null) throw writer.error;
+  };
+  const ready = async (): Promise<void> => {
+    while (encoder.queuedBytes > FULL_BYTES) await Bun.sleep(WAIT_MS);
+  };
+  const imported = await importer.read(file, { onBatch, ready });
+  const closed: LedgerRow[] = [];
+  for (const writer of writers.values()) closed.push(await writer.close());
+  for (const writer of writers.values()) if (writer.error !== null) throw writer.error;
+  return { imported, rows, ledger: [...imported.ledger, ...closed] };
+}
+
+function factsOf(request: ImportRequest, directory: RunDirectory, { imported, rows, ledger }: Taken): RunFacts {
+  const validity = judgeValidity({
+    loss_pct: lossPct(ledger),
+    observer_cpu_pct: null,
+    observer_rss_bytes: null,
+    target_rss_bytes: null,
+    mem_available_bytes: null,
+    baseline_cpu_pct: null,
+    slowdown_pct: null,
+    throttle_events: null,
+    peak_temperature_c: null,
+  });
+  const { collector, sources, identifies, blindTo, command, first_ns, last_ns } = imported;
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    run_id: directory.run_id,
+    model_id: directory.model_id,
+    validity: validity.validity,
+    reasons: [...validity.reasons],
+    not_measured: [...validity.not_measured],
+    warnings: [...imported.warnings],
+    collectors: [{ name: collector, sources: [...sources], why_not_better: "imported from a file" }],
+    sight: [{ collector, identifies: [...identifies], blind_to: blindTo }],
+    target: {
+      command: [...command],
+      pid: 0,
+      pids: [],
+      exit_code: null,
+      signal: null,
+      wall_s: Number(last_ns - first_ns) / 1e9,
+      threads: null,
+      prompt_tokens: null,
+      decode_tokens: null,
+      decode_tokens_per_s: null,
+      ttft_ms: null,
+    },
+    ledger: ledger.map((row) => ({ ...row })),
+    observer: {
+      cpu_pct: null,
+      rss_bytes: null,
+      bpf_run_ns: null,
+      traps: 0,
+      trap_ns: 0,
+      slowdown_pct: { value: null, lo: null, hi: null, method: "model" },
+      rss_pct_of_target: null,
+      rss_pct_of_available: null,
+      baseline_cpu_pct: null,
+      decoder_agreement: null,
+    },
+    started_ns: first_ns,
+    started_at_utc: "",
+    end_ns: last_ns,
+    seed: 1,
+    trap_cost_ns: null,
+    flash_attention: null,
+    stopped_by: "end_of_file",
+    details: { imported_from: basename(request.file), ...imported.details, rows },
+  };
+}
+
+/**
+ * Imports one file, and derives everything from it. Needs no root, and not the tool that wrote it.
+ * @throws MrmTraceError usage, data_quality with the byte or line, or failure; nothing stays of an import that failed
+ */
+export async function importFile(request: ImportRequest): Promise<Derived> {
+  const importer = importerOf(request.file);
+  const directory = createRunDirectory({
+    output: request.output,
+    model_id: modelSlug(basename(request.file)),
+    run_id: request.run_id ?? newRunId(),
+    force: request.force,
+  });
+  try {
+    const taken = await capture(importer, request.file, directory);
+    const facts = factsOf(request, directory, taken);
+    writeFacts(directory.path, facts);
+    return await derive(directory, facts);
+  } catch (error) {
+    if (existsSync(directory.path)) rmSync(directory.path, { recursive: true, force: true });
+    throw error;
+  }
+}

@@ -1,0 +1,155 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readStream } from "../../../src/columnar/stream.ts";
+import { openDatabase, parquetScan } from "../../../src/label/database.ts";
+import { MEM_LOADS, perfData, recordWriter } from "../../fixtures/perf-data.ts";
+import { jsonOf, outputFolder, runCli } from "./cli.ts";
+
+const output = outputFolder();
+afterAll(() => rmSync(output, { recursive: true, force: true }));
+
+interface Report {
+  readonly run_dir: string;
+  readonly warnings: readonly string[];
+  readonly collectors: readonly { readonly name: string; readonly sources: readonly string[] }[];
+  readonly labels: readonly { readonly mapping_kind: string | null; readonly accesses: string }[];
+  readonly ledger: readonly { readonly path: string; readonly kept: string; readonly dropped_by: object }[];
+  readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
+}
+
+/** What the labelled trace holds, in one row. */
+async function traceOf(runDir: string) {
+  await using database = await openDatabase({ spillFolder: join(runDir, ".spill.unfinished") });
+  return await database.rows(
+    `SELECT count(*) AS n, count(DISTINCT address) AS addresses, string_agg(DISTINCT cache_level) AS levels, string_agg(DISTINCT source) AS sources FROM ${parquetScan([join(runDir, "trace.parquet")])}`,
+  );
+}
+
+/** As nobody: an import needs no root. */
+const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
+
+const STORES = { ...MEM_LOADS, name: "cpu/mem-stores/P", config: 0x82d0n, ids: [202n] };
+
+async function recordingOf(samples: number): Promise<Uint8Array> {
+  const write = recordWriter();
+  const records = [
+    write.comm(MEM_LOADS, 100, "my worker 1", 5n, true),
+    write.mmap2(MEM_LOADS, { pid: 100, addr: 0x7f00_0000_0000n, size: 1n << 20n, prot: 3, path: "//anon", time: 6n }),
+  ];
+  for (let i = 0; i < samples; i++) {
+    const event = i % 2 === 0 ? MEM_LOADS : STORES;
+    const addr = 0x7f00_0000_0000n + BigInt((i * 64) % 2 ** 20);
+    const time = 1_000_000n + BigInt(i) * 100_000n;
+    records.push(
+      write.sample(event, {
+        ip: 0x1000n,
+        pid: 100,
+        time,
+        addr,
+        weight: 30n,
+        dataSrc: i % 2 ? 0x5080024n : 0x68100142n,
+      }),
+    );
+  }
+  records.push(write.lost(MEM_LOADS, 3n));
+  return await perfData({ mode: "file", events: [MEM_LOADS, STORES], records });
+}
+
+describe("an imported perf.data file", () => {
+  test("becomes a run directory that is analysed as any other, without root", async () => {
+    const file = join(output, "perf.data");
+    writeFileSync(file, await recordingOf(4000));
+    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    expect(ended.stderr).toBe("");
+    expect(ended.exitCode).toBe(0);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(report.collectors).toEqual([
+      { name: "perf-mem", sources: ["pebs"], why_not_better: "imported from a file" } as Report["collectors"][number],
+    ]);
+    expect(report.ledger.find(({ path }) => path === "access/perf")).toMatchObject({
+      kept: "4000",
+      dropped_by: { lost: "3" },
+    });
+    expect(report.labels.find(({ mapping_kind }) => mapping_kind === "anon")?.accesses).toBe("4000");
+    expect(report.metrics.some(({ metric, status }) => metric === "stores_per_s" && status === "ok")).toBe(true);
+    const retention = report.metrics.filter(({ metric }) => metric === "retention_p50_ns");
+    expect(retention.length).toBeGreaterThan(0);
+    expect(retention.every(({ status, why }) => status === "not_identifiable" && why !== null)).toBe(true);
+    const [rows] = [...readStream(report.run_dir, "access")];
+    expect(rows?.rows).toBe(4000);
+    const [trace] = await traceOf(report.run_dir);
+    expect(trace).toMatchObject({ n: 4000n, levels: "L1", addresses: 4000n, sources: "pebs" });
+    const again = await runCli(["analyse", report.run_dir, "--json"]);
+    expect((jsonOf(again) as unknown as Report).metrics).toEqual(report.metrics);
+  });
+
+  test("is read up to where it is cut, with a warning that names the byte", async () => {
+    const file = join(output, "cut.data");
+    const bytes = await recordingOf(200);
+    writeFileSync(file, bytes.subarray(0, bytes.length - 2000));
+    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    expect(ended.exitCode).toBe(0);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(report.warnings.join()).toMatch(/was read up to byte \d+/);
+  });
+
+  test("needs no privileges", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mrm-nobody-"));
+    try {
+      chownSync(folder, 65534, 65534);
+      const file = join(folder, "small.data");
+      writeFileSync(file, await recordingOf(50), { mode: 0o644 });
+      const words = ["import", file, "--json", "--output", join(folder, "runs")];
+      expect((await runCli(words, { prefix: NOBODY })).exitCode).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe("imported text of perf script", () => {
+  test("in the fields of the Python package gives the rows that the lines say", async () => {
+    const file = join(output, "perf_script.txt");
+    const decoded = "|OP LOAD|LVL L1 or L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A";
+    const lines = Array.from(
+      { length: 100 },
+      (_, i) =>
+        `     my worker ${i}  100   12.${String(i).padStart(6, "0")}: cpu/mem-loads,ldlat=30/P:     7f00000${String(10_000 + 64 * i)} 10268100142 ${decoded}     ${30 + i}`,
+    );
+    writeFileSync(file, `# a comment\n${lines.join("\n")}\nno sample at all\n`);
+    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    expect(ended.exitCode).toBe(0);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(report.ledger.find(({ path }) => path === "access/text")).toMatchObject({
+      kept: "100",
+      dropped_by: { unreadable_line: "1" },
+    });
+    const [trace] = await traceOf(report.run_dir);
+    expect(trace).toMatchObject({ n: 100n, levels: "L1", addresses: 100n, sources: "pebs" });
+  });
+});
+
+describe("a file of another kind", () => {
+  test("is refused with the formats there are, and leaves nothing", async () => {
+    const runs = join(output, "refused");
+    for (const [name, content, exit] of [
+      ["noise.bin", new Uint8Array([1, 0, 2, 3]), 4],
+      ["PERFILE2.data", new Uint8Array(Buffer.from("PERFILE2 and no more than that")), 4],
+      ["empty", new Uint8Array(0), 4],
+    ] as const) {
+      const file = join(output, name);
+      writeFileSync(file, content);
+      const ended = await runCli(["import", file, "--json", "--output", runs]);
+      expect(ended.exitCode).toBe(exit);
+      expect(JSON.stringify(jsonOf(ended))).toContain(name);
+    }
+    const missing = await runCli(["import", join(output, "absent"), "--json", "--output", runs]);
+    expect(missing.exitCode).toBe(2);
+    const left = existsSync(runs)
+      ? readdirSync(runs, { recursive: true }).filter((path) => String(path).includes("facts"))
+      : [];
+    expect(left).toEqual([]);
+  });
+});
