@@ -1,4 +1,5 @@
 /** Which programs this kernel takes: every object is loaded, every program attached, and all is taken away again. */
+import { SAMPLE_PROGRAMS } from "../collect/ebpf/samples/sample-program.ts";
 import { openEngineObject } from "../engine/llama-cpp/object-probes.ts";
 import { MrmTraceError } from "../errors.ts";
 import { type BpfObject, openBpfObject } from "../kernel/bpf-object.ts";
@@ -96,9 +97,9 @@ function tryPrograms(name: string, object: BpfObject, multi: boolean, tracefs: b
   return { object: name, programs: object.programs.length, attached, skipped, refused, error: null };
 }
 
-/** Programs to leave out, in each way to load an object: one for kernels that read a sample in place, one for others. */
+/** Programs to leave out, in each way to load an object: of two that do the same, a kernel may take one only. */
 const WAYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  samples: [["sample_by_copy"], ["sample_in_place"]],
+  samples: SAMPLE_PROGRAMS.map((taken) => SAMPLE_PROGRAMS.filter((other) => other !== taken)),
 };
 
 async function tryObject(name: string, skip: readonly string[], tracefs: boolean): Promise<AttachFacts> {
@@ -133,15 +134,11 @@ function reasonOf(message: string): string {
 
 export function judgeAttachPoints(found: readonly AttachFacts[]): Check[] {
   const objects = new Map(found.map((facts) => [facts.object, facts]));
-  const absent = Object.entries(GIVES).flatMap(([name, { required }]) =>
-    required && !objects.has(name) ? [name] : [],
-  );
-  const missing = absent.map((name) =>
-    check(`attach: ${name}`, "fail", "its BPF object is not built", {
-      fix: "scripts/build-bpf",
-      data: { object: name },
-    }),
-  );
+  const missing = Object.entries(GIVES).flatMap(([name, { required }]) => {
+    if (objects.has(name)) return [];
+    const details = { fix: "scripts/build-bpf", data: { object: name } };
+    return [check(`attach: ${name}`, required ? "fail" : "info", "its BPF object is not built", details)];
+  });
   return [...missing, ...found.map(judgeObject)];
 }
 

@@ -1,5 +1,6 @@
 /** The examination of this machine: facts first, judgement after, nothing changed and nothing left attached. */
-import { readPmus } from "../collect/ebpf/samples/pmu.ts";
+import { sourceFacts } from "../collect/ebpf/access-sources.ts";
+import { chooseSources } from "../collect/ebpf/samples/choose-sources.ts";
 import { createSensorReader, findSensors } from "../collect/process/sensors.ts";
 import { runSchema } from "../config/schema.ts";
 import { EXIT_CODES } from "../errors.ts";
@@ -14,6 +15,7 @@ import { judgePmu } from "./pmu.ts";
 import { judgePrivileges, privilegeFacts } from "./privileges.ts";
 import { judgeRegisters, judgeTrapCost, registerFacts, trapCostFacts } from "./registers.ts";
 import { judgeRoom, roomFacts } from "./room.ts";
+import { judgeSampling, samplingFacts } from "./sampling.ts";
 import { judgeSoftware, softwareFacts } from "./software.ts";
 import { judgeSources } from "./sources.ts";
 import { judgeThermal } from "./thermal.ts";
@@ -57,7 +59,9 @@ async function attachAll(tracefs: boolean): Promise<AttachFacts[]> {
 export async function examineMachine({ output, bunNeeded }: ExamineOptions): Promise<Examination> {
   const host = hostFacts();
   const kernel = kernelFacts(host);
-  const pmu = { pmus: readPmus(), kernelRelease: host.kernel ?? "", virtualisation: host.virtualisation };
+  const pmu = { ...sourceFacts(), virtualisation: host.virtualisation };
+  const choice = chooseSources(["auto"], pmu);
+  const plan = choice.ok ? choice.samples : null;
   const defaults = runSchema.pick({ budget: true, max_size: true }).parse({});
   const sensors = findSensors();
   const thermal = { sensors, reading: createSensorReader(sensors)(), ...host };
@@ -71,6 +75,9 @@ export async function examineMachine({ output, bunNeeded }: ExamineOptions): Pro
     ...(await looked("watch_registers", () => [judgeRegisters(registerFacts())])),
     ...(await looked("trap_cost", async () => [judgeTrapCost(await trapCostFacts(), defaults.budget)])),
     ...(await looked("pmu", () => [judgePmu(pmu)])),
+    ...(await looked("sampling", async () =>
+      plan === null ? [] : [judgeSampling(await samplingFacts(plan, pmu.kernelRelease))],
+    )),
     ...(await looked("throttle_counters", () => judgeThermal(thermal))),
     ...(await looked("demo_engine", () => judgeEngines(engineFacts()))),
     ...(await looked("disk", async () =>

@@ -22,17 +22,18 @@ const ALWAYS_NEEDED = [
 ];
 const WATCH_NEEDS = [...ALWAYS_NEEDED, "attach: watch", "watch_registers"];
 
+const SAMPLES_NEED = ["attach: samples", "sampling"];
+
 /** What failed, in words; null where all is well. */
 function hindrance(checks: readonly Check[], needed: readonly string[]): string | null {
   const failed = checks.find(({ name, status }) => status === "fail" && needed.includes(name));
   return failed === undefined ? null : `${failed.name}: ${failed.summary}`;
 }
 
-/** Samples may be missing without failing an examination, because a run can do without them. */
+/** Samples may be refused without failing an examination, because a run can do without them. */
 function samplesRefused(checks: readonly Check[]): string | null {
-  const found = checks.find(({ name }) => name === "attach: samples");
-  if (found === undefined) return "attach: samples: its BPF object is not built";
-  return found.status === "ok" ? null : `${found.name}: ${found.summary}`;
+  const found = checks.find(({ name, status }) => SAMPLES_NEED.includes(name) && status !== "ok");
+  return found === undefined ? null : `${found.name}: ${found.summary}`;
 }
 
 /** Best first, as a run ranks them. */

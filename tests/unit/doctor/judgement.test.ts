@@ -6,6 +6,7 @@ import { judgePmu } from "../../../src/doctor/pmu.ts";
 import { judgePrivileges, type PrivilegeFacts } from "../../../src/doctor/privileges.ts";
 import { judgeRegisters, judgeTrapCost, type RegisterFacts } from "../../../src/doctor/registers.ts";
 import { judgeRoom } from "../../../src/doctor/room.ts";
+import { judgeSampling } from "../../../src/doctor/sampling.ts";
 import { judgeSoftware } from "../../../src/doctor/software.ts";
 import { judgeSources } from "../../../src/doctor/sources.ts";
 import { judgeThermal } from "../../../src/doctor/thermal.ts";
@@ -282,6 +283,15 @@ describe("the access source", () => {
     const found = sources("skylake", judgeAttachPoints([refused]).slice(-1));
     expect(found.auto).toBe("watch");
     expect(candidate(found, "pebs")?.why_not).toBe("attach: samples: hardware samples: loading failed: EACCES");
+  });
+
+  test("is watch alone where the kernel refuses to open the events of the samples", () => {
+    const refused = { message: "opening all_loads failed: ENODATA", hint: "use --source watch" };
+    const sampling = judgeSampling({ source: "pebs", events: ["cpu/all_loads"], refused });
+    expect(sampling).toMatchObject({ status: "warn", fix: "use --source watch" });
+    const found = sources("skylake", [...judgeAttachPoints([attached("samples")]).slice(-1), sampling]);
+    expect(found.auto).toBe("watch");
+    expect(candidate(found, "pebs")?.why_not).toContain("ENODATA");
   });
 
   test("is none, with the check that failed, where nothing can be watched", () => {

@@ -23,10 +23,13 @@ export function cookieOf(event: number, opKnown: boolean): bigint {
   return BigInt(event | (opKnown ? COOKIE_OP_KNOWN : 0));
 }
 
+/** A kernel runs one of them: reading samples in place (6.2 and later), or copying them. */
+export const SAMPLE_PROGRAMS = ["sample_in_place", "sample_by_copy"] as const;
+
 /** Loads the program that reads samples in place where the kernel allows it (6.2 and later), else the one that copies. */
 async function loadEither(targetsFd: number): Promise<{ object: BpfObject; program: string }> {
   const common = { reuse: { targets: targetsFd }, perCpu: ["sample_ctl", "sample_ring", "sample_counts"] };
-  const [first, second] = ["sample_in_place", "sample_by_copy"] as const;
+  const [first, second] = SAMPLE_PROGRAMS;
   try {
     return { object: await openBpfObject("samples", { ...common, skip: [second] }), program: first };
   } catch {
