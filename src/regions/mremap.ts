@@ -58,7 +58,7 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
     const wasThere = state.since_ns <= begin_ns || (state.observed && state.since_ns <= end_ns);
     if (state.mapping !== null && wasThere) pieces.push({ state, from, to });
   });
-  if (pieces.length === 0) pieces.push(...overtaken(space, begin_ns, old_from, Math.max(old_to, old_from + 1)));
+  fillGaps(space, begin_ns, old_from, Math.max(old_to, old_from + 1), pieces);
   const last = pieces.at(-1);
 
   if (old_pages > 0 && shift === 0) {
@@ -95,15 +95,32 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
   return true;
 }
 
-/** What was at [from, to) when the call began, where another thread's mapping is known to have come there since. */
+/**
+ * Adds what was at the gaps of [from, to) when the call began, where another mapping is known to have come there since:
+ * the kernel moves nothing that has holes. `pieces` are in order of address, before and after.
+ */
+function fillGaps(space: AddressSpace, begin_ns: bigint, from: number, to: number, pieces: Piece[]): void {
+  const found: Piece[] = [];
+  let at = from;
+  for (const piece of [...pieces, { from: to, to }]) {
+    if (piece.from > at) found.push(...overtaken(space, begin_ns, at, piece.from));
+    at = Math.max(at, piece.to);
+  }
+  pieces.push(...found);
+  pieces.sort((a, b) => a.from - b.from);
+}
+
+/** What was in a gap [from, to), the latest stay at each page first. */
 function overtaken(space: AddressSpace, begin_ns: bigint, from: number, to: number): Piece[] {
+  const found: Piece[] = [];
   for (const ended of space.recent.toReversed()) {
     const { state } = ended;
     if (state.since_ns > begin_ns || ended.death_ns < begin_ns || ended.to <= from || to <= ended.from) continue;
     if (from <= ended.from && ended.to <= to) ended.ended_by = "moved";
-    return [{ state, from: Math.max(from, ended.from), to: Math.min(to, ended.to) }];
+    const piece = { state, from: Math.max(from, ended.from), to: Math.min(to, ended.to) };
+    if (found.every((known) => known.to <= piece.from || piece.to <= known.from)) found.push(piece);
   }
-  return [];
+  return found;
 }
 
 /** The pages went away with the move; the range stays mapped, empty, as a mapping of its own. */

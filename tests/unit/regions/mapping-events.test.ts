@@ -34,6 +34,21 @@ describe("rows that come late", () => {
     ).toEqual(["moved"]);
   });
 
+  test("a move takes along what a later look found taken by another mapping", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("snapshot_begin", 100));
+    maps.apply(seen(10, 4, { timestamp_ns: 100n }));
+    maps.apply(seen(14, 3, { timestamp_ns: 100n, flags: 1, inode: 7n }));
+    maps.apply(seen(17, 3, { timestamp_ns: 100n }));
+    maps.apply(seen(50, 9, { timestamp_ns: 100n }));
+    maps.apply(mappingRow("snapshot_end", 101));
+    maps.apply(mmap(2, 10, 10, 3, { begin_ns: 1n, end_ns: 2n }));
+    maps.apply(mremap(4, 10, 10, 50, 9, { begin_ns: 3n, end_ns: 4n, flags: 3 }));
+    maps.apply(mmap(6, 10, 4, 3, { begin_ns: 5n, end_ns: 6n }));
+    expect(places(maps).at(-1)).toEqual([50, 9, 3]);
+    expect(maps.lookup(100, page(55))?.birth_ns).toBe(2n);
+  });
+
   test("a parent's unmapping that is older than the fork is taken from the child too", () => {
     const maps = createProcessMaps();
     maps.apply(mmap(1, 10, 4));
