@@ -11,8 +11,8 @@ import type { LedgerRow } from "../schema/ledger.ts";
 
 /** While a target starts, libraries and tensors appear: the sooner they are seen, the less is missed. */
 const EAGER_POLL_MS = 5;
-/** The rings hold 26 ms at 2.5 M rows/s and CPU; a finished watch waits 5 ms on average for its next address. */
-const STEADY_POLL_MS = 10;
+/** The rings hold 26 ms at 2.5 M rows/s and CPU; a finished watch waits 10 ms on average for its next address. */
+const STEADY_POLL_MS = 20;
 /** More faults than this in one poll: the rings fill, and are read eagerly. */
 const BUSY_ROWS = 4096;
 const EAGER_NS = 2_000_000_000n;

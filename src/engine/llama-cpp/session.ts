@@ -27,6 +27,9 @@ export interface EngineSessionOptions {
 
 const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory"];
 const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
+/** Steps wait this long, or until they are so many, to become a batch: it costs the same for one row as for hundreds. */
+const GATHER_NS = 250_000_000n;
+const GATHER_ROWS = 1024;
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
 /** Sums of named counts. */
@@ -67,6 +70,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   };
   const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
   let steps: StepRow[] = [];
+  let gatheredNs = 0n;
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
 
   function stateOf(pid: number, execEpoch: number): ProcessState {
@@ -138,17 +142,21 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     }
   }
 
-  function takeBatches(): Batch[] {
+  /** Tensors at once, for watches are drawn from them; steps of some time together unless `all` is asked for. */
+  function takeBatches(all: boolean): Batch[] {
     const tensorRows = retiredRows.splice(0);
     for (const state of processes.values()) {
       tensorRows.push(...state.map.takeRows());
       steps.push(...state.steps.takeRows());
     }
-    const stepRows = steps;
-    steps = [];
     const batches: Batch[] = [];
     if (tensorRows.length > 0) batches.push(batchFromRows("tensor", tensorRows));
-    if (stepRows.length > 0) batches.push(batchFromRows("step", stepRows));
+    const now = monotonicNs();
+    if (steps.length > 0 && (all || steps.length >= GATHER_ROWS || now >= gatheredNs + GATHER_NS)) {
+      batches.push(batchFromRows("step", steps));
+      steps = [];
+      gatheredNs = now;
+    }
     return batches;
   }
 
@@ -204,14 +212,14 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       takeRecords();
       for (const state of leaving) retire(state);
       readGraphs();
-      return takeBatches();
+      return takeBatches(false);
     },
     stop() {
       if (stopped) return stopped;
       probes[Symbol.dispose]();
       takeRecords();
       for (const state of [...processes.values()]) state.steps.flush();
-      stopped = { batches: takeBatches(), ledger: ledger() };
+      stopped = { batches: takeBatches(true), ledger: ledger() };
       owned.dispose();
       return stopped;
     },

@@ -43,7 +43,7 @@ export interface WatchOptions {
 export interface WatchSource extends Disposable {
   /** Reads traps, ends watches and arms new ones; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): void;
-  /** Rows of the watches that ended since the last call: `access` and `watch`. */
+  /** Rows of watches that have ended, `access` and `watch`, a quarter of a second at a time; the rest comes with `stop`. */
   batches(): Batch[];
   /** Ends the watches on bytes that were unmapped, from that moment on. */
   onUnmap(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
@@ -58,6 +58,9 @@ const ARMINGS_PER_POLL = 4;
 /** After registers were missing, how long until they are counted again. */
 const PROBE_AGAIN_NS = 1_000_000_000n;
 const MAX_SLOTS = 64;
+/** Rows wait this long, or until they are so many, to become a batch. */
+const GATHER_NS = 250_000_000n;
+const GATHER_ROWS = 1024;
 
 /**
  * Loads the program, counts the free registers and measures what traps and retargets cost (about 80 ms).
@@ -106,6 +109,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   let pending: { readonly draw: Draw; readonly from: readonly DrawRegion[] } | null = null;
   let accessRows: Row[] = [];
   let watchRows: Row[] = [];
+  let gatheredNs = beginNs;
   let agreed = 0;
   let compared = 0;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
@@ -264,8 +268,12 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     if (pending && gone(pending.draw.region.pid, pending.draw.addr, pending.draw.sizeBytes)) pending = null;
   }
 
-  function takeBatches(): Batch[] {
+  /** Rows of some time together, unless `all` is asked for: a batch costs the same for one row as for hundreds. */
+  function takeBatches(all: boolean): Batch[] {
     const taken: Batch[] = [];
+    const now = monotonicNs();
+    if (!all && accessRows.length < GATHER_ROWS && now < gatheredNs + GATHER_NS) return taken;
+    gatheredNs = now;
     if (accessRows.length > 0) taken.push(batchFromRows("access", accessRows));
     if (watchRows.length > 0) taken.push(batchFromRows("watch", watchRows));
     accessRows = [];
@@ -309,7 +317,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     if (stopped !== null) return stopped;
     finish([...active.values()].map((watch) => ({ watch, end: watch.end ?? { by: "end", atNs: null } })));
     readTraps();
-    stopped = { batches: takeBatches(), ledger: ledger(), summary: summary() };
+    stopped = { batches: takeBatches(true), ledger: ledger(), summary: summary() };
     owned.dispose();
     return stopped;
   }
@@ -332,7 +340,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       }
       for (let i = 0; i < ARMINGS_PER_POLL && armNext(nowNs); i++);
     },
-    batches: takeBatches,
+    batches: () => takeBatches(false),
     onUnmap(pid, addr, sizeBytes, timeNs) {
       const overlaps = (of: number, first: bigint, bytes: number) =>
         of === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);

@@ -121,7 +121,7 @@ describe("the rows", () => {
     const goneNs = monotonicNs();
     source.onUnmap(program.pid, program.word - 4096n, 8192n, goneNs);
     await program.tell("store", 3);
-    const batches = await pollFor(source, 10);
+    const batches = [...(await pollFor(source, 10)), ...source.stop().batches];
     const ends = valuesOf(batches, "watch", "end_ns") as bigint[];
     expect(valuesOf(batches, "watch", "ended_by")).toContain("unmap");
     expect(ends).toContain(goneNs);
