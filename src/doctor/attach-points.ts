@@ -136,7 +136,10 @@ export function judgeAttachPoints(found: readonly AttachFacts[]): Check[] {
   const objects = new Map(found.map((facts) => [facts.object, facts]));
   const missing = Object.entries(GIVES).flatMap(([name, { required }]) => {
     if (objects.has(name)) return [];
-    const details = { fix: "scripts/build-bpf", data: { object: name } };
+    const details = {
+      fix: "scripts/build-bpf in a source tree; else install the package again",
+      data: { object: name },
+    };
     return [check(`attach: ${name}`, required ? "fail" : "info", "its BPF object is not built", details)];
   });
   return [...missing, ...found.map(judgeObject)];
