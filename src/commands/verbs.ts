@@ -1,5 +1,6 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
 import { analyseCommand } from "./analyse.ts";
+import { compareCommand } from "./compare.ts";
 import { completionsCommand } from "./completions.ts";
 import { configCommand } from "./config.ts";
 import { doctorCommand } from "./doctor.ts";
@@ -22,6 +23,9 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   doctor: verb(doctorCommand, "mrm-trace doctor --json"),
   schema: verb(schemaCommand, "mrm-trace schema run"),
   completions: verb(completionsCommand, "mrm-trace completions bash"),
+  compare: verb(compareCommand, "mrm-trace compare --arms off,ebpf --repeats 20 -- ./infer model.gguf", {
+    takesCommand: true,
+  }),
   model: verb(modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
   monitor: verb(monitorCommand, "mrm-trace monitor --name ollama --output memory.csv"),
 };

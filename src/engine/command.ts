@@ -3,6 +3,7 @@ import { accessSync, closeSync, constants, statSync, writeSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Subprocess } from "bun";
 import { MrmTraceError } from "../errors.ts";
+import { monotonicNs } from "../kernel/libc.ts";
 import { invokingUser, withoutPrivileges } from "./invoking-user.ts";
 
 export interface Launched extends Disposable {
@@ -12,13 +13,22 @@ export interface Launched extends Disposable {
   release(): void;
   signal(signal: NodeJS.Signals): void;
   /** Resolves when the process has ended. */
-  readonly ended: Promise<{ readonly exit_code: number | null; readonly signal: string | null }>;
+  readonly ended: Promise<{
+    readonly exit_code: number | null;
+    readonly signal: string | null;
+    /** When it was noticed, in ns of CLOCK_MONOTONIC. */
+    readonly ended_ns: bigint;
+  }>;
 }
 
 export interface LaunchOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Where the command's stdout goes: 1, or 2 where stdout belongs to `--json`. */
-  readonly stdoutFd: 1 | 2;
+  /** Where the command's stdout goes: 1, 2 where stdout belongs to `--json`, or the descriptor of an open file. */
+  readonly stdoutFd: number;
+  /** 2 by default. */
+  readonly stderrFd?: number;
+  /** False gives it an empty stdin instead of ours. */
+  readonly ownStdin?: boolean;
   readonly cwd?: string;
 }
 
@@ -61,7 +71,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
   const user = invokingUser();
   const argv = [...withoutPrivileges(user), "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
   const child: Subprocess = Bun.spawn(argv, {
-    stdio: ["inherit", options.stdoutFd, 2, "pipe"],
+    stdio: [options.ownStdin === false ? "ignore" : "inherit", options.stdoutFd, options.stderrFd ?? 2, "pipe"],
     env: { ...process.env, ...(user ? { HOME: user.home } : {}), ...options.env },
     ...(options.cwd ? { cwd: options.cwd } : {}),
   });
@@ -94,6 +104,7 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
       child.kill(signal);
     },
     ended: child.exited.then(() => ({
+      ended_ns: monotonicNs(),
       exit_code: child.exitCode,
       signal: child.signalCode === null ? null : String(child.signalCode),
     })),

@@ -17,6 +17,7 @@ const library = dlopen("libc.so.6", {
   clock_gettime: { args: [i32, pointer], returns: i32 },
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
+  sched_setaffinity: { args: [i32, u64, pointer], returns: i32 },
   vsnprintf: { args: [pointer, u64, pointer, pointer], returns: i32 },
   getpagesize: { args: [], returns: u32 },
 });

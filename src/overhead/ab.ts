@@ -2,7 +2,7 @@
 
 import { normalQuantile } from "../statistics/normal.ts";
 import { seededRandom } from "../statistics/prng.ts";
-import { bcaOfMean, hodgesLehmann, type Interval } from "./bootstrap.ts";
+import { hodgesLehmann, type Interval, widestOfMean } from "./bootstrap.ts";
 
 export type Arm = "off" | "on";
 export type AbbaBlock = readonly [Arm, Arm, Arm, Arm];
@@ -67,8 +67,8 @@ function sampleSd(values: readonly number[]): number {
  */
 export function compareArms(blocks: readonly BlockCosts[], marginPct: number, seed = 1): AbResult {
   const ratios = blocks.map(logRatio).filter((ratio) => ratio !== null);
-  const both = bcaOfMean(ratios, { level: 0.95, seed });
-  const oneSided = bcaOfMean(ratios, { level: 0.9, seed });
+  const both = widestOfMean(ratios, { level: 0.95, seed });
+  const oneSided = widestOfMean(ratios, { level: 0.9, seed });
   const lower = toPct(oneSided.lo);
   const upper = toPct(oneSided.hi);
   const decided: Verdict = upper < marginPct ? "PASS" : lower > marginPct ? "FAIL" : "INCONCLUSIVE";

@@ -5,7 +5,7 @@ import type { Footnotes } from "./footnotes.ts";
 import type { Line, Span } from "./terminal.ts";
 
 /** The scale for a figure of this unit; `size` decides between ns and s, B and GiB. */
-function scaleOf(unit: string, size: number): Scale {
+export function scaleOf(unit: string, size: number): Scale {
   if (unit === "ns") return nsScale(size);
   if (unit === "bytes") return byteScale(size);
   if (unit === "bytes/s") {

@@ -27,7 +27,7 @@ export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: tru
 
 export interface JudgeInput {
   readonly recording: Recording;
-  readonly ended: { readonly exit_code: number | null; readonly signal: string | null } | null;
+  readonly ended: Awaited<Launched["ended"]> | null;
   readonly started_ns: bigint;
   readonly started_at: Date;
   readonly use: ProcessUse;
@@ -173,6 +173,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       engine_objects: input.state.engineObjects,
       rows: recording.rows,
       capture_bytes: recording.bytes,
+      // Of the process that was launched; the tree may live longer, and the recording ends with a poll.
+      root_wall_ns: ended === null ? null : ended.ended_ns - input.started_ns,
       slowest_poll_ms: recording.slowest_poll_ms,
       thermal: input.thermal,
     },

@@ -53,7 +53,7 @@ function limitOptions(demo: DemoOptions): Partial<DemoPreparation> {
 }
 
 /**
- * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for
+ * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for, `reportPath` takes its report
  * @throws MrmTraceError environment, when the demo engine cannot be installed
  */
 export async function resolveTarget(
@@ -63,7 +63,7 @@ export async function resolveTarget(
   {
     workload,
     ...preparing
-  }: Pick<DemoPreparation, "signal" | "notice"> & { readonly workload?: Workload | undefined } = {},
+  }: Pick<DemoPreparation, "signal" | "notice" | "reportPath"> & { readonly workload?: Workload | undefined } = {},
 ): Promise<RunTarget> {
   if (command.length > 0) {
     const modelName = modelOf(command) ?? basename(command[0] ?? "command");

@@ -12,6 +12,8 @@ export interface Decoded {
   readonly decodeTokens: number;
   /** Time in those steps: from the first token of each pass to its last. */
   readonly decodeMs: number;
+  /** Each of those steps as its sequence saw it, in ms. */
+  readonly tokenMs: readonly number[];
   /** From the first prompt to the first token; null when stopped before it. */
   readonly ttftMs: number | null;
   /** SHA-256 over all sampled token ids, sequence by sequence: the same for the same model, options and machine. */
@@ -35,6 +37,7 @@ export async function decode(
   const digests = sequences.map(() => new Bun.CryptoHasher("sha256"));
   const mostPrompts = options.prompts ?? Number.POSITIVE_INFINITY;
   let [prefills, decodeTokens, decodeMs] = [0, 0, 0];
+  const tokenMs: number[] = [];
   let ttftMs: number | null = null;
   let deadline = Number.POSITIVE_INFINITY;
   const ended = () => stopped() || decodeTokens >= (options.tokens ?? Infinity) || performance.now() >= deadline;
@@ -50,11 +53,15 @@ export async function decode(
       active.map(async (sequence, place) => {
         const prompt = promptOf(firstPrompt + place);
         const seed = (options.seed + firstPrompt + place) >>> 0;
-        let sampled = 0;
+        let [sampled, previous] = [0, 0];
         for await (const token of sequence.evaluate(prompt, { temperature: TEMPERATURE, seed, yieldEogToken: true })) {
           const now = performance.now();
           sampled += 1;
-          if (sampled > 1) decodeTokens += 1;
+          if (sampled > 1) {
+            decodeTokens += 1;
+            tokenMs.push(now - previous);
+          }
+          previous = now;
           if (ttftMs === null) {
             ttftMs = now - began;
             deadline = now + (options.seconds ?? Infinity) * 1000;
@@ -75,5 +82,5 @@ export async function decode(
   const digestOfAll = new Bun.CryptoHasher("sha256");
   for (const digest of digests.length > 1 ? digests : []) digestOfAll.update(digest.digest());
   const tokenDigest = digests.length === 1 && only ? only.digest("hex") : digestOfAll.digest("hex");
-  return { prefills, decodeTokens, decodeMs, ttftMs, tokenDigest };
+  return { prefills, decodeTokens, decodeMs, tokenMs, ttftMs, tokenDigest };
 }

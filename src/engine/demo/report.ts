@@ -1,5 +1,7 @@
 /** What the demo says of itself when it ends. */
+
 import { renameSync, writeFileSync } from "node:fs";
+import { quantile } from "../../statistics/quantile.ts";
 import type { Decoded } from "./decode.ts";
 import type { EngineFacts } from "./engine-log.ts";
 import type { DecodeOptions } from "./options.ts";
@@ -13,6 +15,9 @@ export interface DemoReport {
   readonly decode_tokens: number;
   readonly decode_tokens_per_s: number | null;
   readonly ttft_ms: number | null;
+  /** Quantiles of the time of one decoded token; null without any. */
+  readonly token_p50_ms: number | null;
+  readonly token_p99_ms: number | null;
   readonly load_ms: number;
   readonly n_ctx: number;
   readonly threads: number;
@@ -43,6 +48,8 @@ export function demoReport(
     decode_tokens: decoded.decodeTokens,
     decode_tokens_per_s: decoded.decodeTokens > 0 ? decoded.decodeTokens / (decoded.decodeMs / 1000) : null,
     ttft_ms: decoded.ttftMs,
+    token_p50_ms: quantile(decoded.tokenMs, 0.5),
+    token_p99_ms: quantile(decoded.tokenMs, 0.99),
     load_ms: loaded.loadMs,
     n_ctx: loaded.contextSize,
     threads: loaded.threads,

@@ -69,7 +69,7 @@ describe("a held command", () => {
     expect(readFileSync(`/proc/${launched.pid}/comm`, "utf8").trim()).toBe("sh");
     launched.release();
     launched.release();
-    expect(await launched.ended).toEqual({ exit_code: 7, signal: null });
+    expect(await launched.ended).toMatchObject({ exit_code: 7, signal: null });
     expect(readFileSync(out, "utf8").trim()).toBe(String(launched.pid));
   });
 
@@ -95,7 +95,7 @@ describe("a held command", () => {
     launched.release();
     await Bun.sleep(50);
     launched.signal("SIGTERM");
-    expect(await launched.ended).toEqual({ exit_code: null, signal: "SIGTERM" });
+    expect(await launched.ended).toMatchObject({ exit_code: null, signal: "SIGTERM" });
   });
 
   test("that is never let go is gone when it is disposed, and was never run", async () => {

@@ -1,0 +1,73 @@
+/** `mrm-trace compare`: what each way to trace costs its target; or, of two run directories, how their figures differ. */
+import { defineCommand } from "citty";
+import { type CompareOptions, compareSchema } from "../config/compare.ts";
+import { flagsOf, givenOptions } from "../config/flags.ts";
+import { demoSchema, parseOptions } from "../config/schema.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { renderDifference } from "../report/difference-table.ts";
+import { renderEffect } from "../report/effect-table.ts";
+import { type Terminal, terminalOf } from "../report/terminal.ts";
+import { watchSignals } from "../run/signals.ts";
+import type { ObserverEffect } from "../schema/observer-effect.ts";
+import { toJson } from "../schema/run-json.ts";
+
+/** 0 where every arm that could run passes, 5 where one costs more than the margin, 4 where it cannot be told. */
+function exitCodeOf({ arms, stopped_by }: ObserverEffect): number {
+  if (stopped_by !== "complete") return EXIT_CODES[stopped_by];
+  const verdicts = arms.filter(({ unavailable }) => unavailable === null).map(({ verdict }) => verdict);
+  if (verdicts.includes("FAIL")) return EXIT_CODES.budget;
+  return verdicts.includes("INCONCLUSIVE") ? EXIT_CODES.data_quality : EXIT_CODES.ok;
+}
+
+async function compareRuns(a: string, b: string, json: boolean, terminal: Terminal): Promise<number> {
+  const { readSavedRun } = await import("../compare/saved-run.ts");
+  const { differenceOfRuns } = await import("../compare/run-difference.ts");
+  const difference = differenceOfRuns(await readSavedRun(a), await readSavedRun(b));
+  process.stdout.write(json ? `${toJson(difference)}\n` : renderDifference(difference, terminal));
+  return EXIT_CODES.ok;
+}
+
+/** The command behind --, and the words before it that are no flags. @throws MrmTraceError usage */
+function wordsOf(positional: readonly string[], rawArgs: readonly string[], { arms }: CompareOptions) {
+  const at = rawArgs.indexOf("--");
+  const command = at < 0 ? [] : rawArgs.slice(at + 1);
+  if (at >= 0 && command.length === 0) {
+    throw new MrmTraceError("usage", "nothing stands behind --", "name the command: mrm-trace compare -- COMMAND");
+  }
+  const words = positional.slice(0, positional.length - command.length);
+  const isRuns = words.length === 2 && command.length === 0 && arms === undefined;
+  if (words.length > 0 && !isRuns) {
+    throw new MrmTraceError(
+      "usage",
+      `unexpected word "${words[0]}"`,
+      "name two run directories and nothing else, or a command behind --: mrm-trace compare --arms off,ebpf -- COMMAND",
+    );
+  }
+  return { command, runs: words };
+}
+
+export const compareCommand = defineCommand({
+  meta: {
+    name: "compare",
+    description:
+      "Measure what each way to trace costs a command (after --) or the demo; or compare two run directories",
+  },
+  args: { ...flagsOf(compareSchema), ...flagsOf(demoSchema.omit({ seconds: true })) },
+  async run({ args, rawArgs }) {
+    const options = parseOptions(compareSchema, givenOptions(compareSchema, args));
+    const demo = parseOptions(demoSchema, givenOptions(demoSchema, args));
+    const { command, runs } = wordsOf(args._, rawArgs, options);
+    const terminal = terminalOf(process.stdout, options.color, process.env);
+    const [a, b] = runs;
+    if (a !== undefined && b !== undefined) return await compareRuns(a, b, options.json, terminal);
+    const say = (line: string): void => {
+      if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
+    };
+    using signals = watchSignals();
+    // Loaded on use: the tracer has the same entry point and must stay small.
+    const { compareArms } = await import("../compare/compare-arms.ts");
+    const { effect, folder } = await compareArms({ options, demo, command, signals, say });
+    process.stdout.write(options.json ? `${toJson({ ...effect, folder })}\n` : renderEffect(effect, folder, terminal));
+    return exitCodeOf(effect);
+  },
+});

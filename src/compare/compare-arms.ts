@@ -1,0 +1,171 @@
+/** `compare` of arms, as one sentence: choose the work, keep to our CPUs, measure, write what was found. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeParquetFile } from "../columnar/parquet.ts";
+import { batchFromRows } from "../columnar/rows.ts";
+import type { CompareOptions } from "../config/compare.ts";
+import type { DemoOptions } from "../config/schema.ts";
+import { giveTo, invokingUser } from "../engine/invoking-user.ts";
+import { MrmTraceError } from "../errors.ts";
+import { bindProcess } from "../kernel/affinity.ts";
+import { affinityCpus } from "../kernel/libc.ts";
+import { hostFacts } from "../overhead/host.ts";
+import { writeFileAtomic } from "../report/atomic-file.ts";
+import { modelSlug, newRunId } from "../report/run-directory.ts";
+import type { SignalWatch } from "../run/signals.ts";
+import type { ArmEffect, ObserverEffect } from "../schema/observer-effect.ts";
+import { toJson } from "../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { type Arm, armsOf } from "./arms.ts";
+import { commandWorkload } from "./command-workload.ts";
+import { demoWorkload } from "./demo-workload.ts";
+import { type Measured, measureArms } from "./measure-arms.ts";
+import { type Placement, placementOf } from "./placement.ts";
+import { serverWorkload } from "./server-workload.ts";
+import { spinningWarning, threadEnvironment } from "./settings.ts";
+import type { Workload } from "./workload.ts";
+
+export interface CompareArmsRequest {
+  readonly options: CompareOptions;
+  readonly demo: DemoOptions;
+  /** Empty for the demo. */
+  readonly command: readonly string[];
+  readonly signals: SignalWatch;
+  readonly say: (line: string) => void;
+}
+
+export interface Compared {
+  readonly effect: ObserverEffect;
+  /** Folder of observer_effect.json and observer_effect.parquet. */
+  readonly folder: string;
+}
+
+const DEFAULT_ARMS = ["ebpf", "attached-idle"];
+
+function workloadOf(
+  { options, demo, command, say }: CompareArmsRequest,
+  threads: number,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Workload> | Workload {
+  if (command.length === 0) {
+    if (options.serve !== undefined) {
+      const hint = "such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --port {port}";
+      throw new MrmTraceError("usage", "--serve needs the command of a server", hint);
+    }
+    return demoWorkload({ demo, seed: options.seed, threads, folder, signal, say });
+  }
+  if (options.serve === undefined) return commandWorkload(command);
+  return serverWorkload(command, { block_ns: options.serve, tokens: options.request_tokens });
+}
+
+/** Runs `act` while this process, and so every tool that it starts, keeps to the CPUs of the tools. */
+async function besideTarget<T>({ toolCpus, pinned }: Placement, act: () => Promise<T>): Promise<T> {
+  if (!pinned) return await act();
+  const before = affinityCpus(0);
+  bindProcess(process.pid, toolCpus);
+  try {
+    return await act();
+  } finally {
+    bindProcess(process.pid, before);
+  }
+}
+
+function warningsOf(measured: Measured, placement: Placement): string[] {
+  const { openMp, unpinned, arms } = measured;
+  const spinning = spinningWarning(openMp, placement.targetCpus.length);
+  return [
+    ...(spinning === null ? [] : [spinning]),
+    ...(placement.pinned ? [] : ["target and tools share their CPUs: slowdowns hold the scheduler's part"]),
+    ...(placement.pinned && unpinned > 0 ? [`${unpinned} runs could not be bound to the CPUs of the target`] : []),
+    ...arms.filter(({ events_kept }) => events_kept === 0).map(({ arm }) => `${arm} recorded no event`),
+  ];
+}
+
+/** One row per arm and figure, with what the arm recorded and took in each. */
+function effectRows(arms: readonly ArmEffect[]): object[] {
+  return arms.flatMap(({ figures, verdict, cost_per_event_ns: cost, options, unavailable, ...arm }) =>
+    figures.map(({ slowdown_pct: slowdown, ...figure }) => ({
+      ...arm,
+      arm_verdict: verdict,
+      ...figure,
+      slowdown_pct: slowdown.value,
+      slowdown_lo_pct: slowdown.lo,
+      slowdown_hi_pct: slowdown.hi,
+      cost_per_event_ns: cost?.value ?? null,
+      cost_per_event_lo_ns: cost?.lo ?? null,
+      cost_per_event_hi_ns: cost?.hi ?? null,
+    })),
+  );
+}
+
+function writeEffect(folder: string, effect: ObserverEffect): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileAtomic(join(folder, "observer_effect.json"), `${toJson(effect, 2)}\n`);
+  const batch = batchFromRows("observer_effect", effectRows(effect.arms));
+  writeParquetFile(join(folder, "observer_effect.parquet"), "observer_effect", [batch]);
+}
+
+/** Ends what runs when the first signal comes. */
+function abortOn(signals: SignalWatch): AbortSignal {
+  const abort = new AbortController();
+  signals.onFirst((signal) => {
+    const code = signal === "SIGINT" ? "interrupted" : "terminated";
+    abort.abort(new MrmTraceError(code, `${signal} came before a block was whole`, "nothing was compared"));
+  });
+  return abort.signal;
+}
+
+/**
+ * Compares arms on the demo, a command or a server, and writes observer_effect.json and .parquet.
+ * @throws MrmTraceError usage, environment, target; interrupted or terminated before the first whole block
+ */
+export async function compareArms(request: CompareArmsRequest): Promise<Compared> {
+  const { options, signals, say } = request;
+  const arms: readonly Arm[] = armsOf(options.arms ?? DEFAULT_ARMS);
+  const signal = abortOn(signals);
+  const placement = placementOf(options.pin);
+  const scratch = mkdtempSync(join(tmpdir(), "mrm-compare-"));
+  try {
+    const shared = join(scratch, "shared");
+    mkdirSync(shared, { mode: 0o700 });
+    // Behind sudo the target runs as the user, who writes the report.
+    chmodSync(scratch, 0o711);
+    giveTo(invokingUser(), shared);
+    const workload = await workloadOf(request, placement.targetCpus.length, shared, signal);
+    const timeoutMs = options.timeout / 1e6;
+    const { seed, repeats, margin: marginPct } = options;
+    const measured = await besideTarget(placement, () =>
+      measureArms({ arms, workload, placement, scratch, timeoutMs, seed, repeats, marginPct, signal, say }),
+    );
+    const compare_id = newRunId();
+    const stopped = signals.received === "SIGINT" ? "interrupted" : "terminated";
+    const effect: ObserverEffect = {
+      schema_version: JSON_SCHEMA_VERSION,
+      compare_id,
+      workload: { kind: workload.kind, command: workload.command },
+      repeats,
+      blocks: measured.blocks,
+      seed,
+      margin_pct: marginPct,
+      deciding_figure: measured.deciding_figure,
+      stopped_by: measured.complete ? "complete" : stopped,
+      settings: {
+        target_cpus: placement.targetCpus,
+        tool_cpus: placement.toolCpus,
+        threads: measured.threads,
+        environment: threadEnvironment(),
+      },
+      warnings: warningsOf(measured, placement),
+      arms: measured.arms,
+      runs: measured.runs,
+      host: { ...hostFacts() },
+    };
+    const folder = join(options.output, modelSlug(workload.modelName), `compare-${compare_id}`);
+    writeEffect(folder, effect);
+    return { effect, folder };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}

