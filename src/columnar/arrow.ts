@@ -18,7 +18,7 @@ import {
   Uint64,
   Utf8,
 } from "apache-arrow";
-import { type Column, type ColumnType, columnsOf, type TableName } from "../schema/columns.ts";
+import { type Column, type ColumnType, columnsOf, type TABLES, type TableName } from "../schema/columns.ts";
 import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "../schema/versions.ts";
 import { ARRAY_TYPES } from "./arrays.ts";
 import { type Batch, type ColumnData, isStringColumn, type NumberColumn } from "./batch.ts";
@@ -29,7 +29,7 @@ import { plainStrings } from "./string-codes.ts";
 /** Metadata key that names the table of a file. */
 export const TABLE_KEY = "mrm_trace_table";
 
-const ARROW_TYPES: Record<ColumnType, () => DataType> = {
+const ARROW_TYPES = {
   u64: () => new Uint64(),
   i64: () => new Int64(),
   u32: () => new Uint32(),
@@ -40,6 +40,11 @@ const ARROW_TYPES: Record<ColumnType, () => DataType> = {
   f32: () => new Float32(),
   bool: () => new Bool(),
   string: () => new Utf8(),
+} as const satisfies Record<ColumnType, () => DataType>;
+
+/** Arrow type of every column of a table, by name. */
+export type ArrowColumns<N extends TableName> = {
+  [C in (typeof TABLES)[N]["columns"][number] as C["name"]]: ReturnType<(typeof ARROW_TYPES)[C["type"]]>;
 };
 
 /** Arrow schema of a table: unit and doc as field metadata, schema version and table name as schema metadata. */

@@ -1,6 +1,6 @@
 /** Batches to and from zstd Parquet, encoded in this process by WASM; the choice of encodings is docs/decisions/001. */
 import { readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from "node:fs";
-import { RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
+import { type Table as ArrowTable, RecordBatchStreamWriter, tableFromIPC } from "apache-arrow";
 import {
   Compression,
   EnabledStatistics,
@@ -71,18 +71,25 @@ export function encodeParquet(
   return writeParquet(Table.fromIPCStream(ipc), writerProperties(table, keyValues));
 }
 
+/** What a file says of itself, and its rows or those that were asked for. */
+export interface ReadRows {
+  readonly arrow: ArrowTable;
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
 /**
- * The rows of a file's bytes as one batch.
+ * Rows of a file's bytes, after its schema version was checked.
  *
  * @param name what messages call the bytes
- * @throws MrmTraceError data_quality when they are not a Parquet file of our tables; environment when they are of
- *   another major schema version, which another mrm-trace reads
+ * @param range rows to leave out at the start, and how many to read at most
+ * @throws MrmTraceError data_quality when they are not a Parquet file of ours; environment when they are of another
+ *   major schema version, which another mrm-trace reads
  */
-export function decodeParquet(bytes: Uint8Array, name: string): Batch {
-  let arrow: ReturnType<typeof tableFromIPC>;
+export function readRows(bytes: Uint8Array, name: string, range: { offset?: number; limit: number }): ReadRows {
+  let arrow: ArrowTable;
   let metadata: ReadonlyMap<string, string>;
   try {
-    const table = readParquet(bytes, { batchSize: READ_BATCH_ROWS, limit: MAX_ROWS + 1 });
+    const table = readParquet(bytes, { batchSize: READ_BATCH_ROWS, ...range });
     metadata = table.schema.metadata();
     arrow = tableFromIPC(table.intoIPCStream());
   } catch (cause) {
@@ -97,6 +104,17 @@ export function decodeParquet(bytes: Uint8Array, name: string): Batch {
       `read it with the mrm-trace whose schema version is ${major(version)}.x, or record the run again`,
     );
   }
+  return { arrow, metadata };
+}
+
+/**
+ * The rows of a file's bytes as one batch.
+ *
+ * @param name what messages call the bytes
+ * @throws MrmTraceError as `readRows`, and data_quality when they are of no table of ours
+ */
+export function decodeParquet(bytes: Uint8Array, name: string): Batch {
+  const { arrow, metadata } = readRows(bytes, name, { limit: MAX_ROWS + 1 });
   const table = metadata.get(TABLE_KEY) ?? "";
   if (!isTableName(table)) throw unreadable(name, `its ${TABLE_KEY} is "${table}"`);
   if (arrow.numRows > MAX_ROWS) throw unreadable(name, `it claims more than ${MAX_ROWS} rows`);
@@ -147,15 +165,18 @@ export function writeParquetFile(
  *   schema version
  */
 export function readParquetFile(path: string): Batch {
-  let bytes: Uint8Array;
+  return decodeParquet(fileBytes(path), path);
+}
+
+/** The bytes of a file. @throws MrmTraceError data_quality when it is missing or larger than any of ours */
+export function fileBytes(path: string): Uint8Array {
   try {
     const size = statSync(path).size;
     if (size > MAX_FILE_BYTES) throw new Error(`${size} bytes are more than ${MAX_FILE_BYTES}`);
-    bytes = readFileSync(path);
+    return readFileSync(path);
   } catch (cause) {
     throw unreadable(path, messageOf(cause), cause);
   }
-  return decodeParquet(bytes, path);
 }
 
 function removeIfThere(path: string): void {
@@ -178,7 +199,7 @@ function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-function unreadable(name: string, why: string, cause?: unknown): MrmTraceError {
+export function unreadable(name: string, why: string, cause?: unknown): MrmTraceError {
   return new MrmTraceError(
     "data_quality",
     `cannot read ${name}: ${why}`,

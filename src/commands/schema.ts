@@ -3,7 +3,7 @@ import { defineCommand } from "citty";
 import { configSchema } from "../config/experiment-schema.ts";
 import { nearestWord } from "../config/nearest-word.ts";
 import { MrmTraceError } from "../errors.ts";
-import { TABLES, type TableName } from "../schema/columns.ts";
+import { columnsOf, TABLES, type TableName } from "../schema/columns.ts";
 import { columnRows, tablePlace } from "../schema/columns-page.ts";
 import { jsonSchemaOf } from "../schema/json-schema.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
@@ -55,15 +55,18 @@ async function metricDefinitions() {
 }
 
 async function tableJson(name: TableName): Promise<string> {
-  const { doc, kind, columns } = TABLES[name];
+  const { doc, kind } = TABLES[name];
+  const columns = columnsOf(name).map(({ nullable, name: column, type, unit, doc: meaning }) => ({
+    name: column,
+    type,
+    unit,
+    nullable: nullable === true,
+    doc: meaning,
+  }));
   const metrics = name === "metrics" ? { metrics: await metricDefinitions() } : {};
   const stored_in = tablePlace(name).replaceAll("`", "");
   const about = { schema_version: JSON_SCHEMA_VERSION, parquet_schema_version: PARQUET_SCHEMA_VERSION };
-  return `${toJson({ ...about, name, kind, stored_in, doc, columns: columns.map(plainColumn), ...metrics }, 2)}\n`;
-}
-
-function plainColumn({ name, type, unit, doc, nullable }: (typeof TABLES)[TableName]["columns"][number]) {
-  return { name, type, unit, nullable: nullable === true, doc };
+  return `${toJson({ ...about, name, kind, stored_in, doc, columns, ...metrics }, 2)}\n`;
 }
 
 async function tableText(name: TableName): Promise<string> {

@@ -14,7 +14,8 @@ export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs"] as const;
 function listOf<const T extends readonly string[]>(names: T) {
   return z
     .preprocess(
-      (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
+      (value: string | readonly T[number][]) =>
+        typeof value === "string" ? value.split(",").map((name) => name.trim()) : value,
       z.array(z.enum(names)).min(1),
     )
     .transform((given) => [...new Set(given)]);

@@ -5,7 +5,7 @@ import { parseDurationNs, parseSizeBytes } from "../units.ts";
 
 /** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
 export function numeric(number: z.ZodNumber) {
-  return z.preprocess((value) => {
+  return z.preprocess((value: number | string) => {
     if (typeof value !== "string") return value;
     return value.trim() === "" ? Number.NaN : Number(value);
   }, number);

@@ -1,5 +1,5 @@
 /** metadata.json: everything about a run that is not a figure of its data. */
-import type { RunReport } from "../schema/run-json.ts";
+import { encodeRun, type RunReport } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
 export interface MetadataInput {
@@ -31,7 +31,8 @@ export interface MetadataInput {
  * generation, thermal, timing, hardware, software) have their names and units; u64 values become decimal strings.
  */
 export function runMetadata(input: MetadataInput): Record<string, unknown> {
-  const { report, host, thermal } = input;
+  const { host, thermal } = input;
+  const report = encodeRun(input.report);
   const { target } = report;
   const { os, kernel, ...hardware } = host;
   return {

@@ -25,24 +25,25 @@ export interface Table {
   readonly columns: readonly Column[];
 }
 
-function col(name: string, type: ColumnType, unit: string, doc: string): Column {
+// Names and types are kept as words, so that rows and Arrow tables are typed by the table.
+function col<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
   return { name, type, unit, doc };
 }
 /** A column that may be null. */
-function opt(name: string, type: ColumnType, unit: string, doc: string): Column {
+function opt<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
   return { name, type, unit, doc, nullable: true };
 }
 /** A column that the kernel writes. */
-function ring(name: string, type: ColumnType, unit: string, doc: string): Column {
+function ring<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
   return { name, type, unit, doc, ring: true };
 }
 
-const TIME: Column = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");
-const RING_TIME: Column = { ...TIME, ring: true };
-const PID: Column = col("pid", "u32", "", "Process (thread group) in the initial pid namespace.");
-const TID: Column = col("tid", "u32", "", "Thread in the initial pid namespace.");
-const EPOCH: Column = col("exec_epoch", "u32", "count", "How many exec calls this pid had made: 0 before the first.");
-const CPU: Column = col("cpu", "u16", "", "CPU on which it happened.");
+const TIME = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");
+const RING_TIME = { ...TIME, ring: true };
+const PID = col("pid", "u32", "", "Process (thread group) in the initial pid namespace.");
+const TID = col("tid", "u32", "", "Thread in the initial pid namespace.");
+const EPOCH = col("exec_epoch", "u32", "count", "How many exec calls this pid had made: 0 before the first.");
+const CPU = col("cpu", "u16", "", "CPU on which it happened.");
 
 export const TABLES = {
   mapping: {

@@ -17,6 +17,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   doctor: [...BASE, "kernel", "engine", "collect", "overhead"],
 };
 const FREE = [
+  "api",
   "commands",
   "cli.ts",
   "run.ts",

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { Glob } from "bun";
@@ -7,7 +7,8 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { failureJsonSchema, runJsonSchema } from "../../../src/schema/run-json.ts";
 import { type Packed, packAndAdd } from "../../fixtures/packed.ts";
 
-const README = readFileSync(new URL("../../../README.md", import.meta.url), "utf8").replace(/\s+/g, " ");
+const ROOT = new URL("../../..", import.meta.url).pathname;
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const DEMO = ["--params", "1m", "--seconds", "2", "--watch-registers", "0", "--baseline", "100ms"];
 
 let packed: Packed;
@@ -48,7 +49,9 @@ describe("the package", () => {
   });
 
   test("is as large as the README says", () => {
-    const stated = /package is (\d+) kB, ([\d.]+) MB unpacked; with its dependencies (\d+) MB/.exec(README);
+    const stated = /package is (\d+) kB, ([\d.]+) MB unpacked; with its dependencies (\d+) MB/.exec(
+      README.replace(/\s+/g, " "),
+    );
     const measured = [
       statSync(packed.tarball).size / 1e3,
       bytesOf(join(packed.app, "node_modules/mrm-trace")) / 1e6,
@@ -111,5 +114,39 @@ describe("added to an empty folder, without sources, compiler or headers", () =>
       "true",
     ];
     expect(await packed.run(words)).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
+  test("the README's example of the library runs, and its types hold for a program of Bun", async () => {
+    const example = /```ts\n(import .*?)```/s.exec(README)?.[1] ?? "";
+    writeFileSync(join(packed.app, "example.ts"), example);
+    const ended = await packed.run(["bun", "example.ts"]);
+    expect(ended.exitCode).toBe(0);
+    expect(ended.stderr).toMatch(/^(clean|marginal|contaminated) [\d.]+ s\n/);
+    expect(ended.stderr).toMatch(/\nheap \d+ bytes\n(.*\n)*\d+ faults\n$/);
+    // The options that `bun init` writes, and its types, which lie in our work tree.
+    const compilerOptions = {
+      lib: ["ESNext"],
+      target: "ESNext",
+      module: "Preserve",
+      moduleDetection: "force",
+      allowJs: true,
+      moduleResolution: "bundler",
+      allowImportingTsExtensions: true,
+      verbatimModuleSyntax: true,
+      noEmit: true,
+      strict: true,
+      skipLibCheck: true,
+      noFallthroughCasesInSwitch: true,
+      noUncheckedIndexedAccess: true,
+      noImplicitOverride: true,
+      types: ["bun"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
+    };
+    writeFileSync(join(packed.app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["example.ts"] }));
+    const checked = Bun.spawnSync([join(ROOT, "node_modules/.bin/tsc"), "-p", packed.app]);
+    expect([checked.stdout.toString(), checked.exitCode]).toEqual(["", 0]);
+    writeFileSync(join(packed.app, "example.ts"), example.replace("numRows", "numRow"));
+    const wrong = Bun.spawnSync([join(ROOT, "node_modules/.bin/tsc"), "-p", packed.app]).stdout.toString();
+    expect(wrong).toContain("numRow");
   });
 });

@@ -1,0 +1,114 @@
+/** A run directory, opened for programs: what it says of itself, and its tables as Arrow. */
+import { existsSync, readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type RecordBatch, Table } from "apache-arrow";
+import type { MetricRow } from "../analyse/metric-row.ts";
+import { type ArrowColumns, arrowSchema } from "../columnar/arrow.ts";
+import { parquetBatches } from "../columnar/parquet-batches.ts";
+import { listSegments } from "../columnar/segment-files.ts";
+import { MrmTraceError } from "../errors.ts";
+import { runPaths } from "../report/run-directory.ts";
+import { STREAMS, type StreamName } from "../schema/columns.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import { type RunMetadata, readMetadata } from "./run-metadata.ts";
+
+/** Tables of a run: the streams below capture/, and what is derived from them. Columns and units: docs/columns.md. */
+export type RunTable = StreamName | "trace" | "region_map" | "kv_block_lifecycle" | "metrics";
+
+export interface OpenedRun extends Disposable {
+  /** Absolute. */
+  readonly runDir: string;
+  readonly metadata: RunMetadata;
+  /** What every path of events saw, kept, filtered and dropped: `seen = kept + filtered + dropped`. */
+  readonly ledger: readonly LedgerRow[];
+  /** Segments below capture/ that could not be read so far, each with the reason; their rows are missing. */
+  readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
+  /** Every figure of the run. */
+  metrics(): MetricRow[];
+  /**
+   * A whole table in memory; without rows where the run has none. u64 and i64 columns give bigint.
+   * @throws MrmTraceError data_quality (a derived file is missing or damaged), environment (schema version), usage (closed)
+   */
+  table<N extends RunTable>(name: N): Table<ArrowColumns<N>>;
+  /** The same rows, at most 131,072 at a time, for tables that are larger than memory. @throws as `table` */
+  batches<N extends RunTable>(name: N): Generator<RecordBatch<ArrowColumns<N>>, void, void>;
+  /** Ends every loop over `batches` that goes on, with an error; tables that were given stay as they are. */
+  close(): void;
+}
+
+const isStream = (name: RunTable): name is StreamName => STREAMS.some((stream) => stream === name);
+
+/** The files of a table, in order. @throws MrmTraceError data_quality */
+function filesOf(runDir: string, name: RunTable): string[] {
+  if (isStream(name)) return listSegments(runDir, name).map(({ path }) => path);
+  const paths = runPaths(runDir);
+  if (name !== "trace") return [join(runDir, `${name}.parquet`)];
+  if (!existsSync(paths.trace)) return [join(runDir, "trace.parquet")];
+  const parts = readdirSync(paths.trace).filter((part) => /^part-\d+\.parquet$/.test(part));
+  return parts.sort().map((part) => join(paths.trace, part));
+}
+
+/**
+ * Opens a run directory that `run` or `analyse` has finished; reads nothing but metadata.json until a table is asked for.
+ * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, or is damaged), environment (it was
+ *   written by another major version)
+ */
+export function openRun(dir: string): OpenedRun {
+  const runDir = resolve(dir);
+  if (!existsSync(runDir)) {
+    throw new MrmTraceError("usage", `no such run directory: "${dir}"`, "give the folder that `run` named");
+  }
+  const { metadata, ledger } = readMetadata(runPaths(runDir).metadata);
+  const unreadable: { path: string; reason: string }[] = [];
+  let closed = false;
+
+  function requireOpen(): void {
+    if (closed) throw new MrmTraceError("usage", `${runDir} was closed`, "open it again with openRun");
+  }
+
+  function* batches<N extends RunTable>(name: N): Generator<RecordBatch<ArrowColumns<N>>, void, void> {
+    requireOpen();
+    for (const path of filesOf(runDir, name)) {
+      try {
+        for (const batch of parquetBatches(path, name)) {
+          yield batch;
+          requireOpen();
+        }
+      } catch (error) {
+        if (!(error instanceof MrmTraceError) || error.code !== "data_quality") throw error;
+        if (!isStream(name)) throw new MrmTraceError("data_quality", error.message, `run: mrm-trace analyse ${runDir}`);
+        if (!unreadable.some((known) => known.path === path)) unreadable.push({ path, reason: error.message });
+      }
+    }
+  }
+
+  function table<N extends RunTable>(name: N): Table<ArrowColumns<N>> {
+    const all = [...batches(name)];
+    // Of no batches the schema is still known, and is that of the type.
+    return all.length > 0 ? new Table(all) : (new Table(arrowSchema(name)) as unknown as Table<ArrowColumns<N>>);
+  }
+
+  function close(): void {
+    closed = true;
+  }
+
+  return {
+    runDir,
+    metadata,
+    ledger,
+    unreadable,
+    table,
+    batches,
+    metrics: () => table("metrics").toArray().map(metricRow),
+    close,
+    [Symbol.dispose]: close,
+  };
+}
+
+/** Counts of metrics.parquet are u64; they count samples and ns of a run, which a number holds. */
+function metricRow(row: { toJSON(): Record<string, unknown> }): MetricRow {
+  const plain = row.toJSON();
+  for (const [name, value] of Object.entries(plain)) if (typeof value === "bigint") plain[name] = Number(value);
+  // The columns of the table are the fields of a MetricRow.
+  return plain as unknown as MetricRow;
+}
