@@ -10,7 +10,8 @@ import { type AbResult, abbaOrder, type BlockCosts, compareArms } from "../../sr
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 import { tracedRun } from "./traced-run.ts";
 
-const TOKENS = 600;
+/** About 16 s: a program is polled eagerly for its first two, and a short decode would tell of little else. */
+const TOKENS = 2400;
 const QUICK_TOKENS = 100;
 const MARGIN_PCT = 2;
 const SEED = 20240117;
@@ -76,7 +77,7 @@ function orders(blocks: number): Arm[][] {
   ]);
 }
 
-/** Blocks of six runs of the demo at 600 tokens, one thread; about half a minute a block. */
+/** Blocks of six runs of the demo, one thread; about two minutes a block. */
 export async function benchDecodeSlowdown({ blocks: count, quick }: BenchOptions): Promise<BenchRow[]> {
   const cpus = affinityCpus(0);
   const dir = mkdtempSync(join(tmpdir(), "mrm-slowdown-"));
