@@ -41,7 +41,7 @@ describe("run", () => {
     expect(made.report.target.decode_tokens).toBeGreaterThanOrEqual(199);
   });
 
-  test("leaves nothing in the process that calls it, and ends by abort", async () => {
+  test("runs beside another, ends by abort, and leaves nothing in the process that calls it", async () => {
     const program = new URL("./program.ts", import.meta.url).pathname;
     const child = Bun.spawn([process.execPath, program, folder], { stdout: "pipe", stderr: "pipe" });
     const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
@@ -49,6 +49,7 @@ describe("run", () => {
     const said = JSON.parse(stdout);
     expect(said).toMatchObject({
       first: { exitCode: 0 },
+      beside: { exitCode: 0, shared: [] },
       second: { exitCode: 143, signal: "SIGTERM" },
       listeners: [0, 0, 0, 0],
       objects: [],

@@ -18,11 +18,14 @@ function kernelObjects(): string[] {
 }
 
 const phases = new Set<string>();
-const first = await run({
-  ...options,
-  command: ["sh", "-c", "seq 1 20000 | sort"],
-  onProgress: ({ phase }) => phases.add(phase),
-});
+const [first, beside] = await Promise.all([
+  run({
+    ...options,
+    command: ["sh", "-c", "seq 1 20000 | sort"],
+    onProgress: ({ phase }) => phases.add(phase),
+  }),
+  run({ ...options, command: ["sh", "-c", "sleep 0.3; seq 1 20000 >/dev/null"] }),
+]);
 const controller = new AbortController();
 const second = await run({
   ...options,
@@ -36,6 +39,10 @@ const listeners = ["SIGINT", "SIGTERM", "exit", "uncaughtException"].map((name) 
 process.stdout.write(
   `${JSON.stringify({
     first: { runDir: first.runDir, exitCode: first.exitCode, faults: String(first.report.ledger[0]?.seen) },
+    beside: {
+      exitCode: beside.exitCode,
+      shared: first.report.target.pids.filter((pid) => beside.report.target.pids.includes(pid)),
+    },
     second: { exitCode: second.exitCode, signal: second.report.target.signal, wall_s: second.report.target.wall_s },
     phases: [...phases],
     listeners,

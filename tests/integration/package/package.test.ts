@@ -32,20 +32,23 @@ function bytesOf(path: string): number {
 
 describe("the package", () => {
   test("holds sources of the program, BPF objects, licences and nothing of development", () => {
-    const objects = [...new Glob("*.bpf.c").scanSync(new URL("../../../bpf", import.meta.url).pathname)]
-      .filter((source) => source !== "bench.bpf.c")
-      .map((source) => `dist/bpf/${source.replace(/c$/, "o")}`)
-      .sort();
-    const outside = files().filter((path) => !path.startsWith("src/"));
-    expect(outside.sort()).toEqual([
-      "LICENSE",
-      "README.md",
-      "bpf/LICENSE",
-      ...objects,
-      "dist/build.json",
-      "package.json",
+    const sources = ["bpf/*.bpf.c", "config/*.yaml", "docs/*.md"].flatMap((pattern) => [
+      ...new Glob(pattern).scanSync(ROOT),
     ]);
+    const shipped = sources
+      .filter((path) => path !== "bpf/bench.bpf.c")
+      .map((path) => path.replace(/^bpf(.*)c$/, "dist/bpf$1o"));
+    const outside = files().filter((path) => !path.startsWith("src/"));
+    expect(outside.sort()).toEqual(
+      ["LICENSE", "README.md", "bpf/LICENSE", "dist/build.json", "package.json", ...shipped].sort(),
+    );
     expect(files().filter((path) => /test|bench|fixture|vmlinux/.test(path))).toEqual([]);
+  });
+
+  test("holds every file that its README names by a link", () => {
+    const links = [...README.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path]) => path ?? "");
+    expect(links.length).toBeGreaterThan(0);
+    expect(files()).toEqual(expect.arrayContaining(links));
   });
 
   test("is as large as the README says", () => {
