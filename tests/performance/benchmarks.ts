@@ -13,4 +13,5 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   "tracer-memory": async (options) => (await import("./tracer-memory.bench.ts")).benchTracerMemory(options),
   analyse: async () => (await import("./analyse.bench.ts")).benchAnalyse(),
   "decode-slowdown": async (options) => (await import("./decode-slowdown.bench.ts")).benchDecodeSlowdown(options),
+  "observer-effect": async (options) => (await import("./observer-effect.bench.ts")).benchObserverEffect(options),
 };
