@@ -18,7 +18,7 @@
 RING_AREA(sample, sample_block);
 
 /* Events of one run; the count of event e on CPU c is element c * MAX_EVENTS + e. */
-#define MAX_EVENTS 8
+#define MAX_EVENTS 16
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,8 +29,8 @@ struct {
 } sample_counts SEC(".maps");
 
 /* The cookie of an event: its number, and whether a sample without an operation is still a load or store. */
-#define COOKIE_EVENT 7
-#define COOKIE_OP_KNOWN 8
+#define COOKIE_EVENT 15
+#define COOKIE_OP_KNOWN 16
 
 /* include/uapi/linux/perf_event.h */
 #define PERF_SAMPLE_ADDR 8

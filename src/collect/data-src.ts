@@ -14,7 +14,10 @@ export interface DataSource {
   /** 1 another core of this node, 2 another node of this socket, 3 another socket, 4 another board; 0 for none said. */
   readonly hops: number;
   readonly snoop: "none" | "hit" | "miss" | "hit_modified" | "forward" | "peer" | null;
-  readonly tlb: { readonly level: "L1" | "L2" | "walker" | "os" | null; readonly hit: boolean | null } | null;
+  readonly tlb: {
+    readonly level: "L1" | "L2" | "L1_or_L2" | "walker" | "os" | null;
+    readonly hit: boolean | null;
+  } | null;
   readonly locked: Known;
   /** A load that waited for an earlier store: for its data or for its address. */
   readonly blocked: { readonly data: boolean; readonly address: boolean } | null;
@@ -104,6 +107,8 @@ const SNOOPS = [
   [0x8, "miss"],
   [0x2, "none"],
 ] as const;
+/** Both bits of L1 and L2 say that it was one of them. */
+const TLB_L1_OR_L2 = 0x18;
 const TLB_LEVELS = [
   [0x20, "walker"],
   [0x40, "os"],
@@ -141,6 +146,7 @@ function snoopOf(snoop: number, extended: number): DataSource["snoop"] {
 
 function tlbOf(dtlb: number): DataSource["tlb"] {
   if ((dtlb & ~NA) === 0) return null;
+  if ((dtlb & TLB_L1_OR_L2) === TLB_L1_OR_L2) return { level: "L1_or_L2", hit: hitOf(dtlb) };
   return { level: TLB_LEVELS.find(([flag]) => dtlb & flag)?.[1] ?? null, hit: hitOf(dtlb) };
 }
 

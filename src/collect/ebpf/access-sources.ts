@@ -39,8 +39,8 @@ export function sourceFacts(): SourceFacts {
   return { pmus: readPmus(), kernelRelease: release() };
 }
 
-export function createAccessSources(options: AccessSourceOptions): AccessSources {
-  let choice: SourceChoice = chooseSources(options.sources, sourceFacts());
+export function createAccessSources(options: AccessSourceOptions, facts: SourceFacts): AccessSources {
+  let choice: SourceChoice = chooseSources(options.sources, facts);
 
   async function samplesOf(targetsFd: number): Promise<SampleReader | null> {
     if (!choice.ok || choice.samples === null) return null;
@@ -49,7 +49,7 @@ export function createAccessSources(options: AccessSourceOptions): AccessSources
     try {
       return await openSamples({
         plan: choice.samples,
-        kernelRelease: release(),
+        kernelRelease: facts.kernelRelease,
         targetsFd,
         // One budget for both.
         budgetPct: watches ? budgetPct / 2 : budgetPct,

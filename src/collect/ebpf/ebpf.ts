@@ -15,12 +15,13 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { readProc } from "../process/proc-file.ts";
 import { parseStat } from "../process/proc-text.ts";
-import { type AccessSources, createAccessSources } from "./access-sources.ts";
+import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
 import { drawRegions } from "./draw-regions.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { goneRanges } from "./gone-ranges.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
+import type { SourceFacts } from "./samples/choose-sources.ts";
 import { splitByHeat } from "./samples/heat.ts";
 import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
 import type { SampleSummary } from "./samples/summary.ts";
@@ -64,9 +65,10 @@ export interface EbpfCollector extends Collector {
   sampleSummary(): SampleSummary | null;
 }
 
-export function createEbpfCollector(options: EbpfOptions): EbpfCollector {
+/** @param facts what decides on sources of accesses; this machine unless told */
+export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): EbpfCollector {
   const owned = new DisposableStack();
-  const sources = createAccessSources(options);
+  const sources = createAccessSources(options, facts);
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
   let sampled: SampleSummary | null = null;

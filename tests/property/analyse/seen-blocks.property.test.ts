@@ -77,6 +77,6 @@ test("blocks of every grain are counted as one would by hand, per class and step
         }
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });

@@ -65,7 +65,7 @@ const OPTIONS: Readonly<Record<string, readonly Option[]>> = {
     [["TLB_HIT", "TLB_L1"], { tlb: { level: "L1", hit: true } }],
     [["TLB_HIT", "TLB_L2"], { tlb: { level: "L2", hit: true } }],
     [["TLB_MISS", "TLB_L2"], { tlb: { level: "L2", hit: false } }],
-    [["TLB_HIT", "TLB_L1", "TLB_L2"], { tlb: { level: "L2", hit: true } }],
+    [["TLB_HIT", "TLB_L1", "TLB_L2"], { tlb: { level: "L1_or_L2", hit: true } }],
     [["TLB_HIT", "TLB_WK"], { tlb: { level: "walker", hit: true } }],
     [["TLB_MISS", "TLB_OS"], { tlb: { level: "os", hit: false } }],
   ],

@@ -10,7 +10,7 @@ import { type ConfigWords, parseTerms, placeTerms } from "./event-terms.ts";
 import type { Pmu } from "./pmu.ts";
 import type { EventChoice, SampleEvent } from "./sample-event.ts";
 
-const CORE_PMU = /^cpu(_core|_atom)?$/;
+const CORE_PMU = /^cpu(_core|_atom|_lowpower)?$/;
 const ALL_LOADS = "event=0xd0,umask=0x81";
 const ALL_STORES = "event=0xd0,umask=0x82";
 /** Samples of stores alone on Sapphire Rapids and later, not of all of them. */

@@ -6,8 +6,8 @@ import { ringLayout } from "../../../schema/c-header.ts";
 import { recordLayout } from "../../../schema/records.ts";
 
 /** As in bpf/samples.bpf.c. */
-export const MAX_EVENTS = 8;
-const COOKIE_OP_KNOWN = 8;
+export const MAX_EVENTS = 16;
+const COOKIE_OP_KNOWN = 16;
 const COUNT = recordLayout("sample_count");
 export type CountName = "runs" | "period" | "foreign" | "not_memory" | "kernel_address" | "throttled" | "unreadable";
 

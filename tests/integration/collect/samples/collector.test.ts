@@ -1,0 +1,115 @@
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { release } from "node:os";
+import { createEbpfCollector } from "../../../../src/collect/ebpf/ebpf.ts";
+import type { Pmu } from "../../../../src/collect/ebpf/samples/pmu.ts";
+import type { Batch } from "../../../../src/columnar/batch.ts";
+import { PERF_TYPE } from "../../../../src/kernel/perf-event.ts";
+import { balances } from "../../../../src/schema/ledger.ts";
+import { compileProgram } from "../../../fixtures/compile.ts";
+import { registersFree } from "../../../fixtures/registers-free.ts";
+import { holdTarget } from "../held-target.ts";
+
+setDefaultTimeout(60_000);
+beforeEach(registersFree);
+
+/**
+ * A PMU whose format turns the documented memory events into the kernel's page-fault events: umask 0x81 and 0x01 into
+ * all faults (2), 0x82 into major ones (6). Their samples have an address, so everything behind the choice of events
+ * runs for real.
+ */
+function faultPmu(over: Partial<Pmu> = {}): Pmu {
+  return {
+    name: "cpu",
+    type: PERF_TYPE.software,
+    formats: new Map([
+      ["umask", "config:1,2,3,4,5,6,7,1"],
+      ["event", "config2:0-7"],
+      ["ldlat", "config2:8-23"],
+    ]),
+    events: new Map([
+      ["mem-loads", "event=0xcd,umask=0x1,ldlat=3"],
+      ["mem-stores", "event=0xd0,umask=0x82"],
+    ]),
+    caps: new Map([
+      ["max_precise", "3"],
+      ["pmu_name", "skylake"],
+    ]),
+    cpus: null,
+    ...over,
+  };
+}
+
+const COMMAND = () => [compileProgram("fault-storm"), "1", "2000", "300"];
+
+async function collect(sources: readonly string[], pmu: Pmu) {
+  await using held = holdTarget(COMMAND());
+  const options = { budgetPct: 10, watchRegisters: 2, sources, seed: 3, engineObjects: [] };
+  const collector = createEbpfCollector(options, { pmus: [pmu], kernelRelease: release() });
+  const batches: Batch[] = [];
+  try {
+    await collector.start(held.target);
+    const can = await collector.canRun(held.target);
+    held.release();
+    // It waits for the end of its input when it is done.
+    const ended = held.line().then(() => held.finish());
+    while (!collector.state().treeEnded) {
+      batches.push(...collector.batches());
+      await Bun.sleep(5);
+    }
+    await ended;
+    const { batches: last, ledger } = await collector.stop();
+    return { can, batches: [...batches, ...last], ledger, collector, pid: held.target.pid };
+  } finally {
+    await collector.stop();
+  }
+}
+
+function strings(batches: readonly Batch[], table: string, name: string): string[] {
+  return batches
+    .filter((batch) => batch.table === table)
+    .flatMap((batch) => {
+      const column = batch.columns[name];
+      return column && "codes" in column ? Array.from(column.codes, (code) => column.values[code] ?? "") : [];
+    });
+}
+
+test("samples and the watches that they direct run side by side, under one budget", async () => {
+  const { can, batches, ledger, collector } = await collect(["pebs", "watch"], faultPmu());
+  expect(can).toMatchObject({ ok: true, sources: ["pebs", "watch"], whyNotBetter: "" });
+
+  const sampled = strings(batches, "access", "source").filter((source) => source === "pebs").length;
+  expect(sampled).toBeGreaterThan(50);
+  const summary = collector.sampleSummary();
+  expect(summary?.events.map(({ name }) => name)).toEqual(["all_loads", "all_stores", "load_latency"]);
+  expect(summary?.rows).toBe(sampled);
+  expect(collector.costs?.()).toMatchObject([{ what: "samples", count: summary?.samples }]);
+
+  // Half of the turns go to what was sampled lately.
+  const strata = strings(batches, "watch", "stratum");
+  expect(strata.filter((stratum) => stratum.endsWith("/sampled")).length).toBeGreaterThan(0);
+  expect(strata.filter((stratum) => !stratum.endsWith("/sampled")).length).toBeGreaterThan(0);
+  expect(collector.watchSummary()?.budget.budget_pct).toBe(5);
+
+  expect(ledger.filter((row) => !balances(row))).toEqual([]);
+  expect(ledger.filter(({ path }) => path === "pebs/samples")).toHaveLength(1);
+});
+
+test("samples alone take no register, and no watch is made", async () => {
+  const { can, batches, collector } = await collect(["pebs"], faultPmu());
+  expect(can).toMatchObject({ ok: true, sources: ["pebs"], identifies: ["pebs", "step", "region_map"] });
+  expect(strings(batches, "watch", "stratum")).toEqual([]);
+  expect(new Set(strings(batches, "access", "source"))).toEqual(new Set(["pebs"]));
+  expect(collector.watchSummary()).toBeNull();
+});
+
+test("auto goes on with watches where the kernel refuses what sysfs promised, and says why", async () => {
+  const { can, batches, collector } = await collect(["auto"], faultPmu({ type: 4242 }));
+  expect(can).toMatchObject({ ok: true, sources: ["watch"] });
+  expect(can.ok ? can.whyNotBetter : "").toMatch(/^pebs: opening all_loads of cpu on CPU 0 failed: ENOENT/);
+  expect(strings(batches, "watch", "stratum").length).toBeGreaterThan(0);
+  expect(collector.sampleSummary()).toBeNull();
+});
+
+test("a source that was named ends the start where the kernel refuses it, and leaves nothing behind", async () => {
+  await expect(collect(["pebs", "watch"], faultPmu({ type: 4242 }))).rejects.toThrow(/opening all_loads of cpu/);
+});
