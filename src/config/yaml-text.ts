@@ -77,7 +77,13 @@ export function parseYaml(text: string): YamlFile {
   const nothing = { value: undefined, problems, locate: () => start };
   try {
     // Keys are compared below: the parser's own check takes quadratic time.
-    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, merge: true, prettyErrors: false });
+    const document = parseDocument(text, {
+      lineCounter: lines,
+      uniqueKeys: false,
+      merge: true,
+      prettyErrors: false,
+      logLevel: "error",
+    });
     for (const { pos, message } of document.errors) {
       if (message.startsWith("Maximum call stack")) throw new RangeError(message);
       const problem = { ...at(pos[0]), message: message.split("\n")[0] ?? message, received: null };

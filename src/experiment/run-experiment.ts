@@ -1,15 +1,15 @@
 /** The runs of an experiment, one after another; one that fails lets the others go on. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
-import { type Database, openDatabase } from "../label/database.ts";
+import { openDatabase } from "../label/database.ts";
 import type { StopSignal } from "../run/signals.ts";
 import { formatBytes } from "../units.ts";
-import { type ChildEnd, startChild } from "./child.ts";
+import { startChild } from "./child.ts";
 import type { RunResult } from "./outcome.ts";
+import { lockOutput } from "./output-lock.ts";
 import { earlierRuns, freeBytes, type Plan, type PlanEntry } from "./plan.ts";
 import { predict } from "./predict.ts";
-import { readFigures } from "./run-figures.ts";
-import { isComplete, type RunRecord, readRunRecord } from "./run-record.ts";
 import { requestOf } from "./run-request.ts";
+import { finished, resultOf } from "./run-result.ts";
 
 export interface SweepRequest {
   readonly plan: Plan;
@@ -45,64 +45,25 @@ function refuseTaken({ entries, experiment }: Plan, resume: boolean): void {
   );
 }
 
-/** @throws MrmTraceError environment where what is left would not fit */
-function refuseFullDisk(output: string, needed_bytes: number, left: number): void {
+/** Why what is left would not fit; null where it will, as far as is known. */
+function fullDisk(output: string, needed_bytes: number, left: number): MrmTraceError | null {
   const free_bytes = freeBytes(output);
-  if (needed_bytes <= free_bytes) return;
-  throw new MrmTraceError(
+  if (needed_bytes <= free_bytes) return null;
+  return new MrmTraceError(
     "environment",
-    `${left} runs will take about ${formatBytes(needed_bytes)} in ${output}, where ${formatBytes(free_bytes)} are free`,
+    `${left} ${left === 1 ? "run" : "runs"} will take about ${formatBytes(needed_bytes)} in ${output}, where ${formatBytes(free_bytes)} are free`,
     "free space there, give another --output, or make the sweep smaller; mrm-trace plan shows each run",
   );
 }
 
-function neverRan(entry: PlanEntry): RunResult {
-  return { entry, status: "not_run", exit_code: null, record: null, figures: [], why: null };
-}
-
-/** A run that is complete, with its figures; one whose figures cannot be read has failed. */
-async function finished(
-  database: Database,
-  entry: PlanEntry,
-  seen: {
-    readonly status: "complete" | "skipped";
-    readonly exit_code: number | null;
-    readonly record: RunRecord | null;
-  },
-): Promise<RunResult> {
-  const { record } = seen;
-  try {
-    const figures = await readFigures(database, entry.run_dir);
-    const why = record?.validity === "contaminated" ? `contaminated: ${record.reasons.join("; ")}` : null;
-    return { ...seen, entry, figures, why };
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return { ...seen, entry, status: "failed", figures: [], why: `its figures cannot be read: ${why}` };
-  }
-}
-
-function whyFailed({ exit_code, error, tail }: ChildEnd): string {
-  if (error !== null) return `${error.message}; ${error.hint}`;
-  if (exit_code === EXIT_CODES.target) return `the target failed: ${tail.split("\n").at(-1) ?? ""}`;
-  return exit_code === EXIT_CODES.time_limit ? "the time limit ended it" : `it ended with ${exit_code}`;
-}
-
-async function resultOf(database: Database, entry: PlanEntry, end: ChildEnd): Promise<RunResult> {
-  const { exit_code } = end;
-  const record = readRunRecord(entry.run_dir);
-  const seen = { entry, exit_code, record, figures: [] };
-  if (exit_code === EXIT_CODES.interrupted || exit_code === EXIT_CODES.terminated) {
-    return { ...seen, status: "interrupted", why: "a signal ended it" };
-  }
-  if (exit_code === 0 && isComplete(record))
-    return finished(database, entry, { status: "complete", exit_code, record });
-  return { ...seen, status: "failed", why: whyFailed(end) };
+function neverRan(entry: PlanEntry, why: string | null): RunResult {
+  return { entry, status: "not_run", exit_code: null, record: null, figures: [], why };
 }
 
 /**
- * Makes the runs of a plan.
- * @throws MrmTraceError usage where runs are there already, environment where the disk would fill, or where the machine
- *   lets no run start: then no other would
+ * Makes the runs of a plan. What becomes impossible between runs leaves the rest as not run.
+ * @throws MrmTraceError usage where runs are there already or another experiment runs in the folder, environment where the
+ *   disk would fill, or where the machine lets the first run not start: then no other would
  */
 export async function runExperiment(request: SweepRequest): Promise<SweepOutcome> {
   const { plan, resume, stopped } = request;
@@ -110,34 +71,32 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
   const { output } = experiment.run;
   refuseTaken(plan, resume);
   const isOpen = (entry: PlanEntry): boolean => !(resume && entry.state === "complete");
-  const open = entries.filter(isOpen).length;
-  refuseFullDisk(output, totals.known_disk_bytes, open);
+  const full = fullDisk(output, totals.known_disk_bytes, entries.filter(isOpen).length);
+  if (full !== null) throw full;
+  using _lock = lockOutput(output);
   let current: { signal(signal: StopSignal): void } | null = null;
   request.onSignal((signal) => current?.signal(signal));
   await using database = await openDatabase();
-  const skip = (entry: PlanEntry): Promise<RunResult> =>
-    finished(database, entry, { status: "skipped", exit_code: null, record: entry.record });
   const results: RunResult[] = [];
+  let halted: MrmTraceError | null = null;
   for (const [index, entry] of entries.entries()) {
-    if (stopped() !== null) {
-      results.push(isOpen(entry) ? neverRan(entry) : await skip(entry));
-      continue;
-    }
     if (!isOpen(entry)) {
-      const result = await skip(entry);
-      results.push(result);
-      request.onEnd(result, index);
+      results.push(await finished(database, entry, { status: "skipped", exit_code: null, record: entry.record }));
       continue;
     }
     // What ran since the plan was made tells how large the next one is.
     const next = entry.prediction ?? predict(entry.planned, earlierRuns(output));
-    refuseFullDisk(output, next?.disk_bytes ?? 0, 1);
+    halted ??= fullDisk(output, next?.disk_bytes ?? 0, 1);
+    if (halted !== null || stopped() !== null) {
+      results.push(neverRan(entry, halted === null ? null : `${halted.message}; ${halted.hint}`));
+      continue;
+    }
     request.onStart(entry, index);
     const child = startChild(requestOf(experiment, entry.planned, entry.state !== "absent"), request.echo);
     current = child;
     const end = await child.ended;
     current = null;
-    const isFirst = !results.some(({ status }) => status === "complete");
+    const isFirst = results.every(({ status }) => status === "skipped");
     if (end.error?.code === "environment" && isFirst && stopped() === null) {
       throw new MrmTraceError("environment", end.error.message, end.error.hint);
     }
@@ -145,11 +104,12 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
     results.push(result);
     request.onEnd(result, index);
   }
-  return { results, exitCode: exitCodeOf(results, stopped()) };
+  return { results, exitCode: exitCodeOf(results, stopped(), halted) };
 }
 
-function exitCodeOf(results: readonly RunResult[], signal: StopSignal | null): number {
+function exitCodeOf(results: readonly RunResult[], signal: StopSignal | null, halted: MrmTraceError | null): number {
   if (signal !== null) return signal === "SIGINT" ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
+  if (halted !== null) return halted.exitCode;
   // A run alone may have been told to stop.
   const isWhole = results.every(({ status }) => status === "complete" || status === "skipped");
   return isWhole ? EXIT_CODES.ok : EXIT_CODES.failure;

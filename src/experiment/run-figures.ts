@@ -6,6 +6,8 @@ export interface RunFigure {
   readonly metric: string;
   readonly region_type: string;
   readonly step: string;
+  /** What observed it: the engine's steps, watches, samples. */
+  readonly source: string;
   readonly value: number;
 }
 
@@ -15,13 +17,14 @@ export interface RunFigure {
  */
 export async function readFigures(database: Database, runDir: string): Promise<RunFigure[]> {
   const rows = await database.rows(
-    `SELECT metric, region_type, step, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
+    `SELECT metric, region_type, step, source, value FROM ${parquetScan([runPaths(runDir).metrics_parquet])}
      WHERE status = 'ok' AND mapping_kind IS NULL AND value IS NOT NULL`,
   );
-  return rows.map(({ metric, region_type, step, value }) => ({
+  return rows.map(({ metric, region_type, step, source, value }) => ({
     metric: String(metric),
     region_type: String(region_type),
     step: String(step),
+    source: String(source),
     value: Number(value),
   }));
 }

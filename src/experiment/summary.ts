@@ -18,10 +18,15 @@ const METRICS = [
   "working_set_bytes",
 ] as const;
 
-/** A metric of a class: while decoding where it is told, else over the whole run. */
+/**
+ * A metric of a class: while decoding where it is told, else over the whole run; as the engine's steps tell it where they do,
+ * because every run has those: a mean over different sources would be of different things.
+ */
 function metricOf({ figures }: RunResult, region_type: string, metric: string): number | null {
   const found = figures.filter((figure) => figure.region_type === region_type && figure.metric === metric);
-  return (found.find(({ step }) => step === "decode") ?? found[0])?.value ?? null;
+  const decoding = found.filter(({ step }) => step === "decode");
+  const candidates = decoding.length > 0 ? decoding : found;
+  return (candidates.find(({ source }) => source === "step") ?? candidates[0])?.value ?? null;
 }
 
 export const SUMMARY_FIGURES: readonly SummaryFigure[] = [

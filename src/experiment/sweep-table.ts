@@ -84,24 +84,40 @@ function summaryRow({ cell, runs, used, aggregates }: CellSummary): GridRow {
     const found = byName.get(figure);
     return cellOf(found === undefined ? "-" : aggregateText(found, format));
   });
-  const axes = `${cell.context_length}/${cell.batch_size}/${cell.output_tokens}`;
+  const axes = `ctx ${cell.context_length} batch ${cell.batch_size} out ${cell.output_tokens}`;
   return { label: `${cell.model_id} ${axes}`, cells: [cellOf(`${used} of ${runs}`), ...figures] };
+}
+
+/** Why runs are missing in the summary: those that did not end well each, the contaminated together. */
+function missingText(results: readonly RunResult[]): Line[] {
+  const isOver = ({ status }: RunResult): boolean => status === "complete" || status === "skipped";
+  const contaminated = results.filter((result) => isOver(result) && result.why !== null);
+  const count = (n: number): string => `${n} run${n === 1 ? "" : "s"}`;
+  const told = new Map<string, number>();
+  for (const result of results) {
+    if (isOver(result)) continue;
+    const text = `${result.status}${result.why === null ? "" : `: ${result.why}`}`;
+    told.set(text, (told.get(text) ?? 0) + 1);
+  }
+  const [first] = contaminated;
+  return [
+    ...[...told].map(([text, n]) => cellOf(`${count(n)} ${text}`)),
+    ...(first === undefined ? [] : [cellOf(`${count(contaminated.length)} kept out, the first ${first.why}`)]),
+  ];
 }
 
 /** The summary of an experiment: a line per combination, and why runs are missing in it. */
 export function summaryText(name: string, results: readonly RunResult[], runsCsv: string, terminal: Terminal): string {
   const titles = ["used", ...COLUMNS.map(([title]) => title)];
-  const told = new Map<string, number>();
-  for (const { why } of results) if (why !== null) told.set(why, (told.get(why) ?? 0) + 1);
   const lines: Line[] = [
     [
       { text: name, ink: "bold" },
-      { text: "  model context/batch/output; mean +- 95 % over the runs used; reads and writes per byte and token" },
+      { text: "  mean +- half of its 95 % interval over the runs used; reads and writes per byte and token" },
     ],
     [],
     ...grid(titles, summarise(results).map(summaryRow), terminal.width, "-"),
     [],
-    ...[...told].map(([why, n]) => cellOf(`${n} run${n === 1 ? "" : "s"}: ${why}`)),
+    ...missingText(results),
     cellOf(`runs       ${runsCsv}`),
   ];
   return render(lines, terminal);

@@ -101,13 +101,23 @@ describe("the runs of a file", () => {
       { id: "broken", engine: "llamacpp", path: broken },
       { id: "tiny", engine: "demo", params: "1m" },
     ];
-    const { path, output } = fileOf({ models });
+    const lines = [
+      { prompt: "not taken", category: "other" },
+      { prompt: "a prompt that is repeated until it is as long as it must be", category: "mine" },
+    ];
+    const source = join(folder, "prompts.jsonl");
+    writeFileSync(source, lines.map((line) => JSON.stringify(line)).join("\n"));
+    const prompts = { source, categories: ["mine"], tokens: 45, count: 2 };
+    const { path, output } = fileOf({ models, prompts });
     const ended = await runCli(["run", "--config", path, "--json"]);
     expect({ exitCode: ended.exitCode, statuses: statuses(ended) }).toEqual({
       exitCode: 1,
       statuses: ["failed", "complete"],
     });
     expect(runsOf(ended)[0]?.why).toContain("the target failed: ");
+    const [, tiny] = runsOf(ended);
+    const metadata = JSON.parse(readFileSync(join(tiny?.run_dir ?? "", "metadata.json"), "utf8"));
+    expect(metadata.target).toMatchObject({ prompt_tokens: 90, decode_tokens: 30 });
     expect(readFileSync(join(output, "runs.csv"), "utf8")).toContain(",failed,0,");
   });
 

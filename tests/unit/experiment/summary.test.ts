@@ -58,8 +58,9 @@ function result(
     exit_code: 0,
     record,
     figures: [
-      { metric: "reads_per_byte_per_token", region_type: "weight", step: "all", value: 5 },
-      { metric: "reads_per_byte_per_token", region_type: "weight", step: "decode", value: 1 },
+      { metric: "reads_per_byte_per_token", region_type: "weight", step: "all", source: "step", value: 5 },
+      { metric: "reads_per_byte_per_token", region_type: "weight", step: "decode", source: "watch", value: 3 },
+      { metric: "reads_per_byte_per_token", region_type: "weight", step: "decode", source: "step", value: 1 },
     ],
     why: null,
     ...rest,
@@ -83,7 +84,7 @@ describe("a summary", () => {
     expect(cell?.aggregates.find(({ name }) => name === "decode_tokens_per_s")).toMatchObject({ n: 2, mean: 12 });
   });
 
-  test("takes a metric while decoding where it is told", () => {
+  test("takes a metric while decoding, and from the engine's steps, where they tell it", () => {
     const found = summarise(results)[0]?.aggregates.find(({ name }) => name === "weight_reads_per_byte_per_token");
     expect(found).toMatchObject({ n: 2, mean: 1, lo: 1, hi: 1 });
   });
@@ -99,7 +100,7 @@ describe("a summary", () => {
 
   test("is a table with a line per combination", () => {
     const text = summaryText("x", results, "results/runs.csv", { width: 200, color: false, unicode: false });
-    expect(text).toContain("m 64/1/8");
+    expect(text).toContain("m ctx 64 batch 1 out 8");
     expect(text).toContain("2 of 5");
   });
 

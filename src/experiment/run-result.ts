@@ -1,0 +1,48 @@
+/** What became of a run, from the end of its process and what it left. */
+import { EXIT_CODES } from "../errors.ts";
+import type { Database } from "../label/database.ts";
+import type { ChildEnd } from "./child.ts";
+import type { RunResult } from "./outcome.ts";
+import type { PlanEntry } from "./plan.ts";
+import { readFigures } from "./run-figures.ts";
+import { isComplete, type RunRecord, readRunRecord } from "./run-record.ts";
+
+/** A run that is complete, with its figures; one whose figures cannot be read has failed. */
+export async function finished(
+  database: Database,
+  entry: PlanEntry,
+  seen: {
+    readonly status: "complete" | "skipped";
+    readonly exit_code: number | null;
+    readonly record: RunRecord | null;
+  },
+): Promise<RunResult> {
+  const { record } = seen;
+  try {
+    const figures = await readFigures(database, entry.run_dir);
+    const why = record?.validity === "contaminated" ? `contaminated: ${record.reasons.join("; ")}` : null;
+    return { ...seen, entry, figures, why };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return { ...seen, entry, status: "failed", figures: [], why: `its figures cannot be read: ${why}` };
+  }
+}
+
+function whyFailed({ exit_code, error, tail }: ChildEnd): string {
+  if (error !== null) return `${error.message}; ${error.hint}`;
+  if (exit_code === EXIT_CODES.target) return `the target failed: ${tail.split("\n").at(-1) ?? ""}`;
+  return exit_code === EXIT_CODES.time_limit ? "the time limit ended it" : `it ended with ${exit_code}`;
+}
+
+/** The result of a run that was just made. */
+export async function resultOf(database: Database, entry: PlanEntry, end: ChildEnd): Promise<RunResult> {
+  const { exit_code } = end;
+  const record = readRunRecord(entry.run_dir);
+  const seen = { entry, exit_code, record, figures: [] };
+  if (exit_code === EXIT_CODES.interrupted || exit_code === EXIT_CODES.terminated) {
+    return { ...seen, status: "interrupted", why: "a signal ended it" };
+  }
+  if (exit_code === 0 && isComplete(record))
+    return finished(database, entry, { status: "complete", exit_code, record });
+  return { ...seen, status: "failed", why: whyFailed(end) };
+}
