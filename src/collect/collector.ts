@@ -39,10 +39,17 @@ export interface Collector {
   start(target: Target): Promise<void>;
   /** What has come since the last call, in batches of at least one row; never blocks, called every few milliseconds. */
   batches(): Batch[];
-  /** Detaches, and returns the last batches and the ledger; safe to call after a failed start. */
-  stop(): Promise<{ readonly batches: Batch[]; readonly ledger: LedgerRow[] }>;
+  /**
+   * Detaches, and returns the last batches and the ledger; safe to call after a failed start. The batches may be read
+   * from a file while they are taken: each is copied before the next is asked for, and the ledger holds after the last.
+   */
+  stop(): Promise<{ readonly batches: Iterable<Batch>; readonly ledger: readonly LedgerRow[] }>;
   /** Processes that it started, whose use is the tracer's; absent where it starts none. */
   helpers?(): readonly number[];
+  /** What a reader of the figures must know, once the last batch was taken; absent where there is never anything. */
+  warnings?(): readonly string[];
+  /** What else it has to tell, for metadata.json, once the last batch was taken. */
+  details?(): Readonly<Record<string, unknown>>;
   /** What its events cost the target, once stopped; absent where that is accounted elsewhere or not known. */
   costs?(): readonly CollectorCost[];
 }

@@ -1,7 +1,8 @@
 /** The collectors of a run by their names: those that were asked for, and `process` beside them. */
-import type { CollectorName } from "../config/schema.ts";
+import type { CollectorName, MemrayOption } from "../config/schema.ts";
 import type { Collector } from "./collector.ts";
 import { createEbpfCollector, type EbpfCollector } from "./ebpf/ebpf.ts";
+import { createMemrayCollector } from "./memray/memray.ts";
 import { createProcessCollector, type ProcessCollector } from "./process/process-collector.ts";
 
 export interface CollectorSettings {
@@ -14,6 +15,8 @@ export interface CollectorSettings {
   readonly engineObjects: readonly string[];
   /** Folder for the files of outside tools; made by the collector that needs it. */
   readonly rawDir: string;
+  /** What memray is told to record. */
+  readonly memray: readonly MemrayOption[];
 }
 
 export interface Collectors {
@@ -24,7 +27,9 @@ export interface Collectors {
 }
 
 /** Collectors that only their common interface is needed of, by name. */
-const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Collector>> = {};
+const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Collector>> = {
+  memray: ({ rawDir, memray }) => createMemrayCollector({ rawDir, record: memray }),
+};
 
 /** Creates each named collector once; nothing is attached. */
 export function createCollectors(names: readonly CollectorName[], settings: CollectorSettings): Collectors {

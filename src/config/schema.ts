@@ -4,11 +4,15 @@ import { MrmTraceError } from "../errors.ts";
 import { duration, numeric, size, whole } from "./values.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
-export const COLLECTOR_NAMES = ["ebpf", "process"] as const;
+export const COLLECTOR_NAMES = ["ebpf", "memray", "process"] as const;
 export type CollectorName = (typeof COLLECTOR_NAMES)[number];
 
 /** Sources of accesses by name: hardware watchpoints, and samples of Intel's and AMD's PMUs. */
 export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs"] as const;
+
+/** What memray may be told to record. */
+export const MEMRAY_OPTIONS = ["native", "follow-fork", "aggregate", "python-allocators"] as const;
+export type MemrayOption = (typeof MEMRAY_OPTIONS)[number];
 
 /** Some of these names, each once, as an array or as text with commas. */
 function listOf<const T extends readonly string[]>(names: T) {
@@ -35,6 +39,9 @@ export const runSchema = z.object({
   source: listOf(SOURCE_NAMES)
     .default(["auto"])
     .describe("where accesses come from: auto (the best there is), watch, pebs, ibs; pebs,watch for both"),
+  memray: listOf(MEMRAY_OPTIONS)
+    .default(["follow-fork"])
+    .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.number().min(0.01).max(50))
     .default(1)

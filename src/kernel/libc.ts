@@ -73,6 +73,12 @@ export function monotonicNs(): bigint {
   return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
 }
 
+/** CLOCK_REALTIME in ns: wall time, which may be set. Only to map what others wrote onto `monotonicNs`. */
+export function realtimeNs(): bigint {
+  libc.clock_gettime(0, ptr(timespec));
+  return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
+}
+
 /** A pointer to FFI memory: a view on a plain ArrayBuffer does not move, a small typed array may. */
 export function stablePointer(view: NodeJS.TypedArray | DataView): number {
   return Number(ptr(view));

@@ -167,6 +167,12 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       baseline: input.baseline,
       watch,
       samples: input.samples,
+      ...Object.fromEntries(
+        input.collectors.flatMap(({ collector }) => {
+          const told = collector.details?.();
+          return told === undefined ? [] : [[collector.name, told] as const];
+        }),
+      ),
       validity_checks: validity.checks,
       cost_parts: cost.parts,
       bpf_programs: input.bpfCosts,
@@ -181,8 +187,9 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   };
 }
 
-function warningsOf({ recording, ended, watch, samples, options }: JudgeInput): string[] {
+function warningsOf({ recording, collectors, ended, watch, samples, options }: JudgeInput): string[] {
   const out: string[] = samples === null ? [] : sampleWarnings(samples);
+  for (const { collector } of collectors) out.push(...(collector.warnings?.() ?? []));
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${row.path} does not balance: a counter is wrong`);
   }

@@ -15,6 +15,8 @@ const EAGER_POLL_MS = 5;
 const STEADY_POLL_MS = 20;
 /** More faults than this in one poll: the rings fill, and are read eagerly. */
 const BUSY_ROWS = 4096;
+/** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
+const REST_QUEUE_BYTES = 2 ** 20;
 const EAGER_NS = 2_000_000_000n;
 
 export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "disk";
@@ -107,7 +109,11 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   const ledger: LedgerRow[] = [];
   for (const collector of options.collectors) {
     const rest = await collector.stop();
-    for (const batch of rest.batches) take(batch);
+    for (const batch of rest.batches) {
+      take(batch);
+      // What is read from a file now comes faster than it is encoded; nothing hurries any more.
+      while (encoder.queuedBytes > REST_QUEUE_BYTES) await Bun.sleep(1);
+    }
     ledger.push(...rest.ledger);
   }
   for (const writer of writers.values()) ledger.push(await writer.close());

@@ -284,6 +284,82 @@ export const TABLES = {
       opt("steal_ns", "u64", "ns", "Time that the host took from the CPUs of this virtual machine since boot."),
     ],
   },
+  allocation: {
+    kind: "capture",
+    doc: "One row per allocation and lifetime, as memray saw them; a mapping that was unmapped in parts has a row for each part. Written when it ended. Addresses, sizes and the order are exact, times are not.",
+    columns: [
+      { ...TIME, doc: "Middle of the interval in which it was allocated." },
+      col("birth_error_ns", "u64", "ns", "Half the width of that interval, uncertainty of the clocks included."),
+      opt(
+        "death_ns",
+        "u64",
+        "ns of CLOCK_MONOTONIC",
+        "Middle of the interval in which it ended; null where it had not.",
+      ),
+      opt("death_error_ns", "u64", "ns", "Half the width of that interval."),
+      PID,
+      col("thread", "u32", "", "Thread that allocated, as memray numbers them: not a tid."),
+      opt("thread_name", "string", "", "Name of that thread in Python."),
+      col("addr", "u64", "address", "First byte."),
+      col("size_bytes", "u64", "bytes", "Bytes that were asked for."),
+      col("allocator", "string", "", "Function that was called, such as malloc, mmap or pymalloc_malloc."),
+      col(
+        "ended_by",
+        "string",
+        "",
+        "freed, unmapped, replaced (the address was given out again and no free was seen), none (alive at the end) or unpaired (too many were alive to follow it).",
+      ),
+      opt("stack_id", "u32", "", "Innermost Python frame in allocation_stack."),
+      opt("native_stack_id", "u32", "", "Innermost native frame in allocation_stack."),
+      col("birth_order", "u64", "records", "Number of the allocation among all allocations and frees, from 0."),
+      opt("death_order", "u64", "records", "Number of what ended it."),
+    ],
+  },
+  allocation_stack: {
+    kind: "capture",
+    doc: "Frames of the stacks of allocations: a row is a frame below its parent, so a stack is the id of its innermost frame.",
+    columns: [
+      { ...TIME, doc: "Memory record before it was first seen." },
+      PID,
+      col("kind", "string", "", "python or native; each has ids of its own."),
+      col("stack_id", "u32", "", "Number of the frame in its stack, from 1."),
+      opt("parent_id", "u32", "", "The frame that called it; null for an outermost one."),
+      opt("function", "string", "", "Function of a Python frame."),
+      opt("file", "string", "", "Source file of a Python frame; object of a native one."),
+      opt("line", "u32", "", "Line of a Python frame."),
+      opt("ip", "u64", "address", "Instruction of a native frame."),
+      opt("object_offset_bytes", "u64", "bytes", "Its place in the object, counted from where that lies."),
+    ],
+  },
+  allocation_memory: {
+    kind: "capture",
+    doc: "Memory over time, as memray saw it, every 10 ms.",
+    columns: [
+      TIME,
+      col("error_ns", "u64", "ns", "How far the time may be wrong."),
+      PID,
+      col("rss_bytes", "u64", "bytes", "Resident set."),
+      col("live_bytes", "u64", "bytes", "Bytes allocated and not freed."),
+      opt("live_allocations", "u64", "allocations", "Allocations that are alive; null for an aggregated capture."),
+    ],
+  },
+  allocation_site: {
+    kind: "capture",
+    doc: "Sums of an aggregated memray capture: one row per allocator, thread and stack. It has no lifetimes.",
+    columns: [
+      { ...TIME, doc: "End of the capture." },
+      PID,
+      col("thread", "u32", "", "Thread that allocated, as memray numbers them: not a tid."),
+      opt("thread_name", "string", "", "Name of that thread in Python."),
+      col("allocator", "string", "", "Function that was called, such as malloc or mmap."),
+      opt("stack_id", "u32", "", "Innermost Python frame in allocation_stack."),
+      opt("native_stack_id", "u32", "", "Innermost native frame in allocation_stack."),
+      col("peak_allocations", "u64", "allocations", "Alive when most bytes were."),
+      col("peak_bytes", "u64", "bytes", "Their bytes."),
+      col("leaked_allocations", "u64", "allocations", "Alive at the end."),
+      col("leaked_bytes", "u64", "bytes", "Their bytes."),
+    ],
+  },
   trace: {
     kind: "derived",
     doc: "Labelled access rows: trace/part-*.parquet. The first 18 columns are those of the Python package.",
@@ -437,7 +513,19 @@ export const TABLES = {
 
 export type TableName = keyof typeof TABLES;
 /** Streams below capture/. */
-export const STREAMS = ["mapping", "fault", "tensor", "step", "access", "watch", "process"] as const;
+export const STREAMS = [
+  "mapping",
+  "fault",
+  "tensor",
+  "step",
+  "access",
+  "watch",
+  "process",
+  "allocation",
+  "allocation_stack",
+  "allocation_memory",
+  "allocation_site",
+] as const;
 export type StreamName = (typeof STREAMS)[number];
 
 /** The columns of a table, in file order. */

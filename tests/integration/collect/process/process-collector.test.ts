@@ -110,7 +110,7 @@ describe("the process collector on a real child", () => {
     child.kill();
     await child.exited;
     const { batches, ledger } = await collector.stop();
-    expect(rowsOf(batches).every((row) => row.role === "tracer" || row.rss_bytes === 0n)).toBe(true);
+    expect(rowsOf([...batches]).every((row) => row.role === "tracer" || row.rss_bytes === 0n)).toBe(true);
     expect(ledger.every(balances)).toBe(true);
     expect(ledger.every((row) => row.dropped === 0)).toBe(true);
   });

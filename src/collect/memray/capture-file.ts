@@ -1,0 +1,108 @@
+/** Opens a memray capture, compressed or raw, and reads its header. */
+import { MrmTraceError } from "../../errors.ts";
+import { bytesOf, type FileBytes, openFileBytes } from "./byte-source.ts";
+import { type ByteWindow, openByteWindow } from "./byte-window.ts";
+import { openCursor, type RecordCursor } from "./cursor.ts";
+import { type CaptureHeader, captureVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSION, readHeader } from "./header.ts";
+import { LZ4_MAGIC, lz4Content } from "./lz4-frame.ts";
+
+const SCAN_BYTES = 1 << 20;
+
+export interface CaptureFile extends Disposable {
+  readonly header: CaptureHeader;
+  readonly window: ByteWindow;
+  readonly cursor: RecordCursor;
+  readonly compressed: boolean;
+  /** Bytes of the file. */
+  readonly size: number;
+  /** Why the bytes ended before the file did; null while that is not so. */
+  problem(): string | null;
+}
+
+/** True where the first bytes of a file are a capture's; compressed ones are looked into. */
+export function beginsAsCapture(start: Uint8Array): boolean {
+  const source = bytesOf(start);
+  const head = openByteWindow(isLz4(start) ? lz4Content(source) : source, 1 << 12);
+  head.fill(MAGIC.length);
+  return MAGIC.every((byte, i) => i < head.end && head.bytes[i] === byte);
+}
+
+/**
+ * Opens a capture.
+ * @throws MrmTraceError usage where there is no file or it is no capture; data_quality for a version that is not read,
+ *   or a header that is not whole
+ */
+export function openCapture(path: string): CaptureFile {
+  const file = openFileBytes(path);
+  try {
+    const head = new Uint8Array(4);
+    const compressed = isLz4(head.subarray(0, file.readAt(head, 0)));
+    const source = compressed ? lz4Content(file) : file;
+    const window = openByteWindow(source);
+    const cursor = openCursor(window);
+    const version = cursor.record(captureVersion);
+    if (!version.ok || version.value === null) throw noCapture(path, source.problem);
+    if (version.value < OLDEST_VERSION || version.value > NEWEST_VERSION) throw otherVersion(path, version.value);
+    const known = version.value;
+    const header = cursor.record((fields) => readHeader(fields, known));
+    if (!header.ok) throw brokenHeader(path, source.problem ?? `its header is ${header.cut ? "cut" : "damaged"}`);
+    const records = compressed ? { window, cursor } : behindHeader(file, window.before + window.pos);
+    return {
+      header: header.value,
+      ...records,
+      compressed,
+      size: file.size,
+      problem: () => source.problem,
+      [Symbol.dispose]: () => file[Symbol.dispose](),
+    };
+  } catch (error) {
+    file[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/**
+ * The records of a raw file. A killed process leaves it as long as it had been grown, with zeros behind what it wrote:
+ * they are no records, though the last one may have lost zeros of its own to them.
+ */
+function behindHeader(file: FileBytes, headerEnd: number): { window: ByteWindow; cursor: RecordCursor } {
+  file.range(headerEnd, Math.max(headerEnd, lastUsedByte(file)));
+  const window = openByteWindow(file, undefined, headerEnd);
+  return { window, cursor: openCursor(window) };
+}
+
+function isLz4(start: Uint8Array): boolean {
+  return start.length >= 4 && new DataView(start.buffer, start.byteOffset).getUint32(0, true) === LZ4_MAGIC;
+}
+
+/** The index after the last byte of a file that is not zero. */
+function lastUsedByte(file: FileBytes): number {
+  const chunk = new Uint8Array(SCAN_BYTES);
+  for (let end = file.size; end > 0; ) {
+    const from = Math.max(0, end - SCAN_BYTES);
+    const got = file.readAt(chunk.subarray(0, end - from), from);
+    for (let i = got - 1; i >= 0; i--) if (chunk[i] !== 0) return from + i + 1;
+    end = from;
+  }
+  return 0;
+}
+
+function noCapture(path: string, problem: string | null): MrmTraceError {
+  return new MrmTraceError(
+    "data_quality",
+    `${path} is no memray capture: ${problem ?? 'it does not begin with "memray"'}`,
+    "give a file that `memray run -o FILE` wrote",
+  );
+}
+
+function otherVersion(path: string, version: number): MrmTraceError {
+  return new MrmTraceError(
+    "data_quality",
+    `${path} is a memray capture of version ${version}; versions ${OLDEST_VERSION} to ${NEWEST_VERSION} can be read`,
+    "record it again with memray 1.11 to 1.20",
+  );
+}
+
+function brokenHeader(path: string, why: string): MrmTraceError {
+  return new MrmTraceError("data_quality", `${path} cannot be read: ${why}`, "record it again with `memray run`");
+}

@@ -1,0 +1,144 @@
+/**
+ * The memray collector: starts a Python program under `memray run` and reads what that wrote when the program has ended.
+ *
+ * memray sees allocations and frees. Their addresses, sizes and order are exact; their times lie between two of its
+ * memory records; reads and writes it never sees.
+ */
+
+import type { Batch } from "../../columnar/batch.ts";
+import { type ClockPair, clockPair } from "../../columnar/clock.ts";
+import type { MemrayOption } from "../../config/schema.ts";
+import { findProgram } from "../../engine/command.ts";
+import { MrmTraceError } from "../../errors.ts";
+import { monotonicNs, realtimeNs } from "../../kernel/libc.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { Capability, Collector, Target } from "../collector.ts";
+import { type CaptureFolder, openCaptureFolder } from "./capture-folder.ts";
+import { captureWarnings, detailsOf, IDENTIFIES, MEMRAY_BLIND_TO } from "./capture-report.ts";
+import { captureLedger } from "./capture-summary.ts";
+import { type MemrayVersion, memrayVersion } from "./memray-version.ts";
+import { pythonCommand } from "./python-command.ts";
+import { readCapture } from "./read-capture.ts";
+
+export interface MemrayOptions {
+  /** The run's folder for files of outside tools. */
+  readonly rawDir: string;
+  readonly record: readonly MemrayOption[];
+}
+
+const FLAGS: Readonly<Record<MemrayOption, string>> = {
+  native: "--native",
+  "follow-fork": "--follow-fork",
+  aggregate: "--aggregate",
+  "python-allocators": "--trace-python-allocators",
+};
+
+/** One reading of both clocks. */
+function bothClocks(): ClockPair {
+  const before = monotonicNs();
+  const other = realtimeNs();
+  return clockPair(before, other, monotonicNs());
+}
+
+/** The pair at the start, as uncertain as the clock of the machine was set in between. */
+export function clockOver(first: ClockPair, last: ClockPair): ClockPair {
+  const moved = last.other_ns - last.monotonic_ns - (first.other_ns - first.monotonic_ns);
+  const uncertainty_ns = first.uncertainty_ns + last.uncertainty_ns + (moved < 0n ? -moved : moved);
+  return { ...first, uncertainty_ns };
+}
+
+/** A collector for one run. */
+export function createMemrayCollector(options: MemrayOptions): Collector {
+  let folder: CaptureFolder | null = null;
+  let begun: ClockPair | null = null;
+  const warnings: string[] = [];
+  const details: Record<string, unknown>[] = [];
+  const known = new Map<string, MemrayVersion>();
+
+  async function canRun(target: Target): Promise<Capability> {
+    const python = pythonCommand(target.command, findProgram);
+    if (python === null) {
+      const what = target.command.length === 0 ? "the demo" : `"${target.command[0]}"`;
+      return {
+        ok: false,
+        reason: `memray records Python programs, and ${what} starts none with a script, -m or -c`,
+        hint: "give a command such as: mrm-trace run --collector memray -- python3 script.py",
+      };
+    }
+    const version = known.get(python.interpreter) ?? (await memrayVersion(python.interpreter));
+    known.set(python.interpreter, version);
+    if (!version.ok) {
+      return {
+        ok: false,
+        reason: `${python.interpreter} cannot load memray: ${version.reason}`,
+        hint: `${python.interpreter} -m pip install memray`,
+      };
+    }
+    return { ok: true, sources: [], whyNotBetter: "", identifies: IDENTIFIES, blindTo: MEMRAY_BLIND_TO };
+  }
+
+  /** Reads the captures one after the other; each batch must be copied before the next is asked for. */
+  function* batchesOf(paths: readonly string[], clock: ClockPair, ledger: LedgerRow[]): Generator<Batch> {
+    for (const path of paths) {
+      try {
+        const reading = readCapture(path, { clock });
+        yield* reading.batches;
+        const summary = reading.summary();
+        if (summary === null) continue;
+        ledger.push(...captureLedger(reading.header.pid, reading.header, summary));
+        warnings.push(...captureWarnings(path, reading.header, summary));
+        details.push({ path, ...detailsOf(reading.header, summary) });
+      } catch (error) {
+        if (!(error instanceof MrmTraceError)) throw error;
+        warnings.push(`${error.message}; ${error.hint}`);
+        ledger.push(nothingRead());
+      }
+    }
+  }
+
+  return {
+    name: "memray",
+    canRun,
+    launch(command) {
+      const python = pythonCommand(command, findProgram);
+      if (python === null) return command;
+      folder ??= openCaptureFolder(options.rawDir);
+      const { interpreter, options: words, program } = python;
+      const flags = options.record.map((name) => FLAGS[name]);
+      return [interpreter, ...words, "-m", "memray", "run", "-q", "-f", ...flags, "-o", folder.file, ...program];
+    },
+    async start() {
+      begun = bothClocks();
+    },
+    batches: () => [],
+    async stop() {
+      const ledger: LedgerRow[] = [];
+      if (begun === null || folder === null) return { batches: [], ledger };
+      const clock = clockOver(begun, bothClocks());
+      const paths = folder.settle();
+      if (paths.length === 0) {
+        warnings.push("memray wrote no capture: the program did not start, or memray refused it");
+        ledger.push(nothingRead());
+      }
+      folder.dispose();
+      begun = null;
+      return { batches: batchesOf(paths, clock, ledger), ledger };
+    },
+    warnings: () => warnings,
+    details: () => ({ captures: details }),
+  };
+}
+
+/** What is said of a capture of which nothing can be said. */
+function nothingRead(): LedgerRow {
+  return {
+    path: "allocation/memray",
+    pid: null,
+    seen: 0,
+    kept: 0,
+    filtered: 0,
+    dropped: 0,
+    dropped_by: {},
+    unseen_estimate: null,
+  };
+}

@@ -1,0 +1,97 @@
+/** Reads a memray capture of every allocation: batches of lifetimes, stacks and memory, and what was seen. */
+import type { Batch } from "../../columnar/batch.ts";
+import type { ClockPair } from "../../columnar/clock.ts";
+import { readAggregated } from "./aggregated-reader.ts";
+import { type CaptureFile, openCapture } from "./capture-file.ts";
+import { type CaptureReading, type CaptureSummary, emptySites } from "./capture-summary.ts";
+import { openLifetimeRows } from "./lifetime-rows.ts";
+import { openLifetimes } from "./lifetimes.ts";
+import { openMemoryRows } from "./memory-rows.ts";
+import { openRecordReader } from "./record-reader.ts";
+import { openTimeAxis } from "./time-axis.ts";
+
+export interface ReadOptions {
+  /** Maps the capture's CLOCK_REALTIME to CLOCK_MONOTONIC; without it times count from the start of the capture. */
+  readonly clock?: ClockPair;
+}
+
+/** Times that count from the start of a capture, for one whose machine is not this one. */
+function fromItsStart(startMs: number): ClockPair {
+  return { monotonic_ns: 0n, other_ns: BigInt(startMs) * 1_000_000n, uncertainty_ns: 0n };
+}
+
+/**
+ * Opens a capture for reading.
+ *
+ * Memory is bounded whatever the file holds; what finds no room is counted.
+ *
+ * @throws MrmTraceError as `openCapture` does
+ */
+export function readCapture(path: string, options: ReadOptions = {}): CaptureReading {
+  const file = openCapture(path);
+  const clock = options.clock ?? fromItsStart(file.header.startMs);
+  let summary: CaptureSummary | null = null;
+  function* batches(): Generator<Batch> {
+    try {
+      summary = yield* file.header.aggregated ? readAggregated(file, clock) : readAllocations(file, clock);
+    } finally {
+      file[Symbol.dispose]();
+    }
+  }
+  return { header: file.header, batches: batches(), summary: () => summary };
+}
+
+function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch, CaptureSummary> {
+  const { header } = file;
+  const endMs = header.endMs > header.startMs ? header.endMs - header.startMs : null;
+  const axis = openTimeAxis(header.startMs, endMs, clock);
+  const reader = openRecordReader(file, () => axis.beginNs());
+  const rows = openLifetimeRows(header.pid, reader.threadName);
+  const lifetimes = openLifetimes(rows);
+  const memory = openMemoryRows(header.pid);
+
+  /** Pairs what was decoded, all of it in one interval. */
+  function* pair(interval: number): Generator<Batch> {
+    for (const chunk of reader.chunks()) {
+      for (let from = 0; ; ) {
+        from = lifetimes.take(chunk, from, interval);
+        if (!rows.full) break;
+        yield rows.take(axis);
+      }
+    }
+    reader.release();
+  }
+
+  for (;;) {
+    const stop = reader.next();
+    yield* reader.stackRows(false);
+    if (stop.kind === "full") {
+      yield* pair(axis.open);
+    } else if (stop.kind === "memory") {
+      if (axis.advance(stop.ms)) lifetimes.halveIntervals();
+      // What came before a memory record has its two bounds now.
+      yield* pair(axis.open - 1);
+      memory.add(stop.ms, stop.rss, lifetimes.liveBytes, lifetimes.liveAllocations, axis);
+      yield* memory.take(false);
+    } else {
+      yield* pair(axis.open);
+      const totals = lifetimes.totals();
+      while (!lifetimes.finish()) yield rows.take(axis);
+      if (rows.rows > 0) yield rows.take(axis);
+      yield* memory.take(true);
+      yield* reader.stackRows(true);
+      return {
+        totals,
+        sites: emptySites(),
+        complete: stop.kind === "trailer",
+        problem: stop.kind === "trailer" ? null : stop.why,
+        unreadBytes: stop.unreadBytes,
+        memoryRecords: memory.records,
+        longestGapMs: axis.longestMs,
+        clockSetBack: axis.setBack,
+        clockUncertaintyNs: clock.uncertainty_ns,
+        ...reader.counts(),
+      };
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/** Decodes a capture record by record: allocations into chunks, everything else into the state they are read with. */
+import type { Batch } from "../../columnar/batch.ts";
+import { allocatorNumbering } from "./allocator.ts";
+import { openCallTree, openThreadStacks } from "./call-tree.ts";
+import type { CaptureFile } from "./capture-file.ts";
+import type { StackCounts } from "./capture-summary.ts";
+import { initialState } from "./decode-state.ts";
+import { openFrameNames } from "./frame-names.ts";
+import { openNativeObjects } from "./native-objects.ts";
+import { decodeNibbleRecords } from "./nibble-records.ts";
+import { decodePrefixRecords } from "./prefix-records.ts";
+import { parseNibbleRare, parsePrefixRare, type RareRecord } from "./rare-records.ts";
+import { emptyChunk, type RecordChunk } from "./record-chunk.ts";
+import { openStackRows } from "./stack-rows.ts";
+import { openThreadNames } from "./thread-names.ts";
+
+/** Chunks that may wait for the next memory record: 400,000 records in 12 MB. */
+const MAX_CHUNKS = 24;
+
+/** Why decoding stopped: chunks are full, a memory record came, or the capture is over. */
+export type ReaderStop =
+  | { readonly kind: "full" }
+  | { readonly kind: "memory"; readonly ms: number; readonly rss: number }
+  | { readonly kind: "trailer"; readonly unreadBytes: number }
+  | { readonly kind: "cut" | "damaged"; readonly why: string; readonly unreadBytes: number };
+
+export interface RecordReader {
+  /** Decodes on until the chunks have to be taken. */
+  next(): ReaderStop;
+  /** What was decoded and not yet released, in order. */
+  chunks(): readonly RecordChunk[];
+  /** Gives the chunks back. */
+  release(): void;
+  /** New stacks; with `all`, the last of them. */
+  stackRows(all: boolean): Batch<"allocation_stack">[];
+  threadName(thread: number): string | null;
+  counts(): StackCounts;
+}
+
+/**
+ * A reader behind the header of `file`.
+ * @param nowNs time that new stacks are marked with
+ */
+export function openRecordReader(file: CaptureFile, nowNs: () => number): RecordReader {
+  const { header, window, cursor } = file;
+  const isNibble = header.version < 12;
+  const names = openFrameNames(header.pythonVersion ?? 0);
+  const objects = openNativeObjects();
+  const threads = openThreadNames();
+  const rows = openStackRows(header.pid, names, objects);
+  const tree = openCallTree((node, parent, frame, instruction) =>
+    rows.python(node, parent, frame, instruction, nowNs()),
+  );
+  const state = initialState({
+    tree,
+    stacks: openThreadStacks(),
+    numbering: allocatorNumbering(header.version),
+    nativeTraces: header.nativeTraces,
+  });
+  state.stacks.select(0);
+  const decode = isNibble ? decodeNibbleRecords : decodePrefixRecords;
+  const parse = isNibble
+    ? parseNibbleRare
+    : (fields: Parameters<typeof parseNibbleRare>[0]) => parsePrefixRare(fields, header.nativeTraces);
+  const pool = [emptyChunk()];
+  let used = 1;
+  let nativeFrames = 0;
+  let objectRecords = 0;
+
+  const unread = (): number => window.end - window.pos;
+  const here = (): string => `byte ${window.before + window.pos}${file.compressed ? " of the content" : ""}`;
+  function over(kind: "cut" | "damaged"): ReaderStop {
+    const why =
+      file.problem() ??
+      (kind === "cut" ? `it ends inside a record, at ${here()}` : `a record that cannot be, at ${here()}`);
+    return { kind, why, unreadBytes: unread() };
+  }
+
+  /** Skips zeros; false where nothing follows them. */
+  function skipPadding(): boolean {
+    for (;;) {
+      const { bytes, end } = window;
+      let { pos } = window;
+      while (pos < end && bytes[pos] === 0) pos += 1;
+      window.pos = pos;
+      if (pos < end) return true;
+      if (window.last || !window.fill(1)) return false;
+    }
+  }
+
+  /** Applies a record; true where it was one that the caller must see. */
+  function apply(record: RareRecord): ReaderStop | null {
+    switch (record.kind) {
+      case "trailer":
+        return { kind: "trailer", unreadBytes: 0 };
+      case "memory":
+        return { kind: "memory", ms: record.ms, rss: record.rss };
+      case "padding":
+        skipPadding();
+        return null;
+      case "objects":
+        objects.clear();
+        return null;
+      case "segments":
+        for (const segment of record.segments) objects.add(segment);
+        return null;
+      case "thread":
+        state.thread = record.thread;
+        state.stacks.select(record.thread);
+        return null;
+      case "thread_name":
+        threads.set(state.thread, record.name);
+        return null;
+      case "code":
+        state.line += record.lineDelta;
+        names.add(record.id, {
+          name: record.name,
+          file: record.file,
+          firstLine: state.line,
+          lineTable: record.lineTable,
+        });
+        return null;
+      case "frame":
+        state.frame += record.idDelta;
+        state.line += record.lineDelta;
+        names.add(state.frame, { name: record.name, file: record.file, firstLine: state.line, lineTable: null });
+        return null;
+      case "native":
+        return applyNative(record);
+      case "object":
+        objectRecords += 1;
+        return applyObject(record);
+    }
+  }
+
+  function applyNative({ instructionDelta, parentDelta }: RareRecord & { kind: "native" }): ReaderStop | null {
+    const instruction = state.instructionPointer + instructionDelta;
+    const parent = state.nativeFrame + parentDelta;
+    if (!isExact(instruction) || !(parent >= 0 && parent < 2 ** 32)) return over("damaged");
+    state.instructionPointer = instruction;
+    state.nativeFrame = parent;
+    nativeFrames += 1;
+    rows.native(nativeFrames, parent, instruction, nowNs());
+    return null;
+  }
+
+  function applyObject({ pointerDelta, nativeDelta }: RareRecord & { kind: "object" }): ReaderStop | null {
+    const nativeFrame = state.nativeFrame + nativeDelta;
+    const pointer = state.pointer + (pointerDelta ?? 0);
+    if (!isExact(pointer) || !isExact(nativeFrame)) return over("damaged");
+    state.nativeFrame = nativeFrame;
+    if (pointerDelta === null) return null;
+    state.pointer = pointer;
+    state.recentHead = (state.recentHead - 1) & 15;
+    state.recent[state.recentHead] = pointer * 8;
+    return null;
+  }
+
+  return {
+    threadName: (thread) => threads.get(thread),
+    chunks: () => pool.slice(0, used),
+    release() {
+      for (const chunk of pool) chunk.count = 0;
+      used = 1;
+    },
+    stackRows: (all) => rows.take(all),
+    counts: () => ({
+      stackOverflow: tree.overflow,
+      unnamedFrames: names.overflow,
+      unmatchedPops: state.unmatchedPops,
+      objectRecords,
+    }),
+    next() {
+      for (;;) {
+        const chunk = pool[used - 1] ?? emptyChunk();
+        const stop = decode(window, state, chunk);
+        if (stop === "full") {
+          if (used === MAX_CHUNKS) return { kind: "full" };
+          used += 1;
+          if (used > pool.length) pool.push(emptyChunk());
+        } else if (stop === "bytes") {
+          if (window.last && unread() <= 0) return over("cut");
+          if (!window.last) window.fill(unread() + 1);
+        } else if (stop === "other") {
+          const record = cursor.record(parse);
+          if (!record.ok) return over(record.cut ? "cut" : "damaged");
+          const told = apply(record.value);
+          if (told !== null) return told;
+        } else {
+          return over(stop);
+        }
+      }
+    },
+  };
+}
+
+const isExact = (value: number): boolean => value >= 0 && value <= Number.MAX_SAFE_INTEGER;
