@@ -2,7 +2,7 @@
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
-import { IMPORT, streamQuantiles, streamRatio, sumOf } from "./stream/stream-figures.ts";
+import { IMPORT, streamQuantiles, streamShare, sumOf } from "./stream/stream-figures.ts";
 
 const PAGE_BYTES = 4096;
 const METRICS = ["same_page_fraction", "median_stride_bytes"] as const;
@@ -28,11 +28,11 @@ function everyFigures(group: Group): Figure[] {
     {
       metric: METRICS[0],
       source: IMPORT,
-      estimate: streamRatio(group, same_page, pairs),
+      estimate: streamShare(same_page, pairs),
       n: sumOf(pairs),
       coverage: 1,
       grain_bytes: PAGE_BYTES,
-      method: "pairs of successive accesses of one thread to the class; BCa over blocks of time, n counts pairs",
+      method: "pairs of successive accesses of one thread to the class; jackknife over blocks of time, n counts pairs",
     },
     ...streamQuantiles(strides, [[METRICS[1], 0.5]], "strides of such pairs, n counts them, by block of time", ""),
   ];

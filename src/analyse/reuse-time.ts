@@ -21,10 +21,10 @@ function figures(group: Group): Figure[] {
     {
       metric: MEAN,
       source: IMPORT,
-      estimate: streamRatio(group, stream.reuse_ns, groupWeights(reuse)),
+      estimate: streamRatio(stream.reuse_ns, groupWeights(reuse)),
       n: reuse.n,
       coverage: 1,
-      method: `${METHOD}; BCa over 64 groups of 64 B lines`,
+      method: `${METHOD}; jackknife over 64 groups of 64 B lines`,
     },
   ];
 }

@@ -39,7 +39,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
     {
       ...base,
       metric: "iai_mean_ns",
-      estimate: rateInversion(perSecond(group, all), lines),
+      estimate: sum.source === IMPORT ? interval(null, null, null) : rateInversion(perSecond(group, all), lines),
       grain_bytes: LINE_BYTES,
       method: `rate inversion: time x lines / accesses; ${method}`,
       ...sizeless,

@@ -5,7 +5,7 @@ import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import { FEWEST } from "./judge.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
-import { IMPORT, streamRatio, sumOf } from "./stream/stream-figures.ts";
+import { IMPORT, streamShare, sumOf } from "./stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "./write-history.ts";
 
 const METRIC = "write_once_ratio";
@@ -89,12 +89,12 @@ function everyFigures(group: Group): Figure[] {
         ? interval(null, null, null)
         : alike
           ? clopperPearson(once, n)
-          : streamRatio(group, written_once, written),
+          : streamShare(written_once, written),
       n,
       coverage: 1,
       method: alike
         ? "addresses with one store over addresses with a store; Clopper-Pearson"
-        : "addresses with one store over addresses with a store; BCa over 64 groups of 64 B lines",
+        : "addresses with one store over addresses with a store; jackknife over 64 groups of 64 B lines",
       ...(none ? { not_identifiable: true, why: "no store in the trace" } : {}),
     },
   ];

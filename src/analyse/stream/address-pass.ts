@@ -2,7 +2,7 @@
 import { OP } from "../input.ts";
 import type { SortedAccesses } from "./access-buckets.ts";
 import { classOf, opOf } from "./access-columns.ts";
-import { addTime, type BinnedTimes, binnedTimes, GROUPS } from "./binned-times.ts";
+import { addTime, type BinnedTimes, binnedTimes, binOf, GROUPS } from "./binned-times.ts";
 
 const LINE_SHIFT = 6;
 const PAGE_SHIFT = 12;
@@ -59,12 +59,12 @@ const isWrite = (op: number): boolean => op === OP.store || op === OP.load_store
 /** An address with one access. */
 function takeOne(sums: AddressSums, now: number, op: number, group: number, windowNs: number): void {
   sums.addresses[group] = (sums.addresses[group] as number) + 1;
-  addTime(sums.intervals, windowNs - now, 1, group, false);
-  if (isRead(op)) addTime(sums.ages, now, 1, group, false);
+  addTime(sums.intervals, windowNs - now, binOf(windowNs - now), 1, group, false);
+  if (isRead(op)) addTime(sums.ages, now, binOf(now), 1, group, false);
   if (!isWrite(op)) return;
   sums.written[group] = (sums.written[group] as number) + 1;
   sums.written_once[group] = (sums.written_once[group] as number) + 1;
-  addTime(sums.retention, 0, 1, group, false);
+  addTime(sums.retention, 0, 0, 1, group, false);
 }
 
 /** An address with several accesses: the rows [from, to), in order of time. */
@@ -96,25 +96,32 @@ function takeSeveral(
     const now = time[i] as number;
     const op = opOf(code[i] as number);
     if (i > from) {
-      addTime(sums.intervals, now - before, perInterval, group, true);
-      addTime(sums.reuse, now - before, 1, group, true);
-      sums.reuse_ns[group] = (sums.reuse_ns[group] as number) + now - before;
+      const gap = now - before;
+      const bin = binOf(gap);
+      addTime(sums.intervals, gap, bin, perInterval, group, true);
+      addTime(sums.reuse, gap, bin, 1, group, true);
+      sums.reuse_ns[group] = (sums.reuse_ns[group] as number) + gap;
     }
     before = now;
     if (isRead(op)) {
       lastRead = now;
-      if (Number.isNaN(written)) addTime(sums.ages, now, perRead, group, false);
-      else addTime(sums.ages, now - written, perRead, group, true);
+      const known = !Number.isNaN(written);
+      const age = known ? now - written : now;
+      addTime(sums.ages, age, binOf(age), perRead, group, known);
     }
     if (isWrite(op)) {
       if (!Number.isNaN(written)) {
-        addTime(sums.retention, lastRead > written ? lastRead - written : 0, perEpoch, group, true);
+        const need = lastRead > written ? lastRead - written : 0;
+        addTime(sums.retention, need, binOf(need), perEpoch, group, true);
       }
       written = now;
       lastRead = Number.NaN;
     }
   }
-  if (writes === 1) addTime(sums.retention, lastRead > written ? lastRead - written : 0, 1, group, false);
+  if (writes === 1) {
+    const need = lastRead > written ? lastRead - written : 0;
+    addTime(sums.retention, need, binOf(need), 1, group, false);
+  }
 }
 
 /** Counts a block that was accessed so many times. */

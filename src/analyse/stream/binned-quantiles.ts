@@ -1,10 +1,8 @@
 /** Quantiles of binned times, with intervals from how the groups differ. */
-import { studentQuantile } from "../../statistics/student.ts";
-import { CI_LEVEL, type Interval, interval } from "../interval.ts";
+import { type Interval, interval } from "../interval.ts";
 import { type BinnedTimes, type Bins, COARSE, COARSE_BITS, FEW, FINE_BITS, GROUPS } from "./binned-times.ts";
+import { jackknifeReach } from "./jackknife.ts";
 
-/** Fewer groups with an observation say too little of their variance. */
-const FEWEST_GROUPS = 8;
 /** Weight below this share of all is rounding. */
 const NOTHING = 1e-9;
 
@@ -20,9 +18,9 @@ function eventAt(bins: Bins, bin: number, seen: boolean): number {
   return seen ? (bins.event[bin] as number) + (bins.censored[bin] as number) : (bins.event[bin] as number);
 }
 
-function total({ event, censored, from, to }: Bins): number {
+function total({ event, censored }: Bins): number {
   let sum = 0;
-  for (let i = from; i < to; i++) sum += (event[i] as number) + (censored[i] as number);
+  for (let i = 0; i < event.length; i++) sum += (event[i] as number) + (censored[i] as number);
   return sum;
 }
 
@@ -32,7 +30,7 @@ function binQuantile(bins: Bins, seen: boolean, q: number): number {
   const nothing = atRisk * NOTHING;
   const target = 1 - q + 1e-12;
   let s = 1;
-  for (let i = bins.from; i < bins.to && atRisk > nothing; i++) {
+  for (let i = 0; i < bins.event.length && atRisk > nothing; i++) {
     const e = eventAt(bins, i, seen);
     if (e > 0) {
       const after = atRisk - e <= nothing ? 0 : s * (1 - e / atRisk);
@@ -150,19 +148,15 @@ function sharesWithout(of: BinnedTimes, pooled: Pooled, seen: boolean, value: nu
 function woodruff(q: number, at: (q: number) => number, sharesAt: (value: number) => number[]): Interval {
   const value = at(q);
   if (!Number.isFinite(value)) return interval(null, null, null);
-  const shares = sharesAt(value);
-  const m = shares.length;
-  if (m < FEWEST_GROUPS) return interval(value, null, null);
-  const mean = shares.reduce((a, b) => a + b, 0) / m;
-  const squares = shares.reduce((a, b) => a + (b - mean) ** 2, 0);
-  const reach = studentQuantile(1 - (1 - CI_LEVEL) / 2, m - 1) * Math.sqrt(((m - 1) / m) * squares);
+  const reach = jackknifeReach(sharesAt(value));
+  if (reach === null) return interval(value, null, null);
   return interval(value, at(Math.max(1e-9, q - reach)), at(Math.min(1 - 1e-9, q + reach)));
 }
 
 /** Share of the weight that is censored; 0 without observations. */
 export function censoredShare({ fine }: BinnedTimes): number {
   let open = 0;
-  for (let i = fine.from; i < fine.to; i++) open += fine.censored[i] as number;
+  for (let i = 0; i < fine.censored.length; i++) open += fine.censored[i] as number;
   return open > 0 ? open / total(fine) : 0;
 }
 

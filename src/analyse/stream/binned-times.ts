@@ -1,11 +1,11 @@
-/** Distributions of any number of values in bounded memory: exact while they are few, then in bins of 0.1 %. */
+/** Distributions of any number of values in bounded memory: exact while they are few, then in bins of 0.4 %. */
 
 /** Groups of observations between which an estimate varies as it would between runs like this one. */
 export const GROUPS = 64;
 /** Up to so many observations are kept as they are. */
 export const FEW = 1 << 12;
 /** Bins per octave as a power of two: of the whole, and of each group, which only tells the variance. */
-export const FINE_BITS = 10;
+export const FINE_BITS = 8;
 export const COARSE_BITS = 2;
 const OCTAVES = 63;
 const FINE = OCTAVES * 2 ** FINE_BITS + 1;
@@ -19,9 +19,6 @@ const HIGH_MANTISSA = 20;
 export interface Bins {
   readonly event: Float64Array;
   readonly censored: Float64Array;
-  /** First bin that may hold something, and the one after the last. */
-  from: number;
-  to: number;
 }
 
 export interface BinnedTimes {
@@ -45,7 +42,7 @@ export function binnedTimes(): BinnedTimes {
   return {
     n: 0,
     n_censored: 0,
-    fine: { event: new Float64Array(FINE), censored: new Float64Array(FINE), from: FINE, to: 0 },
+    fine: { event: new Float64Array(FINE), censored: new Float64Array(FINE) },
     group_event: new Float64Array(GROUPS * COARSE),
     group_censored: new Float64Array(GROUPS * COARSE),
     value: new Float64Array(FEW),
@@ -54,24 +51,31 @@ export function binnedTimes(): BinnedTimes {
   };
 }
 
+/** The bin of a value of 0 or more, below 2^63. */
+export function binOf(value: number): number {
+  if (value < 1) return 0;
+  word[0] = value;
+  return 1 + ((halves[1] as number) >>> (HIGH_MANTISSA - FINE_BITS)) - ONE;
+}
+
 /**
  * Adds one observation.
- * @param value 0 or more, below 2^63
+ * @param bin binOf(value)
  * @param weight above 0
  * @param group in [0, GROUPS)
  * @param complete false where the value is only a lower end
  */
-export function addTime(to: BinnedTimes, value: number, weight: number, group: number, complete: boolean): void {
-  let bin = 0;
-  if (value >= 1) {
-    word[0] = value;
-    bin = Math.min(FINE - 1, 1 + ((halves[1] as number) >>> (HIGH_MANTISSA - FINE_BITS)) - ONE);
-  }
+export function addTime(
+  to: BinnedTimes,
+  value: number,
+  bin: number,
+  weight: number,
+  group: number,
+  complete: boolean,
+): void {
   const coarse = bin === 0 ? 0 : 1 + ((bin - 1) >>> (FINE_BITS - COARSE_BITS));
   const place = coarse * GROUPS + group;
   const { fine } = to;
-  if (bin < fine.from) fine.from = bin;
-  if (bin >= fine.to) fine.to = bin + 1;
   if (complete) {
     fine.event[bin] = (fine.event[bin] as number) + weight;
     to.group_event[place] = (to.group_event[place] as number) + weight;

@@ -1,10 +1,9 @@
 /** Figures of a trace that holds every access. */
-import type { Group } from "../group.ts";
-import type { Interval } from "../interval.ts";
+import { type Interval, interval } from "../interval.ts";
 import type { Figure } from "../metric.ts";
-import { ratioInterval } from "../ratio.ts";
 import { binnedQuantiles, censoredShare } from "./binned-quantiles.ts";
 import type { BinnedTimes } from "./binned-times.ts";
+import { jackknifeReach } from "./jackknife.ts";
 
 /** Source of what was not recorded here. */
 export const IMPORT = "import";
@@ -36,9 +35,20 @@ export function streamQuantiles(
   }));
 }
 
-/** The ratio of two sums by group, BCa over the groups. */
-export function streamRatio(group: Group, top: Float64Array, bottom: Float64Array): Interval {
-  return ratioInterval(top, bottom, group.blocks(top.length));
+/** The ratio of two sums by group, with Student's interval from leaving out each group in turn. */
+export function streamRatio(top: Float64Array, bottom: Float64Array): Interval {
+  const [t, b] = [sumOf(top), sumOf(bottom)];
+  if (!(b > 0)) return interval(null, null, null);
+  const without: number[] = [];
+  for (const [g, part] of bottom.entries()) if (part > 0 && part < b) without.push((t - (top[g] ?? 0)) / (b - part));
+  const reach = jackknifeReach(without);
+  return reach === null ? interval(t / b, null, null) : interval(t / b, Math.max(0, t / b - reach), t / b + reach);
+}
+
+/** The same for a part of a whole: the interval ends at 1. */
+export function streamShare(part: Float64Array, whole: Float64Array): Interval {
+  const { value, lo, hi } = streamRatio(part, whole);
+  return interval(value, lo, hi === null ? null : Math.min(1, hi));
 }
 
 export function sumOf(values: Float64Array): number {

@@ -1,13 +1,13 @@
 /** What the order in time says of a stream of accesses: how many there are when, and how far one is from the last. */
 import { OP } from "../input.ts";
 import { type AccessColumns, CLASSES, classOf, opOf } from "./access-columns.ts";
-import { addTime, type BinnedTimes, binnedTimes, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
+import { addTime, type BinnedTimes, binnedTimes, binOf, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
 /** Threads are told apart by their low bits; two with the same ones cost each other a pair. */
 const THREAD_SLOTS = 1 << 16;
-const FIRST_BLOCK_NS = 1000;
+const FIRST_BLOCK_NS = 2 ** 18;
 
 /** Sums by block of time, GROUPS of them for each class; blocks after the last access are 0. */
 export interface TimePass {
@@ -78,7 +78,7 @@ export function timePass(): TimePass {
         last = time;
         while (time >= blockNs * GROUPS) {
           for (const sum of [loads, stores, pairs, samePage]) foldRows(sum);
-          for (const stride of strides) foldGroups(stride);
+          for (const stride of strides) if (stride.n > 0) foldGroups(stride);
           blockNs *= 2;
         }
         const block = Math.floor(time / blockNs);
@@ -98,13 +98,8 @@ export function timePass(): TimePass {
           if (high === beforeHigh && low >>> PAGE_SHIFT === beforeLow >>> PAGE_SHIFT) {
             samePage[at] = (samePage[at] as number) + 1;
           }
-          addTime(
-            strides[kind] as BinnedTimes,
-            Math.abs((high - beforeHigh) * WORD + (low - beforeLow)),
-            1,
-            block,
-            true,
-          );
+          const stride = Math.abs((high - beforeHigh) * WORD + (low - beforeLow));
+          addTime(strides[kind] as BinnedTimes, stride, binOf(stride), 1, block, true);
         }
         lastThread[slot] = who;
         lastLow[slot] = low;

@@ -1,0 +1,149 @@
+/** Our analysis beside that of the Python package, on the same trace, in the same run. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Batch } from "../../src/columnar/batch.ts";
+import { writeParquetFile } from "../../src/columnar/parquet.ts";
+import { pythonPackage } from "../fixtures/python-package.ts";
+import { type AddressModel, addressModel, KIND_NAMES } from "./address-model.ts";
+import { aside, atLeast, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
+
+const PACKAGE = new URL("python_package.py", import.meta.url).pathname;
+const ROWS = 1e6;
+const QUICK_ROWS = 2e4;
+const SEED = 20240117;
+const REPEATS = 5;
+/** What the package needs, over what we need. */
+const TARGET_ALL = 90;
+const TARGET_WITHOUT_IAI = 15;
+/** A tenth of what the package takes for a million rows. */
+const TARGET_RSS_BYTES = 208 * 2 ** 20;
+const MIB = 2 ** 20;
+/** Regions as the package numbers them: weights are one, KV blocks and activation pages one each. */
+const FIRST_KV = 2;
+const FIRST_ACTIVATION = FIRST_KV + (1 << 16);
+
+interface Ours {
+  readonly seconds: number;
+  readonly cpu_s: number;
+  readonly peak_rss_bytes: number;
+  readonly figures: number;
+}
+
+interface Theirs {
+  readonly seconds: number;
+  readonly cpu_s: number;
+  readonly iai_s: number;
+  readonly iai_cpu_s: number;
+  readonly peak_rss_bytes: number;
+}
+
+/** The model as rows of the package's trace. */
+function traceBatch(model: AddressModel): Batch {
+  const { rows, kind, op } = model;
+  const one = (value: string) => ({ codes: new Uint32Array(rows), values: [value] });
+  const words = new Uint32Array(model.address.buffer);
+  const region = new Uint32Array(rows);
+  for (let i = 0; i < rows; i++) {
+    const low = words[2 * i] ?? 0;
+    if (kind[i] === 0) region[i] = 1;
+    if (kind[i] === 1) region[i] = FIRST_KV + (low >>> 8);
+    if (kind[i] === 2) region[i] = FIRST_ACTIVATION + (low >>> 12);
+  }
+  const loading = Math.floor(rows / 10);
+  const cycles = model.weight_cycles;
+  return {
+    table: "trace",
+    rows,
+    columns: {
+      run_id: one("bench"),
+      sample_id: { data: BigUint64Array.from({ length: rows }, (_, i) => BigInt(i)) },
+      timestamp_ns: { data: model.timestamp_ns },
+      phase: { codes: Uint32Array.from(kind, (_, i) => (i < loading ? 0 : 1)), values: ["weight_load", "generation"] },
+      address: { data: model.address },
+      address_page: { data: model.address.map((address) => address >> 12n) },
+      op_type: { codes: Uint32Array.from(op), values: ["load", "store"] },
+      symbol: { codes: Uint32Array.from(kind), values: ["ggml_vec_dot", "llama_kv_cache_update", "ggml_compute", ""] },
+      dso: { codes: Uint32Array.from(kind), values: ["libggml-cpu.so", "libllama.so", "libggml-cpu.so", ""] },
+      region_type: { codes: Uint32Array.from(kind), values: [...KIND_NAMES] },
+      region_id: { data: region },
+      access_latency_ns: { data: cycles },
+      cache_level: { codes: cycles.map((value) => value % 4), values: ["L1", "L2", "L3", "LFB"] },
+      numa_node: { data: new Uint8Array(rows) },
+      thread_id: { data: model.pid },
+    },
+  };
+}
+
+/** Runs a command; returns what it printed. */
+async function output(command: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...command], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${command[0]} failed: ${stderr.trim().slice(-1000)}`);
+  return stdout;
+}
+
+/** Everything that `mrm-trace analyse` does with a trace, in this process. */
+async function analyseHere(trace: string, folder: string): Promise<Ours> {
+  const { analyse } = await import("../../src/analyse.ts");
+  const before = process.cpuUsage();
+  const begin = performance.now();
+  const { report } = await analyse(trace, { output: folder, period: 1, force: false, seed: 1 });
+  const seconds = (performance.now() - begin) / 1e3;
+  const cpu = process.cpuUsage(before);
+  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+  return {
+    seconds,
+    cpu_s: (cpu.user + cpu.system) / 1e6,
+    peak_rss_bytes: Number(peak ?? Number.NaN) * 1024,
+    figures: report.metrics.filter(({ status }) => status === "ok" || status === "bound").length,
+  };
+}
+
+/** Ours before and after theirs, each in a process of its own; takes about three minutes. */
+export async function benchPythonPackage({ quick }: BenchOptions): Promise<BenchRow[]> {
+  const found = await pythonPackage();
+  if (!found.ok) throw new Error(`the Python package cannot be had: ${found.reason}`);
+  const folder = mkdtempSync(join(tmpdir(), "mrm-python-"));
+  const [model, trace] = [join(folder, "model.parquet"), join(folder, "trace.parquet")];
+  const rows = quick ? QUICK_ROWS : ROWS;
+  const own = async (): Promise<Ours> =>
+    JSON.parse(await output([process.execPath, import.meta.path, "analyse", trace, folder])) as Ours;
+  try {
+    await output([process.execPath, import.meta.path, "write", model, String(rows)]);
+    await output([found.python, PACKAGE, "layout", model, trace]);
+    const ours: Ours[] = [];
+    for (let i = 0; i < REPEATS; i++) ours.push(await own());
+    const theirs = JSON.parse(await output([found.python, PACKAGE, "analyse", trace])) as Theirs;
+    for (let i = 0; i < REPEATS; i++) ours.push(await own());
+    const seconds = median(ours.map((one) => one.seconds));
+    const cpu = median(ours.map((one) => one.cpu_s));
+    const rss = Math.max(...ours.map((one) => one.peak_rss_bytes));
+    const withoutIai = theirs.seconds - theirs.iai_s;
+    const spread = `ours ${ours.map((one) => one.seconds.toFixed(2)).join(" ")} s, median ${seconds.toFixed(2)}`;
+    const what = `compute_all of the Python package over our analysis, ${rows / 1e6} M rows`;
+    return [
+      atLeast(what, theirs.seconds / seconds, "times", TARGET_ALL, spread),
+      atLeast("the same without its IAI", withoutIai / seconds, "times", TARGET_WITHOUT_IAI),
+      atMost("peak memory of our analysis", rss, "bytes", TARGET_RSS_BYTES),
+      aside("compute_all of the Python package", theirs.seconds, "s", `${theirs.cpu_s.toFixed(1)} s of CPU`),
+      aside("the same without its IAI", withoutIai, "s", `${(theirs.cpu_s - theirs.iai_cpu_s).toFixed(1)} s of CPU`),
+      aside("peak memory of the Python package", theirs.peak_rss_bytes / MIB, "MiB"),
+      aside(
+        "our analysis, reading and writing included",
+        seconds,
+        "s",
+        `${cpu.toFixed(2)} s of CPU, ${ours[0]?.figures ?? 0} figures`,
+      ),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const [part, path = "", argument = ""] = process.argv.slice(2);
+  if (part === "write") writeParquetFile(path, "trace", [traceBatch(addressModel(Number(argument), SEED))]);
+  else process.stdout.write(JSON.stringify(await analyseHere(path, argument)));
+  process.exit(0);
+}
