@@ -1,8 +1,9 @@
 /** `mrm-trace compare`: what each way to trace costs its target; or, of two run directories, how their figures differ. */
 import { defineCommand } from "citty";
-import { type CompareOptions, compareSchema } from "../config/compare.ts";
+import { type CompareOptions, compareSchema, tracerSchema, tracerWords } from "../config/compare.ts";
+import type { Effective } from "../config/effective.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
-import { demoSchema, parseOptions } from "../config/schema.ts";
+import { demoSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { renderDifference } from "../report/difference-table.ts";
 import { renderEffect } from "../report/effect-table.ts";
@@ -10,6 +11,7 @@ import { type Terminal, terminalOf } from "../report/terminal.ts";
 import { watchSignals } from "../run/signals.ts";
 import type { ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
+import { planOfFile, readOptions } from "./experiment.ts";
 
 /** 0 where every arm that could run passes, 5 where one costs more than the margin, 4 where it cannot be told. */
 function exitCodeOf({ arms, stopped_by }: ObserverEffect): number {
@@ -17,6 +19,18 @@ function exitCodeOf({ arms, stopped_by }: ObserverEffect): number {
   const verdicts = arms.filter(({ unavailable }) => unavailable === null).map(({ verdict }) => verdict);
   if (verdicts.includes("FAIL")) return EXIT_CODES.budget;
   return verdicts.includes("INCONCLUSIVE") ? EXIT_CODES.data_quality : EXIT_CODES.ok;
+}
+
+/** Every arm must do the same work: neither a sweep nor a time that only the tracer knows. @throws MrmTraceError usage */
+function refuseWhatCuts(effective: Effective): void {
+  if (planOfFile(effective) !== null) {
+    const hint = "name a file with options only, or run the experiment: mrm-trace run --config FILE";
+    throw new MrmTraceError("usage", "the file holds an experiment, which is no work to compare on", hint);
+  }
+  if (effective.run.duration !== undefined) {
+    const hint = "leave it out; --tokens, --serve or the command itself say how long a run is";
+    throw new MrmTraceError("usage", "a duration would end the traced runs and not the others", hint);
+  }
 }
 
 async function compareRuns(a: string, b: string, json: boolean, terminal: Terminal): Promise<number> {
@@ -52,10 +66,19 @@ export const compareCommand = defineCommand({
     description:
       "Measure what each way to trace costs a command (after --) or the demo; or compare two run directories",
   },
-  args: { ...flagsOf(compareSchema), ...flagsOf(demoSchema.omit({ seconds: true })) },
+  args: {
+    ...flagsOf(compareSchema),
+    ...flagsOf(sweepFlagsSchema.pick({ config: true })),
+    ...flagsOf(demoSchema.omit({ seconds: true })),
+    ...flagsOf(tracerSchema),
+  },
   async run({ args, rawArgs }) {
-    const options = parseOptions(compareSchema, givenOptions(compareSchema, args));
-    const demo = parseOptions(demoSchema, givenOptions(demoSchema, args));
+    const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
+    const effective = readOptions(args, config, max_runs);
+    refuseWhatCuts(effective);
+    const { output, seed, json, quiet, color } = effective.run;
+    const own = parseOptions(compareSchema, givenOptions(compareSchema, args));
+    const options = { ...own, output, seed, json, quiet, color };
     const { command, runs } = wordsOf(args._, rawArgs, options);
     const terminal = terminalOf(process.stdout, options.color, process.env);
     const [a, b] = runs;
@@ -66,7 +89,14 @@ export const compareCommand = defineCommand({
     using signals = watchSignals();
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { compareArms } = await import("../compare/compare-arms.ts");
-    const { effect, folder } = await compareArms({ options, demo, command, signals, say });
+    const { effect, folder } = await compareArms({
+      options,
+      demo: effective.demo,
+      tracer: tracerWords(effective.options),
+      command,
+      signals,
+      say,
+    });
     process.stdout.write(options.json ? `${toJson({ ...effect, folder })}\n` : renderEffect(effect, folder, terminal));
     return exitCodeOf(effect);
   },

@@ -17,12 +17,13 @@ export function armNames(): string[] {
   return [OFF, IDLE, ...COLLECTOR_NAMES];
 }
 
-function armOf(name: string): Arm {
-  if (name === IDLE) return { name, options: ["--collector", "ebpf", "--watch-registers", "0"] };
+function armOf(name: string, options: readonly string[]): Arm {
+  // Behind the options of every arm: what is said last holds.
+  if (name === IDLE) return { name, options: [...options, "--collector", "ebpf", "--watch-registers", "0"] };
   // Several collectors on one clock are one arm: their names with a plus between.
   const collectors = name.split("+");
   if (collectors.every((one) => (COLLECTOR_NAMES as readonly string[]).includes(one))) {
-    return { name, options: ["--collector", collectors.join(",")] };
+    return { name, options: [...options, "--collector", collectors.join(",")] };
   }
   throw new MrmTraceError(
     "usage",
@@ -31,8 +32,13 @@ function armOf(name: string): Arm {
   );
 }
 
-/** `off`, `off-again` and the named arms, each once. @throws MrmTraceError usage */
-export function armsOf(names: readonly string[]): Arm[] {
-  const traced = [...new Set(names)].filter((name) => name !== OFF && name !== OFF_AGAIN).map(armOf);
-  return [{ name: OFF, options: null }, { name: OFF_AGAIN, options: null }, ...traced];
+/**
+ * `off`, `off-again` and the named arms, each once.
+ * @param options of the tracer in every traced arm
+ * @throws MrmTraceError usage
+ */
+export function armsOf(names: readonly string[], options: readonly string[] = []): Arm[] {
+  const traced = [...new Set(names)].filter((name) => name !== OFF && name !== OFF_AGAIN);
+  const arms = traced.map((name) => armOf(name, options));
+  return [{ name: OFF, options: null }, { name: OFF_AGAIN, options: null }, ...arms];
 }

@@ -29,6 +29,8 @@ import type { Workload } from "./workload.ts";
 export interface CompareArmsRequest {
   readonly options: CompareOptions;
   readonly demo: DemoOptions;
+  /** Options of the tracer in every traced arm. */
+  readonly tracer: readonly string[];
   /** Empty for the demo. */
   readonly command: readonly string[];
   readonly signals: SignalWatch;
@@ -123,7 +125,7 @@ function abortOn(signals: SignalWatch): AbortSignal {
  */
 export async function compareArms(request: CompareArmsRequest): Promise<Compared> {
   const { options, signals, say } = request;
-  const arms: readonly Arm[] = armsOf(options.arms ?? DEFAULT_ARMS);
+  const arms: readonly Arm[] = armsOf(options.arms ?? DEFAULT_ARMS, request.tracer);
   const signal = abortOn(signals);
   const placement = placementOf(options.pin);
   const scratch = mkdtempSync(join(tmpdir(), "mrm-compare-"));

@@ -1,5 +1,6 @@
 /** THE options of `compare`. */
 import { z } from "zod";
+import type { EffectiveOption } from "./effective.ts";
 import { runSchema } from "./schema.ts";
 import { duration, numeric, whole } from "./values.ts";
 
@@ -26,3 +27,21 @@ export const compareSchema = z.object({
   ...runSchema.pick({ output: true, seed: true, json: true, quiet: true, color: true, debug: true }).shape,
 });
 export type CompareOptions = z.output<typeof compareSchema>;
+
+/** Options of the tracer that hold in every traced arm; the others are the comparison's own. */
+export const tracerSchema = runSchema.omit({
+  ...{ output: true, force: true, run_id: true, collector: true, duration: true, seed: true, baseline: true },
+  ...{ json: true, quiet: true, verbose: true, debug: true, color: true },
+});
+
+/** Options of the tracer that were given, as words of a command line. */
+export function tracerWords(given: readonly EffectiveOption[]): string[] {
+  const names = Object.keys(tracerSchema.shape);
+  return given.flatMap(({ key, value, from }) => {
+    const name = key.replace(/^run\./, "");
+    if (!key.startsWith("run.") || !names.includes(name) || from === "default") return [];
+    const flag = name.replaceAll("_", "-");
+    if (typeof value === "boolean") return [value ? `--${flag}` : `--no-${flag}`];
+    return [`--${flag}`, Array.isArray(value) ? value.join(",") : String(value)];
+  });
+}

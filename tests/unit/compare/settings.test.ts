@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { armsOf } from "../../../src/compare/arms.ts";
 import { placementOf } from "../../../src/compare/placement.ts";
 import { spinningWarning, threadEnvironment } from "../../../src/compare/settings.ts";
+import { tracerWords } from "../../../src/config/compare.ts";
 
 describe("the settings beside a slowdown", () => {
   test("are the variables of threads, and no others", () => {
@@ -34,6 +35,20 @@ describe("the arms", () => {
       { name: "off-again", options: null },
       { name: "ebpf", options: ["--collector", "ebpf"] },
       { name: "ebpf+process", options: ["--collector", "ebpf,process"] },
+    ]);
+  });
+
+  test("take the options that were given for the tracer, and their own behind them", () => {
+    const given = [
+      { key: "run.budget", value: 2, from: "--budget" },
+      { key: "run.source", value: ["pebs", "watch"], from: "a.yaml:3" },
+      { key: "run.max_size", value: "1GiB", from: "default" },
+      { key: "run.output", value: "elsewhere", from: "--output" },
+      { key: "demo.params", value: "15m", from: "--params" },
+    ];
+    expect(tracerWords(given)).toEqual(["--budget", "2", "--source", "pebs,watch"]);
+    expect(armsOf(["attached-idle"], ["--budget", "2"]).at(-1)?.options).toEqual([
+      ...["--budget", "2", "--collector", "ebpf", "--watch-registers", "0"],
     ]);
   });
 
