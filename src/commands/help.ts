@@ -1,14 +1,14 @@
 /** The text of --help: of one verb what fits a screen, of the program its verbs. */
 import type { ArgDef } from "citty";
-import type { Verb } from "./verb.ts";
+import { flagWord, type Verb } from "./verb.ts";
 
 /** Widest line, in columns. */
 export const HELP_COLUMNS = 100;
 
-/** `--name HINT` of an option; what is on by itself is shown as it is turned off. */
-function flagText(name: string, arg: ArgDef): string {
-  if (arg.type === "boolean") return arg.default === true ? `--no-${name}` : `--${name}`;
-  return `--${name} ${arg.valueHint ?? "VALUE"}`;
+/** `--name HINT` of an option, and its text. */
+function optionRow(name: string, arg: ArgDef): readonly [string, string] {
+  const { word, description } = flagWord(name, arg);
+  return [arg.type === "boolean" ? word : `${word} ${arg.valueHint ?? "VALUE"}`, description];
 }
 
 function positionalText(name: string, arg: ArgDef): string {
@@ -52,7 +52,7 @@ export function verbHelp(name: string, verb: Verb): string {
   ];
   const rows = [
     ...positionals.map(([key, arg]) => [key.toUpperCase(), arg.description ?? ""] as const),
-    ...options.map(([key, arg]) => [flagText(key, arg), arg.description ?? ""] as const),
+    ...options.map(([key, arg]) => optionRow(key, arg)),
   ];
   return [
     ...wrap(verb.description, 0),

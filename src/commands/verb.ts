@@ -1,5 +1,5 @@
 /** What the table of commands says of one verb. */
-import type { ArgsDef, CommandDef } from "citty";
+import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
 export interface Verb {
   readonly description: string;
@@ -32,4 +32,12 @@ export function verb<T extends ArgsDef>(
 
 function isPlain(args: unknown): args is ArgsDef {
   return typeof args === "object" && args !== null && !(args instanceof Promise);
+}
+
+/** A flag as it is typed; what is on by itself, as it is switched off. */
+export function flagWord(name: string, arg: ArgDef): { readonly word: string; readonly description: string } {
+  const negative = arg.type === "boolean" ? arg.negativeDescription : undefined;
+  return negative === undefined
+    ? { word: `--${name}`, description: arg.description ?? "" }
+    : { word: `--no-${name}`, description: negative };
 }

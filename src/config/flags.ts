@@ -1,6 +1,7 @@
 /** The options of a zod schema as flags of the command line, so that help and checks come from one place. */
 import type { ArgsDef } from "citty";
 import { z } from "zod";
+import { defaultOf } from "./default-of.ts";
 import { nearestWord } from "./nearest-word.ts";
 
 /** True where a schema takes true or false, defaults and optionals looked through. */
@@ -15,18 +16,27 @@ function choicesOf(schema: unknown): readonly string[] {
   return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
 }
 
+/** One option as a flag, its default in brackets behind its description. */
+function flagOf(option: z.ZodType): ArgsDef[string] {
+  const { description = "" } = option;
+  const ordinary = defaultOf(option);
+  if (isBoolean(option)) {
+    // What is on by itself is there to be switched off.
+    return { type: "boolean", description, ...(ordinary === true ? { negativeDescription: `off: ${description}` } : {}) };
+  }
+  const choices = choicesOf(option);
+  return {
+    type: "string",
+    description: ordinary === undefined ? description : `${description} [${ordinary}]`,
+    ...(choices.length > 0 ? { valueHint: choices.join("|") } : {}),
+  };
+}
+
 /** Flags for every option of the schema; a value is checked by the schema, not here. */
 export function flagsOf(schema: z.ZodObject): ArgsDef {
-  const flags: ArgsDef = {};
-  for (const [name, option] of Object.entries(schema.shape)) {
-    const description = (option as z.ZodType).description ?? "";
-    const choices = choicesOf(option);
-    const valueHint = choices.length > 0 ? { valueHint: choices.join("|") } : {};
-    flags[name.replaceAll("_", "-")] = isBoolean(option)
-      ? { type: "boolean", description }
-      : { type: "string", description, ...valueHint };
-  }
-  return flags;
+  return Object.fromEntries(
+    Object.entries(schema.shape).map(([name, option]) => [name.replaceAll("_", "-"), flagOf(option as z.ZodType)]),
+  );
 }
 
 /** What the command line gave for the options of a schema, under their own names. */

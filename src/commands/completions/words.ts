@@ -1,6 +1,6 @@
 /** What a shell may complete, from the table of commands. */
 import type { ArgDef } from "citty";
-import type { Verb } from "../verb.ts";
+import { flagWord, type Verb } from "../verb.ts";
 
 export interface OptionWords {
   /** With its dashes. */
@@ -27,8 +27,7 @@ function choicesOf(arg: ArgDef | undefined): readonly string[] {
 
 function optionOf(name: string, arg: ArgDef): OptionWords {
   return {
-    word: `--${name}`,
-    description: arg.description ?? "",
+    ...flagWord(name, arg),
     takesValue: arg.type !== "boolean",
     choices: choicesOf(arg),
   };

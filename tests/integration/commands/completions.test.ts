@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { flagWord } from "../../../src/commands/verb.ts";
 import { VERBS } from "../../../src/commands/verbs.ts";
 import { CLI, runCli } from "../run/cli.ts";
 
@@ -89,7 +90,10 @@ test("bash offers every verb, and every option of a verb", () => {
   expect(answers("mrm-trace")).toEqual([...Object.keys(VERBS), "--help", "--version"]);
   for (const [name, { args }] of Object.entries(VERBS)) {
     const options = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
-    expect([name, answers(`mrm-trace ${name}`)]).toEqual([name, [...options.map(([key]) => `--${key}`), "--help"]]);
+    expect([name, answers(`mrm-trace ${name}`)]).toEqual([
+      name,
+      [...options.map(([key, arg]) => flagWord(key, arg).word), "--help"],
+    ]);
   }
 });
 

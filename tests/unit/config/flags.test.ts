@@ -25,6 +25,14 @@ describe("flags", () => {
     expect(flags["run-id"]?.type).toBe("string");
   });
 
+  test("say their default as a file would, and what is on as it is switched off", () => {
+    expect(flags["max-size"]?.description).toEndWith(" [4GiB]");
+    expect(flags.baseline?.description).toEndWith(" [2s]");
+    expect(flags.duration?.description).not.toContain("[");
+    expect(flags["flash-attention"]).toMatchObject({ negativeDescription: "off: flash attention in the demo" });
+    expect(flags.json).not.toHaveProperty("negativeDescription");
+  });
+
   test("give the options that the command line names, and the defaults of the others", () => {
     expect(demoOf(["--params", "1m", "--prompt-tokens=8"])).toMatchObject({
       params: "1m",
