@@ -22,7 +22,11 @@ function flagOf(option: z.ZodType): ArgsDef[string] {
   const ordinary = defaultOf(option);
   if (isBoolean(option)) {
     // What is on by itself is there to be switched off.
-    return { type: "boolean", description, ...(ordinary === true ? { negativeDescription: `off: ${description}` } : {}) };
+    return {
+      type: "boolean",
+      description,
+      ...(ordinary === true ? { negativeDescription: `off: ${description}` } : {}),
+    };
   }
   const choices = choicesOf(option);
   return {
