@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { analyse } from "../../../src/analyse.ts";
+import { openDatabase } from "../../../src/label/database.ts";
 import { checkManifest } from "../../../src/report/manifest.ts";
 import type { RunReport } from "../../../src/schema/run-json.ts";
 import { GOLDEN_ANALYSIS, GOLDEN_TRACE } from "../../fixtures/python-package.ts";
+import { jsonOf, runCli } from "../run/cli.ts";
 import { type Analysis, type Comparison, compareGolden, goldenTable } from "./golden-table.ts";
 
 const PAGE = new URL("../../../docs/python-package.md", import.meta.url).pathname;
@@ -78,6 +80,29 @@ describe("the golden trace of the Python package", () => {
   });
 });
 
+describe("the command line", () => {
+  const output = mkdtempSync(join(tmpdir(), "mrm-judge-"));
+  afterAll(() => rmSync(output, { recursive: true, force: true }));
+
+  test("takes a folder with a trace, and names the run directory that it made", async () => {
+    const folder = join(output, "model", "golden");
+    await Bun.write(join(folder, "trace.parquet"), Bun.file(GOLDEN_TRACE));
+    await Bun.write(join(folder, "metadata.json"), '{"model": {"id": "Some Model"}}');
+    const ended = await runCli(["analyse", folder, "--period", "1", "--run-id", "again", "--output", output, "--json"]);
+    expect([ended.exitCode, ended.stderr]).toEqual([0, ""]);
+    expect(jsonOf(ended)).toMatchObject({ model_id: "some-model", run_id: "again" });
+    expect(existsSync(join(output, "some-model", "again", "metrics.csv"))).toBe(true);
+    // The folder that it read is as it was.
+    expect(readdirSync(folder).sort()).toEqual(["metadata.json", "trace.parquet"]);
+  });
+
+  test("refuses a period that is none", async () => {
+    const ended = await runCli(["analyse", GOLDEN_TRACE, "--period", "0", "--output", output]);
+    expect(ended.exitCode).toBe(2);
+    expect(ended.stderr).toContain("--period");
+  });
+});
+
 describe("a file that is no labelled trace", () => {
   const output = mkdtempSync(join(tmpdir(), "mrm-judge-"));
   afterAll(() => rmSync(output, { recursive: true, force: true }));
@@ -88,5 +113,37 @@ describe("a file that is no labelled trace", () => {
     await Bun.write(text, "not a Parquet file");
     expect(analyse(text, options)).rejects.toMatchObject({ code: "data_quality" });
     expect(analyse(join(output, "absent.parquet"), options)).rejects.toMatchObject({ code: "usage" });
+  });
+
+  const table = async (select: string): Promise<string> => {
+    const path = join(mkdtempSync(join(output, "t-")), "trace.parquet");
+    await using database = await openDatabase();
+    await database.run(`COPY (${select}) TO '${path}' (FORMAT parquet)`);
+    return path;
+  };
+  const row = "1::UBIGINT AS timestamp_ns, 4096::UBIGINT AS address, 'load' AS op_type, 'weight' AS region_type";
+
+  test("is refused where a column is missing or no number, by the column's name", async () => {
+    const missing = await table("SELECT 1 AS timestamp_ns, 2 AS address, 'load' AS op_type");
+    expect(analyse(missing, options)).rejects.toThrow("no column region_type");
+    const words = await table(`SELECT * REPLACE ('x' AS address) FROM (SELECT ${row})`);
+    expect(analyse(words, options)).rejects.toThrow("column address is VARCHAR");
+  });
+
+  test("counts rows without an address, and says what it can of one row or none", async () => {
+    const holes = await table(`SELECT ${row} UNION ALL SELECT 2::UBIGINT, NULL, 'store', NULL`);
+    const { report } = await analyse(holes, options);
+    expect(report.warnings.join()).toContain("1 rows of the trace lack an address or a time");
+    expect(report.labels).toMatchObject([{ region_type: "weight", accesses: 1 }]);
+    const none = await analyse(await table(`SELECT * FROM (SELECT ${row}) WHERE address = 0`), options);
+    expect(none.report.labels).toEqual([]);
+  });
+
+  test("is put in order of time where its rows are not", async () => {
+    const rows = `SELECT ${row} UNION ALL SELECT 9::UBIGINT, 4096::UBIGINT, 'load', 'weight'`;
+    const forward = await analyse(await table(`${rows} ORDER BY timestamp_ns`), options);
+    const backward = await analyse(await table(`${rows} ORDER BY timestamp_ns DESC`), options);
+    expect(backward.report.metrics).toEqual(forward.report.metrics);
+    expect(forward.report.metrics.find(({ metric }) => metric === "reuse_time_mean_ns")?.n).toBe(1);
   });
 });
