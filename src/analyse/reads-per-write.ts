@@ -5,7 +5,7 @@ import { interval } from "./interval.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
 import { passRate } from "./pass-rate.ts";
 import { ratioInterval } from "./ratio.ts";
-import { IMPORT, NO_PERIOD } from "./stream/stream-figures.ts";
+import { IMPORT, NO_PERIOD, streamRatio } from "./stream/stream-figures.ts";
 
 const METRIC = "reads_per_write";
 
@@ -67,15 +67,18 @@ function sampledFigures(group: Group): Figure[] {
     .filter((sum) => sum.source !== "clock" && sum.loads.length > 0)
     .map((sum) => {
       const stores = sum.stores.reduce((a, b) => a + b, 0);
+      const imported = sum.source === IMPORT;
       return {
         metric: METRIC,
         source: sum.source,
         estimate:
           stores > 0
-            ? ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
+            ? imported
+              ? streamRatio(sum.loads, sum.stores)
+              : ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
             : interval(null, null, null),
         n: sum.rows,
-        method: "ratio of sums weighted by period, BCa over tokens or blocks of time; n counts samples",
+        method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or 100 ms blocks"}; n counts samples`,
         ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
         ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
       };

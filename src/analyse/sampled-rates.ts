@@ -5,14 +5,15 @@ import type { AccessSums } from "./input.ts";
 import { type Interval, interval } from "./interval.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { ratioInterval } from "./ratio.ts";
-import { IMPORT, NO_PERIOD } from "./stream/stream-figures.ts";
+import { IMPORT, NO_PERIOD, streamRatio } from "./stream/stream-figures.ts";
 
 const LINE_BYTES = 64;
 
-/** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span; BCa over blocks of time. */
-function perSecond(group: Group, blocks: Float64Array): Interval {
+/** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span. */
+function perSecond(group: Group, blocks: Float64Array, source: string): Interval {
   if (blocks.length === 0 || group.span.window_ns <= 0) return interval(null, null, null);
   const each = new Float64Array(blocks.length).fill(group.span.window_ns / 1e9 / blocks.length);
+  if (source === IMPORT) return streamRatio(blocks, each);
   return ratioInterval(blocks, each, group.blocks(blocks.length));
 }
 
@@ -27,19 +28,21 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const timer = sum.source === "clock";
   const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
   const base = { source: sum.source, n: sum.rows };
-  const method = "Horvitz-Thompson by period, BCa over tokens or blocks of time; n counts samples";
+  const how = sum.source === IMPORT ? "jackknife over blocks of time" : "BCa over tokens or 100 ms blocks";
+  const method = `Horvitz-Thompson by period, ${how}; n counts samples`;
   const why = timer ? "a timer counts time, not accesses" : sum.period_known ? null : NO_PERIOD;
   const no = why === null ? {} : { not_identifiable: true, why };
   const sizeless =
     sum.source === IMPORT ? { not_identifiable: true, why: "the trace does not say how large regions are" } : no;
   const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
   return [
-    { ...base, metric: "loads_per_s", estimate: perSecond(group, sum.loads), method, ...no },
-    { ...base, metric: "stores_per_s", estimate: perSecond(group, sum.stores), method, ...no },
+    { ...base, metric: "loads_per_s", estimate: perSecond(group, sum.loads, sum.source), method, ...no },
+    { ...base, metric: "stores_per_s", estimate: perSecond(group, sum.stores, sum.source), method, ...no },
     {
       ...base,
       metric: "iai_mean_ns",
-      estimate: sum.source === IMPORT ? interval(null, null, null) : rateInversion(perSecond(group, all), lines),
+      estimate:
+        sum.source === IMPORT ? interval(null, null, null) : rateInversion(perSecond(group, all, sum.source), lines),
       grain_bytes: LINE_BYTES,
       method: `rate inversion: time x lines / accesses; ${method}`,
       ...sizeless,

@@ -1,7 +1,7 @@
 /** manifest.json: size and SHA-256 of every file of a run, written last. */
 import { createHash } from "node:crypto";
-import { createReadStream, type Dirent } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { toJson } from "../schema/run-json.ts";
@@ -10,6 +10,7 @@ import { PARTIAL, writeFileAtomic } from "./atomic-file.ts";
 
 export const MANIFEST = "manifest.json";
 export const MANIFEST_SCHEMA_VERSION = "1.0";
+const BUFFER_BYTES = 1 << 18;
 
 const manifestSchema = z.object({
   manifest_schema_version: z.string(),
@@ -46,16 +47,18 @@ async function filesBelow(runDir: string, folder = ""): Promise<string[]> {
   return found.flat().sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** Size and digest of a file in one pass, in constant memory. */
+/** Size and digest of a file in one pass, through one buffer. */
 async function digest(path: string): Promise<{ size_bytes: number; sha256: string }> {
   const hash = createHash("sha256");
+  const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let size = 0;
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    const bytes = chunk as Buffer;
-    hash.update(bytes);
-    size += bytes.length;
+  await using file = await open(path);
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, 0, buffer.length);
+    if (bytesRead === 0) return { size_bytes: size, sha256: hash.digest("hex") };
+    hash.update(buffer.subarray(0, bytesRead));
+    size += bytesRead;
   }
-  return { size_bytes: size, sha256: hash.digest("hex") };
 }
 
 /** Reads every file of the run directory and replaces its manifest.json. @throws MrmTraceError environment when it cannot be written */

@@ -1,5 +1,5 @@
 /** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
-import { type AccessColumns, classOf } from "./access-columns.ts";
+import { type AccessColumns, CODE_BITS, classOf } from "./access-columns.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
@@ -12,6 +12,7 @@ const BLOCK_ROWS = 1024;
 const ROW_WORDS = 4;
 /** Times relative to the first access are below 2^53, so that their high word leaves the code room. */
 const CODE_SHIFT = 24;
+const CODE_MASK = (1 << CODE_BITS) - 1;
 const DIGIT_BITS = 11;
 const DIGITS = 1 << DIGIT_BITS;
 
@@ -148,7 +149,9 @@ export function accessBuckets(): AccessBuckets {
         block[at + 1] = high;
         block[at + 2] = timeLow;
         block[at + 3] =
-          (((time_ns[2 * i + 1] as number) - firstHigh - borrow) | ((code[i] as number) << CODE_SHIFT)) >>> 0;
+          (((time_ns[2 * i + 1] as number) - firstHigh - borrow) |
+            (((code[i] as number) & CODE_MASK) << CODE_SHIFT)) >>>
+          0;
       }
     },
     drain(take) {

@@ -8,6 +8,9 @@ export const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation
 /** A code is the class above so many bits of operation. */
 export const CLASS_SHIFT = 2;
 const OPS = 1 << CLASS_SHIFT;
+/** Bits of a row's code below its thread; threads are told apart below 2^27, and no kernel has as many. */
+export const CODE_BITS = 5;
+const MOST_THREAD = 2 ** (32 - CODE_BITS) - 1;
 
 /** Accesses in the order of the file, or of time where that was asked for. */
 export interface AccessColumns {
@@ -15,12 +18,11 @@ export interface AccessColumns {
   /** Pairs of 32-bit words, low word first. */
   readonly address: Uint32Array;
   readonly time_ns: Uint32Array;
-  /** Class times the number of operations, plus the operation (values of OP). */
+  /** The thread above CODE_BITS of class and operation. */
   readonly code: Uint32Array;
-  readonly thread: Uint32Array;
 }
 
-/** Class of a row's code, as an index into CLASSES. */
+/** Class of a row's code without its thread, as an index into CLASSES. */
 export function classOf(code: number): number {
   return code >>> CLASS_SHIFT;
 }
@@ -34,8 +36,8 @@ function codeSql(): string {
   const classes = CLASSES.slice(0, -1).map((name, i) => `WHEN '${name}' THEN ${i * OPS}`);
   const ops = Object.entries(OP).filter(([name]) => name !== "unknown");
   const words = ops.map(([name, value]) => `WHEN '${name}' THEN ${value}`);
-  return `CAST(CASE region_type ${classes.join(" ")} ELSE ${(CLASSES.length - 1) * OPS} END
-    + CASE op_type ${words.join(" ")} ELSE ${OP.unknown} END AS UINTEGER)`;
+  return `(CASE region_type ${classes.join(" ")} ELSE ${(CLASSES.length - 1) * OPS} END
+    + CASE op_type ${words.join(" ")} ELSE ${OP.unknown} END)`;
 }
 
 export interface AccessQuery {
@@ -50,8 +52,8 @@ export interface AccessQuery {
 function accessSql(query: AccessQuery): string {
   const { paths, threads, inOrderOfTime, part } = query;
   const place = part === null ? "" : ` AND hash(address >> 12) % ${part.of} = ${part.index}`;
-  return `SELECT CAST(address AS UBIGINT) AS address, CAST(timestamp_ns AS UBIGINT) AS time_ns, ${codeSql()} AS code,
-    ${threads ? "CAST(coalesce(thread_id, 0) AS UINTEGER)" : "CAST(0 AS UINTEGER)"} AS thread
+  return `SELECT CAST(address AS UBIGINT) AS address, CAST(timestamp_ns AS UBIGINT) AS time_ns, 
+    CAST(${threads ? `(least(greatest(coalesce(TRY_CAST(thread_id AS BIGINT), 0), 0), ${MOST_THREAD}) << ${CODE_BITS}) + ` : ""}${codeSql()} AS UINTEGER) AS code
     FROM ${parquetScan(paths)}
     WHERE address IS NOT NULL AND timestamp_ns IS NOT NULL${place}${inOrderOfTime ? " ORDER BY timestamp_ns" : ""}`;
 }
@@ -66,8 +68,8 @@ export async function readAccesses(
   for (;;) {
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
-    const words = [0, 1, 2, 3].map((column) => vectorWords(chunk.getColumnVector(column)));
-    const [address, time_ns, code, thread] = words as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
-    take({ rows: chunk.rowCount, address, time_ns, code, thread });
+    const words = [0, 1, 2].map((column) => vectorWords(chunk.getColumnVector(column)));
+    const [address, time_ns, code] = words as [Uint32Array, Uint32Array, Uint32Array];
+    take({ rows: chunk.rowCount, address, time_ns, code });
   }
 }

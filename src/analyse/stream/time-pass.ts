@@ -1,12 +1,13 @@
 /** What the order in time says of a stream of accesses: how many there are when, and how far one is from the last. */
 import { OP } from "../input.ts";
-import { type AccessColumns, CLASSES, classOf, opOf } from "./access-columns.ts";
+import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./access-columns.ts";
 import { addTime, type BinnedTimes, binnedTimes, binOf, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
 /** Threads are told apart by their low bits; two with the same ones cost each other a pair. */
 const THREAD_SLOTS = 1 << 16;
+const CODE_MASK = (1 << CODE_BITS) - 1;
 const FIRST_BLOCK_NS = 2 ** 18;
 
 /** Sums by block of time, GROUPS of them for each class; blocks after the last access are 0. */
@@ -37,6 +38,8 @@ export function timePass(): TimePass {
   const lastHigh = new Uint32Array(slots);
   const lastThread = new Float64Array(slots).fill(-1);
   let blockNs = FIRST_BLOCK_NS;
+  let block = 0;
+  let blockEnd = FIRST_BLOCK_NS;
   let rows = 0;
   let firstLow = 0;
   let firstHigh = 0;
@@ -63,7 +66,7 @@ export function timePass(): TimePass {
     get inOrder() {
       return inOrder;
     },
-    add({ rows: n, address, time_ns, code, thread }) {
+    add({ rows: n, address, time_ns, code: codes }) {
       if (rows === 0 && n > 0) {
         firstLow = time_ns[0] as number;
         firstHigh = time_ns[1] as number;
@@ -80,16 +83,21 @@ export function timePass(): TimePass {
           for (const sum of [loads, stores, pairs, samePage]) foldRows(sum);
           for (const stride of strides) if (stride.n > 0) foldGroups(stride);
           blockNs *= 2;
+          blockEnd = 0;
         }
-        const block = Math.floor(time / blockNs);
-        const kind = classOf(code[i] as number);
+        if (time >= blockEnd) {
+          block = Math.floor(time / blockNs);
+          blockEnd = (block + 1) * blockNs;
+        }
+        const code = (codes[i] as number) & CODE_MASK;
+        const kind = classOf(code);
         const at = kind * GROUPS + block;
-        const op = opOf(code[i] as number);
+        const op = opOf(code);
         if (op === OP.load || op === OP.load_store) loads[at] = (loads[at] as number) + 1;
         if (op === OP.store || op === OP.load_store) stores[at] = (stores[at] as number) + 1;
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
-        const who = thread[i] as number;
+        const who = (codes[i] as number) >>> CODE_BITS;
         const slot = (who % THREAD_SLOTS) * CLASSES.length + kind;
         if (lastThread[slot] === who) {
           const beforeLow = lastLow[slot] as number;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { OP } from "../../../../src/analyse/input.ts";
 import { accessBuckets } from "../../../../src/analyse/stream/access-buckets.ts";
-import { CLASS_SHIFT, CLASSES } from "../../../../src/analyse/stream/access-columns.ts";
+import { CLASS_SHIFT, CLASSES, CODE_BITS } from "../../../../src/analyse/stream/access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "../../../../src/analyse/stream/address-pass.ts";
 import { binnedQuantiles, censoredShare } from "../../../../src/analyse/stream/binned-quantiles.ts";
 import { timePass } from "../../../../src/analyse/stream/time-pass.ts";
@@ -43,8 +43,7 @@ function columnsOf(rows: readonly Access[]) {
     rows: rows.length,
     address: new Uint32Array(BigUint64Array.from(rows, (row) => row.address).buffer),
     time_ns: new Uint32Array(BigUint64Array.from(rows, (row) => row.time).buffer),
-    code: Uint32Array.from(rows, (row) => (row.kind << CLASS_SHIFT) + row.op),
-    thread: Uint32Array.from(rows, (row) => row.thread),
+    code: Uint32Array.from(rows, (row) => (row.thread << CODE_BITS) + (row.kind << CLASS_SHIFT) + row.op),
   };
 }
 
