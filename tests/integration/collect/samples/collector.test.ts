@@ -1,9 +1,14 @@
 import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { release } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { release, tmpdir } from "node:os";
+import { join } from "node:path";
+import { analyseRun } from "../../../../src/analyse/pipeline.ts";
 import { createEbpfCollector } from "../../../../src/collect/ebpf/ebpf.ts";
 import type { Pmu } from "../../../../src/collect/ebpf/samples/pmu.ts";
 import type { Batch } from "../../../../src/columnar/batch.ts";
 import { PERF_TYPE } from "../../../../src/kernel/perf-event.ts";
+import { openDatabase } from "../../../../src/label/database.ts";
+import { record, type StopReason } from "../../../../src/run/recorder.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
@@ -112,4 +117,54 @@ test("auto goes on with watches where the kernel refuses what sysfs promised, an
 
 test("a source that was named ends the start where the kernel refuses it, and leaves nothing behind", async () => {
   await expect(collect(["pebs", "watch"], faultPmu({ type: 4242 }))).rejects.toThrow(/opening all_loads of cpu/);
+});
+
+test("a recording of samples is labelled and analysed like any other, each row by its period", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-samples-"));
+  await using held = holdTarget(COMMAND());
+  const options = { budgetPct: 50, watchRegisters: 0, sources: ["pebs"], seed: 3, engineObjects: [] };
+  const collector = createEbpfCollector(options, { pmus: [faultPmu()], kernelRelease: release() });
+  try {
+    await collector.start(held.target);
+    held.release();
+    const ended = held.line().then(async (line) => {
+      await held.finish();
+      return JSON.parse(line) as { pages: number };
+    });
+    let stop: (why: StopReason) => void = () => {};
+    const { ledger } = await record({
+      runDir,
+      collectors: [collector],
+      stopped: new Promise((resolve) => {
+        stop = resolve;
+      }),
+      durationNs: undefined,
+      maxSizeBytes: 2 ** 30,
+      onBatch: () => {},
+      onPoll: () => {
+        if (collector.state().treeEnded) stop("target_ended");
+      },
+    });
+    const { pages } = await ended;
+    const facts = { run_id: "samples", trap_cost_ns: null, flash_attention: null, seed: 1, sight: [] };
+    await analyseRun(runDir, { ...facts, ledger });
+    await using database = await openDatabase();
+    const trace = `read_parquet('${runDir}/trace/*.parquet')`;
+    const rows = await database.rows(
+      `SELECT op_type, source, count(*) AS n, sum(period) AS period, max(period) AS most FROM ${trace} GROUP BY ALL ORDER BY op_type`,
+    );
+    expect(rows.map((row) => [row.op_type, row.source])).toEqual([["load", "pebs"]]);
+    const [loads] = rows;
+    expect(Number(loads?.n)).toBe(collector.sampleSummary()?.rows ?? 0);
+    // Each CPU's last samples are still to come when it ends.
+    const missing = pages - Number(loads?.period);
+    expect(Math.abs(missing)).toBeLessThan(pages * 0.1 + 4 * Number(loads?.most));
+    const figures = await database.rows(
+      `SELECT grain_bytes, status FROM read_parquet('${runDir}/metrics.parquet') WHERE source = 'pebs' AND metric = 'working_set_bytes' AND region_type = 'unknown' AND mapping_kind = 'anon' ORDER BY grain_bytes`,
+    );
+    expect(figures.map((row) => row.grain_bytes)).toEqual([64, 4096, 65_536, 2_097_152]);
+  } finally {
+    await collector.stop();
+    rmSync(runDir, { recursive: true });
+  }
 });
