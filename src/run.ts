@@ -110,19 +110,25 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     samples: collectors.ebpf?.sampleSummary() ?? null,
     bpfCosts: collectors.ebpf?.bpfCosts() ?? [],
   });
-  writeFacts(directory.path, facts);
-  request.progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
-  // Loaded only now: what analyses takes memory that the tracer does not need while it records.
-  const { derive } = await import("./run/derive.ts");
-  const derived = await derive(directory, facts);
-  request.progress.clear();
-  if (taken.recording.writeError) throw withRunDir(taken.recording.writeError, directory.path);
-  return { ...derived, exitCode: exitCodeOf(taken.recording.reason, taken.ended, signals) };
+  try {
+    writeFacts(directory.path, facts);
+    request.progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
+    // Loaded only now: what analyses takes memory that the tracer does not need while it records.
+    const { derive } = await import("./run/derive.ts");
+    const derived = await derive(directory, facts);
+    if (taken.recording.writeError) throw taken.recording.writeError;
+    return { ...derived, exitCode: exitCodeOf(taken.recording.reason, taken.ended, signals) };
+  } catch (error) {
+    // What fails on a disk that was full before fails because of that.
+    throw withRunDir(taken.recording.writeError ?? error, directory.path);
+  } finally {
+    request.progress.clear();
+  }
 }
 
 /** The error, naming the run directory that holds what was measured before it. */
-function withRunDir(error: MrmTraceError, runDir: string): MrmTraceError {
-  return Object.assign(error, { runDir });
+function withRunDir(error: unknown, runDir: string): unknown {
+  return error instanceof Error ? Object.assign(error, { runDir }) : error;
 }
 
 /** What each collector says of itself. @throws MrmTraceError environment, where one of them cannot run */
