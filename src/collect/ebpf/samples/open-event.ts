@@ -1,7 +1,7 @@
 /** Opens a sampled event on one CPU, at the highest precise level that the PMU grants. */
 import { MrmTraceError } from "../../../errors.ts";
 import { errnoName, type Fd } from "../../../kernel/libc.ts";
-import { IOC, perfIoctl, tryPerfEventOpen } from "../../../kernel/perf-event.ts";
+import { IOC, type PerfEventResult, perfIoctl, tryPerfEventOpen } from "../../../kernel/perf-event.ts";
 import { leaderAttr, sampleAttr } from "./sample-attr.ts";
 import type { SampleEvent } from "./sample-event.ts";
 
@@ -24,7 +24,22 @@ const ERRNO = { EPERM: 1, EACCES: 13, EBUSY: 16, EINVAL: 22, EOPNOTSUPP: 95 } as
 /** The kernel's answers to a precise level that it does not grant. */
 const LEVEL_REFUSED: readonly number[] = [ERRNO.EINVAL, ERRNO.EOPNOTSUPP];
 
-/** Opens it disabled; the precise level goes down until the kernel agrees. */
+/**
+ * Tries precise levels from the highest down, as long as the kernel answers that it does not grant the level.
+ * @returns the first that was granted with its level, else the last refusal
+ */
+export function probePrecise(
+  most: number,
+  least: number,
+  attempt: (level: number) => PerfEventResult,
+): { readonly result: PerfEventResult; readonly level: number } {
+  for (let level = most; ; level--) {
+    const result = attempt(level);
+    if (result.ok || level <= least || !LEVEL_REFUSED.includes(result.errno)) return { result, level };
+  }
+}
+
+/** Opens it disabled, at the highest precise level that is granted. */
 export function openSampleEvent(
   event: SampleEvent,
   cpu: number,
@@ -40,18 +55,15 @@ export function openSampleEvent(
     if (!result.ok) return { ok: false, errno: result.errno, what: `the leader of ${what}` };
     leader = owned.use(result.event);
   }
-  let errno = 0;
-  for (let level = precise; level >= event.leastPrecise; level--) {
-    const result = tryPerfEventOpen(sampleAttr(event, level, period, kernelRelease), -1, cpu, leader?.fd ?? -1);
-    if (result.ok) {
-      const fd = owned.use(result.event);
-      return { ok: true, opened: openedEvent({ event, cpu, fd, leader, precise: level, owned }) };
-    }
-    errno = result.errno;
-    if (!LEVEL_REFUSED.includes(errno)) break;
+  const { result, level } = probePrecise(precise, event.leastPrecise, (ip) =>
+    tryPerfEventOpen(sampleAttr(event, ip, period, kernelRelease), -1, cpu, leader?.fd ?? -1),
+  );
+  if (!result.ok) {
+    owned.dispose();
+    return { ok: false, errno: result.errno, what };
   }
-  owned.dispose();
-  return { ok: false, errno, what };
+  const fd = owned.use(result.event);
+  return { ok: true, opened: openedEvent({ event, cpu, fd, leader, precise: level, owned }) };
 }
 
 interface Parts {
