@@ -34,7 +34,10 @@ function failureOf(stdout: string): FailureJson["error"] | null {
  * @param echo gets what the run and its target write on stderr, as it comes
  */
 export function startChild(request: OneRunRequest, echo: (text: string) => void): Child {
-  const child = Bun.spawn([process.execPath, "--no-env-file", "--no-install", join(import.meta.dir, "one-run.ts")], {
+  // The folder in which the user happens to be must not change what a run does.
+  const bunfig = `--config=${join(import.meta.dir, "../engine/demo/bunfig.toml")}`;
+  const argv = [process.execPath, "--no-env-file", bunfig, "--no-install", join(import.meta.dir, "one-run.ts")];
+  const child = Bun.spawn(argv, {
     stdin: Buffer.from(JSON.stringify(request)),
     stdout: "pipe",
     stderr: "pipe",
