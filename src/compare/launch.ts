@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readProc } from "../collect/process/proc-file.ts";
 import { descendants, listsChildren } from "../collect/process/tree.ts";
-import { launchHeld } from "../engine/command.ts";
+import { HOLD, launchHeld } from "../engine/command.ts";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { monotonicNs } from "../kernel/libc.ts";
@@ -82,8 +82,6 @@ const CLI = new URL("../cli.ts", import.meta.url).pathname;
 /** How long the tracer looks at the machine first; the target is bound to its CPUs in that time. */
 const BASELINE = "500ms";
 const LOOK_MS = 5;
-/** In the command line of the shell that waits to become the target (engine/command.ts). */
-const HELD = "read -r go <&3";
 
 /** The run directory below an output folder, as soon as its facts are written; until then the recording is not over. */
 function finishedRun(output: string): { runDir: string; model: string; run: string } | null {
@@ -101,7 +99,7 @@ function bindHeld(tracer: number, cpus: readonly number[]): boolean {
   for (const pid of descendants("/proc", [tracer], listsChildren("/proc"))) {
     if (pid === tracer) continue;
     const cmdline = readProc(`/proc/${pid}/cmdline`);
-    if (cmdline.ok && cmdline.text.includes(HELD)) return bindProcess(pid, cpus);
+    if (cmdline.ok && cmdline.text.includes(HOLD)) return bindProcess(pid, cpus);
   }
   return false;
 }

@@ -59,8 +59,11 @@ export function findProgram(name: string): string {
   );
 }
 
-/** The shell that waits for a byte on fd 3; when the tracer dies first, the pipe ends and nothing was run. */
-const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
+/**
+ * The shell that waits for a byte on fd 3; when the tracer dies first, the pipe ends and nothing was run. While it stands
+ * in the command line of a process, that process is held.
+ */
+export const HOLD = 'read -r go <&3 || exit 125; exec 3<&-; exec "$@"';
 
 /**
  * Starts `command` held before its exec; `release` lets it go.

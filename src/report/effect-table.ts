@@ -94,15 +94,18 @@ function settingsText({ settings }: ObserverEffect): string {
   return `${threads}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
 }
 
-/** What keeps an arm from a verdict, and what would help. */
+/** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */
 function reasons(effect: ObserverEffect, width: number): Line[] {
+  const decidingOf = ({ figures }: ArmEffect) => figures.find(({ figure }) => figure === effect.deciding_figure);
+  const isNoisy = effect.arms.some((arm) => arm.arm === OFF_AGAIN && arm.verdict !== "PASS");
   return effect.arms.flatMap((arm) => {
     if (arm.unavailable !== null) return entry("", `${arm.arm}: cannot run here: ${arm.unavailable}`, width, "warn");
-    const deciding = arm.figures.find(({ figure }) => figure === effect.deciding_figure);
-    if (deciding === undefined || deciding.why === null) return [];
+    const deciding = decidingOf(arm);
+    if (deciding === undefined || deciding.why === null || (isNoisy && arm.arm !== OFF_AGAIN)) return [];
     const needed = deciding.repeats_needed;
     const help = needed === null ? "" : `; about --repeats ${needed} would be needed`;
-    return entry("", `${arm.arm}: ${deciding.why}${help}`, width, "warn");
+    const claims = arm.arm === OFF_AGAIN ? ", so that nothing is claimed of any arm" : "";
+    return entry("", `${arm.arm}: ${deciding.why}${claims}${help}`, width, "warn");
   });
 }
 

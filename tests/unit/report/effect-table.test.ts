@@ -1,0 +1,93 @@
+import { describe, expect, test } from "bun:test";
+import { renderEffect } from "../../../src/report/effect-table.ts";
+import type { ArmEffect, FigureEffect, ObserverEffect } from "../../../src/schema/observer-effect.ts";
+
+const FIGURE: FigureEffect = {
+  figure: "tokens_per_s",
+  unit: "tokens/s",
+  blocks: 10,
+  unusable: 0,
+  off: 50,
+  on: 49.5,
+  slowdown_pct: { value: 1.01, lo: 0.4, hi: 1.6 },
+  lower_bound_pct: 0.5,
+  upper_bound_pct: 1.5,
+  hodges_lehmann_pct: 1,
+  wilcoxon_p: 0.01,
+  sd_pct: 0.8,
+  verdict: "PASS",
+  why: null,
+  repeats_needed: null,
+};
+
+const ARM: ArmEffect = {
+  arm: "ebpf",
+  options: ["--collector", "ebpf"],
+  unavailable: null,
+  verdict: "PASS",
+  figures: [FIGURE],
+  runs: 20,
+  events_kept: 41_000,
+  events_lost: 12,
+  loss_pct: 0.03,
+  capture_bytes_per_event: 6.6,
+  tracer_cpu_pct: 12,
+  tracer_rss_bytes: 140 * 2 ** 20,
+  cost_per_event_ns: { value: 810, lo: -20, hi: 1600 },
+};
+const NOISE = { ...FIGURE, slowdown_pct: { value: -0.1, lo: -0.5, hi: 0.3 } };
+const AGAIN: ArmEffect = { ...ARM, arm: "off-again", figures: [NOISE], events_kept: null, cost_per_event_ns: null };
+
+function effectOf(arms: readonly ArmEffect[]): ObserverEffect {
+  return {
+    schema_version: "1.0",
+    compare_id: "c",
+    workload: { kind: "command", command: ["./infer"] },
+    repeats: 20,
+    blocks: 10,
+    seed: 1,
+    margin_pct: 2,
+    deciding_figure: "tokens_per_s",
+    stopped_by: "complete",
+    settings: { target_cpus: [0], tool_cpus: [1], threads: 2, environment: { OMP_NUM_THREADS: "1" } },
+    warnings: ["look out"],
+    arms,
+    runs: [],
+    host: {},
+  };
+}
+
+const shown = (arms: readonly ArmEffect[], width = 120): string =>
+  renderEffect(effectOf(arms), "results/x", { width, color: false, unicode: false });
+
+describe("the table of an observer effect", () => {
+  test("has each arm with its interval, its verdict and what it cost, and the settings beside it", () => {
+    const text = shown([AGAIN, ARM]);
+    expect(text).toContain("+1.01 % [+0.40, +1.60] PASS");
+    expect(text).toContain("-0.10 % [-0.50, +0.30] PASS");
+    expect(text).toContain("12 (0.0300 %)");
+    expect(text).toContain("810 ns [-20.0 ns, 1.60 us]");
+    expect(text).toContain("2 threads at most; target on CPU 0, tools on CPU 1; OMP_NUM_THREADS=1");
+    expect(text).toContain("look out");
+  });
+
+  test("says once of a machine that is too noisy, with the repeats that it would take", () => {
+    const why = "the machine is too noisy";
+    const noisy = { verdict: "INCONCLUSIVE" as const, why, repeats_needed: 84 };
+    const arms = [AGAIN, ARM].map((arm) => ({
+      ...arm,
+      ...noisy,
+      figures: arm.figures.map((of) => ({ ...of, ...noisy })),
+    }));
+    const text = shown(arms).replace(/\s+/g, " ");
+    expect(text.split(why)).toHaveLength(2);
+    expect(text).toContain("nothing is claimed of any arm; about --repeats 84 would be needed");
+  });
+
+  test("names an arm that cannot run here, and fits into a narrow terminal", () => {
+    const blocked = { ...ARM, arm: "perf-mem", unavailable: "perf is not installed", figures: [] };
+    const text = shown([AGAIN, ARM, blocked], 60);
+    expect(text.replace(/\s+/g, " ")).toContain("perf-mem: cannot run here: perf is not installed");
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
+  });
+});
