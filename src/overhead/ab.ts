@@ -1,19 +1,7 @@
 /** Paired A/B arithmetic: how much slower the target is while it is observed, and what may be claimed of it. */
 
 import { normalQuantile } from "../statistics/normal.ts";
-import { seededRandom } from "../statistics/prng.ts";
 import { hodgesLehmann, type Interval, widestOfMean } from "./bootstrap.ts";
-
-export type Arm = "off" | "on";
-export type AbbaBlock = readonly [Arm, Arm, Arm, Arm];
-
-/** `blocks` blocks of four runs, each off-on-on-off or on-off-off-on by a fair draw: drift that is linear in a block cancels. */
-export function abbaOrder(blocks: number, seed: number): AbbaBlock[] {
-  const random = seededRandom(seed);
-  return Array.from({ length: blocks }, () =>
-    random() < 0.5 ? (["off", "on", "on", "off"] as const) : (["on", "off", "off", "on"] as const),
-  );
-}
 
 /** Costs of one block (time per token, or any figure that is larger when slower), in any order. */
 export interface BlockCosts {

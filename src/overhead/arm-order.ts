@@ -6,13 +6,13 @@ import { seededRandom } from "../statistics/prng.ts";
  * middle, so that drift that is linear in a block cancels between any two arms. With two arms these are the blocks
  * ABBA and BAAB.
  */
-export function mirroredOrder(arms: readonly string[], blocks: number, seed: number): string[][] {
+export function mirroredOrder<Arm extends string>(arms: readonly Arm[], blocks: number, seed: number): Arm[][] {
   const random = seededRandom(seed);
   return Array.from({ length: blocks }, () => {
     const drawn = [...arms];
     for (let i = drawn.length - 1; i > 0; i--) {
-      const k = Math.floor(random() * (i + 1));
-      [drawn[i], drawn[k]] = [drawn[k] ?? "", drawn[i] ?? ""];
+      const [taken] = drawn.splice(Math.floor(random() * (i + 1)), 1);
+      if (taken !== undefined) drawn.push(taken);
     }
     return [...drawn, ...drawn.toReversed()];
   });

@@ -6,7 +6,8 @@ import { demoCacheDir } from "../../src/engine/demo/cache.ts";
 import { demoCommand } from "../../src/engine/demo/demo.ts";
 import type { DemoReport } from "../../src/engine/demo/report.ts";
 import { affinityCpus } from "../../src/kernel/libc.ts";
-import { type AbResult, abbaOrder, type BlockCosts, compareArms } from "../../src/overhead/ab.ts";
+import { type AbResult, type BlockCosts, compareArms } from "../../src/overhead/ab.ts";
+import { mirroredOrder } from "../../src/overhead/arm-order.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 import { tracedRun } from "./traced-run.ts";
 
@@ -65,18 +66,6 @@ async function decode(arm: Arm, place: Place): Promise<Decode> {
   return { tokensPerSecond: report.decode_tokens_per_s, toolCpuPct };
 }
 
-/** Six runs a block, mirrored, so that drift that is linear in a block cancels for both pairs of arms. */
-function orders(blocks: number): Arm[][] {
-  return abbaOrder(blocks, SEED).map(([first, second, third, fourth]) => [
-    first,
-    second,
-    "probes",
-    "probes",
-    third,
-    fourth,
-  ]);
-}
-
 /** Blocks of six runs of the demo, one thread; about two minutes a block. */
 export async function benchDecodeSlowdown({ blocks: count, quick }: BenchOptions): Promise<BenchRow[]> {
   const cpus = affinityCpus(0);
@@ -102,7 +91,7 @@ export async function benchDecodeSlowdown({ blocks: count, quick }: BenchOptions
     };
     await decode("off", place);
     const measured: Record<Arm, Decode[]>[] = [];
-    for (const order of orders(count)) {
+    for (const order of mirroredOrder<Arm>(["off", "on", "probes"], count, SEED)) {
       const block: Record<Arm, Decode[]> = { off: [], on: [], probes: [] };
       for (const arm of order) block[arm].push(await decode(arm, place));
       measured.push(block);

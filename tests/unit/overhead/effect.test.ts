@@ -38,6 +38,14 @@ describe("the order of the arms", () => {
     }
     expect(new Set(order.map((block) => block.join(""))).size).toBe(6);
   });
+
+  test("is ABBA or BAAB for two arms, each about as often", () => {
+    const order = mirroredOrder(["off", "on"], 200, 11).map((block) => block.join(" "));
+    expect(new Set(order)).toEqual(new Set(["off on on off", "on off off on"]));
+    const offFirst = order.filter((block) => block.startsWith("off")).length;
+    // Four standard errors of a fair draw of 200.
+    expect(Math.abs(offFirst - 100)).toBeLessThan(4 * Math.sqrt(50));
+  });
 });
 
 describe("the signed-rank test", () => {
