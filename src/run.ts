@@ -63,6 +63,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     sources: options.source,
     memray: options.memray,
     seed: options.seed,
+    perfMem: options.perf,
   };
   const asked = createCollectors(options.collector, { ...settings, engineObjects: [], rawDir: "" });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });

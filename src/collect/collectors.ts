@@ -3,6 +3,7 @@ import type { CollectorName, MemrayOption } from "../config/schema.ts";
 import type { Collector } from "./collector.ts";
 import { createEbpfCollector, type EbpfCollector } from "./ebpf/ebpf.ts";
 import { createMemrayCollector } from "./memray/memray.ts";
+import { createPerfMemCollector } from "./perf-mem/perf-mem.ts";
 import { createProcessCollector, type ProcessCollector } from "./process/process-collector.ts";
 
 export interface CollectorSettings {
@@ -17,6 +18,8 @@ export interface CollectorSettings {
   readonly rawDir: string;
   /** What memray is told to record. */
   readonly memray: readonly MemrayOption[];
+  /** What perf is told to record. */
+  readonly perfMem: readonly string[];
 }
 
 export interface Collectors {
@@ -29,6 +32,7 @@ export interface Collectors {
 /** Collectors that only their common interface is needed of, by name. */
 const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Collector>> = {
   memray: ({ rawDir, memray }) => createMemrayCollector({ rawDir, record: memray }),
+  "perf-mem": ({ perfMem, rawDir }) => createPerfMemCollector({ words: perfMem, rawDir }),
 };
 
 /** Creates each named collector once; nothing is attached. */

@@ -4,7 +4,7 @@ import { MrmTraceError } from "../errors.ts";
 import { duration, numeric, size, whole } from "./values.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
-export const COLLECTOR_NAMES = ["ebpf", "memray", "process"] as const;
+export const COLLECTOR_NAMES = ["ebpf", "perf-mem", "memray", "process"] as const;
 export type CollectorName = (typeof COLLECTOR_NAMES)[number];
 
 /** Sources of accesses by name: hardware watchpoints, and samples of Intel's and AMD's PMUs. */
@@ -25,6 +25,12 @@ function listOf<const T extends readonly string[]>(names: T) {
     .transform((given) => [...new Set(given)]);
 }
 
+/** Words of a list, as an array or as text with commas. */
+const words = z.preprocess(
+  (value) => (typeof value === "string" ? value.split(",").map((word) => word.trim()) : value),
+  z.array(z.string().min(1)).min(1),
+);
+
 export const runSchema = z.object({
   output: z.string().min(1).default("results").describe("folder for run directories"),
   force: z.boolean().default(false).describe("replace a run directory that is there already"),
@@ -42,6 +48,7 @@ export const runSchema = z.object({
   memray: listOf(MEMRAY_OPTIONS)
     .default(["follow-fork"])
     .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),
+  perf: words.default(["mem"]).describe("what perf-mem records: mem, page-faults, cpu-clock, period=N, ..."),
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.number().min(0.01).max(50))
     .default(1)

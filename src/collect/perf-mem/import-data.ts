@@ -34,6 +34,8 @@ function warningsOf(path: string, file: PerfFile): string[] {
   }
   for (const event of file.events) {
     const { attribute, name, use } = event;
+    // perf adds a dummy event for the records beside the samples.
+    if (name.startsWith("dummy")) continue;
     if (event.unused !== null) out.push(`samples of ${name} are left out: ${event.unused.replaceAll("_", " ")}`);
     else if (!event.counts) out.push(`${name} samples some loads only: its rows tell shares and levels, no totals`);
     else if (use === "access" && attribute.by_frequency && event.plan.period < 0) {

@@ -1,6 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Collector } from "../../../src/collect/collector.ts";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
+import { createPerfMemCollector } from "../../../src/collect/perf-mem/perf-mem.ts";
 import { createProcessCollector } from "../../../src/collect/process/process-collector.ts";
 import { type Batch, isStringColumn, NULL_CODE } from "../../../src/columnar/batch.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
@@ -11,8 +15,13 @@ import { balances } from "../../../src/schema/ledger.ts";
 import { heldNow, holdTarget } from "./held-target.ts";
 
 const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto"], seed: 1, engineObjects: [] };
+const raw = mkdtempSync(join(tmpdir(), "mrm-contract-"));
+afterAll(() => rmSync(raw, { recursive: true, force: true }));
+let recordings = 0;
+const PERF = ["page-faults", "cpu-clock"];
 const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
   ["ebpf", () => createEbpfCollector(EBPF)],
+  ["perf-mem", () => createPerfMemCollector({ words: PERF, rawDir: join(raw, String(++recordings)) })],
   ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],
 ];
 

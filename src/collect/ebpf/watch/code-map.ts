@@ -64,7 +64,9 @@ export function createCodeMap(nowNs: () => number): CodeMap {
       const [, low, high, offset, device, inode] = LINE.exec(line) ?? [];
       if (low === undefined || high === undefined) continue;
       const key = `${device}:${inode}`;
-      if (inode !== "0" && !objects.has(key)) objects.set(key, openObject(pid, key, `${low}-${high}`));
+      // The names below map_files have no leading zeros, which low addresses have in maps.
+      const range = `${low.replace(/^0+/, "")}-${high.replace(/^0+/, "")}`;
+      if (inode !== "0" && !objects.has(key)) objects.set(key, openObject(pid, key, range));
       mappings.push({
         start: Number.parseInt(low, 16),
         end: Number.parseInt(high, 16),

@@ -23,6 +23,8 @@ export interface FileEvent {
   readonly unused: string | null;
 }
 
+const RAW_EVENT = 4;
+const LOAD_LATENCY = 0x1cdn;
 const BP_READ = 1;
 const BP_WRITE = 2;
 
@@ -73,6 +75,11 @@ function opOfEvent(attribute: EventAttribute, name: string, use: EventUse): Samp
   return /load/i.test(name) ? "load" : "unknown";
 }
 
+/** Intel's load-latency event on its general PMU, where the file does not name it: MEM_TRANS_RETIRED.LOAD_LATENCY. */
+function isLoadLatency({ type, config }: EventAttribute): boolean {
+  return type === RAW_EVENT && (config & 0xffffn) === LOAD_LATENCY;
+}
+
 /** An event as the rest of the reader needs it. */
 export function fileEvent(
   attribute: EventAttribute,
@@ -95,7 +102,7 @@ export function fileEvent(
     use,
     source: sourceOf(attribute, name, use, pmus),
     op: opOfEvent(attribute, name, use),
-    counts: !/mem-loads|load.latency/i.test(name),
+    counts: !/mem-loads|load.latency/i.test(name) && !isLoadLatency(attribute),
     plan: planSamples(attribute),
     unused,
   };

@@ -6,6 +6,7 @@ import { RECORD } from "./abi.ts";
 import { ROWS } from "./access-columns.ts";
 import { type Account, newAccount } from "./account.ts";
 import type { Bytes } from "./bytes.ts";
+import { createCarry } from "./carry.ts";
 import type { FileEvent } from "./event.ts";
 import { createEventTable, type EventTable } from "./event-table.ts";
 import { type FileFacts, readFeature } from "./features.ts";
@@ -68,34 +69,6 @@ function headerRecord(record: Bytes, type: number, events: EventTable, facts: Fi
     return true;
   }
   return readFeature(record, Number(record.u64(8)), 16, record.length, facts, events);
-}
-
-/** Keeps the bytes of an unfinished record in front of what comes next, at a multiple of 8. */
-function createCarry(capacity: number) {
-  let buffer = new Uint8Array(capacity);
-  let filled = 0;
-  return {
-    /** Room for `size` more bytes behind those that are kept. */
-    room(size: number): Uint8Array {
-      if (filled + size > buffer.length) {
-        const larger = new Uint8Array(Math.max(2 * buffer.length, filled + size));
-        larger.set(buffer.subarray(0, filled));
-        buffer = larger;
-      }
-      return buffer.subarray(filled, filled + size);
-    },
-    add(bytes: number): void {
-      filled += bytes;
-    },
-    get bytes() {
-      return buffer.subarray(0, filled);
-    },
-    /** Drops the first `used` bytes. */
-    drop(used: number): void {
-      buffer.copyWithin(0, used, filled);
-      filled -= used;
-    },
-  };
 }
 
 /** Reads the pieces of compressed records; returns what is wrong with them, or null. */

@@ -28,7 +28,9 @@ export interface RecordReader {
    * @returns how many bytes were used, and why it stopped
    */
   read(bytes: Uint8Array): { readonly used: number; readonly pause: Pause };
-  /** Hands over the rows that are left. */
+  /** Hands over the rows so far. */
+  flush(): void;
+  /** Hands over the rows that are left, also those without a time. */
   finish(): void;
   /** Time of the first and of the last sample; 0 before any. */
   readonly first_ns: bigint;
@@ -150,6 +152,11 @@ export function createRecordReader(
         }
         at += size;
       }
+    },
+    flush() {
+      if (samples.first_ns !== 0n) dateEarly();
+      flushMappings();
+      samples.flush();
     },
     finish() {
       dateEarly();

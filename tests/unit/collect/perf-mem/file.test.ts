@@ -85,6 +85,7 @@ describe("the fields of a sample", () => {
   const every: EventSpec = {
     ...MEM_LOADS,
     name: "cpu/all-loads/",
+    config: 0x81d0n,
     sampleType: KNOWN_SAMPLE_BITS & ~SAMPLE.WEIGHT,
     readFormat: 1 | 2 | 4 | 8 | 16,
     branchSampleType: (1n << 17n) | (1n << 19n),

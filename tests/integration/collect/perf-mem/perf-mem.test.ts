@@ -1,0 +1,143 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hasMemoryPmu } from "../../../../src/collect/perf-mem/perf-command.ts";
+import { createPerfMemCollector } from "../../../../src/collect/perf-mem/perf-mem.ts";
+import type { Batch } from "../../../../src/columnar/batch.ts";
+import { balances, type LedgerRow } from "../../../../src/schema/ledger.ts";
+import { compileProgram } from "../../../fixtures/compile.ts";
+import { type Row, readPath, rowsOf } from "../../../fixtures/perf-rows.ts";
+import { registersFree } from "../../../fixtures/registers-free.ts";
+import { holdTarget } from "../held-target.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mrm-perf-mem-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Recorded {
+  readonly rows: Readonly<Record<string, Row[]>>;
+  readonly ledger: readonly LedgerRow[];
+  readonly path: string;
+  readonly line: string;
+}
+
+let runs = 0;
+
+/** Records a command from its exec to its end, as a run does. */
+async function record(command: readonly string[], words: readonly string[]): Promise<Recorded> {
+  const rawDir = join(folder, String(++runs));
+  await using held = holdTarget(command);
+  const collector = createPerfMemCollector({ words, rawDir });
+  const rows: Record<string, Row[]> = {};
+  const take = (batches: Iterable<Batch>): void => {
+    for (const batch of batches) rows[batch.table] = [...(rows[batch.table] ?? []), ...rowsOf(batch)];
+  };
+  try {
+    await collector.start(held.target);
+    held.release();
+    const ended = held.finish();
+    let over = false;
+    ended.then(() => {
+      over = true;
+    });
+    const line = await held.line();
+    while (!over) {
+      take(collector.batches());
+      await Bun.sleep(5);
+    }
+    const rest = await collector.stop();
+    take(rest.batches);
+    return { rows, ledger: rest.ledger, path: join(rawDir, "perf.data"), line };
+  } finally {
+    await collector.stop();
+  }
+}
+
+describe("page faults by perf", () => {
+  test("are all those that the program counted, of which none is lost, and the file is perf's own", async () => {
+    const { rows, ledger, path, line } = await record(
+      [compileProgram("count-faults"), "5000", "touch"],
+      ["page-faults"],
+    );
+    const { minor, first, second } = JSON.parse(line) as Record<string, string>;
+    const areas = [Number(first), Number(second)];
+    const inside = rows.fault?.filter(({ address }) =>
+      areas.some((area) => Number(address) >= area && Number(address) < area + 5000 * 4096),
+    );
+    expect(Number(minor)).toBe(10_000);
+    expect(inside?.length).toBe(10_000);
+    expect(ledger.filter((row) => !balances(row))).toEqual([]);
+    expect(ledger.find((row) => row.path === "fault/perf")).toMatchObject({
+      dropped: 0,
+      kept: rows.fault?.length ?? 0,
+    });
+    expect(ledger.some((row) => row.path === "perf/end")).toBe(false);
+    // What was read while it grew is what the finished file holds.
+    const whole = await readPath(path);
+    expect(whole.rows.fault).toEqual(rows.fault);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("timer samples by perf", () => {
+  test("have the address that the instruction was about to access, by its registers", async () => {
+    const program = compileProgram("walk-array", ["-no-pie"]);
+    const { rows, line } = await record([program, "0", "1.5"], ["cpu-clock", "freq=500"]);
+    const [first, bytes] = line.split(" ").map(Number);
+    const accesses = rows.access ?? [];
+    expect(accesses.length).toBeGreaterThan(50);
+    const inside = accesses.filter(({ address }) => {
+      const at = Number(address) - Number(first);
+      return at >= 0 && at < Number(bytes);
+    });
+    expect(inside.length / accesses.length).toBeGreaterThan(0.95);
+    expect(new Set(inside.map(({ op_type }) => op_type))).toEqual(new Set(["load", "store"]));
+    expect(accesses.every(({ source, op_evidence }) => source === "clock" && op_evidence === "decoded")).toBe(true);
+  });
+});
+
+describe("breakpoints by perf", () => {
+  test("see every access to the bytes, as rows of one watch", async () => {
+    const program = compileProgram("walk-array", ["-no-pie"]);
+    const { stdout } = Bun.spawnSync([program, "0", "0"]);
+    const word = new TextDecoder().decode(stdout).trim().split(" ")[2] ?? "";
+    await registersFree();
+    const { rows } = await record([program, "500", "0"], [`mem:${word}/8:rw`]);
+    expect(rows.access?.length).toBe(1000);
+    expect(rows.access?.every(({ address, watch_id }) => address === BigInt(word) && watch_id === 1)).toBe(true);
+    expect(rows.watch).toMatchObject([{ addr: BigInt(word), size_bytes: 8, n_hits: 1000, mode: "rw" }]);
+  });
+});
+
+describe("the perf-mem collector where it cannot run", () => {
+  const ask = async (words: readonly string[]) => {
+    const collector = createPerfMemCollector({ words, rawDir: join(folder, "unused") });
+    return await collector.canRun({ pid: process.pid, command: [], held: true });
+  };
+
+  test("names the ways that work where there is no PMU", async () => {
+    if (hasMemoryPmu()) {
+      process.stderr.write("skipped: this machine has a PMU with memory events\n");
+      return;
+    }
+    const answer = await ask(["mem"]);
+    expect(answer).toMatchObject({ ok: false });
+    if (!answer.ok) expect(`${answer.reason} ${answer.hint}`).toMatch(/no PMU.*page-faults/);
+  });
+
+  test("names the event or setting that it does not know", async () => {
+    const five = Array<string>(5).fill("mem:0x1/8:rw");
+    for (const words of [
+      ["faults"],
+      ["mem:1/8"],
+      ["mem", "page-faults"],
+      five,
+      ["freq=5"],
+      ["cpu-clock", "freq=x"],
+      ["mem", "hz=3"],
+    ]) {
+      expect(await ask(words)).toMatchObject({ ok: false });
+    }
+    expect(await ask(["page-faults", "cpu-clock", "mem:0x1000/8:rw", "freq=500"])).toMatchObject({ ok: true });
+  });
+});
