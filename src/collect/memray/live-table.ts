@@ -38,12 +38,17 @@ export function emptyBorn(): Born {
   return { address: 0, size: 0, allocator: 0, thread: 0, stack: 0, native: 0, interval: 0, order: 0 };
 }
 
+/** Twice as many slots as entries or more; a power of two, so that a mask can wrap around. */
+function slotsFor(entries: number): number {
+  return 2 ** Math.ceil(Math.log2(2 * entries));
+}
+
 /** An empty table of at most `most` entries. */
 export function openLiveTable(most = MAX_LIVE): LiveTable {
   let capacity = Math.min(FIRST_ENTRIES, most);
   let words = new Uint32Array(capacity * STRIDE);
   /** Entry + 1 at the slot of its address; 0 is empty. */
-  let slots = new Uint32Array(2 * capacity);
+  let slots = new Uint32Array(slotsFor(capacity));
   let mask = slots.length - 1;
   let shift = Math.clz32(mask);
   let count = 0;
@@ -63,7 +68,7 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
     wider.set(words);
     const old = slots;
     words = wider;
-    slots = new Uint32Array(2 * capacity);
+    slots = new Uint32Array(slotsFor(capacity));
     mask = slots.length - 1;
     shift = Math.clz32(mask);
     for (const entry of old) {

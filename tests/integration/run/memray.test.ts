@@ -1,0 +1,163 @@
+import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readStream } from "../../../src/columnar/stream.ts";
+import { memrayPython } from "../../fixtures/memray-environment.ts";
+import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
+import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";
+
+setDefaultTimeout(60_000);
+const folder = mkdtempSync(join(tmpdir(), "mrm-run-memray-"));
+afterEach(endLeftRuns);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const PYTHON = memrayPython("1.20.0");
+const RUN = ["run", "--collector", "memray", "--output", folder, "--json", ...QUICK];
+
+interface Report {
+  readonly run_dir: string;
+  readonly warnings: readonly string[];
+  readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
+  readonly target: { readonly exit_code: number | null; readonly signal: string | null; readonly command: string[] };
+  readonly ledger: readonly { readonly path: string; readonly pid: number; readonly kept: string }[];
+  readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
+}
+
+function script(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+/** Rows of the stream of allocations. */
+function allocations({ run_dir }: Report): Row[] {
+  return [...readStream(run_dir, "allocation")].flatMap(rowsOfBatch);
+}
+
+/** Prints CLOCK_MONOTONIC around an allocation that nothing else has the size of. */
+const TIMED = `
+import sys, time
+time.sleep(0.15)
+a = time.monotonic_ns(); block = bytearray(7_654_321); b = time.monotonic_ns()
+time.sleep(0.1)
+c = time.monotonic_ns(); del block; d = time.monotonic_ns()
+time.sleep(0.05)
+open(sys.argv[1], "w").write(f"{a} {b} {c} {d}")
+sys.exit(int(sys.argv[2]))
+`;
+
+describe("a run with the memray collector", () => {
+  test("gives lifetimes on our clock, within the uncertainty that it states, and keeps the exit code", async () => {
+    const said = join(folder, "times.txt");
+    const ended = await runCli([...RUN, "--", PYTHON, "-u", script("timed.py", TIMED), said, "3"]);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(ended.exitCode).toBe(6);
+    expect(report.target).toMatchObject({ exit_code: 3, signal: null });
+    expect(report.target.command[0]).toBe(PYTHON);
+    const [a, b, c, d] = readFileSync(said, "utf8").split(" ").map(Number);
+    const rows = allocations(report).filter(
+      ({ size_bytes }) => Number(size_bytes) >= 7_654_321 && Number(size_bytes) < 7_654_400,
+    );
+    expect(rows.length).toBe(1);
+    const [row] = rows;
+    const within = (at: unknown, error: unknown, from: number, to: number): boolean =>
+      Number(at) - Number(error) <= to && Number(at) + Number(error) >= from;
+    expect(within(row?.timestamp_ns, row?.birth_error_ns, a ?? 0, b ?? 0)).toBe(true);
+    expect(within(row?.death_ns, row?.death_error_ns, c ?? 0, d ?? 0)).toBe(true);
+    expect(row?.ended_by).toBe("freed");
+    expect(report.warnings.join()).toMatch(/times of allocations are known to within .* ms, their order exactly/);
+    expect(report.metrics.length).toBeGreaterThan(0);
+    expect(report.metrics.every(({ status }) => status === "not_identifiable")).toBe(true);
+    expect(report.metrics.find(({ metric }) => metric === "reads_per_write")?.why).toContain("never a read or a write");
+    expect(statSync(join(report.run_dir, "raw", "memray.bin")).mode & 0o777).toBe(0o600);
+  });
+
+  test("follows forked processes, each with its own rows", async () => {
+    const forking =
+      "import os, time\nx = bytearray(1 << 20)\nif os.fork() == 0:\n  y = [bytearray(5000) for i in range(50)]\n  os._exit(0)\nos.wait()\n";
+    const report = jsonOf(await runCli([...RUN, "--", PYTHON, "-c", forking])) as unknown as Report;
+    const ledger = report.ledger.filter(({ path }) => path === "allocation/memray");
+    expect(new Set(ledger.map(({ pid }) => pid)).size).toBe(2);
+    expect(new Set(allocations(report).map(({ pid }) => pid)).size).toBe(2);
+  });
+
+  test("keeps what a killed program had written, and says where it was cut", async () => {
+    const endless =
+      "import os, time\nkept = [bytearray(3000) for i in range(5000)]\nprint('ready', flush=True)\ntime.sleep(0.05)\nos.kill(os.getpid(), 9)\n";
+    const ended = await runCli([...RUN, "--", PYTHON, "-c", endless]);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(ended.exitCode).toBe(6);
+    expect(report.target.signal).toBe("SIGKILL");
+    expect(report.warnings.join()).toContain("was read up to its cut");
+    expect(allocations(report).filter(({ size_bytes }) => Number(size_bytes) >= 3000).length).toBeGreaterThan(4900);
+  });
+
+  test("reads what is there when a time limit ends it while the program runs", async () => {
+    const busy =
+      "import time\nkept = [bytearray(3000) for i in range(5000)]\nwhile True: time.sleep(0.01); x = bytearray(2000)\n";
+    const ended = await runCli([...RUN, "--duration", "2s", "--", PYTHON, "-c", busy]);
+    expect(ended.exitCode).toBe(124);
+    const report = jsonOf(ended) as unknown as Report;
+    expect(allocations(report).length).toBeGreaterThan(4900);
+    expect(report.warnings.join()).toContain("was read up to its cut");
+  });
+
+  test("refuses what is no Python program, and a Python without memray, before anything starts", async () => {
+    const notPython = await runCli([...RUN, "--", "true"]);
+    expect(notPython.exitCode).toBe(3);
+    expect((jsonOf(notPython) as unknown as Report).error?.message).toContain(
+      'memray records Python programs, and "true"',
+    );
+    const without = await runCli([...RUN, "--", "/usr/bin/python3", "-c", "pass"]);
+    expect(without.exitCode).toBe(3);
+    const { error } = jsonOf(without) as unknown as Report;
+    expect(error?.message).toContain("No module named 'memray'");
+    expect(error?.hint).toBe("/usr/bin/python3 -m pip install memray");
+    expect(existsSync(join(folder, "true"))).toBe(false);
+  });
+
+  test("says when memray refused the program, and still ends as it did", async () => {
+    const ended = await runCli([...RUN, "--", PYTHON, script("broken.py", "this is ( no program")]);
+    expect(ended.exitCode).toBe(6);
+    expect((jsonOf(ended) as unknown as Report).warnings.join()).toContain("memray wrote no capture");
+  });
+
+  test("keeps what fitted when the disk is full", async () => {
+    const full = join(folder, "full");
+    mkdirSync(full);
+    const prefix = [
+      "unshare",
+      "--mount",
+      "--propagation",
+      "private",
+      "sh",
+      "-c",
+      'mount -t tmpfs -o size=2m none "$0" && exec "$@"',
+      full,
+    ];
+    const filler = script(
+      "full.py",
+      "import json\nfor n in range(60):\n  kept = [bytearray(600 + i % 999) for i in range(20000)]\nprint('through', flush=True)\n",
+    );
+    const args = ["run", "--collector", "memray", "--output", full, "--json", ...QUICK, "--", PYTHON, filler];
+    const ended = await runCli(args, { prefix });
+    expect(ended.stderr).toContain("through");
+    const report = jsonOf(ended) as unknown as Report;
+    expect(ended.exitCode).toBe(1);
+    expect(report.error?.message).toContain("ENOSPC");
+    expect(report.error?.hint).toContain("free some space");
+    expect(report.run_dir).toContain(full);
+  });
+});
+
+test("a program is signalled, ends, and its capture is read", async () => {
+  const waiting =
+    "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *a: sys.exit(0))\nx = bytearray(1 << 20)\nprint('ready', file=sys.stderr, flush=True)\ntime.sleep(60)\n";
+  const run = startCli([...RUN, "--", PYTHON, "-c", waiting]);
+  await run.said("ready");
+  run.signal("SIGTERM");
+  const ended = await run.ended;
+  expect(ended.exitCode).toBe(143);
+  expect(allocations(jsonOf(ended) as unknown as Report).length).toBeGreaterThan(0);
+});

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "bun:test";
+import { openTimeAxis } from "../../../../src/collect/memray/time-axis.ts";
+
+const CLOCK = { monotonic_ns: 5_000_000_000n, other_ns: 1_000_000_000_000n, uncertainty_ns: 100n };
+const START_MS = 1_000_000;
+
+const bracketOf = (axis: ReturnType<typeof openTimeAxis>, interval: number): number[] => {
+  const into = { time_ns: 0, error_ns: 0 };
+  axis.bracket(interval, into);
+  return [into.time_ns, into.error_ns];
+};
+
+describe("the time axis of a capture", () => {
+  test("puts a record between the memory records around it, half the gap and the clocks being its uncertainty", () => {
+    const axis = openTimeAxis(START_MS, 100, CLOCK);
+    axis.advance(10);
+    axis.advance(30);
+    // Between 10 ms and the end of the millisecond that began at 30.
+    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 20.5e6, 10.5e6 + 100]);
+    expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 65.5e6, 35.5e6 + 100]);
+    expect(axis.longestMs).toBe(20);
+  });
+
+  test("takes the longest gap for the end of a capture that was cut", () => {
+    const axis = openTimeAxis(START_MS, null, CLOCK);
+    axis.advance(10);
+    axis.advance(50);
+    expect(bracketOf(axis, 2)).toEqual([5_000_000_000 + 70.5e6, 20.5e6 + 100]);
+  });
+
+  test("counts a clock that was set back, and never runs backwards", () => {
+    const axis = openTimeAxis(START_MS, null, CLOCK);
+    axis.advance(100);
+    axis.advance(40);
+    expect(axis.setBack).toBe(1);
+    expect(bracketOf(axis, 1)).toEqual([5_000_000_000 + 100.5e6, 0.5e6 + 100]);
+  });
+
+  test("gives up every second boundary where there are too many, and its brackets still hold", () => {
+    const axis = openTimeAxis(START_MS, null, CLOCK, 16);
+    let halvings = 0;
+    for (let ms = 1; ms <= 200; ms++) {
+      // What happens at ms + 0.5 lies in the interval that opens at ms.
+      if (axis.advance(ms)) halvings += 1;
+      const [time = 0, error = 0] = bracketOf(axis, axis.open);
+      expect(Math.abs(time - (5_000_000_000 + (ms + 0.5) * 1e6))).toBeLessThanOrEqual(error);
+      const [first = 0, wide = 0] = bracketOf(axis, 0);
+      expect(Math.abs(first - 5_000_500_000)).toBeLessThanOrEqual(wide);
+    }
+    expect(halvings).toBeGreaterThan(3);
+    expect(axis.open).toBeLessThan(16);
+  });
+});
