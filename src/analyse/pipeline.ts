@@ -83,6 +83,7 @@ export async function analyseImport(
   facts: RecordedFacts,
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({
+    threads: 1,
     memoryLimitBytes: IMPORT_MEMORY_BYTES,
     spillFolder: join(runDir, ".spill.unfinished"),
   });

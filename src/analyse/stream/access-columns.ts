@@ -65,9 +65,12 @@ export async function readAccesses(
   take: (columns: AccessColumns) => void,
 ): Promise<void> {
   const result = await database.connection.stream(accessSql(query));
+  let coming = result.fetchChunk();
   for (;;) {
-    const chunk = await result.fetchChunk();
+    const chunk = await coming;
     if (chunk === null || chunk.rowCount === 0) return;
+    // The engine decodes the next rows while these are taken.
+    coming = result.fetchChunk();
     const words = [0, 1, 2].map((column) => vectorWords(chunk.getColumnVector(column)));
     const [address, time_ns, code] = words as [Uint32Array, Uint32Array, Uint32Array];
     take({ rows: chunk.rowCount, address, time_ns, code });

@@ -36,7 +36,8 @@ export function timePass(): TimePass {
   const slots = THREAD_SLOTS * CLASSES.length;
   const lastLow = new Uint32Array(slots);
   const lastHigh = new Uint32Array(slots);
-  const lastThread = new Float64Array(slots).fill(-1);
+  /** Thread plus 1; 0 for none. */
+  const lastThread = new Uint32Array(slots);
   let blockNs = FIRST_BLOCK_NS;
   let block = 0;
   let blockEnd = FIRST_BLOCK_NS;
@@ -97,7 +98,7 @@ export function timePass(): TimePass {
         if (op === OP.store || op === OP.load_store) stores[at] = (stores[at] as number) + 1;
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
-        const who = (codes[i] as number) >>> CODE_BITS;
+        const who = ((codes[i] as number) >>> CODE_BITS) + 1;
         const slot = (who % THREAD_SLOTS) * CLASSES.length + kind;
         if (lastThread[slot] === who) {
           const beforeLow = lastLow[slot] as number;
