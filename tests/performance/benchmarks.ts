@@ -15,4 +15,5 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   "python-package": async (options) => (await import("./python-package.bench.ts")).benchPythonPackage(options),
   "decode-slowdown": async (options) => (await import("./decode-slowdown.bench.ts")).benchDecodeSlowdown(options),
   "observer-effect": async (options) => (await import("./observer-effect.bench.ts")).benchObserverEffect(options),
+  memray: async (options) => (await import("./memray.bench.ts")).benchMemray(options),
 };
