@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Collector } from "../../../src/collect/collector.ts";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
+import { createMemrayCollector } from "../../../src/collect/memray/memray.ts";
 import { createPerfMemCollector } from "../../../src/collect/perf-mem/perf-mem.ts";
 import { createProcessCollector } from "../../../src/collect/process/process-collector.ts";
 import { type Batch, isStringColumn, NULL_CODE } from "../../../src/columnar/batch.ts";
@@ -12,7 +13,8 @@ import { monotonicNs } from "../../../src/kernel/libc.ts";
 import { runQueueWaitNs } from "../../../src/kernel/thread-time.ts";
 import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
-import { heldNow, holdTarget } from "./held-target.ts";
+import { memrayPython } from "../../fixtures/memray-environment.ts";
+import { type HeldTarget, heldNow, holdTarget } from "./held-target.ts";
 
 const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto"], seed: 1, engineObjects: [] };
 const raw = mkdtempSync(join(tmpdir(), "mrm-contract-"));
@@ -21,16 +23,18 @@ let recordings = 0;
 const PERF = ["page-faults", "cpu-clock"];
 const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
   ["ebpf", () => createEbpfCollector(EBPF)],
+  ["memray", () => createMemrayCollector({ rawDir: join(raw, String(++recordings)), record: ["follow-fork"] })],
   ["perf-mem", () => createPerfMemCollector({ words: PERF, rawDir: join(raw, String(++recordings)) })],
   ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],
 ];
 
 /** Maps, touches and unmaps memory, and starts programs, without end. */
 const BUSY = [
-  "/usr/bin/python3",
+  memrayPython("1.20.0"),
   "-c",
   "import mmap,os\nprint('on',flush=True)\nwhile True:\n  m=mmap.mmap(-1,1<<20)\n  for i in range(0,1<<20,4096): m[i]=1\n  m.close()",
 ];
+const IDLE = [memrayPython("1.20.0"), "-c", "pass"];
 const NO_PID = 2 ** 22 + 7;
 
 const ARRAYS: Record<Exclude<ColumnType, "string">, string> = {
@@ -72,6 +76,12 @@ function faultsOf(batch: Batch): string[] {
   return wrong;
 }
 
+/** A target under its collector: one that starts the program itself is let do so. */
+function hold(collector: Collector, command: readonly string[]): HeldTarget {
+  const held = holdTarget(collector.launch?.(command) ?? command);
+  return { ...held, target: { ...held.target, command } };
+}
+
 /** Polls for some time as a run does; the batches, and the longest call in ms, less waiting for a CPU. */
 async function poll(collector: Collector, ms: number): Promise<{ batches: Batch[]; longestMs: number }> {
   const batches: Batch[] = [];
@@ -101,7 +111,7 @@ function stopping(...collectors: readonly Collector[]): AsyncDisposable {
 for (const [name, create] of COLLECTORS) {
   describe(`the ${name} collector`, () => {
     test("says whether it can run without changing anything, also for a process that is gone", async () => {
-      await using held = holdTarget(["true"]);
+      await using held = holdTarget(IDLE);
       const before = heldNow();
       const collector = create();
       expect(collector.name).toBe(name);
@@ -120,8 +130,8 @@ for (const [name, create] of COLLECTORS) {
     });
 
     test("gives batches of streams with the columns of their table, and never blocks", async () => {
-      await using held = holdTarget(BUSY);
       const collector = create();
+      await using held = hold(collector, BUSY);
       await using _stopping = stopping(collector);
       await collector.start(held.target);
       held.release();
@@ -136,8 +146,8 @@ for (const [name, create] of COLLECTORS) {
     });
 
     test("balances its ledger though the target goes on, and is stopped twice without harm", async () => {
-      await using held = holdTarget(BUSY);
       const collector = create();
+      await using held = hold(collector, BUSY);
       await using _stopping = stopping(collector);
       await collector.start(held.target);
       held.release();
@@ -145,7 +155,9 @@ for (const [name, create] of COLLECTORS) {
       await poll(collector, 300);
       // As late as a run that stops between two polls.
       await Bun.sleep(50);
-      const { ledger } = await collector.stop();
+      const { batches: last, ledger } = await collector.stop();
+      // The ledger holds once the last batch was taken.
+      for (const batch of last) expect(batch.rows).toBeGreaterThan(0);
       expect(ledger.length).toBeGreaterThan(0);
       expect(ledger.filter((row) => !balances(row))).toEqual([]);
       expect(ledger.some((row) => row.kept > 0)).toBe(true);
@@ -192,11 +204,12 @@ for (const [name, create] of COLLECTORS) {
     });
 
     test("runs beside another of its kind, each with its own target", async () => {
-      await using one = holdTarget(BUSY);
-      await using two = holdTarget(BUSY);
+      const [first, second] = [create(), create()];
+      await using one = hold(first, BUSY);
+      await using two = hold(second, BUSY);
       const runs = [
-        { held: one, collector: create() },
-        { held: two, collector: create() },
+        { held: one, collector: first },
+        { held: two, collector: second },
       ];
       await using _stopping = stopping(...runs.map(({ collector }) => collector));
       for (const { held, collector } of runs) await collector.start(held.target);
