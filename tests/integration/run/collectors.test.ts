@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
+import { readStream } from "../../../src/columnar/stream.ts";
+import { compileProgram } from "../../fixtures/compile.ts";
+import { rowsOf } from "../../fixtures/perf-rows.ts";
 import { jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 const output = outputFolder();
@@ -45,6 +48,30 @@ describe("a run with the process collector alone", () => {
       expect(row).toMatchObject({ source: "process", status: "not_identifiable" });
       expect(row.why).toContain("/proc");
     }
+  });
+});
+
+describe("a run with perf beside eBPF", () => {
+  test("sees the same page faults with both, on one clock", async () => {
+    const words = [compileProgram("count-faults"), "3000", "touch"];
+    const own = ["--watch-registers", "0", "--perf", "page-faults", "--collector", "ebpf,perf-mem"];
+    const ended = await runCli(["run", ...QUICK, "--json", ...own, "--output", output, "--", ...words]);
+    expect(ended.exitCode).toBe(0);
+    const report = jsonOf(ended) as unknown as Report & { readonly run_dir: string };
+    expect(report.collectors.map(({ name }) => name)).toEqual(["ebpf", "perf-mem", "process"]);
+    const faults = [...readStream(report.run_dir, "fault")].flatMap(rowsOf);
+    const { first } = JSON.parse(ended.stderr.split("\n").find((line) => line.includes('"first"')) ?? "{}");
+    const inside = faults.filter(
+      ({ address }) => Number(address) >= Number(first) && Number(address) < Number(first) + 3000 * 4096,
+    );
+    // Each fault twice, once from each: the same thread, address and instruction within microseconds.
+    expect(inside.length).toBe(6000);
+    const byAddress = Map.groupBy(inside, ({ address }) => String(address));
+    const apart = [...byAddress.values()].map(([one, other]) => {
+      expect([one?.tid, one?.ip]).toEqual([other?.tid, other?.ip]);
+      return Math.abs(Number(one?.timestamp_ns) - Number(other?.timestamp_ns));
+    });
+    expect(apart.sort((a, b) => a - b)[apart.length >> 1]).toBeLessThan(100_000);
   });
 });
 
