@@ -13,6 +13,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   "tracer-memory": async (options) => (await import("./tracer-memory.bench.ts")).benchTracerMemory(options),
   analyse: async () => (await import("./analyse.bench.ts")).benchAnalyse(),
   "python-package": async (options) => (await import("./python-package.bench.ts")).benchPythonPackage(options),
+  "perf-import": async (options) => (await import("./perf-import.bench.ts")).benchPerfImport(options),
   "decode-slowdown": async (options) => (await import("./decode-slowdown.bench.ts")).benchDecodeSlowdown(options),
   "observer-effect": async (options) => (await import("./observer-effect.bench.ts")).benchObserverEffect(options),
   memray: async (options) => (await import("./memray.bench.ts")).benchMemray(options),
