@@ -10,11 +10,10 @@ import { MrmTraceError } from "./errors.ts";
 import { judgeValidity } from "./overhead/validity.ts";
 import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "./report/run-directory.ts";
 import { type Derived, derive } from "./run/derive.ts";
-import { type RunFacts, writeFacts } from "./run/facts.ts";
+import { type RunFacts, unknownFacts, writeFacts } from "./run/facts.ts";
 import { lossPct } from "./run/judge.ts";
 import { STREAMS, type StreamName } from "./schema/columns.ts";
 import type { LedgerRow } from "./schema/ledger.ts";
-import { JSON_SCHEMA_VERSION } from "./schema/versions.ts";
 
 export interface ImportRequest {
   readonly file: string;
@@ -104,49 +103,19 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
     peak_temperature_c: null,
   });
   const { collector, sources, identifies, blindTo, command, first_ns, last_ns } = imported;
+  const unknown = unknownFacts(directory.run_id, directory.model_id, "", "end_of_file");
   return {
-    schema_version: JSON_SCHEMA_VERSION,
-    run_id: directory.run_id,
-    model_id: directory.model_id,
+    ...unknown,
     validity: validity.validity,
     reasons: [...validity.reasons],
     not_measured: [...validity.not_measured],
     warnings: [...imported.warnings],
     collectors: [{ name: collector, sources: [...sources], why_not_better: "imported from a file" }],
     sight: [{ collector, identifies: [...identifies], blind_to: blindTo }],
-    target: {
-      command: [...command],
-      pid: 0,
-      pids: [],
-      exit_code: null,
-      signal: null,
-      wall_s: Number(last_ns - first_ns) / 1e9,
-      threads: null,
-      prompt_tokens: null,
-      decode_tokens: null,
-      decode_tokens_per_s: null,
-      ttft_ms: null,
-    },
+    target: { ...unknown.target, command: [...command], wall_s: Number(last_ns - first_ns) / 1e9 },
     ledger: ledger.map((row) => ({ ...row })),
-    observer: {
-      cpu_pct: null,
-      rss_bytes: null,
-      bpf_run_ns: null,
-      traps: 0,
-      trap_ns: 0,
-      slowdown_pct: { value: null, lo: null, hi: null, method: "model" },
-      rss_pct_of_target: null,
-      rss_pct_of_available: null,
-      baseline_cpu_pct: null,
-      decoder_agreement: null,
-    },
     started_ns: first_ns,
-    started_at_utc: "",
     end_ns: last_ns,
-    seed: 1,
-    trap_cost_ns: null,
-    flash_attention: null,
-    stopped_by: "end_of_file",
     details: { imported_from: basename(request.file), ...imported.details, rows },
   };
 }

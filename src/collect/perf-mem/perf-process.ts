@@ -56,7 +56,9 @@ export async function startPerf(command: readonly string[]): Promise<PerfProcess
     writeSync(control, "enable\n");
     const until = performance.now() + READY_MS;
     while (!answered(answer)) {
-      if (child.exitCode !== null) throw failure((await said) || `it ended with ${child.exitCode}`);
+      if (child.exitCode !== null || child.signalCode !== null) {
+        throw failure((await said) || `it ended with ${child.signalCode ?? child.exitCode}`);
+      }
       if (performance.now() > until) throw failure(`no answer in ${READY_MS / 1000} s: ${await kill()}`);
       await Bun.sleep(LOOK_MS);
     }
@@ -71,7 +73,7 @@ export async function startPerf(command: readonly string[]): Promise<PerfProcess
       return child.exitCode === null && child.signalCode === null;
     },
     async stop() {
-      if (child.exitCode === null) child.kill("SIGINT");
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
       const ended = await Promise.race([child.exited, Bun.sleep(END_MS).then(() => null)]);
       close();
       if (ended === null) {
@@ -79,7 +81,9 @@ export async function startPerf(command: readonly string[]): Promise<PerfProcess
         return `perf did not end in ${END_MS / 1000} s and was killed: its last rows may be missing`;
       }
       const words = await said;
-      return child.exitCode === 0 || child.exitCode === 130 ? null : `perf ended with ${child.exitCode}: ${words}`;
+      if (child.exitCode === 0) return null;
+      const how = child.signalCode === null ? `ended with ${child.exitCode}` : `was ended by ${child.signalCode}`;
+      return `perf ${how}${words === "" ? "" : `: ${words}`}`;
     },
   };
 }
