@@ -30,8 +30,10 @@ async function takeParts(
   query: Parameters<typeof readAccesses>[1],
   time: TimePass,
   sums: readonly AddressSums[],
+  mostRows: number,
 ): Promise<void> {
-  const of = Math.ceil(time.rows / (MOST_ROWS / 2));
+  // Parts are of uneven size: on average half of what may be.
+  const of = Math.ceil(time.rows / (mostRows / 2));
   for (let index = 0; index < of; index++) {
     const buckets = accessBuckets();
     await readAccesses(database, { ...query, part: { index, of } }, (columns) => buckets.add(columns, time.first_ns));
@@ -63,10 +65,16 @@ function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number |
 /**
  * Reads a trace once, or in parts where it is too large to sort in memory.
  * @param period accesses that each row stands for; 1 where the trace holds every access, null where nobody knows
+ * @param mostRows rows that are sorted at a time
  */
-export async function reduceTrace(database: Database, file: TraceFile, period: number | null): Promise<ReducedTrace> {
+export async function reduceTrace(
+  database: Database,
+  file: TraceFile,
+  period: number | null,
+  mostRows = MOST_ROWS,
+): Promise<ReducedTrace> {
   const query = { paths: [file.path], threads: file.has_threads, part: null };
-  const whole = file.rows <= MOST_ROWS;
+  const whole = file.rows <= mostRows;
   const once = async (inOrderOfTime: boolean) => {
     const time = timePass();
     const buckets = accessBuckets();
@@ -84,7 +92,7 @@ export async function reduceTrace(database: Database, file: TraceFile, period: n
   // The SQL engine counts on its own threads while this one sorts.
   const counting = whole ? countRegions(database, file) : null;
   if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, own));
-  else await takeParts(database, { ...query, inOrderOfTime: read.inOrderOfTime }, time, own);
+  else await takeParts(database, { ...query, inOrderOfTime: read.inOrderOfTime }, time, own, mostRows);
   const sums: AccessSums[] = [];
   const streams: AccessStream[] = [];
   own.forEach((addresses, kind) => {

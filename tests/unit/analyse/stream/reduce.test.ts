@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { binnedQuantiles } from "../../../../src/analyse/stream/binned-quantiles.ts";
+import { type ReducedTrace, reduceTrace } from "../../../../src/analyse/stream/reduce.ts";
+import { openDatabase } from "../../../../src/label/database.ts";
+import { openTraceFile } from "../../../../src/label/trace-file.ts";
+import { GOLDEN_TRACE } from "../../../fixtures/python-package.ts";
+
+async function reduced(mostRows?: number): Promise<ReducedTrace> {
+  await using database = await openDatabase({ threads: 1 });
+  return await reduceTrace(database, await openTraceFile(database, GOLDEN_TRACE), 1, mostRows);
+}
+
+const sumOf = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+
+test("a trace that is read in parts says what it says when it is read at once", async () => {
+  const [whole, parts] = [await reduced(), await reduced(150)];
+  expect(parts.rows).toBe(2000);
+  expect({ ...parts, streams: [] }).toEqual({ ...whole, streams: [] });
+  expect(parts.streams.length).toBe(4);
+  for (const [i, one] of parts.streams.entries()) {
+    const other = whole.streams[i];
+    if (other === undefined) throw new Error("a class is missing");
+    for (const name of ["addresses", "written", "written_once", "reuse_ns", "pairs", "same_page"] as const) {
+      expect([name, sumOf(one[name])]).toEqual([name, sumOf(other[name])]);
+    }
+    for (const name of ["intervals", "reuse", "retention", "ages", "strides"] as const) {
+      expect([name, one[name].n, one[name].n_censored]).toEqual([name, other[name].n, other[name].n_censored]);
+      const [mine, theirs] = [one, other].map((of) => binnedQuantiles(of[name], [0.5])[0]?.value ?? null);
+      expect(mine ?? -1).toBeCloseTo(theirs ?? -1, 3);
+    }
+  }
+});
