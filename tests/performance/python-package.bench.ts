@@ -1,14 +1,16 @@
 /** Our analysis beside that of the Python package, on the same trace, in the same run. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
 import { writeParquetFile } from "../../src/columnar/parquet.ts";
 import { pythonPackage } from "../fixtures/python-package.ts";
 import { type AddressModel, addressModel, KIND_NAMES } from "./address-model.ts";
+import type { AnalysedTrace as Ours } from "./analyse-trace.ts";
 import { aside, atLeast, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 
 const PACKAGE = new URL("python_package.py", import.meta.url).pathname;
+const OURS = new URL("analyse-trace.ts", import.meta.url).pathname;
 const ROWS = 1e6;
 const QUICK_ROWS = 2e4;
 const SEED = 20240117;
@@ -22,13 +24,6 @@ const MIB = 2 ** 20;
 /** Regions as the package numbers them: weights are one, KV blocks and activation pages one each. */
 const FIRST_KV = 2;
 const FIRST_ACTIVATION = FIRST_KV + (1 << 16);
-
-interface Ours {
-  readonly seconds: number;
-  readonly cpu_s: number;
-  readonly peak_rss_bytes: number;
-  readonly figures: number;
-}
 
 interface Theirs {
   readonly seconds: number;
@@ -83,23 +78,6 @@ async function output(command: readonly string[]): Promise<string> {
   return stdout;
 }
 
-/** Everything that `mrm-trace analyse` does with a trace, in this process. */
-async function analyseHere(trace: string, folder: string): Promise<Ours> {
-  const { analyse } = await import("../../src/analyse.ts");
-  const before = process.cpuUsage();
-  const begin = performance.now();
-  const { report } = await analyse(trace, { output: folder, period: 1, force: false, seed: 1 });
-  const seconds = (performance.now() - begin) / 1e3;
-  const cpu = process.cpuUsage(before);
-  const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
-  return {
-    seconds,
-    cpu_s: (cpu.user + cpu.system) / 1e6,
-    peak_rss_bytes: Number(peak ?? Number.NaN) * 1024,
-    figures: report.metrics.filter(({ status }) => status === "ok" || status === "bound").length,
-  };
-}
-
 /** Ours before and after theirs, each in a process of its own; takes about three minutes. */
 export async function benchPythonPackage({ quick }: BenchOptions): Promise<BenchRow[]> {
   const found = await pythonPackage();
@@ -107,10 +85,9 @@ export async function benchPythonPackage({ quick }: BenchOptions): Promise<Bench
   const folder = mkdtempSync(join(tmpdir(), "mrm-python-"));
   const [model, trace] = [join(folder, "model.parquet"), join(folder, "trace.parquet")];
   const rows = quick ? QUICK_ROWS : ROWS;
-  const own = async (): Promise<Ours> =>
-    JSON.parse(await output([process.execPath, import.meta.path, "analyse", trace, folder])) as Ours;
+  const own = async (): Promise<Ours> => JSON.parse(await output([process.execPath, OURS, trace, folder])) as Ours;
   try {
-    await output([process.execPath, import.meta.path, "write", model, String(rows)]);
+    await output([process.execPath, import.meta.path, model, String(rows)]);
     await output([found.python, PACKAGE, "layout", model, trace]);
     const ours: Ours[] = [];
     for (let i = 0; i < REPEATS; i++) ours.push(await own());
@@ -142,8 +119,7 @@ export async function benchPythonPackage({ quick }: BenchOptions): Promise<Bench
 }
 
 if (import.meta.main) {
-  const [part, path = "", argument = ""] = process.argv.slice(2);
-  if (part === "write") writeParquetFile(path, "trace", [traceBatch(addressModel(Number(argument), SEED))]);
-  else process.stdout.write(JSON.stringify(await analyseHere(path, argument)));
+  const [path = "", rows] = process.argv.slice(2);
+  writeParquetFile(path, "trace", [traceBatch(addressModel(Number(rows), SEED))]);
   process.exit(0);
 }
