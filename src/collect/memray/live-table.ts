@@ -1,7 +1,7 @@
 /** Allocations that are alive, by address: an open-addressing index over entries of ten words each. */
 
-/** Entries at most: 80 MiB of them and 16 MiB of index. */
-export const MAX_LIVE = 1 << 21;
+/** Entries at most: 40 MiB of them and 8 MiB of index. */
+export const MAX_LIVE = 1 << 20;
 const FIRST_ENTRIES = 1 << 12;
 const STRIDE = 10;
 const TWO_32 = 2 ** 32;
