@@ -12,14 +12,20 @@ export interface Arm {
 /** The eBPF collector with its programs and probes attached and no watch: what attaching alone costs. */
 const IDLE = "attached-idle";
 
+/** Before a mode of perf, such as page-faults: `--perf` of one arm alone, so that modes can be compared. */
+const PERF_MODE = "perf-mem:";
+
 /** Names that an arm may have. */
-export function armNames(): string[] {
-  return [OFF, IDLE, ...COLLECTOR_NAMES];
+function armNames(): string[] {
+  return [OFF, IDLE, ...COLLECTOR_NAMES, `${PERF_MODE}MODE`];
 }
 
 function armOf(name: string, options: readonly string[]): Arm {
   // Behind the options of every arm: what is said last holds.
   if (name === IDLE) return { name, options: [...options, "--collector", "ebpf", "--watch-registers", "0"] };
+  if (name.startsWith(PERF_MODE)) {
+    return { name, options: [...options, "--collector", "perf-mem", "--perf", name.slice(PERF_MODE.length)] };
+  }
   // Several collectors on one clock are one arm: their names with a plus between.
   const collectors = name.split("+");
   if (collectors.every((one) => (COLLECTOR_NAMES as readonly string[]).includes(one))) {

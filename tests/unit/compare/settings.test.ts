@@ -52,6 +52,12 @@ describe("the arms", () => {
     ]);
   });
 
+  test("may be modes of perf side by side", () => {
+    expect(armsOf(["perf-mem:page-faults", "perf-mem:mem:0x10/8:rw"]).map(({ options }) => options?.at(-1))).toEqual([
+      ...[undefined, undefined, "page-faults", "mem:0x10/8:rw"],
+    ]);
+  });
+
   test("that nobody knows are refused with the names that there are", () => {
     expect(() => armsOf(["off", "ebfp"])).toThrow('there is no arm "ebfp"');
   });
