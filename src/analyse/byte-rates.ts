@@ -91,7 +91,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
         name,
         unit: perToken ? "passes/byte/token" : "bytes/s",
         definition: perToken
-          ? `How many passes that ${kind === "read" ? "read" : "write"} go over a byte of the class per token: per decode call, or per prompt token of a prefill.`
+          ? `How many passes that ${kind === "read" ? "read" : "write"} go over a byte of the class per token that is decoded, or of the prompt in a prefill; sequences decoded together share a pass.`
           : `Bytes of the class ${verb} per second, each byte once per pass, above the caches.`,
       },
     ],

@@ -59,6 +59,6 @@ export function kvTokens(rows: readonly KvRowSample[], steps: readonly StepSampl
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),
     read_bytes: Float64Array.from(mine, (i) => Math.max(0, read[i] ?? 0)),
     filled_bytes: Float64Array.from(mine, (i) => Math.max(0, filled[i] ?? 0)),
-    tokens: Float64Array.from(mine, (i) => (all[i]?.step === "decode" ? 1 : (all[i]?.n_tokens ?? 0))),
+    tokens: Float64Array.from(mine, (i) => Math.max(1, all[i]?.n_tokens ?? 1)),
   };
 }

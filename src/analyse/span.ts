@@ -11,13 +11,25 @@ export interface Span {
   readonly end_ns: Float64Array;
   /** Sum of the pieces. */
   readonly window_ns: number;
-  /** Tokens in the pieces: batch tokens of prefill, calls of decode; null where there is no engine, or for `all`. */
+  /** Tokens that the steps in the pieces decode, all sequences together; null where there is no engine, or for `all`. */
   readonly tokens: number | null;
   /** window_ns / tokens. */
   readonly token_period_ns: number | null;
+  /** Time in which the engine goes over its data once: of a decode call, whatever its sequences; of a token of a prefill. */
+  readonly turn_ns: number | null;
 }
 
-function span(phase: Span["phase"], step: StepName, pieces: readonly [number, number][], tokens: number | null): Span {
+interface Count {
+  tokens: number;
+  turns: number;
+}
+
+function span(
+  phase: Span["phase"],
+  step: StepName,
+  pieces: readonly [number, number][],
+  { tokens, turns }: Count = { tokens: 0, turns: 0 },
+): Span {
   const window = pieces.reduce((sum, [begin, end]) => sum + end - begin, 0);
   return {
     phase,
@@ -25,8 +37,9 @@ function span(phase: Span["phase"], step: StepName, pieces: readonly [number, nu
     begin_ns: Float64Array.from(pieces, ([begin]) => begin),
     end_ns: Float64Array.from(pieces, ([, end]) => end),
     window_ns: window,
-    tokens,
-    token_period_ns: tokens !== null && tokens > 0 ? window / tokens : null,
+    tokens: tokens > 0 ? tokens : null,
+    token_period_ns: tokens > 0 ? window / tokens : null,
+    turn_ns: turns > 0 ? window / turns : null,
   };
 }
 
@@ -41,11 +54,14 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     .filter((s) => Number.isFinite(s.begin_ns) && s.end_ns >= s.begin_ns)
     .sort((a, b) => a.begin_ns - b.begin_ns);
   const first = usable[0];
-  if (!first) return [span("all", "all", [[0, windowNs]], null)];
+  if (!first) return [span("all", "all", [[0, windowNs]])];
   const lengths = usable.map((s) => s.end_ns - s.begin_ns).sort((a, b) => a - b);
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
   const pieces: Record<"prefill" | "decode", [number, number][]> = { prefill: [], decode: [] };
-  const tokens = { prefill: 0, decode: 0 };
+  const counts: Record<"prefill" | "decode", Count> = {
+    prefill: { tokens: 0, turns: 0 },
+    decode: { tokens: 0, turns: 0 },
+  };
   let last = 0;
   usable.forEach((step, i) => {
     const next = usable[i + 1];
@@ -56,12 +72,16 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     const previous = usable[i - 1];
     if (open && previous?.step === step.step && open[1] >= step.begin_ns) open[1] = Math.max(open[1], end);
     else list.push([step.begin_ns, end]);
-    tokens[step.step] += step.step === "decode" ? 1 : step.n_tokens;
+    const count = counts[step.step];
+    // A call whose batch could not be read decoded something.
+    const decoded = Math.max(1, step.n_tokens);
+    count.tokens += decoded;
+    count.turns += step.step === "decode" ? 1 : decoded;
     last = Math.max(last, step.end_ns);
   });
-  const out = [span("generation", "all", [[first.begin_ns, last]], null)];
+  const out = [span("generation", "all", [[first.begin_ns, last]])];
   for (const step of ["prefill", "decode"] as const) {
-    if (tokens[step] > 0) out.push(span("generation", step, pieces[step], tokens[step]));
+    if (counts[step].tokens > 0) out.push(span("generation", step, pieces[step], counts[step]));
   }
   return out;
 }

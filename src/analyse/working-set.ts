@@ -13,8 +13,8 @@ const LINE_BYTES = 64;
 const PAGE_BYTES = 4096;
 /** Window where there is no token axis. */
 const DEFAULT_WINDOW_NS = 100e6;
-/** Two token periods: what every token touches is then inside, whatever the phase of the window. */
-const TOKENS = 2;
+/** Two decode calls: what every call touches is then inside, whatever the phase of the window. */
+const TURNS = 2;
 /** Least share of accesses on lines already seen. */
 const LEAST_COVERAGE = 0.5;
 
@@ -26,8 +26,8 @@ function capped(of: Interval, most: number): Interval {
 function watchFigure(group: Group): Figure {
   const { uniform } = group;
   const bytes = uniform.weights.bytes;
-  const period = group.span.token_period_ns;
-  const window = period === null ? DEFAULT_WINDOW_NS : TOKENS * period;
+  const period = group.span.turn_ns;
+  const window = period === null ? DEFAULT_WINDOW_NS : TURNS * period;
   const sample = recurrentSample(
     uniform.exposures.map((exposure) =>
       exposure.passes.count > 0
@@ -53,7 +53,7 @@ function watchFigure(group: Group): Figure {
     coverage: peak > 0 ? Math.min(1, uniform.weights.total_bytes / peak) : null,
     grain_bytes: 8,
     window_ns: window,
-    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two token periods"} of a random moment (KM of the first wait), Clopper-Pearson at the effective sample size`,
+    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two decode calls (in prefill: two tokens)"} of a random moment (KM of the first wait), Clopper-Pearson at the effective sample size`,
     ...(early > 0 ? { why: "watches shorter than the window" } : {}),
   };
 }
@@ -115,7 +115,7 @@ export const workingSet: MetricFamily = {
       name: "working_set_bytes",
       unit: "bytes",
       definition:
-        "Bytes of the class touched within window_ns: two token periods, or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span, in blocks of 64 B, 4 KiB, 64 KiB and 2 MiB (grain_bytes).",
+        "Bytes of the class touched within window_ns: two decode calls (two tokens of a prefill), or 100 ms without a token axis (Denning's W). Sampled sources: in the whole span, in blocks of 64 B, 4 KiB, 64 KiB and 2 MiB (grain_bytes).",
     },
   ],
   estimator:

@@ -75,6 +75,11 @@ describe("spans", () => {
     expect(spans[2]?.token_period_ns).toBe(4.5 * MS);
   });
 
+  test("sequences that are decoded together are tokens of one turn over the data", () => {
+    const decode = spansOf([step("decode", 0, 4, 4), step("decode", 4, 8, 4)], 100 * MS)[1];
+    expect([decode?.tokens, decode?.token_period_ns, decode?.turn_ns]).toEqual([8, MS, 4 * MS]);
+  });
+
   test("a pause in which nobody waits for a token is not decode time", () => {
     const spans = spansOf([step("decode", 0, 4), step("decode", 5, 9), step("decode", 900, 904)], 1000 * MS);
     const decode = spans.find((s) => s.step === "decode");
