@@ -80,7 +80,8 @@ describe("compare of arms", () => {
     test(`leaves nothing behind when it ends by ${signal}`, async () => {
       const mark = `mrm-mark-${signal}-${process.pid}`;
       const args = ["compare", "--arms", "off", "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
-      const running = startCli(args);
+      // What a killed comparison leaves in the temporary folder goes with the folder of the test.
+      const running = startCli(args, { env: { TMPDIR: output } });
       started.push(running);
       while (marked(mark).length < 2) await Bun.sleep(50);
       running.signal(signal);
