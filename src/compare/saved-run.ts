@@ -48,9 +48,9 @@ function readMetadata(path: string): SavedMetadata {
 }
 
 async function rowsOf(database: Database, path: string): Promise<SavedRow[]> {
-  await refuseOtherMajor(database, path);
   const names = columnsOf("metrics").map(({ name }) => name);
   try {
+    await refuseOtherMajor(database, path);
     const rows = await database.rows(`SELECT ${names.join(", ")} FROM ${parquetScan([path])}`);
     return rows.map((row) =>
       Object.fromEntries(
@@ -62,6 +62,7 @@ async function rowsOf(database: Database, path: string): Promise<SavedRow[]> {
       ),
     );
   } catch (cause) {
+    if (cause instanceof MrmTraceError) throw cause;
     const hint = "derive the run again: mrm-trace analyse RUN_DIR";
     throw new MrmTraceError("data_quality", `${path} cannot be read: ${reasonOf(cause)}`, hint, { cause });
   }

@@ -36,8 +36,10 @@ describe("a streamed completion", () => {
   test("has one time for each token, empty ones too, and none for the end", async () => {
     const { ttft_ms, gaps_ms } = await ask(serverOf([token("a"), token(""), token("c"), END]));
     expect(gaps_ms).toHaveLength(2);
-    expect(Math.min(...gaps_ms)).toBeGreaterThan(5);
+    expect(Math.min(...gaps_ms)).toBeGreaterThanOrEqual(0);
     expect(ttft_ms).toBeGreaterThan(0);
+    // Sent 20 ms after the first; on a busy machine several may arrive in one piece.
+    expect(gaps_ms.reduce((sum, gap) => sum + gap, ttft_ms)).toBeGreaterThan(15);
   });
 
   test("may come in pieces that end inside a line", async () => {
