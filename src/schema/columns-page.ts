@@ -27,7 +27,7 @@ export function columnsPage(): string {
   const out = [
     "# Columns",
     "",
-    "Generated from `src/schema/columns.ts` by `bun run generate`; do not edit.",
+    "Generated from the tables of `src/schema/columns.ts` by `bun run generate`; do not edit.",
     `Every file carries the Parquet metadata key \`${SCHEMA_VERSION_KEY}\` = \`${PARQUET_SCHEMA_VERSION}\`.`,
     "Times are nanoseconds of CLOCK_MONOTONIC unless a unit says otherwise.",
   ];

@@ -1,0 +1,43 @@
+/** What a column and a table are, and the columns that several tables share. */
+
+/** Storage type of a column, the same word for C, typed arrays and Arrow. */
+export type ColumnType = "u64" | "i64" | "u32" | "i32" | "u16" | "u8" | "f64" | "f32" | "bool" | "string";
+
+export interface Column {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** Unit in words; "" for identifiers and names. */
+  readonly unit: string;
+  readonly doc: string;
+  /** True where a row may have no value. */
+  readonly nullable?: boolean;
+  /** True where the kernel writes the column into a ring block; the others are filled by the reader. */
+  readonly ring?: boolean;
+}
+
+export interface Table {
+  readonly doc: string;
+  /** "capture": a stream below capture/. "derived": a file that analyse writes. "ring": never stored as it is. */
+  readonly kind: "capture" | "derived" | "ring";
+  readonly columns: readonly Column[];
+}
+
+// Names and types are kept as words, so that rows and Arrow tables are typed by the table.
+export function col<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
+  return { name, type, unit, doc };
+}
+/** A column that may be null. */
+export function opt<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
+  return { name, type, unit, doc, nullable: true };
+}
+/** A column that the kernel writes. */
+export function ring<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
+  return { name, type, unit, doc, ring: true };
+}
+
+export const TIME = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");
+export const RING_TIME = { ...TIME, ring: true };
+export const PID = col("pid", "u32", "", "Process (thread group) in the initial pid namespace.");
+export const TID = col("tid", "u32", "", "Thread in the initial pid namespace.");
+export const EPOCH = col("exec_epoch", "u32", "count", "How many exec calls this pid had made: 0 before the first.");
+export const CPU = col("cpu", "u16", "", "CPU on which it happened.");
