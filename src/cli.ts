@@ -3,7 +3,7 @@
 import { runCommand } from "citty";
 import { createConsola } from "consola";
 import packageJson from "../package.json" with { type: "json" };
-import { programHelp, verbHelp } from "./commands/help.ts";
+import { fullVerbHelp, programHelp, verbHelp } from "./commands/help.ts";
 import type { Verb } from "./commands/verb.ts";
 import { VERBS } from "./commands/verbs.ts";
 import { versionText } from "./commands/version.ts";
@@ -41,8 +41,10 @@ async function cli(args: string[]): Promise<number> {
   }
   const name = own[0] ?? "";
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  if (own.includes("--help") || own.includes("-h")) {
-    process.stdout.write(verb ? verbHelp(name, verb) : programHelp(packageJson.description, VERBS));
+  const all = own.includes("--help-all");
+  if (all || own.includes("--help") || own.includes("-h")) {
+    const help = all ? fullVerbHelp : verbHelp;
+    process.stdout.write(verb ? help(name, verb) : programHelp(packageJson.description, VERBS));
     return EXIT_CODES.ok;
   }
   try {

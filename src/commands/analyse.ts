@@ -7,7 +7,7 @@ import { printReport } from "./report-output.ts";
 export const analyseCommand = defineCommand({
   meta: {
     name: "analyse",
-    description: "Derive labels, metrics and files of a run directory or trace again, without root",
+    description: "Derive labels, metrics and files of a run or trace, without root",
   },
   args: {
     run_dir: {

@@ -63,8 +63,7 @@ function wordsOf(positional: readonly string[], rawArgs: readonly string[], { ar
 export const compareCommand = defineCommand({
   meta: {
     name: "compare",
-    description:
-      "Measure what each way to trace costs a command (after --) or the demo; or compare two run directories",
+    description: "Measure what tracing costs your workload, or compare two runs",
   },
   args: {
     ...flagsOf(compareSchema),

@@ -10,7 +10,7 @@ const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion 
 const NAMES = Object.keys(SHELLS);
 
 export const completionsCommand = defineCommand({
-  meta: { name: "completions", description: "Print a script that completes verbs, options and values in a shell" },
+  meta: { name: "completions", description: "Print a script that completes verbs, options and their values" },
   args: {
     shell: {
       type: "positional",

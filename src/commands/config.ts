@@ -24,7 +24,7 @@ function shownOptions({ options }: Effective): string {
 }
 
 export const configCommand = defineCommand({
-  meta: { name: "config", description: "Print the options of runs: `default`, or `show` for those that hold here" },
+  meta: { name: "config", description: "Print the options of runs: `default`, or `show` what holds here" },
   args: {
     what: { type: "positional", required: false, valueHint: "default|show", description: "which options" },
     ...flagsOf(sweepFlagsSchema.pick({ config: true })),

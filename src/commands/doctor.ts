@@ -9,7 +9,7 @@ const schema = runSchema.pick({ output: true, json: true, color: true, debug: tr
 export const doctorCommand = defineCommand({
   meta: {
     name: "doctor",
-    description: "Examine this machine: what works, what does not, and the command that fixes it",
+    description: "Examine this machine: what works, and the fix for what does not",
   },
   args: flagsOf(schema),
   async run({ args }) {

@@ -18,7 +18,7 @@ const schema = runSchema.pick({
 export const importCommand = defineCommand({
   meta: {
     name: "import",
-    description: "Make a run directory of what another tool recorded: perf.data, perf script text",
+    description: "Make a run of perf.data, perf script text or a memray capture",
   },
   args: {
     file: { type: "positional", description: "File to read; its format is told by its first bytes", required: true },

@@ -60,7 +60,7 @@ function exitCodeOf(result: MonitorResult): number {
 }
 
 export const monitorCommand = defineCommand({
-  meta: { name: "monitor", description: "Write the memory of a process and its children as CSV, without tracing it" },
+  meta: { name: "monitor", description: "Write the memory of a process tree as CSV, without tracing it" },
   args: flags,
   async run({ args }) {
     const [word] = args._;

@@ -12,7 +12,7 @@ import { planOfFile, readOptions } from "./experiment.ts";
 export const planCommand = defineCommand({
   meta: {
     name: "plan",
-    description: "Print what an experiment would run, with time, disk and cost from earlier runs on this machine",
+    description: "Print what a file would run; time, disk, cost from earlier runs",
   },
   args: {
     file: { type: "positional", required: false, valueHint: "FILE", description: "YAML or JSON file" },

@@ -35,7 +35,7 @@ function refuseCommand(command: readonly string[]): void {
 export const runCommand = defineCommand({
   meta: {
     name: "run",
-    description: "Launch a command (after --), the experiments of a file, or else a demo engine, and trace its memory",
+    description: "Trace a command (after --), the experiments of a file, or a demo",
   },
   args: flags,
   async run({ args, rawArgs }) {

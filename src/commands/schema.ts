@@ -93,7 +93,7 @@ export async function schemaText(name: string | undefined, json: boolean): Promi
 }
 
 export const schemaCommand = defineCommand({
-  meta: { name: "schema", description: "Print the JSON Schema of a file or output, or the columns of a table" },
+  meta: { name: "schema", description: "Print the JSON Schema of a file or output, or a table's columns" },
   args: {
     name: {
       type: "positional",

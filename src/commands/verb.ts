@@ -10,13 +10,15 @@ export interface Verb {
   readonly example: string;
   /** True where words behind -- are a command to trace. */
   readonly takesCommand: boolean;
+  /** Options that --help explains, in its order; null for all. */
+  readonly common: readonly string[] | null;
 }
 
 /** @throws TypeError where the command has no description or computes its options, as help and completions need both */
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  { takesCommand = false }: { readonly takesCommand?: boolean } = {},
+  { takesCommand = false, common = null }: { readonly takesCommand?: boolean; readonly common?: Verb["common"] } = {},
 ): Verb {
   const { meta } = command;
   const args: unknown = command.args ?? {};
@@ -27,7 +29,14 @@ export function verb<T extends ArgsDef>(
     throw new TypeError(`the options of "${example}" are not a plain object`);
   }
   // citty types a command by its own options; here only their names and texts matter.
-  return { description: meta.description, args, command: command as CommandDef<ArgsDef>, example, takesCommand };
+  return {
+    description: meta.description,
+    args,
+    command: command as CommandDef<ArgsDef>,
+    example,
+    takesCommand,
+    common,
+  };
 }
 
 function isPlain(args: unknown): args is ArgsDef {

@@ -10,12 +10,17 @@ const SIZE_UNITS = [
   ["B", 1],
 ] as const;
 
+/** True where the schema is that quantity, with whatever comes before it and what it is held against. */
+function isQuantity(schema: z.ZodType, quantity: z.ZodType): boolean {
+  const inner = bare(schema);
+  return inner === quantity || (inner instanceof z.ZodPipe && isQuantity(inner.in as z.ZodType, quantity));
+}
+
 /** A default as a file would say it: quantities with their unit. */
 function defaultText(schema: z.ZodType, value: unknown): unknown {
-  const inner = bare(schema);
-  if (inner === duration && typeof value === "number")
+  if (isQuantity(schema, duration) && typeof value === "number")
     return value % 1e9 === 0 ? `${value / 1e9}s` : `${value / 1e6}ms`;
-  if (inner === size && typeof value === "number") {
+  if (isQuantity(schema, size) && typeof value === "number") {
     const [unit, bytes] = SIZE_UNITS.find(([, factor]) => value % factor === 0) ?? ["B", 1];
     return `${value / bytes}${unit}`;
   }

@@ -31,7 +31,7 @@ function flagOf(option: z.ZodType): ArgsDef[string] {
   const choices = choicesOf(option);
   return {
     type: "string",
-    description: ordinary === undefined ? description : `${description} [${ordinary}]`,
+    description: ordinary === undefined || ordinary === "" ? description : `${description} [${ordinary}]`,
     ...(choices.length > 0 ? { valueHint: choices.join("|") } : {}),
   };
 }

@@ -34,15 +34,20 @@ function optionOf(name: string, arg: ArgDef): OptionWords {
 }
 
 const HELP: OptionWords = { word: "--help", description: "What the command does", takesValue: false, choices: [] };
+const HELP_ALL: OptionWords = { ...HELP, word: "--help-all", description: "The same with every option" };
 
-/** Verbs in the order of the table; every one takes --help. */
+/** Verbs in the order of the table; every one takes --help, and --help-all where that says more. */
 export function verbWords(verbs: Readonly<Record<string, Verb>>): VerbWords[] {
-  return Object.entries(verbs).map(([name, { description, args, takesCommand }]) => {
+  return Object.entries(verbs).map(([name, { description, args, takesCommand, common }]) => {
     const all = Object.entries(args);
     return {
       name,
       description,
-      options: [...all.filter(([, arg]) => arg.type !== "positional").map(([key, arg]) => optionOf(key, arg)), HELP],
+      options: [
+        ...all.filter(([, arg]) => arg.type !== "positional").map(([key, arg]) => optionOf(key, arg)),
+        HELP,
+        ...(common === null ? [] : [HELP_ALL]),
+      ],
       choices: choicesOf(all.find(([, arg]) => arg.type === "positional")?.[1]),
       takesCommand,
     };

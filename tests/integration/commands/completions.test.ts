@@ -88,11 +88,11 @@ test("bash offers every verb, and every option of a verb", () => {
     return Bun.spawnSync(["bash", "-c", ask, "bash", typing]).stdout.toString().trim().split("\n");
   };
   expect(answers("mrm-trace")).toEqual([...Object.keys(VERBS), "--help", "--version"]);
-  for (const [name, { args }] of Object.entries(VERBS)) {
+  for (const [name, { args, common }] of Object.entries(VERBS)) {
     const options = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
     expect([name, answers(`mrm-trace ${name}`)]).toEqual([
       name,
-      [...options.map(([key, arg]) => flagWord(key, arg).word), "--help"],
+      [...options.map(([key, arg]) => flagWord(key, arg).word), "--help", ...(common === null ? [] : ["--help-all"])],
     ]);
   }
 });

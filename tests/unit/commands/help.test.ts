@@ -1,12 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { parseArgs } from "citty";
 import packageJson from "../../../package.json" with { type: "json" };
-import { HELP_COLUMNS, programHelp, verbHelp } from "../../../src/commands/help.ts";
+import { fullVerbHelp, HELP_COLUMNS, HELP_LINES, programHelp, verbHelp } from "../../../src/commands/help.ts";
 import { verb } from "../../../src/commands/verb.ts";
 import { VERBS } from "../../../src/commands/verbs.ts";
 import { unknownFlag } from "../../../src/config/flags.ts";
 
-const SCREEN_LINES = 40;
 const verbs = Object.entries(VERBS);
 
 /** The words of a command line without quotes: own ones, and those behind --. */
@@ -16,15 +15,30 @@ function wordsOf(example: string): string[] {
 }
 
 describe("--help", () => {
+  test("fits a terminal of 24 lines and 80 columns, with the prompt", () => {
+    expect([HELP_LINES, HELP_COLUMNS]).toEqual([23, 80]);
+  });
+
   test.each(verbs)("of %s fits a screen and says what it does", (name, one) => {
     const lines = verbHelp(name, one).trimEnd().split("\n");
-    expect(lines.length).toBeLessThanOrEqual(SCREEN_LINES);
+    expect(lines.length).toBeLessThanOrEqual(HELP_LINES);
     for (const line of lines) expect([line, line.length <= HELP_COLUMNS]).toEqual([line, true]);
     expect(lines.join(" ")).toContain(one.description.slice(0, 40));
   });
 
-  test.each(verbs)("of %s names every option, with its text", (name, one) => {
+  test.each(verbs)("of %s names every option, and explains those that are common", (name, one) => {
     const text = verbHelp(name, one);
+    const options = Object.entries(one.args).filter(([, arg]) => arg.type !== "positional");
+    for (const [key] of options) expect(text).toMatch(new RegExp(`--(no-)?${key}\\b`));
+    expect(one.common ?? []).toEqual((one.common ?? []).filter((key) => key in one.args));
+    for (const key of one.common ?? options.map(([key]) => key)) {
+      expect(text).toMatch(new RegExp(`^  --(no-)?${key}\\b.*  \\S`, "m"));
+    }
+    expect(text.includes("--help-all")).toBe(one.common !== null);
+  });
+
+  test.each(verbs)("of %s has a long form with every option and its text", (name, one) => {
+    const text = fullVerbHelp(name, one);
     for (const [key, arg] of Object.entries(one.args)) {
       expect(text).toMatch(
         arg.type === "positional"
@@ -53,7 +67,9 @@ describe("--help", () => {
 
   test("of the program names every verb", () => {
     const text = programHelp(packageJson.description, VERBS);
-    expect(text.split("\n").length).toBeLessThanOrEqual(SCREEN_LINES);
+    const lines = text.trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(HELP_LINES);
+    expect(lines.filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
     for (const [name] of verbs) expect(text).toMatch(new RegExp(`^  ${name} `, "m"));
   });
 
