@@ -21,11 +21,11 @@ function csvPath(): string {
   return join(folder, "memory.csv");
 }
 
-/** A process with this name in its command line that holds so many MiB until its stdin ends; one of its kind below it, where asked. */
-function holder(name: string, mib: number, child = ""): Subprocess<"pipe", "pipe"> {
+/** A process with this name in its command line that holds so many MiB until its stdin ends; with a child below it, where asked, which ends with it however it ends. */
+function holder(name: string, mib: number, child = false): Subprocess<"pipe", "pipe"> {
   const script = `import os,subprocess,sys
 b=bytearray(${mib}<<20); b[::4096]=bytes([1])*len(b[::4096])
-c=${child === "" ? "None" : `subprocess.Popen(['sleep','${child}'])`}
+c=${child ? "subprocess.Popen(['cat'],stdin=subprocess.PIPE)" : "None"}
 print('up',flush=True); sys.stdin.read()
 c and (c.kill(), c.wait())`;
   const spawned = Bun.spawn(["python3", "-c", script, name], { stdin: "pipe", stdout: "pipe" });
@@ -82,7 +82,7 @@ describe("monitor", () => {
   });
 
   test("counts the whole tree, splits its memory, and agrees with the kernel", async () => {
-    const held = holder("tree", 32, "3600");
+    const held = holder("tree", 32, true);
     await up(held);
     const running = monitor("--pid", String(held.pid), "--max-samples", "10", "--label", "tree");
     const ended = await running.ended;
