@@ -44,10 +44,10 @@ function faultPmu(over: Partial<Pmu> = {}): Pmu {
   };
 }
 
-const COMMAND = () => [compileProgram("fault-storm"), "1", "2000", "300"];
+const COMMAND = (turns = 300) => [compileProgram("fault-storm"), "1", "2000", String(turns)];
 
-async function collect(sources: readonly string[], pmu: Pmu) {
-  await using held = holdTarget(COMMAND());
+async function collect(sources: readonly string[], pmu: Pmu, turns?: number) {
+  await using held = holdTarget(COMMAND(turns));
   const options = { budgetPct: 10, watchRegisters: 2, sources, seed: 3, engineObjects: [] };
   const collector = createEbpfCollector(options, { pmus: [pmu], kernelRelease: release() });
   const batches: Batch[] = [];
@@ -79,7 +79,8 @@ function strings(batches: readonly Batch[], table: string, name: string): string
 }
 
 test("samples and the watches that they direct run side by side, under one budget", async () => {
-  const { can, batches, ledger, collector } = await collect(["pebs", "watch"], faultPmu());
+  // Long enough for some dozens of watches: chance alone must not leave out one of their kinds.
+  const { can, batches, ledger, collector } = await collect(["pebs", "watch"], faultPmu(), 1000);
   expect(can).toMatchObject({ ok: true, sources: ["pebs", "watch"], whyNotBetter: "" });
 
   const sampled = strings(batches, "access", "source").filter((source) => source === "pebs").length;
