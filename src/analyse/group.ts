@@ -5,6 +5,7 @@ import { type DesignWeights, designWeights } from "./horvitz-thompson.ts";
 import type {
   AccessStream,
   AccessSums,
+  AllocationSample,
   AnalysisInput,
   KvRowSample,
   RegionSample,
@@ -29,6 +30,8 @@ export interface Group {
   readonly gap_ns: number;
   readonly regions: readonly RegionSample[];
   readonly kvRows: readonly KvRowSample[];
+  /** What memray saw, of which the group then is; null for every other group. */
+  readonly allocations: AllocationSample | null;
   /** Sampled accesses inside the span; none for the whole of a phase that has steps, since lines cannot be added up. */
   readonly sums: readonly AccessSums[];
   /** Sampled sources that saw the class in any span, and their rows. */
@@ -103,6 +106,30 @@ function blockResamples(seed: number): (count: number) => Resamples {
   };
 }
 
+/** What memray saw, in the whole run: the process lives outside of its generation too. */
+function allocationGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"]): Group[] {
+  const [whole] = spansOf([], input.window_ns);
+  if (whole === undefined) return [];
+  const none = watchSet([], whole, gap, input.seed, 0);
+  return input.allocations.map((allocations) => ({
+    input,
+    region_type: "runtime",
+    mapping_kind: allocations.mapping_kind,
+    span: whole,
+    gap_ns: gap,
+    regions: [],
+    kvRows: [],
+    allocations,
+    sums: [],
+    sampled: new Map(),
+    stream: null,
+    blocks,
+    uniform: none,
+    stores: none,
+    every: none,
+  }));
+}
+
 const ORDER = ["weight", "kv_cache", "activation", "runtime"];
 
 /** Every class of the run in every span, in the order in which tables show them. */
@@ -117,10 +144,10 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys()]);
   if (input.kvRows.length > 0) keys.add("kv_cache");
   // Where nothing was seen of any class, that is said once.
-  if (keys.size === 0 && input.sight.length > 0) keys.add("unknown/");
+  if (keys.size === 0 && input.allocations.length === 0 && input.sight.length > 0) keys.add("unknown/");
   const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
   const sorted = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-  return sorted.flatMap((key, k) => {
+  const classes = sorted.flatMap((key, k) => {
     const unknown = key.startsWith("unknown/");
     const mine = watches.get(key) ?? [];
     const readable = mine.filter((w) => isUniform(w) && w.mode !== "w");
@@ -136,6 +163,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
         gap_ns: gap,
         regions: regions.get(key) ?? [],
         kvRows: key === "kv_cache" ? input.kvRows : [],
+        allocations: null,
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
         sampled: rowsBySource(sums.get(key) ?? []),
         stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
@@ -146,4 +174,5 @@ export function groupsOf(input: AnalysisInput): Group[] {
       };
     });
   });
+  return [...classes, ...allocationGroups(input, gap, blocks)];
 }

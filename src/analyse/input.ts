@@ -50,6 +50,35 @@ export interface RegionSample {
   readonly death_censored: boolean;
 }
 
+/** Lifetimes of allocations in bins; arrays parallel, times in ns. */
+export interface AllocationLives {
+  /** Allocations in the bin, and the bytes that they asked for. */
+  readonly n: Float64Array;
+  readonly bytes: Float64Array;
+  readonly middle_ns: Float64Array;
+  /** The shortest and the longest that a time of the bin can have been. */
+  readonly least_ns: Float64Array;
+  readonly most_ns: Float64Array;
+  /** 0 where the end was not seen: it lived at least so long. */
+  readonly ended: Uint8Array;
+}
+
+/** All allocations of the run, or those of one function. */
+export interface AllocationSample {
+  /** `allocation`, or `allocation/FUNCTION`. */
+  readonly mapping_kind: string;
+  readonly is_part: boolean;
+  readonly lives: AllocationLives;
+  /** Processes that told their sums. */
+  readonly processes: number;
+  /** Over all processes; null where one did not tell. */
+  readonly allocations: number | null;
+  readonly allocated_bytes: number | null;
+  /** The highest of the processes' peaks, and their sum; null where none told. */
+  readonly highest_peak_bytes: number | null;
+  readonly peaks_bytes: number | null;
+}
+
 /** A decode call: a batch of prompt tokens (prefill) or of one token per sequence (decode). */
 export interface StepSample {
   readonly step: "prefill" | "decode";
@@ -124,6 +153,8 @@ export interface AnalysisInput {
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];
   readonly accessSums: readonly AccessSums[];
+  /** The whole first, then its parts; none where nobody watched allocations. */
+  readonly allocations: readonly AllocationSample[];
   /** Classes of which every access is known. */
   readonly streams: readonly AccessStream[];
   readonly ledger: readonly LedgerRow[];

@@ -1,4 +1,5 @@
 /** How long regions of a class live. */
+import { lifetimeFigures } from "./allocation-figures.ts";
 import type { Group } from "./group.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 import { recurrentQuantiles, recurrentSample } from "./recurrent-survival.ts";
@@ -11,6 +12,7 @@ const QUANTILES = [
 ] as const;
 
 function figures(group: Group): Figure[] {
+  if (group.allocations !== null) return lifetimeFigures(group.allocations, QUANTILES);
   const regions = group.regions.filter((region) => region.size_bytes > 0 && region.death_ns >= region.birth_ns);
   const spans = regions.map((region) => region.death_ns - region.birth_ns);
   const bytes = regions.map((region) => region.size_bytes);
@@ -51,8 +53,11 @@ export const lifetime: MetricFamily = {
     definition: `${words}, over bytes, of the time from the birth of a region to its death.`,
   })),
   estimator:
-    "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions.",
-  sources: [["region_map", "every birth and death is recorded"]],
+    "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. Of allocations, the value is that curve, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
+  sources: [
+    ["region_map", "every birth and death is recorded"],
+    ["allocation", "memray records every birth and death; their times lie between two of its memory records"],
+  ],
   not_by_sampling: null,
   suppressed:
     "More than half of the bytes censored, or the quantile not reached: a bound from below, the quantile of what was seen.",

@@ -4,6 +4,7 @@ import type { Labelled } from "../label/label-run.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums } from "./load-access-sums.ts";
+import { loadAllocations } from "./load-allocations.ts";
 import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
 
 /** What the recording knew beside its streams. */
@@ -18,7 +19,10 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
 }
 
-/** Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table. */
+/**
+ * Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table
+ * and the views of allocations.
+ */
 export async function loadInput(database: Database, labelled: Labelled, facts: RecordedFacts): Promise<AnalysisInput> {
   const steps = stepSamples(labelled.steps, labelled.window_ns);
   return {
@@ -35,6 +39,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
       originNs: labelled.origin_ns,
       windowNs: labelled.window_ns,
     }),
+    allocations: await loadAllocations(database),
     streams: [],
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,

@@ -5,13 +5,14 @@ import { copyToParquet, fillTable } from "../label/derived-file.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import { openTraceFile } from "../label/trace-file.ts";
 import { columnsOf } from "../schema/columns.ts";
+import { formatCount } from "../units.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadInput, type RecordedFacts } from "./load.ts";
 import type { MetricRow } from "./metric-row.ts";
 import { computeMetrics } from "./registry.ts";
 import { LABEL_SUMMARY } from "./sql/label-summary.ts";
 import { reduceTrace } from "./stream/reduce.ts";
-import { NO_PERIOD } from "./stream/stream-figures.ts";
+import { NO_PERIOD, sumOf } from "./stream/stream-figures.ts";
 
 /** What the labels say of one class; bytes are the most held at one time. */
 export interface LabelTotal {
@@ -98,6 +99,7 @@ export async function analyseImport(
     steps: [],
     kvRows: [],
     accessSums: reduced.sums,
+    allocations: [],
     streams: reduced.streams,
   };
   const metrics = computeMetrics(input);
@@ -137,22 +139,38 @@ export async function analyseRun(runDir: string, facts: RecordedFacts): Promise<
   const totals = await database.rows(LABEL_SUMMARY);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
+  const allocated = input.allocations.filter(({ is_part }) => !is_part);
+  const leftOut = allocated.reduce((sum, { lives }) => sum + sumOf(lives.n), 0) - labelled.allocationRegions;
   const badWatches = labelled.watches.length - input.watches.length;
   return {
     input,
     metrics,
-    labels: totals.map((row) => ({
-      region_type: String(row.region_type),
-      mapping_kind: row.mapping_kind === null || row.mapping_kind === undefined ? null : String(row.mapping_kind),
-      regions: Number(row.regions),
-      bytes: Number(row.bytes),
-      accesses: Number(row.accesses),
-    })),
+    labels: [
+      ...totals.map((row) => ({
+        region_type: String(row.region_type),
+        mapping_kind: row.mapping_kind === null || row.mapping_kind === undefined ? null : String(row.mapping_kind),
+        regions: Number(row.regions),
+        bytes: Number(row.bytes),
+        accesses: Number(row.accesses),
+      })),
+      ...allocated.map((all) => ({
+        region_type: "runtime",
+        mapping_kind: all.mapping_kind,
+        regions: sumOf(all.lives.n),
+        bytes: all.peaks_bytes ?? 0,
+        accesses: 0,
+      })),
+    ],
     traceRows: labelled.trace.rows,
     counters: labelled.counters,
     warnings: [
       ...skipped.map(({ path, reason }) => `skipped ${path}: ${reason}`),
       ...left.map(([stream, rows]) => `${rows} rows of ${stream} lack a required value and were left out`),
+      ...(leftOut > 0
+        ? [
+            `region_map.parquet has the ${formatCount(labelled.allocationRegions)} largest allocations; ${formatCount(leftOut)} more are in capture/allocation, and the figures count all`,
+          ]
+        : []),
       ...(badWatches > 0 ? [`${badWatches} watches cannot be and were left out`] : []),
     ],
   };

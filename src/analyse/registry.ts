@@ -1,6 +1,8 @@
 /** THE list of metrics; each says what it is, how it is estimated, who can tell it and when it is held back. */
 import { ageAtRead } from "./age-at-read.ts";
 import { allocatedBytes } from "./allocated-bytes.ts";
+import { allocatedTotal } from "./allocated-total.ts";
+import { ALLOCATION } from "./allocation-figures.ts";
 import { readBytesPerSecond, readsPerBytePerToken, writeBytesPerSecond, writesPerBytePerToken } from "./byte-rates.ts";
 import { type Group, groupsOf } from "./group.ts";
 import { hitsPerPass } from "./hits-per-pass.ts";
@@ -23,6 +25,7 @@ import { writeOnce } from "./write-once.ts";
 /** Families in the order of the table. */
 export const METRICS: readonly MetricFamily[] = [
   allocatedBytes,
+  allocatedTotal,
   lifetime,
   readsPerBytePerToken,
   writesPerBytePerToken,
@@ -41,8 +44,13 @@ export const METRICS: readonly MetricFamily[] = [
   suitability,
 ];
 
+/** Allocations have figures of births and deaths, and of their parts nothing else is said. */
 function applies(family: MetricFamily, group: Group): boolean {
   const { step } = group.span;
+  const tells = family.sources.some(([source]) => source === ALLOCATION);
+  const isBare = group.allocations?.is_part === true || (group.allocations !== null && sightOf(group).length === 0);
+  if (isBare && !tells) return false;
+  if (group.allocations === null && tells && family.sources.length === 1) return false;
   if (family.spans === "every") return true;
   if (family.spans === "whole") return step === "all";
   return step !== "all" || group.span.phase === "all";
@@ -66,11 +74,18 @@ function refusals(family: MetricFamily, group: Group, told: readonly Figure[]): 
   );
 }
 
+/** What may tell of a group: allocations have a collector of their own, and nothing that it sees is of another group. */
+function sightOf({ input, allocations }: Group): AnalysisInput["sight"] {
+  if (allocations !== null) return input.sight.filter(({ identifies }) => identifies.includes(ALLOCATION));
+  return input.sight.map((one) => ({ ...one, identifies: one.identifies.filter((source) => source !== ALLOCATION) }));
+}
+
 /** One refusal per metric and collector, where no collector of the run feeds any source of the family. */
 function unseen(family: MetricFamily, group: Group): Figure[] {
-  const { sight } = group.input;
+  const sight = sightOf(group);
   const named = new Set(family.sources.map(([source]) => source));
-  const feeds = (source: string): boolean => named.size === 0 || named.has(source);
+  const feeds = (source: string): boolean =>
+    group.allocations === null ? named.size === 0 || named.has(source) : named.has(source);
   if (sight.some(({ identifies }) => identifies.some(feeds))) return [];
   // What runs beside every collector is told of only where it is alone.
   const asked = sight.length > 1 ? sight.filter(({ collector }) => collector !== "process") : sight;

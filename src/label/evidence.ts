@@ -5,14 +5,15 @@
  * engine's graph, placed before we looked. file: the bytes are a mapped model file. phase: an anonymous mapping born
  * while the engine loaded or made its context, in a process whose tensors could not be seen. size: such a mapping, by
  * size alone. mapping: only what the kernel says, so the class is runtime beside an engine and unknown without one.
+ * memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
  */
 import type { MappingKind } from "../regions/mapping-row.ts";
 import type { Phase } from "./phase.ts";
 
-export type Evidence = "engine_probe" | "engine_graph" | "file" | "phase" | "size" | "mapping";
+export type Evidence = "engine_probe" | "engine_graph" | "file" | "phase" | "size" | "mapping" | "memray";
 export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
 
-/** Confidence of a label by its evidence, 0 to 1: certain, near certain, and three kinds of guess. */
+/** Confidence of a label by its evidence, 0 to 1: certain, near certain, and four kinds of guess. */
 export const CONFIDENCE: Readonly<Record<Evidence, number>> = {
   engine_probe: 1,
   engine_graph: 0.95,
@@ -20,6 +21,7 @@ export const CONFIDENCE: Readonly<Record<Evidence, number>> = {
   phase: 0.6,
   size: 0.3,
   mapping: 0.5,
+  memray: 0.5,
 };
 
 export interface Verdict {

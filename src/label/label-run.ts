@@ -2,6 +2,7 @@
 import type { MappingCounters } from "../regions/mapping-events.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
+import { addAllocationRegions } from "./allocation-regions.ts";
 import { type Capture, openCapture } from "./capture.ts";
 import { mappingLives, tensorLives } from "./capture-events.ts";
 import type { Database } from "./database.ts";
@@ -11,7 +12,7 @@ import { writeKvLifecycle } from "./kv-table.ts";
 import { runWindow } from "./origin.ts";
 import { type Timeline, timelineOf } from "./phase.ts";
 import { type Region, regionMap } from "./region-map.ts";
-import { fillRegionTable, writeRegionMap } from "./region-table.ts";
+import { countAccesses, fillRegionTable, writeRegionMap } from "./region-table.ts";
 import { type StepRow, stepRows } from "./step-row.ts";
 import { readStreamRows } from "./stream-table.ts";
 import { type TraceResult, writeTrace } from "./trace.ts";
@@ -29,6 +30,8 @@ export interface Labelled {
   readonly origin_ns: bigint;
   readonly window_ns: number;
   readonly regions: readonly Region[];
+  /** Allocations in the region map, which has the largest only. */
+  readonly allocationRegions: number;
   readonly steps: readonly StepRow[];
   readonly timeline: Timeline;
   readonly kvRows: readonly KvRow[];
@@ -58,7 +61,8 @@ export function flashAttentionOf(steps: readonly StepRow[]): boolean | null {
 }
 
 /**
- * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
+ * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` and
+ * the views of allocations in the database.
  * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
  */
 export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
@@ -91,7 +95,9 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const trace = await writeTrace(database, capture, labels);
   incomplete.access = trace.incomplete;
   await fillRegionTable(database, regions, origin_ns);
-  await writeRegionMap(database, runDir, trace.parts);
+  await countAccesses(database, trace.parts);
+  const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
+  await writeRegionMap(database, runDir);
   const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
   const rows = confirmRows(kvRows(steps, tensors.rows, flashAttention, origin_ns), watches, steps);
   await writeKvLifecycle(database, runDir, rows, origin_ns);
@@ -101,6 +107,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
     origin_ns,
     window_ns,
     regions,
+    allocationRegions,
     steps,
     timeline,
     kvRows: rows,

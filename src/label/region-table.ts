@@ -44,8 +44,8 @@ export async function fillRegionTable(database: Database, regions: readonly Regi
   );
 }
 
-/** Adds what the trace saw (first, last, rows) and writes region_map.parquet. */
-export async function writeRegionMap(database: Database, runDir: string, traceParts: readonly string[]): Promise<void> {
+/** Adds what the trace saw: first and last access, and how many. */
+export async function countAccesses(database: Database, traceParts: readonly string[]): Promise<void> {
   const select = `
     SELECT m.* REPLACE (
       coalesce(CAST(a.first_seen AS BIGINT), m.first_seen_ns) AS first_seen_ns,
@@ -58,5 +58,9 @@ export async function writeRegionMap(database: Database, runDir: string, tracePa
     ) AS a ON a.region_id = m.region_id
     ORDER BY m.region_id`;
   await database.run(`CREATE OR REPLACE TABLE ${REGION_TABLE} AS ${select}`);
+}
+
+/** Writes region_map.parquet. */
+export async function writeRegionMap(database: Database, runDir: string): Promise<void> {
   await copyToParquet(database, `SELECT * FROM ${REGION_TABLE} ORDER BY region_id`, join(runDir, "region_map.parquet"));
 }

@@ -11,6 +11,13 @@ import { type Line, type Terminal, wrap } from "./terminal.ts";
 const SECTIONS: readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[] = [
   ["alive at one moment", [["allocated_bytes", "most"]]],
   [
+    "allocated in all",
+    [
+      ["allocated_total_bytes", "bytes"],
+      ["allocations_total", "allocations"],
+    ],
+  ],
+  [
     "lifetime of a region",
     [
       ["lifetime_p50_ns", "p50"],

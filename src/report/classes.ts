@@ -12,22 +12,34 @@ export interface DataClass {
   readonly metrics: readonly ReportMetric[];
 }
 
+/** What memray saw is a class of its own: it lies inside the mappings of others. */
+const ALLOCATION = "allocation";
 const LABELLED = ["weight", "kv_cache", "activation", "runtime"];
-const ORDER = [...LABELLED, "heap", "anon", "stack", "file", "shmem", "vdso", "unknown", "all"];
+const ORDER = [...LABELLED, "heap", "anon", "stack", "file", "shmem", "vdso", "unknown", "all", ALLOCATION];
 
 function rank(name: string): number {
   const at = ORDER.indexOf(name);
   return at < 0 ? ORDER.length : at;
 }
 
+interface Classed {
+  readonly region_type: string;
+  readonly mapping_kind: string | null;
+}
+
 /** Class of a row: its region type, or the kind of mapping of what has none. */
-function classOf(row: { readonly region_type: string; readonly mapping_kind: string | null }): string {
+function classOf(row: Classed): string {
+  if (row.mapping_kind?.startsWith(ALLOCATION)) return ALLOCATION;
   return row.region_type === "unknown" ? (row.mapping_kind ?? "unknown") : row.region_type;
 }
 
+/** A figure of one function that allocates: the table has that of all of them. */
+const isPart = (row: Classed): boolean => row.mapping_kind?.startsWith(`${ALLOCATION}/`) === true;
+
 /** Every class of the report in a fixed order. */
 export function dataClasses(report: RunReport): DataClass[] {
-  const names = new Set([...report.labels.map(classOf), ...report.metrics.map(classOf)]);
+  const metrics = report.metrics.filter((metric) => !isPart(metric));
+  const names = new Set([...report.labels.map(classOf), ...metrics.map(classOf)]);
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
     .map((name) => {
@@ -38,7 +50,7 @@ export function dataClasses(report: RunReport): DataClass[] {
         regions: labels.reduce((sum, label) => sum + label.regions, 0),
         bytes: labels.reduce((sum, label) => sum + Number(label.bytes), 0),
         accesses: labels.reduce((sum, label) => sum + Number(label.accesses), 0),
-        metrics: report.metrics.filter((metric) => classOf(metric) === name),
+        metrics: metrics.filter((metric) => classOf(metric) === name),
       };
     });
 }

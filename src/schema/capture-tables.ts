@@ -281,4 +281,19 @@ export const CAPTURE_TABLES = {
       col("leaked_bytes", "u64", "bytes", "Their bytes."),
     ],
   },
+  allocation_total: {
+    kind: "capture",
+    doc: "Sums of a memray capture, counted in the order of its records and so without the uncertainty of times: one row per process and function, and one for all of them.",
+    columns: [
+      { ...TIME, doc: "End of the capture: allocations that were alive then are followed up to it." },
+      col("error_ns", "u64", "ns", "How far that time may be wrong."),
+      PID,
+      col("allocator", "string", "", "Function that was called, such as malloc; all for the whole process."),
+      opt("allocations", "u64", "allocations", "Allocations; null where the capture is aggregated."),
+      opt("allocated_bytes", "u64", "bytes", "Bytes that they asked for; null where the capture is aggregated."),
+      col("peak_bytes", "u64", "bytes", "Most bytes alive at one moment."),
+      col("live_allocations", "u64", "allocations", "Alive at the end."),
+      col("live_bytes", "u64", "bytes", "Their bytes."),
+    ],
+  },
 } as const satisfies Record<string, Table>;

@@ -147,6 +147,7 @@ export function simulatedInput(
     steps: [],
     kvRows: [],
     accessSums: [],
+    allocations: [],
     streams: [],
     ledger: [],
     trap_cost_ns: null,

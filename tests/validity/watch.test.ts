@@ -188,6 +188,7 @@ async function observe(seed: number): Promise<Run> {
       steps: [],
       kvRows: [],
       accessSums: [],
+      allocations: [],
       streams: [],
       ledger,
       trap_cost_ns: summary.calibration.trapNs,

@@ -1,4 +1,7 @@
-/** Regions, most bytes held at a time and accesses per class; unnamed classes by kind of mapping. Reads `region_map`. */
+/**
+ * Regions, most bytes held at a time and accesses per class; unnamed classes by kind of mapping. Reads `region_map`,
+ * but for its allocations: it has the largest of them only.
+ */
 export const LABEL_SUMMARY = `
 WITH classed AS (
   SELECT
@@ -6,6 +9,7 @@ WITH classed AS (
     CASE WHEN region_type = 'unknown' THEN mapping_kind END AS mapping_kind,
     size_bytes, access_count, birth_ns, death_ns
   FROM region_map
+  WHERE evidence <> 'memray'
 ),
 changes AS (
   SELECT region_type, mapping_kind, birth_ns AS moment_ns, CAST(size_bytes AS BIGINT) AS change FROM classed

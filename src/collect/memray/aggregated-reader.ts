@@ -14,7 +14,8 @@ import { openMemoryRows } from "./memory-rows.ts";
 import { openNativeObjects } from "./native-objects.ts";
 import { openStackRows } from "./stack-rows.ts";
 import { openThreadNames } from "./thread-names.ts";
-import { openTimeAxis } from "./time-axis.ts";
+import { type Bracket, openTimeAxis } from "./time-axis.ts";
+import { siteTotals } from "./total-rows.ts";
 
 const BATCH_ROWS = 4096;
 
@@ -22,7 +23,8 @@ const BATCH_ROWS = 4096;
 export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<Batch, CaptureSummary> {
   const { header, window, cursor } = file;
   const numbering = allocatorNumbering(header.version);
-  const axis = openTimeAxis(header.startMs, null, clock);
+  const endMs = header.endMs > header.startMs ? header.endMs - header.startMs : null;
+  const axis = openTimeAxis(header.startMs, endMs, clock);
   const names = openFrameNames(header.pythonVersion ?? 0);
   const objects = openNativeObjects();
   const threads = openThreadNames();
@@ -161,6 +163,9 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
   if (sites.length > 0) yield batchFromRows("allocation_site", sites);
   yield* memory.take(true);
   yield* stacks.take(true);
+  const end: Bracket = { time_ns: 0, error_ns: 0 };
+  axis.end(end);
+  yield siteTotals(header.pid, end, sum);
   return {
     totals: openLifetimes(openLifetimeRows(header.pid, () => null)).totals(),
     sites: sum,

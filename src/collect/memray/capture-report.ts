@@ -4,10 +4,9 @@ import { ALLOCATORS } from "./allocator.ts";
 import type { CaptureSummary } from "./capture-summary.ts";
 import type { CaptureHeader } from "./header.ts";
 
-export const MEMRAY_BLIND_TO =
-  "memray sees allocations and frees, never a read or a write; the lifetimes are in the stream allocation";
-/** No metric is computed from allocations: their figures are in metadata.json and in the streams. */
-export const IDENTIFIES: readonly string[] = [];
+export const MEMRAY_BLIND_TO = "memray sees allocations and frees, never a read or a write";
+/** Figures of births, deaths and sizes. */
+export const IDENTIFIES: readonly string[] = ["allocation"];
 
 /** Half the longest time between two memory records: how far a time of the capture may be wrong, in ns. */
 export function timeErrorNs(summary: CaptureSummary): number {
@@ -31,7 +30,7 @@ export function captureWarnings(path: string, header: CaptureHeader, summary: Ca
 /** Exact figures of a capture, for metadata.json. */
 export function detailsOf(header: CaptureHeader, summary: CaptureSummary): Readonly<Record<string, unknown>> {
   const { totals, sites } = summary;
-  const byAllocator = ALLOCATORS.map((name, i) => [name, totals.byAllocator[i] ?? 0] as const);
+  const byAllocator = ALLOCATORS.map((name, i) => [name, totals.byAllocator[i]?.allocations ?? 0] as const);
   return {
     version: header.version,
     pid: header.pid,

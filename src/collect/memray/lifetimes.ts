@@ -1,6 +1,7 @@
 /** Pairs allocations with their frees, in the order of the file: bytes that live, their peak, and a row for each life. */
 import { createIntervalMap, type Stamped } from "../../regions/interval-map.ts";
-import { ALLOCATORS, FREE, MMAP, MUNMAP, PYMALLOC_FREE } from "./allocator.ts";
+import { FREE, MMAP, MUNMAP, PYMALLOC_FREE } from "./allocator.ts";
+import { type AllocationSums, type FunctionSums, openFunctionSums } from "./function-sums.ts";
 import { ALIVE, FREED, type LifetimeRows, REPLACED, UNMAPPED, UNPAIRED } from "./lifetime-rows.ts";
 import { type Born, emptyBorn, type LiveTable, openLiveTable } from "./live-table.ts";
 import type { RecordChunk } from "./record-chunk.ts";
@@ -11,16 +12,11 @@ const MAX_RANGES = 1 << 16;
 const MAX_KEY = 2 ** 53;
 
 /** What was seen, in exact figures. */
-export interface LifetimeTotals {
+export interface LifetimeTotals extends AllocationSums {
   /** Allocations and frees. */
   readonly records: number;
-  readonly allocations: number;
-  readonly allocatedBytes: number;
-  /** Allocations by the index of ALLOCATORS. */
-  readonly byAllocator: readonly number[];
-  readonly liveBytes: number;
-  readonly liveAllocations: number;
-  readonly peakBytes: number;
+  /** By the index of ALLOCATORS. */
+  readonly byAllocator: readonly AllocationSums[];
   /** Number of the record after which the peak was reached last. */
   readonly peakOrder: number;
   /** Frees and unmappings of what was never seen to be allocated. */
@@ -48,6 +44,11 @@ interface Mapped extends Stamped {
   readonly born: Readonly<Born>;
 }
 
+/** Sums by function; mappings are counted by their map, as an unmapping may cut one in two. */
+function allocatorSums(functions: FunctionSums, mappings: number): AllocationSums[] {
+  return functions.totals().map((sums, kind) => (kind === MMAP ? { ...sums, liveAllocations: mappings } : sums));
+}
+
 /** An unmapping may end this many mappings at once and each of them needs a row. */
 interface Ending {
   readonly born: Born;
@@ -59,7 +60,7 @@ interface Ending {
 /** Nothing is alive; rows go to `rows`. */
 export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTable()): Lifetimes {
   const ranges = createIntervalMap<Mapped>();
-  const byAllocator = new Float64Array(ALLOCATORS.length);
+  const functions = openFunctionSums();
   const born = emptyBorn();
   const died = emptyBorn();
   /** Rows that found no room yet, newest last. */
@@ -95,6 +96,7 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
     ranges.amend(from, to, (old, start, end) => {
       if (old !== undefined) {
         bytes += end - start;
+        functions.end(MMAP, end - start, 0);
         write({ ...old.born, address: start, size: end - start }, ending, interval, records);
       }
       return next;
@@ -119,6 +121,7 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
     });
     if (bytes > 0) replaced += 1;
     liveBytes += born.size - bytes;
+    functions.begin(MMAP, born.size, 0);
   }
 
   function giveUp(): void {
@@ -130,10 +133,13 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
     if (live.remove(born.address, died)) {
       replaced += 1;
       liveBytes -= died.size;
+      functions.end(died.allocator, died.size, 1);
       write(died, REPLACED, interval, records);
     }
-    if (live.add(born)) liveBytes += born.size;
-    else giveUp();
+    if (live.add(born)) {
+      liveBytes += born.size;
+      functions.begin(born.allocator, born.size, 1);
+    } else giveUp();
   }
 
   return {
@@ -153,6 +159,7 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
         if (kind === FREE || kind === PYMALLOC_FREE) {
           if (live.remove(at, died)) {
             liveBytes -= died.size;
+            functions.end(died.allocator, died.size, 1);
             rows.add(died, FREED, interval, records);
           } else foreignFrees += 1;
         } else if (kind === MUNMAP) {
@@ -172,7 +179,7 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
           born.order = records;
           allocations += 1;
           allocatedBytes += born.size;
-          byAllocator[kind] = (byAllocator[kind] ?? 0) + 1;
+          functions.count(kind, born.size);
           if (kind === MMAP) map(interval);
           else allocate(interval);
         }
@@ -206,7 +213,7 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
       records,
       allocations,
       allocatedBytes,
-      byAllocator: [...byAllocator],
+      byAllocator: allocatorSums(functions, ranges.size),
       liveBytes,
       liveAllocations: live.count + ranges.size,
       peakBytes,

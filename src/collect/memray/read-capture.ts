@@ -8,7 +8,8 @@ import { openLifetimeRows } from "./lifetime-rows.ts";
 import { openLifetimes } from "./lifetimes.ts";
 import { openMemoryRows } from "./memory-rows.ts";
 import { openRecordReader } from "./record-reader.ts";
-import { openTimeAxis } from "./time-axis.ts";
+import { type Bracket, openTimeAxis } from "./time-axis.ts";
+import { lifetimeTotals } from "./total-rows.ts";
 
 export interface ReadOptions {
   /** Maps the capture's CLOCK_REALTIME to CLOCK_MONOTONIC; without it times count from the start of the capture. */
@@ -80,6 +81,9 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
       if (rows.rows > 0) yield rows.take(axis);
       yield* memory.take(true);
       yield* reader.stackRows(true);
+      const end: Bracket = { time_ns: 0, error_ns: 0 };
+      axis.end(end);
+      yield lifetimeTotals(header.pid, end, totals);
       return {
         totals,
         sites: emptySites(),

@@ -33,6 +33,8 @@ export interface TimeAxis {
   bracket(interval: number, into: Bracket): void;
   /** Where the open interval begins, on CLOCK_MONOTONIC. */
   beginNs(): number;
+  /** When the capture ended: at the moment that the writer noted, or, where it was killed, within the open interval. */
+  end(into: Bracket): void;
   /** Time and half-width of a moment that was written in ms since the start. */
   moment(msSinceStart: number, into: Bracket): void;
 }
@@ -54,6 +56,18 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
   function halve(): void {
     for (let i = 0; 2 * i <= open; i++) boundaries[i] = boundaries[2 * i] ?? 0;
     open >>>= 1;
+  }
+
+  function moment(msSinceStart: number, into: Bracket): void {
+    into.error_ns = 0.5e6 + clock_ns;
+    into.time_ns = Math.max(0, zero_ns + (msSinceStart + 0.5) * 1e6);
+  }
+
+  function bracket(interval: number, into: Bracket): void {
+    const from = boundaries[interval] ?? 0;
+    const to = interval < open ? (boundaries[interval + 1] ?? from) : Math.max(from, endMs ?? from + longestMs);
+    into.error_ns = ((to + 1 - from) / 2) * 1e6 + clock_ns;
+    into.time_ns = Math.max(0, zero_ns + ((from + to + 1) / 2) * 1e6);
   }
 
   return {
@@ -83,16 +97,12 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
       boundaries[open] = now;
       return full;
     },
-    bracket(interval, into) {
-      const from = boundaries[interval] ?? 0;
-      const to = interval < open ? (boundaries[interval + 1] ?? from) : Math.max(from, endMs ?? from + longestMs);
-      into.error_ns = ((to + 1 - from) / 2) * 1e6 + clock_ns;
-      into.time_ns = Math.max(0, zero_ns + ((from + to + 1) / 2) * 1e6);
-    },
+    bracket,
     beginNs: () => Math.max(0, zero_ns + (boundaries[open] ?? 0) * 1e6),
-    moment(msSinceStart, into) {
-      into.error_ns = 0.5e6 + clock_ns;
-      into.time_ns = Math.max(0, zero_ns + (msSinceStart + 0.5) * 1e6);
+    moment,
+    end(into) {
+      if (endMs === null) bracket(open, into);
+      else moment(Math.max(endMs, boundaries[open] ?? 0), into);
     },
   };
 }

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
-import { memrayPython } from "../../fixtures/memray-environment.ts";
+import { openDatabase, parquetScan } from "../../../src/label/database.ts";
+import { memrayPython, python } from "../../fixtures/memray-environment.ts";
 import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
 import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";
 
@@ -21,7 +22,16 @@ interface Report {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
   readonly target: { readonly exit_code: number | null; readonly signal: string | null; readonly command: string[] };
   readonly ledger: readonly { readonly path: string; readonly pid: number; readonly kept: string }[];
-  readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
+  readonly metrics: readonly {
+    readonly metric: string;
+    readonly mapping_kind: string | null;
+    readonly source: string;
+    readonly status: string;
+    readonly value: number | null;
+    readonly lo: number | null;
+    readonly hi: number | null;
+    readonly why: string | null;
+  }[];
 }
 
 function script(name: string, text: string): string {
@@ -30,10 +40,32 @@ function script(name: string, text: string): string {
   return path;
 }
 
+/** What memray's own statistics say of a capture. */
+async function statistics(capture: string) {
+  const out = `${capture}.stats`;
+  await python(PYTHON, ["-m", "memray", "stats", "--json", "-f", "-o", out, capture], folder);
+  const { total_num_allocations, total_bytes_allocated, metadata } = JSON.parse(readFileSync(out, "utf8"));
+  return {
+    allocations_total: total_num_allocations,
+    allocated_total_bytes: total_bytes_allocated,
+    allocated_bytes: metadata.peak_memory,
+  };
+}
+
+/** The same figures in a report, each with its ends: they are exact. */
+function exactFigures({ metrics }: Report) {
+  const names = ["allocations_total", "allocated_total_bytes", "allocated_bytes"];
+  const found = metrics.filter(({ metric, mapping_kind }) => names.includes(metric) && mapping_kind === "allocation");
+  expect(found.every(({ value, lo, hi, status }) => value === lo && value === hi && status === "ok")).toBe(true);
+  return Object.fromEntries(found.map(({ metric, value }) => [metric, value]));
+}
+
 /** Rows of the stream of allocations. */
 function allocations({ run_dir }: Report): Row[] {
   return [...readStream(run_dir, "allocation")].flatMap(rowsOfBatch);
 }
+
+const isMapped = ({ evidence }: Record<string, unknown>): boolean => evidence === "memray";
 
 /** Prints CLOCK_MONOTONIC around an allocation that nothing else has the size of. */
 const TIMED = `
@@ -67,10 +99,56 @@ describe("a run with the memray collector", () => {
     expect(within(row?.death_ns, row?.death_error_ns, c ?? 0, d ?? 0)).toBe(true);
     expect(row?.ended_by).toBe("freed");
     expect(report.warnings.join()).toMatch(/times of allocations are known to within .* ms, their order exactly/);
-    expect(report.metrics.length).toBeGreaterThan(0);
-    expect(report.metrics.every(({ status }) => status === "not_identifiable")).toBe(true);
-    expect(report.metrics.find(({ metric }) => metric === "reads_per_write")?.why).toContain("never a read or a write");
+    const figures = report.metrics.filter(({ source }) => source === "allocation");
+    expect(figures.every(({ metric }) => /^(allocated|allocations|lifetime)_/.test(metric))).toBe(true);
+    const others = report.metrics.filter((figure) => !figures.includes(figure));
+    expect(others.length).toBeGreaterThan(10);
+    expect(others.every(({ status }) => status === "not_identifiable")).toBe(true);
+    expect(others.every(({ why }) => why?.includes("never a read or a write"))).toBe(true);
+    expect(exactFigures(report)).toEqual(await statistics(join(report.run_dir, "raw", "memray.bin")));
     expect(statSync(join(report.run_dir, "raw", "memray.bin")).mode & 0o777).toBe(0o600);
+  });
+
+  test("puts allocations on the clock of the mappings in which they lie, each with figures of its own", async () => {
+    const mapped =
+      "import mmap, time\nfor i in range(20):\n  m = mmap.mmap(-1, 3 << 20)\n  time.sleep(0.03)\n  m.close()\n";
+    const both = [
+      "run",
+      "--collector",
+      "ebpf,memray",
+      "--watch-registers",
+      "0",
+      "--output",
+      folder,
+      "--json",
+      ...QUICK,
+    ];
+    const report = jsonOf(await runCli([...both, "--", PYTHON, "-c", mapped])) as unknown as Report;
+    await using database = await openDatabase();
+    const regions = parquetScan([join(report.run_dir, "region_map.parquet")]);
+    const rows = await database.rows(`SELECT * FROM ${regions} WHERE size_bytes = ${3 << 20} ORDER BY birth_ns`);
+    const [seen, traced] = [rows.filter(isMapped), rows.filter((row) => !isMapped(row))];
+    expect(seen.length).toBeGreaterThanOrEqual(20);
+    expect(seen[0]).toMatchObject({ region_type: "runtime", mapping_kind: "allocation/mmap", evidence: "memray" });
+    const known = allocations(report).filter(({ size_bytes }) => Number(size_bytes) === 3 << 20);
+    for (const row of known) {
+      // The kernel's own times of the same mapping: memray's must hold them within what it says of its own.
+      const near = traced.filter(
+        ({ addr, birth_ns, death_ns }) =>
+          addr === row.addr &&
+          Math.abs(Number(birth_ns) - Number(row.timestamp_ns)) <= Number(row.birth_error_ns) &&
+          Math.abs(Number(death_ns) - Number(row.death_ns)) <= Number(row.death_error_ns),
+      );
+      expect(near.length).toBeGreaterThan(0);
+    }
+    const figure = (kind: string) =>
+      report.metrics.find((one) => one.metric === "lifetime_p50_ns" && one.mapping_kind === kind);
+    expect(figure("allocation/mmap")?.source).toBe("allocation");
+    expect(figure("anon")?.source).toBe("region_map");
+    const reads = report.metrics.filter(
+      ({ metric, mapping_kind }) => metric === "reads_per_write" && mapping_kind === "allocation",
+    );
+    expect(reads.map(({ status, why }) => [status, why?.includes("memray")])).toEqual([["not_identifiable", true]]);
   });
 
   test("follows forked processes, each with its own rows", async () => {

@@ -54,6 +54,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     steps,
     kvRows: [],
     accessSums: [],
+    allocations: [],
     streams: [],
     ledger: [],
     trap_cost_ns: 9000,

@@ -145,6 +145,7 @@ function metricsOf(
     steps: s,
     kvRows: k,
     accessSums: a,
+    allocations: [],
     streams: [],
     ledger: [],
     trap_cost_ns: 16_000,

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import type { AnalysisInput, KvRowSample, StepSample, WatchSample } from "../../../src/analyse/input.ts";
+import type {
+  AllocationSample,
+  AnalysisInput,
+  KvRowSample,
+  StepSample,
+  WatchSample,
+} from "../../../src/analyse/input.ts";
 import { lostPct } from "../../../src/analyse/judge.ts";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { metricsPage } from "../../../src/analyse/metrics-page.ts";
@@ -285,6 +291,9 @@ describe("64-byte lines", () => {
   });
 });
 
+/** What is said of allocations alone: classes of mappings have no such figure. */
+const OF_ALLOCATIONS = ["allocated_total_bytes", "allocations_total"];
+
 describe("rows", () => {
   const rows = weights();
 
@@ -295,7 +304,13 @@ describe("rows", () => {
   test("cover every metric of the registry that a watch or the map tells", () => {
     const told = new Set(rows.map((r) => r.metric));
     const otherSources = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
-    otherSources.push("reuse_time_p50_ns", "reuse_time_p90_ns", "reuse_time_p99_ns", "reuse_time_mean_ns");
+    otherSources.push(
+      ...OF_ALLOCATIONS,
+      "reuse_time_p50_ns",
+      "reuse_time_p90_ns",
+      "reuse_time_p99_ns",
+      "reuse_time_mean_ns",
+    );
     for (const { metrics } of METRICS) {
       for (const { name } of metrics) expect(told.has(name) || otherSources.includes(name)).toBe(true);
     }
@@ -329,7 +344,8 @@ describe("a run whose collectors cannot tell", () => {
   test("says of every metric that it is not identifiable, and why", () => {
     const rows = computeMetrics(input({ sight: [blind] }));
     const names = new Set(rows.map(({ metric }) => metric));
-    expect(METRICS.flatMap(({ metrics }) => metrics).filter(({ name }) => !names.has(name))).toEqual([]);
+    const silent = METRICS.flatMap(({ metrics }) => metrics).filter(({ name }) => !names.has(name));
+    expect(silent.map(({ name }) => name)).toEqual(OF_ALLOCATIONS);
     for (const row of rows) {
       expect(row).toMatchObject({ status: "not_identifiable", source: "process", why: "it reads /proc", value: null });
     }
@@ -357,5 +373,77 @@ describe("a run whose collectors cannot tell", () => {
       "same_page_fraction",
       "median_stride_bytes",
     ]);
+  });
+});
+
+describe("a run that recorded allocations", () => {
+  const one = (value: number) => Float64Array.from([value]);
+  const all: AllocationSample = {
+    mapping_kind: "allocation",
+    is_part: false,
+    lives: {
+      n: one(9),
+      bytes: one(90),
+      middle_ns: one(50),
+      least_ns: one(40),
+      most_ns: one(60),
+      ended: Uint8Array.from([1]),
+    },
+    processes: 1,
+    allocations: 9,
+    allocated_bytes: 90,
+    highest_peak_bytes: 30,
+    peaks_bytes: 30,
+  };
+  const memray = { collector: "memray", identifies: ["allocation"], blind_to: "never a read or a write" };
+  const ebpf = { collector: "ebpf", identifies: ["watch", "region_map", "step"], blind_to: "it has no PMU" };
+  const allocations = [all, { ...all, mapping_kind: "allocation/malloc", is_part: true }];
+  const ofKind = (rows: ReturnType<typeof computeMetrics>, kind: string) =>
+    rows.filter((row) => row.mapping_kind === kind);
+
+  test("has figures of them, and says of everything else that it cannot be told", () => {
+    const rows = computeMetrics(input({ sight: [memray], allocations }));
+    const whole = ofKind(rows, "allocation");
+    expect(whole.filter(({ status }) => status === "ok").map(({ metric, value }) => [metric, value])).toEqual([
+      ["allocated_bytes", 30],
+      ["allocated_total_bytes", 90],
+      ["allocations_total", 9],
+      ["lifetime_p50_ns", 50],
+      ["lifetime_p90_ns", 50],
+      ["lifetime_p99_ns", 50],
+    ]);
+    const others = whole.filter(({ status }) => status !== "ok");
+    expect(others.every(({ status, why }) => status === "not_identifiable" && why === memray.blind_to)).toBe(true);
+    expect(ofKind(rows, "allocation/malloc").map(({ status }) => status)).toEqual(new Array(6).fill("ok"));
+    expect(rows.length).toBe(whole.length + 6);
+  });
+
+  test("tells them apart from the regions of the same run, whose collector it does not speak for", () => {
+    const regions = [region({ region_type: "runtime", death_censored: false })];
+    const rows = computeMetrics(input({ sight: [ebpf, memray], allocations, regions }));
+    const runtime = rows.filter(({ region_type, mapping_kind }) => region_type === "runtime" && mapping_kind === null);
+    expect(runtime.find(({ metric }) => metric === "allocated_bytes")).toMatchObject({
+      source: "region_map",
+      value: 8000,
+    });
+    expect(runtime.some(({ source }) => source === "allocation")).toBe(false);
+    expect(ofKind(rows, "allocation").some(({ source }) => source === "ebpf" || source === "watch")).toBe(false);
+  });
+
+  test("holds back what lost more than a hundredth of its allocations", () => {
+    const ledger = [
+      {
+        path: "allocation/memray",
+        pid: 1,
+        seen: 100,
+        kept: 90,
+        filtered: 0,
+        dropped: 10,
+        dropped_by: { live_table_full: 10 },
+        unseen_estimate: 0,
+      },
+    ];
+    const rows = ofKind(computeMetrics(input({ sight: [memray], allocations, ledger })), "allocation/malloc");
+    expect(rows.every(({ status, value }) => status === "insufficient" && value === null)).toBe(true);
   });
 });

@@ -62,6 +62,7 @@ export function input(over: Partial<AnalysisInput> = {}): AnalysisInput {
     steps: [],
     kvRows: [],
     accessSums: [],
+    allocations: [],
     streams: [],
     ledger: [],
     trap_cost_ns: null,

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ACCESS_BLOCKS } from "../../../src/analyse/sql/access-blocks.ts";
 import { ACCESS_LINES } from "../../../src/analyse/sql/access-lines.ts";
+import { ALLOCATION_LIVES } from "../../../src/analyse/sql/allocation-lives.ts";
+import { ALLOCATION_TOTALS } from "../../../src/analyse/sql/allocation-totals.ts";
 import { LABEL_SUMMARY } from "../../../src/analyse/sql/label-summary.ts";
 
-const QUERIES = { ACCESS_BLOCKS, ACCESS_LINES, LABEL_SUMMARY };
+const QUERIES = { ACCESS_BLOCKS, ACCESS_LINES, ALLOCATION_LIVES, ALLOCATION_TOTALS, LABEL_SUMMARY };
 const VENV = join(tmpdir(), "mrm-trace-sqlglot-30.30.0");
 const PYTHON = join(VENV, "bin", "python");
 

@@ -85,7 +85,7 @@ async function statistics(version: Version, file: string) {
 
 /** Totals in the words of `memray stats`. */
 function totalsOf({ summary: { totals } }: ReadAll) {
-  const functions = ALLOCATORS.map((name, i) => [name.toUpperCase(), totals.byAllocator[i] ?? 0] as const);
+  const functions = ALLOCATORS.map((name, i) => [name.toUpperCase(), totals.byAllocator[i]?.allocations ?? 0] as const);
   return {
     total_num_allocations: totals.allocations,
     total_bytes_allocated: totals.allocatedBytes,
@@ -145,6 +145,17 @@ for (const [i, version] of MEMRAY_VERSIONS.entries()) {
           await statistics(version, file);
         const theirs = { total_num_allocations, total_bytes_allocated, allocator_type_distribution };
         expect(totalsOf(read)).toEqual({ ...theirs, peak: metadata.peak_memory });
+        const rows = read.tables.allocation_total ?? [];
+        expect(rows.find(({ allocator }) => allocator === "all")).toMatchObject({
+          allocations: BigInt(total_num_allocations),
+          allocated_bytes: BigInt(total_bytes_allocated),
+          peak_bytes: BigInt(metadata.peak_memory),
+        });
+        const byFunction = rows.filter(({ allocator }) => allocator !== "all");
+        const named = byFunction.map((row) => [String(row.allocator).toUpperCase(), Number(row.allocations)]);
+        expect(Object.fromEntries(named)).toEqual(allocator_type_distribution);
+        const living = byFunction.reduce((sum, { live_bytes }) => sum + Number(live_bytes), 0);
+        expect(living).toBe(read.summary.totals.liveBytes);
         expect(read.summary.unmatchedPops).toBe(0);
         expect(read.header.nativeTraces).toBe(name === "small");
         const natives = read.tables.allocation_stack?.filter(({ kind }) => kind === "native") ?? [];
@@ -167,6 +178,9 @@ left = list(r.get_leaked_allocation_records(merge_threads=False))
 print(json.dumps([sum(x.size for x in peak), sum(x.size for x in left), len(list(r.get_memory_snapshots()))]))`;
       const said = JSON.parse(await python(memrayPython(version), ["-c", script, file], folder));
       // Not the numbers of allocations: memray counts records that it merges as one allocation each.
+      expect(tables.allocation_total).toMatchObject([
+        { allocator: "all", peak_bytes: BigInt(said[0]), allocations: null },
+      ]);
       expect([summary.sites.peakBytes, summary.sites.leakedBytes, tables.allocation_memory?.length ?? 0]).toEqual(said);
       const plain = readAll(join(folder, `${version}-plain.bin`)).summary.totals;
       const more = summary.sites.leakedAllocations / plain.liveAllocations;

@@ -73,6 +73,14 @@ describe("memray captures", () => {
         expect(summary.totals.peakBytes).toBe(expected.peak);
         expect(summary.totals.liveBytes).toBe(expected.bytes);
         expect(summary.totals.foreignFrees).toBe(expected.foreign);
+        const [all, ...parts] = tables.allocation_total ?? [];
+        expect(all).toMatchObject({
+          allocator: "all",
+          peak_bytes: BigInt(expected.peak),
+          live_bytes: BigInt(expected.bytes),
+        });
+        // There is one function here: its sums are those of all.
+        for (const part of parts) expect(part).toEqual({ ...(all ?? {}), allocator: "malloc" });
         expect(rows.length).toBe(events.filter(({ what }) => what === "malloc").length);
         expect(rows.filter(({ ended_by }) => ended_by === "none").length).toBe(expected.live);
         for (const { timestamp_ns, death_ns, birth_error_ns, death_error_ns } of rows) {
