@@ -10,6 +10,7 @@ import {
   Int64,
   makeData,
   RecordBatch,
+  RecordBatchStreamWriter,
   Schema,
   Struct,
   Uint8,
@@ -59,12 +60,27 @@ export function arrowSchema(table: TableName): Schema {
   return new Schema(fields, schemaMetadata(table));
 }
 
-/** Metadata that every file of a table carries. */
-export function schemaMetadata(table: TableName): Map<string, string> {
+/** Metadata of the Arrow schema of a table. */
+function schemaMetadata(table: TableName): Map<string, string> {
   return new Map([
     [SCHEMA_VERSION_KEY, PARQUET_SCHEMA_VERSION],
     [TABLE_KEY, table],
   ]);
+}
+
+const fileMetadataOf = new Map<TableName, ReadonlyMap<string, string>>();
+/** Behind the schema in a stream: the mark of its end and a length of 0. */
+const STREAM_END_BYTES = 8;
+
+/** Metadata that every file of a table carries; the Arrow schema in it keeps the metadata of the columns. */
+export function fileMetadata(table: TableName): ReadonlyMap<string, string> {
+  const known = fileMetadataOf.get(table);
+  if (known !== undefined) return known;
+  const stream = new RecordBatchStreamWriter().reset(undefined, arrowSchema(table)).finish().toUint8Array(true);
+  const schema = Buffer.from(stream.subarray(0, stream.length - STREAM_END_BYTES)).toString("base64");
+  const metadata = schemaMetadata(table).set("ARROW:schema", schema);
+  fileMetadataOf.set(table, metadata);
+  return metadata;
 }
 
 /**

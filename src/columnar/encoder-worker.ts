@@ -2,7 +2,7 @@
 import { MrmTraceError } from "../errors.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
 import { type EncodeJob, type EncodeResult, transferables } from "./encoder.ts";
-import { writeParquetFile } from "./parquet.ts";
+import { writeParquetFile } from "./write-parquet.ts";
 
 declare const self: Worker;
 

@@ -2,8 +2,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeParquetFile } from "../columnar/parquet.ts";
 import { batchFromRows } from "../columnar/rows.ts";
+import { writeParquetFile } from "../columnar/write-parquet.ts";
 import type { CompareOptions } from "../config/compare.ts";
 import type { DemoOptions } from "../config/schema.ts";
 import { giveTo, invokingUser } from "../engine/invoking-user.ts";

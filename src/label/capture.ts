@@ -12,6 +12,8 @@ export interface Segment {
   readonly path: string;
   /** Rows by the file's own footer. */
   readonly rows: number;
+  /** True where its columns cannot lack a value that the stream requires. */
+  readonly complete: boolean;
 }
 
 /** A segment that was left out. */
@@ -34,46 +36,93 @@ export function reasonOf(error: unknown): string {
   return text.split("\n")[0] ?? text;
 }
 
-/** Why the file does not have the columns of the stream; null when it has them all. */
-async function mismatch(database: Database, stream: StreamName, path: string): Promise<string | null> {
-  const found = new Map<string, string>();
-  for (const row of await database.rows(`DESCRIBE SELECT * FROM read_parquet(${quote(path)})`)) {
-    found.set(String(row.column_name), String(row.column_type));
-  }
+interface FileColumn {
+  readonly type: string;
+  readonly required: boolean;
+}
+
+/** Why a file does not have the columns of the stream; null when it has them all. */
+function mismatch(stream: StreamName, found: ReadonlyMap<string, FileColumn>): string | null {
   for (const column of columnsOf(stream)) {
-    const type = found.get(column.name);
+    const type = found.get(column.name)?.type;
     if (type === undefined) return `column ${column.name} is missing`;
     if (type !== sqlType(column)) return `column ${column.name} is ${type}, not ${sqlType(column)}`;
   }
   return null;
 }
 
-/** @throws MrmTraceError data_quality for a file of another major schema version */
-export async function refuseOtherMajor(database: Database, path: string): Promise<void> {
-  const rows = await database.rows(
-    `SELECT decode(value) AS version FROM parquet_kv_metadata(${quote(path)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
-  );
-  const version = rows[0]?.version;
-  if (version === undefined || version === null) return;
+function refuseOtherVersion(path: string, version: string): void {
   const major = (text: string) => text.split(".")[0];
-  if (major(String(version)) === major(PARQUET_SCHEMA_VERSION)) return;
+  if (major(version) === major(PARQUET_SCHEMA_VERSION)) return;
   throw new MrmTraceError(
     "data_quality",
-    `${path} has schema version ${String(version)}, this program reads ${PARQUET_SCHEMA_VERSION}`,
+    `${path} has schema version ${version}, this program reads ${PARQUET_SCHEMA_VERSION}`,
     "analyse it with the version of mrm-trace that recorded it (see metadata.json)",
   );
 }
 
-async function checkSegment(database: Database, stream: StreamName, path: string): Promise<Segment | string> {
+/** Schema versions of files by path; those that name none are left out. */
+async function schemaVersions(database: Database, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.rows(
+    `SELECT file_name, decode(value) AS version FROM parquet_kv_metadata(${pathList(paths)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
+  );
+  return new Map(
+    rows.filter(({ version }) => version !== null).map((row) => [String(row.file_name), String(row.version)]),
+  );
+}
+
+/** @throws MrmTraceError data_quality for a file of another major schema version */
+export async function refuseOtherMajor(database: Database, path: string): Promise<void> {
+  for (const version of (await schemaVersions(database, [path])).values()) refuseOtherVersion(path, version);
+}
+
+const pathList = (paths: readonly string[]): string => `[${paths.map(quote).join(", ")}]`;
+
+/** Columns of each file by path. */
+async function fileColumns(
+  database: Database,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlyMap<string, FileColumn>>> {
+  const files = new Map(paths.map((path) => [path, new Map<string, FileColumn>()]));
+  const rows = await database.rows(
+    `SELECT file_name, name, duckdb_type, repetition_type FROM parquet_schema(${pathList(paths)}) WHERE duckdb_type IS NOT NULL`,
+  );
+  for (const row of rows) {
+    const column = { type: String(row.duckdb_type), required: row.repetition_type === "REQUIRED" };
+    files.get(String(row.file_name))?.set(String(row.name), column);
+  }
+  return files;
+}
+
+/** Each file as a segment, or why it is none, in the order given. */
+async function checkSegments(
+  database: Database,
+  stream: StreamName,
+  paths: readonly string[],
+): Promise<(Segment | SkippedSegment)[]> {
+  if (paths.length === 0) return [];
   try {
-    await refuseOtherMajor(database, path);
-    const wrong = await mismatch(database, stream, path);
-    if (wrong !== null) return wrong;
-    const rows = await database.rows(`SELECT num_rows FROM parquet_file_metadata(${quote(path)})`);
-    return { path, rows: Number(rows[0]?.num_rows ?? 0) };
+    for (const [path, version] of await schemaVersions(database, paths)) refuseOtherVersion(path, version);
+    const columns = await fileColumns(database, paths);
+    const counted = await database.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${pathList(paths)})`);
+    const rowsOf = new Map(counted.map((row) => [String(row.file_name), Number(row.num_rows)]));
+    return paths.map((path) => {
+      const found = columns.get(path) ?? new Map<string, FileColumn>();
+      const reason = mismatch(stream, found);
+      if (reason !== null) return { stream, path, reason };
+      const needed = columnsOf(stream).filter((column) => column.nullable !== true);
+      const complete = needed.every((column) => found.get(column.name)?.required === true);
+      return { path, rows: rowsOf.get(path) ?? 0, complete };
+    });
   } catch (error) {
     if (error instanceof MrmTraceError) throw error;
-    return reasonOf(error);
+    const [path, ...others] = paths;
+    if (path === undefined) return [];
+    if (others.length === 0) return [{ stream, path, reason: reasonOf(error) }];
+    // One of them cannot be read: each is asked alone.
+    const alone = [];
+    for (const one of paths) alone.push(...(await checkSegments(database, stream, [one])));
+    return alone;
   }
 }
 
@@ -99,9 +148,9 @@ export async function openCapture(database: Database, runDir: string): Promise<C
   >;
   const skipped: SkippedSegment[] = [];
   for (const stream of STREAMS) {
-    for (const { path } of listSegments(runDir, stream)) {
-      const checked = await checkSegment(database, stream, path);
-      if (typeof checked === "string") skipped.push({ stream, path, reason: checked });
+    const paths = listSegments(runDir, stream).map(({ path }) => path);
+    for (const checked of await checkSegments(database, stream, paths)) {
+      if ("reason" in checked) skipped.push(checked);
       else if (checked.rows > 0) segments[stream].push(checked);
     }
   }

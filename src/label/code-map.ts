@@ -11,7 +11,7 @@ export interface CodeAddress {
   readonly first_ns: number;
 }
 
-export interface CodeName extends CodeAddress {
+export interface CodeName {
   /** Path of the mapped file; empty where the instruction lies in none. */
   readonly dso: string;
   /** Dynamic symbol that holds it; empty where there is none. */
@@ -69,12 +69,8 @@ function symbolAt(table: FunctionTable, fileOffset: number): string {
   return low > 0 && vaddr < (table.ends[low - 1] as number) ? (table.names[low - 1] ?? "") : "";
 }
 
-/** Names every address; each file is read once. */
-export function codeNames(
-  addresses: readonly CodeAddress[],
-  mappings: readonly MappingRow[],
-  originNs: bigint,
-): CodeName[] {
+/** Names instructions; each file is read once. */
+export function codeNamer(mappings: readonly MappingRow[], originNs: bigint): (address: CodeAddress) => CodeName {
   const code = mappings.filter((row) => (row.prot & PROT_EXEC) !== 0 && row.path !== null);
   const index = placeIndex(
     code.map((row) => ({
@@ -86,10 +82,10 @@ export function codeNames(
     })),
   );
   const objects = new Map<string, FunctionTable | null>();
-  return addresses.map((address) => {
+  return (address) => {
     const row = code[index.find(address.pid, Number(address.ip), address.first_ns)];
-    if (row === undefined || row.path === null) return { ...address, dso: "", symbol: "" };
-    if (row.mapping_kind !== "file" || row.file_offset_bytes === null) return { ...address, dso: row.path, symbol: "" };
+    if (row === undefined || row.path === null) return { dso: "", symbol: "" };
+    if (row.mapping_kind !== "file" || row.file_offset_bytes === null) return { dso: row.path, symbol: "" };
     const key = `${row.path}\0${row.inode}`;
     let table = objects.get(key);
     if (table === undefined) {
@@ -97,6 +93,6 @@ export function codeNames(
       objects.set(key, table);
     }
     const offset = Number(row.file_offset_bytes + (address.ip - row.addr));
-    return { ...address, dso: row.path, symbol: table === null ? "" : symbolAt(table, offset) };
-  });
+    return { dso: row.path, symbol: table === null ? "" : symbolAt(table, offset) };
+  };
 }

@@ -12,7 +12,7 @@ import { writeKvLifecycle } from "./kv-table.ts";
 import { runWindow } from "./origin.ts";
 import { type Timeline, timelineOf } from "./phase.ts";
 import { type Region, regionMap } from "./region-map.ts";
-import { countAccesses, fillRegionTable, writeRegionMap } from "./region-table.ts";
+import { fillRegionTable, writeRegionMap } from "./region-table.ts";
 import { type StepRow, stepRows } from "./step-row.ts";
 import { readStreamRows } from "./stream-table.ts";
 import { type TraceResult, writeTrace } from "./trace.ts";
@@ -75,7 +75,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
   };
   const mappingEvents = await read("mapping");
   const tensorEvents = await read("tensor");
-  const { origin_ns, window_ns } = await runWindow(database, capture);
+  const { origin_ns, window_ns, times } = await runWindow(database, capture);
   const steps = stepRows(await read("step"), origin_ns);
   const watchRows = await read("watch");
   const mappings = mappingLives(mappingEvents);
@@ -92,10 +92,9 @@ export async function labelRun(database: Database, runDir: string, runId: string
     windowNs: window_ns,
   });
   const labels = { runId, regions, mappings: mappings.rows, timeline, originNs: origin_ns };
-  const trace = await writeTrace(database, capture, labels);
+  const trace = await writeTrace(database, capture, times, labels);
   incomplete.access = trace.incomplete;
-  await fillRegionTable(database, regions, origin_ns);
-  await countAccesses(database, trace.parts);
+  await fillRegionTable(database, regions, trace.accesses, origin_ns);
   const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
   await writeRegionMap(database, runDir);
   const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);

@@ -9,35 +9,40 @@ export function relativeNs(time: DuckDBValue | undefined, originNs: bigint): num
   return typeof time === "bigint" ? Number(time - originNs) : null;
 }
 
+export interface TimeBounds {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
 export interface RunWindow {
   /** First time seen in any stream, CLOCK_MONOTONIC ns. */
   readonly origin_ns: bigint;
   /** From the origin to the last time seen, ns. */
   readonly window_ns: number;
+  /** First and last time of each segment by its path; those whose times cannot be read are left out. */
+  readonly times: ReadonlyMap<string, TimeBounds>;
 }
 
 /** The times between which anything was captured; an empty capture has an empty window at 0. */
 export async function runWindow(database: Database, capture: Capture): Promise<RunWindow> {
   let first: bigint | null = null;
   let last: bigint | null = null;
+  const times = new Map<string, TimeBounds>();
   for (const stream of STREAMS) {
     for (const segment of capture.segments[stream]) {
       const bounds = await timeBounds(database, stream, segment.path);
       if (bounds === null) continue;
+      times.set(segment.path, bounds);
       if (first === null || bounds.first < first) first = bounds.first;
       if (last === null || bounds.last > last) last = bounds.last;
     }
   }
-  if (first === null || last === null) return { origin_ns: 0n, window_ns: 0 };
-  return { origin_ns: first, window_ns: Number(last - first) };
+  if (first === null || last === null) return { origin_ns: 0n, window_ns: 0, times };
+  return { origin_ns: first, window_ns: Number(last - first), times };
 }
 
 /** Least and greatest time in one segment; null when its times cannot be read. */
-export async function timeBounds(
-  database: Database,
-  stream: StreamName,
-  path: string,
-): Promise<{ readonly first: bigint; readonly last: bigint } | null> {
+async function timeBounds(database: Database, stream: StreamName, path: string): Promise<TimeBounds | null> {
   const last = columnsOf(stream).some((column) => column.name === "end_ns")
     ? "max(greatest(timestamp_ns, coalesce(end_ns, timestamp_ns)))"
     : "max(timestamp_ns)";

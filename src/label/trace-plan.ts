@@ -1,29 +1,39 @@
 /** Cuts the captured accesses into parts of the trace by time, so that each part can be sorted and written alone. */
 import type { Capture, Segment } from "./capture.ts";
 import { type Database, parquetScan } from "./database.ts";
-import { timeBounds } from "./origin.ts";
-import { partFilter, type TracePart } from "./trace-sql.ts";
+import type { TimeBounds } from "./origin.ts";
+import { completeRow } from "./stream-table.ts";
 
-/** Rows that a part has at least, but for the last: what two workers can sort in a few hundred MB. */
+/** Rows that a part has at least, but for the last: what can be sorted in a few dozen MB. */
 export const PART_ROWS = 1 << 19;
+/** Parts that may have more are cut further, at quantiles of their times. */
+const MOST_ROWS = 4 * PART_ROWS;
 
-export interface PlannedPart extends TracePart {
-  /** Number of its first row in the trace. */
-  readonly first_sample: number;
-  readonly rows: number;
+export interface TracePart {
+  readonly segments: readonly string[];
+  /** True where no row can lack a required value. */
+  readonly complete: boolean;
+  /** Rows with from <= timestamp_ns < to; null for no bound. */
+  readonly from_ns: bigint | null;
+  readonly to_ns: bigint | null;
 }
 
-interface TimedSegment extends Segment {
-  readonly first: bigint;
-  readonly last: bigint;
+/** SQL that is true for the complete rows of a part. */
+export function partFilter(part: TracePart): string {
+  const conditions = [part.complete ? "true" : completeRow("access")];
+  if (part.from_ns !== null) conditions.push(`timestamp_ns >= ${part.from_ns}`);
+  if (part.to_ns !== null) conditions.push(`timestamp_ns < ${part.to_ns}`);
+  return conditions.join(" AND ");
 }
 
-async function timedSegments(database: Database, segments: readonly Segment[]): Promise<TimedSegment[]> {
-  const timed: TimedSegment[] = [];
-  for (const segment of segments) {
-    const bounds = await timeBounds(database, "access", segment.path);
-    if (bounds !== null) timed.push({ ...segment, ...bounds });
-  }
+type TimedSegment = Segment & TimeBounds;
+
+/** Segments in order of their first time; one whose times cannot be read is in no part. */
+function timedSegments(segments: readonly Segment[], times: ReadonlyMap<string, TimeBounds>): TimedSegment[] {
+  const timed = segments.flatMap((segment) => {
+    const bounds = times.get(segment.path);
+    return bounds === undefined ? [] : [{ ...segment, ...bounds }];
+  });
   return timed.sort((left, right) => (left.first < right.first ? -1 : left.first > right.first ? 1 : 0));
 }
 
@@ -41,30 +51,51 @@ function cutTimes(segments: readonly TimedSegment[]): bigint[] {
   return cuts;
 }
 
-/** The parts in order of time; every complete row of every readable segment is in exactly one. */
-export async function planParts(database: Database, capture: Capture): Promise<PlannedPart[]> {
-  const segments = await timedSegments(database, capture.segments.access);
-  if (segments.length === 0) return [];
-  const cuts = cutTimes(segments);
-  const parts: PlannedPart[] = [];
-  let sample = 0;
-  for (let i = 0; i <= cuts.length; i++) {
-    const from = cuts[i - 1] ?? null;
-    const to = cuts[i] ?? null;
+/** Times that cut a large part into smaller ones: segments that overlap in time leave no better place. */
+async function innerCuts(database: Database, part: TracePart): Promise<bigint[]> {
+  const scan = `FROM ${parquetScan(part.segments)} WHERE ${partFilter(part)}`;
+  const counted = await database.rows(`SELECT count(*) AS n, min(timestamp_ns) AS first ${scan}`);
+  const pieces = Math.ceil(Number(counted[0]?.n ?? 0) / MOST_ROWS);
+  if (pieces < 2) return [];
+  const shares = Array.from({ length: pieces - 1 }, (_, i) => (i + 1) / pieces);
+  const found = await database.rows(
+    `SELECT DISTINCT unnest(approx_quantile(timestamp_ns, [${shares.join(", ")}])) AS cut ${scan} ORDER BY 1`,
+  );
+  const first = counted[0]?.first;
+  return found
+    .map(({ cut }) => cut)
+    .filter((cut) => typeof cut === "bigint" && typeof first === "bigint" && cut > first) as bigint[];
+}
+
+/** The parts in order of time; every complete row of every readable segment is in exactly one. A part may be empty. */
+export async function planParts(
+  database: Database,
+  capture: Capture,
+  times: ReadonlyMap<string, TimeBounds>,
+): Promise<TracePart[]> {
+  const segments = timedSegments(capture.segments.access, times);
+  const between = (from: bigint | null, to: bigint | null): { part: TracePart; mostRows: number } => {
     const inside = segments.filter((s) => (from === null || s.last >= from) && (to === null || s.first < to));
-    if (inside.length === 0) continue;
-    const part = {
-      segments: inside.map((segment) => segment.path),
-      // A bound that cuts no segment would only cost a comparison per row.
-      from_ns: inside.some((s) => from !== null && s.first < from) ? from : null,
-      to_ns: inside.some((s) => to !== null && s.last >= to) ? to : null,
+    return {
+      part: {
+        segments: inside.map((segment) => segment.path),
+        complete: inside.every((segment) => segment.complete),
+        // A bound that cuts no segment would only cost a comparison per row.
+        from_ns: inside.some((s) => from !== null && s.first < from) ? from : null,
+        to_ns: inside.some((s) => to !== null && s.last >= to) ? to : null,
+      },
+      mostRows: inside.reduce((sum, segment) => sum + segment.rows, 0),
     };
-    const count = await database.rows(
-      `SELECT count(*) AS n FROM ${parquetScan(part.segments)} WHERE ${partFilter(part)}`,
-    );
-    const rows = Number(count[0]?.n ?? 0);
-    if (rows > 0) parts.push({ ...part, first_sample: sample, rows });
-    sample += rows;
+  };
+  const parts: TracePart[] = [];
+  const cuts = [null, ...cutTimes(segments), null];
+  for (let i = 0; i + 1 < cuts.length; i++) {
+    const [from = null, to = null] = [cuts[i], cuts[i + 1]];
+    const { part, mostRows } = between(from, to);
+    if (part.segments.length === 0) continue;
+    const inner = mostRows > MOST_ROWS ? await innerCuts(database, part) : [];
+    const all = [from, ...inner, to];
+    for (let k = 0; k + 1 < all.length; k++) parts.push(between(all[k] ?? null, all[k + 1] ?? null).part);
   }
   return parts;
 }

@@ -1,28 +1,17 @@
 /** Writes trace/: every captured access with what it touched, when in the run, and by which code. */
 import { link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { MappingRow } from "../regions/mapping-row.ts";
+import type { Encodable } from "../columnar/encodable.ts";
+import { writeParquetFile } from "../columnar/write-parquet.ts";
+import { accessRows, readAccessRows, wordLists } from "./access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "./capture.ts";
-import { type CodeName, codeNames } from "./code-map.ts";
-import { type Database, openDatabase, parquetScan } from "./database.ts";
-import { copyToParquet, UNFINISHED } from "./derived-file.ts";
-import { registerLabelFunctions } from "./label-functions.ts";
-import { createLabelTables } from "./label-tables.ts";
-import { relativeNs } from "./origin.ts";
-import type { Timeline } from "./phase.ts";
-import type { Region } from "./region-map.ts";
+import { type Database, parquetScan } from "./database.ts";
+import { UNFINISHED } from "./derived-file.ts";
+import type { RunWindow } from "./origin.ts";
+import { type RegionAccesses, rowLabels, type TraceLabels } from "./row-labels.ts";
 import { columnList } from "./stream-table.ts";
-import { emptyRelation } from "./table-sql.ts";
-import { type PlannedPart, planParts } from "./trace-plan.ts";
-import { labelledRows } from "./trace-sql.ts";
-
-export interface TraceLabels {
-  readonly runId: string;
-  readonly regions: readonly Region[];
-  readonly mappings: readonly MappingRow[];
-  readonly timeline: Timeline;
-  readonly originNs: bigint;
-}
+import { timeOrder } from "./time-order.ts";
+import { planParts, type TracePart } from "./trace-plan.ts";
 
 export interface TraceResult {
   /** Paths of the parts, in order of time. */
@@ -30,11 +19,12 @@ export interface TraceResult {
   readonly rows: number;
   /** Rows left out because a required value was missing. */
   readonly incomplete: number;
+  readonly accesses: RegionAccesses;
 }
 
-/** One engine per core, each on one thread: a part's bytes then depend on its rows alone. */
-const WORKERS = 2;
-const WORKER_MEMORY_BYTES = 320 * 2 ** 20;
+/** Rows that are labelled and encoded at a time: one row group of the file. */
+const GROUP_ROWS = 1 << 17;
+const FIRST_ROWS = 1 << 14;
 
 async function unreadable(database: Database, segment: Segment): Promise<string | null> {
   try {
@@ -59,55 +49,41 @@ async function dropUnreadable(database: Database, capture: Capture): Promise<boo
   return dropped;
 }
 
-async function distinctCode(database: Database, capture: Capture, labels: TraceLabels): Promise<CodeName[]> {
-  const paths = capture.segments.access.map((segment) => segment.path);
-  if (paths.length === 0) return [];
-  const rows = await database.rows(
-    `SELECT pid, ip, min(timestamp_ns) AS first FROM ${parquetScan(paths)} WHERE pid IS NOT NULL AND ip IS NOT NULL GROUP BY pid, ip ORDER BY pid, ip`,
-  );
-  const addresses = rows.map((row) => ({
-    pid: Number(row.pid),
-    ip: typeof row.ip === "bigint" ? row.ip : 0n,
-    first_ns: relativeNs(row.first, labels.originNs) ?? 0,
-  }));
-  return codeNames(addresses, labels.mappings, labels.originNs);
-}
-
 function partPath(folder: string, index: number): string {
   return join(folder, `part-${String(index).padStart(5, "0")}.parquet`);
 }
 
+interface Written {
+  readonly parts: number;
+  readonly rows: number;
+  readonly accesses: RegionAccesses;
+}
+
 async function writeParts(
+  database: Database,
   folder: string,
-  parts: readonly PlannedPart[],
+  parts: readonly TracePart[],
   labels: TraceLabels,
-  code: readonly CodeName[],
-): Promise<void> {
-  const places = labels.regions.map((region) => ({
-    ...region,
-    // What outlived the run holds its addresses to the last access.
-    death_ns: region.death_censored ? Number.POSITIVE_INFINITY : region.death_ns,
-  }));
-  let next = 0;
-  async function worker(number: number): Promise<void> {
-    await using database = await openDatabase({
-      threads: 1,
-      memoryLimitBytes: WORKER_MEMORY_BYTES,
-      spillFolder: join(folder, `spill-${number}`),
-    });
-    // The rows must stay the side that streams, however few they are: only then do they keep their order in time.
-    await database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'");
-    const functions = registerLabelFunctions(database, places, labels.timeline, code, labels.originNs);
-    await createLabelTables(database, labels.regions, labels.timeline, code);
-    for (let index = next++; index < parts.length; index = next++) {
-      const part = parts[index] as PlannedPart;
-      functions.setNextSample(part.first_sample);
-      await copyToParquet(database, labelledRows(part, labels.runId), partPath(folder, index));
+): Promise<Written> {
+  const lists = wordLists();
+  const labeller = rowLabels(labels, lists, GROUP_ROWS);
+  const rows = accessRows(FIRST_ROWS);
+  let sample = 0;
+  let written = 0;
+  for (const part of parts) {
+    await readAccessRows(database, part, lists, rows);
+    if (rows.rows === 0) continue;
+    const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
+    function* groups(): Generator<Encodable> {
+      for (let from = 0; from < rows.rows; from += GROUP_ROWS) {
+        yield labeller.label(rows, order, from, Math.min(rows.rows, from + GROUP_ROWS), sample + from);
+      }
     }
+    writeParquetFile(partPath(folder, written++), "trace", groups());
+    sample += rows.rows;
   }
-  const workers = Array.from({ length: Math.min(WORKERS, parts.length) }, (_, number) => worker(number));
-  const ended = await Promise.allSettled(workers);
-  for (const result of ended) if (result.status === "rejected") throw result.reason;
+  if (written === 0) writeParquetFile(partPath(folder, written++), "trace", []);
+  return { parts: written, rows: sample, accesses: labeller.accesses };
 }
 
 /** Puts the finished folder in place of the one before, and the link for readers of a single file. */
@@ -130,23 +106,22 @@ async function putInPlace(runDir: string, finished: string, parts: number): Prom
  * Labels every readable access of the capture. Segments that cannot be read are added to `capture.skipped`.
  * @throws MrmTraceError, or the SQL engine's error when no segment is at fault (no space, no memory)
  */
-export async function writeTrace(database: Database, capture: Capture, labels: TraceLabels): Promise<TraceResult> {
+export async function writeTrace(
+  database: Database,
+  capture: Capture,
+  times: RunWindow["times"],
+  labels: TraceLabels,
+): Promise<TraceResult> {
   const finished = join(capture.runDir, `trace${UNFINISHED}`);
   for (;;) {
     await rm(finished, { recursive: true, force: true });
     await mkdir(finished, { mode: 0o700 });
     try {
-      const code = await distinctCode(database, capture, labels);
-      const parts = await planParts(database, capture);
-      await writeParts(finished, parts, labels, code);
-      if (parts.length === 0) {
-        await copyToParquet(database, `SELECT * FROM ${emptyRelation("trace")}`, partPath(finished, 0));
-      }
-      for (let i = 0; i < WORKERS; i++) await rm(join(finished, `spill-${i}`), { recursive: true, force: true });
-      const paths = await putInPlace(capture.runDir, finished, Math.max(1, parts.length));
-      const rows = parts.reduce((sum, part) => sum + part.rows, 0);
+      const parts = await planParts(database, capture, times);
+      const { accesses, ...written } = await writeParts(database, finished, parts, labels);
+      const paths = await putInPlace(capture.runDir, finished, written.parts);
       const seen = capture.segments.access.reduce((sum, segment) => sum + segment.rows, 0);
-      return { parts: paths, rows, incomplete: seen - rows };
+      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses };
     } catch (error) {
       await rm(finished, { recursive: true, force: true });
       if (!(await dropUnreadable(database, capture))) throw error;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
 import { batchFromBlocks } from "../../src/columnar/blocks.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
-import type { writeParquetFile } from "../../src/columnar/parquet.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
+import type { writeParquetFile } from "../../src/columnar/write-parquet.ts";
 import { type AddressModel, addressModel, type FaultArena, faultArena } from "./address-model.ts";
 
 /** One figure and what it is held against. */
@@ -36,7 +36,7 @@ export async function benchColumnar(): Promise<BenchRow[]> {
   try {
     const streamed = await streamThroughWorker(join(dir, "stream"));
     // Only now: a tracer's main thread does not hold the encoder, so the memory above must not include it.
-    const { writeParquetFile: write } = await import("../../src/columnar/parquet.ts");
+    const { writeParquetFile: write } = await import("../../src/columnar/write-parquet.ts");
     const model = addressModel(MODEL_ROWS, SEED);
     const arena = faultArena(model);
     const blocks = oneCore(() => faultSegments(arena, dir, write));

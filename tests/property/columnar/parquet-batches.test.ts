@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { isStringColumn } from "../../../src/columnar/batch.ts";
-import { encodeParquet, writeParquetFile } from "../../../src/columnar/parquet.ts";
 import { BATCH_ROWS, parquetBatches } from "../../../src/columnar/parquet-batches.ts";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
+import { encodeParquet, writeParquetFile } from "../../../src/columnar/write-parquet.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-batches-"));

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { openAccumulator } from "../../../src/columnar/accumulator.ts";
-import { decodeParquet, encodeParquet } from "../../../src/columnar/parquet.ts";
+import { decodeParquet } from "../../../src/columnar/parquet.ts";
+import { encodeParquet } from "../../../src/columnar/write-parquet.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { arbitraryBatch, plainRows, TABLE_NAMES } from "./arbitrary-batch.ts";
 

@@ -2,9 +2,9 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeParquetFile } from "../../../src/columnar/parquet.ts";
 import { batchFromRows, type Row } from "../../../src/columnar/rows.ts";
 import { segmentName } from "../../../src/columnar/segment-files.ts";
+import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
 import type { StreamName } from "../../../src/schema/columns.ts";
 
 export const ORIGIN = 5_000_000_000_000n;

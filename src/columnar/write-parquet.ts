@@ -1,0 +1,82 @@
+/** Batches to zstd Parquet files. */
+import { closeSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { MrmTraceError } from "../errors.ts";
+import type { TableName } from "../schema/columns.ts";
+import { fileMetadata } from "./arrow.ts";
+import type { Encodable } from "./encodable.ts";
+import { parquetFile } from "./write/parquet-file.ts";
+
+/**
+ * The rows of `batches`, in order, as the bytes of one Parquet file with a row group for each.
+ *
+ * @param keyValues metadata of the file beside its schema version and table name
+ * @throws MrmTraceError failure when a batch does not fit `table`
+ */
+export function encodeParquet(
+  table: TableName,
+  batches: readonly Encodable[],
+  keyValues: ReadonlyMap<string, string> = new Map(),
+): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => pieces.push(bytes));
+  for (const batch of batches) file.add(batch);
+  const out = new Uint8Array(file.finish());
+  let at = 0;
+  for (const piece of pieces) {
+    out.set(piece, at);
+    at += piece.length;
+  }
+  return out;
+}
+
+/**
+ * Writes one Parquet file, mode 0600, under a temporary name, and renames it.
+ *
+ * @returns bytes written
+ * @throws MrmTraceError failure; its cause has the errno in `code`. Nothing is left behind.
+ */
+export function writeParquetFile(
+  path: string,
+  table: TableName,
+  batches: Iterable<Encodable>,
+  keyValues: ReadonlyMap<string, string> = new Map(),
+): number {
+  const partial = `${path}.partial`;
+  let fd = -1;
+  try {
+    // The mode is honoured only for a file that the call creates.
+    removeIfThere(partial);
+    fd = openSync(partial, "wx", 0o600);
+    const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    });
+    for (const batch of batches) file.add(batch);
+    const bytes = file.finish();
+    closeSync(fd);
+    fd = -1;
+    renameSync(partial, path);
+    return bytes;
+  } catch (cause) {
+    try {
+      if (fd >= 0) closeSync(fd);
+      removeIfThere(partial);
+    } catch {
+      // The message below names the first failure, which is the one to fix.
+    }
+    if (cause instanceof MrmTraceError) throw cause;
+    throw new MrmTraceError(
+      "failure",
+      `cannot write ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      "free some space, or name another folder with --output",
+      { cause },
+    );
+  }
+}
+
+function removeIfThere(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

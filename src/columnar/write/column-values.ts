@@ -1,0 +1,169 @@
+/** The values of a column in the form in which they are written: nulls left out, repeated ones as codes. */
+import type { Column } from "../../schema/columns.ts";
+import { isStringColumn, type NumberColumn } from "../batch.ts";
+import type { EncodableColumn, KeyedColumn } from "../encodable.ts";
+import { deltaRoom } from "./delta.ts";
+import { distinctNumbers } from "./distinct.ts";
+import { bitWidth, hybridRoom } from "./hybrid.ts";
+
+export type Numbers = NumberColumn["data"];
+
+export interface ColumnValues {
+  /** 1 for each row with a value; null where all rows have one, or none has. */
+  readonly present: Uint32Array | null;
+  /** Rows with a value. */
+  readonly count: number;
+  readonly content:
+    | { readonly kind: "none" }
+    | { readonly kind: "codes"; readonly codes: Uint32Array; readonly values: readonly string[] | Numbers }
+    | { readonly kind: "numbers"; readonly numbers: Numbers };
+}
+
+const NONE = 0xffffffff;
+/** Length of the levels, and width of the codes. */
+const LEVELS_BYTES = 5;
+
+/** Arrays that are used for one column after the other, so that none is made per column. */
+export interface Scratch {
+  readonly codes: Uint32Array;
+  readonly present: Uint32Array;
+  /** Room for any page of data. */
+  readonly page: Uint8Array;
+}
+
+export function scratchFor(rows: number): Scratch {
+  const body = Math.max(deltaRoom(rows), 8 * rows, hybridRoom(rows, bitWidth(rows)));
+  return {
+    codes: new Uint32Array(rows),
+    present: new Uint32Array(rows),
+    page: new Uint8Array(LEVELS_BYTES + hybridRoom(rows, 1) + body),
+  };
+}
+
+function pick(values: readonly string[] | Numbers, positions: Uint32Array): readonly string[] | Numbers {
+  if (Array.isArray(values)) return Array.from(positions, (position) => values[position] as string);
+  const numbers = values as Uint32Array;
+  const picked = new (numbers.constructor as Uint32ArrayConstructor)(positions.length);
+  for (const [i, position] of positions.entries()) picked[i] = numbers[position] as number;
+  return picked;
+}
+
+/** A dictionary of the values that `codes` name, numbered by first appearance; codes behind the end are null. */
+function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows: number, to: Scratch): ColumnValues {
+  const { length } = values;
+  const newCode = new Uint32Array(length).fill(NONE);
+  const used: number[] = [];
+  let count = 0;
+  let before = NONE;
+  let code = NONE;
+  for (let row = 0; row < rows; row++) {
+    const old = codes[row] as number;
+    if (old >= length) {
+      to.present[row] = 0;
+      continue;
+    }
+    to.present[row] = 1;
+    if (old !== before) {
+      before = old;
+      code = newCode[old] as number;
+      if (code === NONE) {
+        code = used.push(old) - 1;
+        newCode[old] = code;
+      }
+    }
+    to.codes[count++] = code;
+  }
+  if (count === 0) return { present: null, count, content: { kind: "none" } };
+  const picked = pick(values, Uint32Array.from(used));
+  return {
+    present: count === rows ? null : to.present,
+    count,
+    content: { kind: "codes", codes: to.codes, values: picked },
+  };
+}
+
+/** The same by the keys of the rows: most of them have few, and a column often one value for all of those. */
+function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, to: Scratch): ColumnValues {
+  const found = key.find();
+  const newCode = new Map<number, number>();
+  const codeOf = Uint32Array.from(found.used, (k) => {
+    const old = codes[k] ?? NONE;
+    if (old >= values.length) return NONE;
+    const known = newCode.get(old) ?? newCode.size;
+    newCode.set(old, known);
+    return known;
+  });
+  const content = { kind: "codes", codes: to.codes, values: pick(values, Uint32Array.from(newCode.keys())) } as const;
+  const nulls = codeOf.includes(NONE);
+  if (newCode.size === 0) return { present: null, count: 0, content: { kind: "none" } };
+  if (!nulls && newCode.size === 1) return { present: null, count: rows, content };
+  // Each key has its own value: the codes of the keys are those of the values.
+  if (!nulls && newCode.size === codeOf.length) {
+    return { present: null, count: rows, content: { ...content, codes: found.codes } };
+  }
+  let count = 0;
+  for (let row = 0; row < rows; row++) {
+    const code = codeOf[found.codes[row] as number] as number;
+    to.present[row] = code === NONE ? 0 : 1;
+    if (code !== NONE) to.codes[count++] = code;
+  }
+  return { present: count === rows ? null : to.present, count, content };
+}
+
+/** The array without the rows that have no value. */
+function compact(data: Numbers, valid: Uint8Array, rows: number, to: Scratch): { numbers: Numbers; count: number } {
+  let count = 0;
+  for (let row = 0; row < rows; row++) {
+    const is = valid[row] === 0 ? 0 : 1;
+    to.present[row] = is;
+    count += is;
+  }
+  if (count === rows) return { numbers: data.subarray(0, rows), count };
+  const numbers = new (data.constructor as Uint32ArrayConstructor)(count);
+  if (count === 0) return { numbers, count };
+  const wide = data.BYTES_PER_ELEMENT === 8;
+  const from = wide || data.BYTES_PER_ELEMENT === 4 ? wordsOf(data) : (data as Uint16Array);
+  const into = wide || data.BYTES_PER_ELEMENT === 4 ? wordsOf(numbers) : numbers;
+  let at = 0;
+  for (let row = 0; row < rows; row++) {
+    if (to.present[row] === 0) continue;
+    if (wide) {
+      into[2 * at] = from[2 * row] as number;
+      into[2 * at + 1] = from[2 * row + 1] as number;
+    } else into[at] = from[row] as number;
+    at++;
+  }
+  return { numbers, count };
+}
+
+/** An array of 32-bit or 64-bit elements as words. */
+export function wordsOf(data: Numbers): Uint32Array {
+  return new Uint32Array(data.buffer, data.byteOffset, data.byteLength >> 2);
+}
+
+/** 32-bit words of numbers that are narrower. */
+export function widened(data: Numbers): Uint32Array {
+  return data.BYTES_PER_ELEMENT === 4 ? wordsOf(data) : Uint32Array.from(data as Uint16Array);
+}
+
+/** @param data undefined for a column without values */
+export function columnValues(
+  column: Column,
+  data: EncodableColumn | undefined,
+  rows: number,
+  to: Scratch,
+): ColumnValues {
+  if (data === undefined) return { present: null, count: 0, content: { kind: "none" } };
+  if ("key" in data) return keyedCodes(data, rows, to);
+  if (isStringColumn(data)) return usedCodes(data.codes, data.values, rows, to);
+  const { numbers, count } = data.valid
+    ? compact(data.data, data.valid, rows, to)
+    : { numbers: data.data.subarray(0, rows), count: rows };
+  const present = count === rows || count === 0 ? null : to.present;
+  if (count === 0) return { present, count, content: { kind: "none" } };
+  if (column.type === "bool") return { present, count, content: { kind: "numbers", numbers } };
+  const wide = numbers.BYTES_PER_ELEMENT === 8;
+  const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers), count, wide, to.codes);
+  if (found === null) return { present, count, content: { kind: "numbers", numbers } };
+  return { present, count, content: { kind: "codes", codes: found.codes, values: pick(numbers, found.firstRow) } };
+}

@@ -1,0 +1,61 @@
+/** A Parquet file, row group by row group; the choice of encodings is docs/decisions/001. */
+import { columnsOf, type TableName } from "../../schema/columns.ts";
+import type { Encodable } from "../encodable.ts";
+import { assertFits, misfit } from "../fit.ts";
+import { columnChunk } from "./column-chunk.ts";
+import { type Scratch, scratchFor } from "./column-values.ts";
+import { fileFooter, type RowGroup } from "./footer.ts";
+
+const MAGIC = new TextEncoder().encode("PAR1");
+
+export interface ParquetFile {
+  /** Adds the rows as one row group. @throws MrmTraceError failure where a required column has rows without a value */
+  add(rows: Encodable): void;
+  /** Ends the file; returns its length in bytes. */
+  finish(): number;
+}
+
+/** @param put takes the bytes of the file in order */
+export function parquetFile(
+  table: TableName,
+  keyValues: ReadonlyMap<string, string>,
+  put: (bytes: Uint8Array) => void,
+): ParquetFile {
+  const groups: RowGroup[] = [];
+  let at = 0;
+  let scratch: Scratch = scratchFor(0);
+
+  function write(bytes: Uint8Array): void {
+    put(bytes);
+    at += bytes.length;
+  }
+
+  write(MAGIC);
+  return {
+    add({ rows, columns }) {
+      if (rows === 0) return;
+      if (scratch.codes.length < rows) scratch = scratchFor(rows);
+      const begin = at;
+      const chunks = columnsOf(table).map((column) => {
+        const given = columns[column.name];
+        if (given !== undefined && !("key" in given)) assertFits(table, column, given, rows);
+        const { pieces, ...chunk } = columnChunk(column, given, rows, scratch);
+        if (chunk.nulls > 0 && column.nullable !== true) {
+          throw misfit(table, column, `${chunk.nulls} of ${rows} rows have no value`);
+        }
+        for (const piece of pieces) write(piece);
+        return chunk;
+      });
+      groups.push({ rows, at: begin, chunks });
+    },
+    finish() {
+      const footer = fileFooter(table, groups, keyValues);
+      write(footer);
+      const length = new Uint8Array(4);
+      new DataView(length.buffer).setUint32(0, footer.length, true);
+      write(length);
+      write(MAGIC);
+      return at;
+    },
+  };
+}
