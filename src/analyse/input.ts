@@ -101,12 +101,36 @@ export interface KvRowSample {
 
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
 export const GRAINS = [64, 4096, 65_536, 2_097_152] as const;
+/** The same without the line. */
+export const PAGE_GRAINS = [4096, 65_536, 2_097_152] as const;
 
 export interface SeenBlocks {
   readonly grain_bytes: number;
   readonly distinct: number;
   readonly once: number;
   readonly twice: number;
+}
+
+/** Runs of samples of stores, each closer than the pass gap to the one before. */
+export interface StoreRuns {
+  /** Blocks that have them; one counts anew in each life of its bytes. */
+  readonly blocks: number;
+  readonly runs: number;
+  readonly samples: number;
+  /** Runs of exactly one sample and of exactly two. */
+  readonly runs_of_1: number;
+  readonly runs_of_2: number;
+}
+
+/** Blocks on which samples of stores fell. */
+export interface WrittenBlocks {
+  readonly grain_bytes: number;
+  /** In one run of samples. */
+  readonly once: StoreRuns;
+  /** In runs that cannot be one write epoch. */
+  readonly rewritten: StoreRuns;
+  /** In runs that may be one. */
+  readonly open: StoreRuns;
 }
 
 /** Sums of sampled access rows (any source but watch), per class, step and block of time. */
@@ -125,6 +149,8 @@ export interface AccessSums {
   readonly rows: number;
   /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
   readonly seen: readonly SeenBlocks[];
+  /** Of the step none, by grains from a page on; none for an import, whose addresses tell more. */
+  readonly written: readonly WrittenBlocks[];
 }
 
 export interface Sight {

@@ -1,7 +1,8 @@
 /** Sums of sampled accesses, reduced in SQL; only the sums come into memory. */
 import type { DuckDBValue } from "@duckdb/node-api";
 import { type Database, parquetScan } from "../label/database.ts";
-import { type AccessSums, GRAINS, type RegionType, type StepSample } from "./input.ts";
+import { type AccessSums, GRAINS, type RegionType, type StepSample, type WrittenBlocks } from "./input.ts";
+import { loadWrittenBlocks, sourceKey } from "./load-written-blocks.ts";
 import { ACCESS_BLOCKS } from "./sql/access-blocks.ts";
 import { ACCESS_LINES } from "./sql/access-lines.ts";
 
@@ -15,6 +16,10 @@ export interface SumsInput {
   readonly steps: readonly StepSample[];
   readonly originNs: bigint;
   readonly windowNs: number;
+  /** Times at which the engine emptied its cache, ns since the origin, ascending. */
+  readonly clears: Float64Array;
+  /** Stores closer than this belong to one write epoch. */
+  readonly gapNs: number;
 }
 
 /** Begin and end of what the sums cover: generation, else the whole run; ns since the origin. */
@@ -40,10 +45,15 @@ function blocksOf(step: StepName, input: SumsInput): number[] {
 }
 
 function keyOf(row: Row): string {
-  return [row.region_type, row.mapping_kind ?? "", row.source, row.step].join("\0");
+  return `${sourceKey(row)}\0${row.step}`;
 }
 
-function sumsOf(lines: Row, blocks: readonly Row[], positions: ReadonlyMap<number, number>): AccessSums {
+function sumsOf(
+  lines: Row,
+  blocks: readonly Row[],
+  positions: ReadonlyMap<number, number>,
+  written: readonly WrittenBlocks[],
+): AccessSums {
   const loads = new Float64Array(positions.size);
   const stores = new Float64Array(positions.size);
   let rows = 0;
@@ -69,16 +79,17 @@ function sumsOf(lines: Row, blocks: readonly Row[], positions: ReadonlyMap<numbe
       once: Number(lines[`once_${grain}`]),
       twice: Number(lines[`twice_${grain}`]),
     })),
+    written,
   };
 }
 
 /** Sums per class, step and source. The database must hold the table `region_map`. */
 export async function loadAccessSums(database: Database, input: SumsInput): Promise<AccessSums[]> {
   const span = coveredSpan(input);
-  const time = (ns: number): string => String(input.originNs + BigInt(Math.round(Number.isFinite(ns) ? ns : 0)));
+  const at = (ns: number): bigint => input.originNs + BigInt(Math.round(Number.isFinite(ns) ? ns : 0));
   await database.run(`CREATE OR REPLACE VIEW trace AS SELECT * FROM ${parquetScan(input.traceParts)}`);
   await database.run(
-    `CREATE OR REPLACE TABLE span AS SELECT CAST(${time(0)} AS BIGINT) AS origin_ns, CAST(${time(span.begin_ns)} AS BIGINT) AS begin_ns, CAST(${time(span.end_ns)} AS BIGINT) AS end_ns`,
+    `CREATE OR REPLACE TABLE span AS SELECT CAST(${at(0)} AS BIGINT) AS origin_ns, CAST(${at(span.begin_ns)} AS BIGINT) AS begin_ns, CAST(${at(span.end_ns)} AS BIGINT) AS end_ns, CAST(${Math.round(input.gapNs)} AS BIGINT) AS gap_ns`,
   );
   const lines = await database.rows(ACCESS_LINES);
   if (lines.length === 0) return [];
@@ -95,7 +106,13 @@ export async function loadAccessSums(database: Database, input: SumsInput): Prom
       new Map(blocksOf(step, input).map((block, index) => [block, index])),
     ]),
   );
+  const written = await loadWrittenBlocks(database, Array.from(input.clears, at));
   return lines.map((row) =>
-    sumsOf(row, blocks.get(keyOf(row)) ?? [], positions.get(String(row.step) as StepName) ?? new Map()),
+    sumsOf(
+      row,
+      blocks.get(keyOf(row)) ?? [],
+      positions.get(String(row.step) as StepName) ?? new Map(),
+      row.step === "none" ? (written.get(sourceKey(row)) ?? []) : [],
+    ),
   );
 }

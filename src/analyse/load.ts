@@ -2,10 +2,12 @@
 import type { Database } from "../label/database.ts";
 import type { Labelled } from "../label/label-run.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import { cacheClears } from "./cache-clears.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums } from "./load-access-sums.ts";
 import { loadAllocations } from "./load-allocations.ts";
 import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
+import { passGapNs } from "./passes.ts";
 
 /** What the recording knew beside its streams. */
 export interface RecordedFacts {
@@ -25,6 +27,7 @@ export interface RecordedFacts {
  */
 export async function loadInput(database: Database, labelled: Labelled, facts: RecordedFacts): Promise<AnalysisInput> {
   const steps = stepSamples(labelled.steps, labelled.window_ns);
+  const kvRows = kvRowSamples(labelled.kvRows);
   return {
     run_id: facts.run_id,
     t0_ns: labelled.origin_ns,
@@ -32,12 +35,14 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
     watches: watchSamples(labelled.watches, labelled.regions),
     regions: regionSamples(labelled.regions),
     steps,
-    kvRows: kvRowSamples(labelled.kvRows),
+    kvRows,
     accessSums: await loadAccessSums(database, {
       traceParts: labelled.trace.parts,
       steps,
       originNs: labelled.origin_ns,
       windowNs: labelled.window_ns,
+      clears: cacheClears(kvRows),
+      gapNs: passGapNs(facts.trap_cost_ns),
     }),
     allocations: await loadAllocations(database),
     streams: [],

@@ -46,9 +46,12 @@ function openEnd(name: string, row: MetricRow | undefined, show: (x: number) => 
   return hi === null ? `${name} has no interval` : `${name} is at most ${show(hi)}`;
 }
 
+/** Grains above a line tell of pages: a page that is filled in pieces is rewritten, though its bytes are not. */
+const LARGEST_GRAIN = 64;
+
 /** The first row of a metric that says something, else the first. */
 function rowFor(rows: readonly MetricRow[], metric: string): MetricRow | undefined {
-  const own = rows.filter((row) => row.metric === metric);
+  const own = rows.filter((row) => row.metric === metric && (row.grain_bytes ?? 0) <= LARGEST_GRAIN);
   return own.find((row) => row.status === "ok" || row.status === "bound") ?? own[0];
 }
 

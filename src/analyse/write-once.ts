@@ -5,6 +5,7 @@ import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import { FEWEST } from "./judge.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { sampledWriteOnce } from "./sampled-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "./stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "./write-history.ts";
 
@@ -110,19 +111,21 @@ export const writeOnce: MetricFamily = {
     },
   ],
   estimator:
-    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice.",
+    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as evenly as in the runs (chance 1e-5). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
   sources: [
     ["watch", "every store to the watched bytes is seen"],
+    ["pebs", "samples of stores, at grains of a page or more, where a write epoch has many"],
+    ["ibs", "samples of stores, at grains of a page or more, where a write epoch has many"],
     ["import", "traces that hold every access, by address in place of block, from first access to last"],
   ],
-  not_by_sampling: "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does",
+  not_by_sampling: null,
   suppressed:
-    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks.",
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
   spans: "whole",
   figures: (group) => {
     const out = [figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8)];
     const lines = lineBlocks(group);
     if (lines.length > 0) out.push(figure(group, lines, 64));
-    return [...out, ...everyFigures(group)];
+    return [...out, ...(group.stream === null ? sampledWriteOnce(group) : everyFigures(group))];
   },
 };

@@ -59,6 +59,7 @@ function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number |
       { grain_bytes: 64, ...own.lines },
       { grain_bytes: PAGE_BYTES, ...own.pages },
     ],
+    written: [],
   };
 }
 

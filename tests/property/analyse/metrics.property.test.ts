@@ -8,6 +8,7 @@ import {
   type AccessSums,
   GRAINS,
   type KvRowSample,
+  PAGE_GRAINS,
   type RegionSample,
   type StepSample,
   type WatchSample,
@@ -103,6 +104,14 @@ const kvRows: fc.Arbitrary<KvRowSample[]> = fc.array(
   { maxLength: 50 },
 );
 
+const runs = fc.record({
+  blocks: fc.nat(300),
+  runs: fc.nat(1000),
+  samples: fc.nat(20_000),
+  runs_of_1: fc.nat(300),
+  runs_of_2: fc.nat(300),
+});
+
 const sums: fc.Arbitrary<AccessSums> = fc
   .record({
     region_type: regionType,
@@ -120,6 +129,10 @@ const sums: fc.Arbitrary<AccessSums> = fc
         twice: fc.nat(100),
       }),
       { maxLength: 4 },
+    ),
+    written: fc.array(
+      fc.record({ grain_bytes: fc.constantFrom(...PAGE_GRAINS), once: runs, rewritten: runs, open: runs }),
+      { maxLength: 3 },
     ),
   })
   .map(({ blocks, ...rest }) => ({

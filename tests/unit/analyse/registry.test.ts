@@ -234,12 +234,13 @@ describe("sampled sources", () => {
     stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
     rows: 5000,
     seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
+    written: [],
   });
   const rows = (source: string): MetricRow[] =>
     computeMetrics(input({ accessSums: [sums(source)], regions: [region()] }));
 
-  test("cannot tell intervals, retention or write-once, and say so", () => {
-    for (const metric of ["iai_p50_ns", "retention_p50_ns", "write_once_ratio", "read_bytes_per_s"]) {
+  test("cannot tell intervals, retention or bytes, and say so", () => {
+    for (const metric of ["iai_p50_ns", "retention_p50_ns", "read_bytes_per_s"]) {
       const row = one(rows("pebs"), metric, "all", "pebs");
       expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
       expect(row.why?.length ?? 0).toBeGreaterThan(10);

@@ -111,6 +111,7 @@ describe("locality", () => {
             stores: Float64Array.of(5),
             rows: 10,
             seen: [{ grain_bytes: 64, distinct: 5, once: 1, twice: 1 }],
+            written: [],
           },
         ],
       }),

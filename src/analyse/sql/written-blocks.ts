@@ -1,0 +1,101 @@
+/** Chance, per block, that stores which come evenly are taken for two epochs. */
+export const FALSE_CHANCE = 1e-5;
+
+/**
+ * Blocks of 4 KiB, 64 KiB and 2 MiB on which samples of stores fell, per class and source: seen in one run of samples,
+ * in runs that cannot be one write epoch, and in runs of which that is open; with the runs by their samples.
+ *
+ * Samples closer than the pass gap belong to one epoch: the stores between them are closer still. Samples further apart
+ * may belong to one, if no store between them was sampled. So two runs beside each other count as two epochs only where
+ * the pause between them is too long for n samples spread evenly from the begin of one to the end of the other: of the
+ * n - 1 spacings one is that long with a chance of at most (n - 1)(1 - pause/span)^(n - 2) (David and Nagaraja, Order
+ * Statistics, 2003, 6.4), times the runs of the block.
+ *
+ * The life of a block ends where the engine empties its cache (table `lives`: begin_ns, end_ns and life, one after the
+ * other), and where a region that held the whole block dies. Reads the views `trace` and `region_map`, and `span` with
+ * one row: begin_ns, end_ns and gap_ns.
+ */
+export const WRITTEN_BLOCKS = `
+WITH grains AS (
+  SELECT 4096 AS grain UNION ALL SELECT 65536 AS grain UNION ALL SELECT 2097152 AS grain
+),
+stores AS (
+  SELECT
+    g.grain,
+    coalesce(m.region_type, 'unknown') AS region_type,
+    CASE WHEN m.region_type = 'unknown' THEN m.mapping_kind END AS mapping_kind,
+    t.source,
+    t.pid,
+    t.address - t.address % g.grain AS block,
+    t.timestamp_ns AS time_ns,
+    CASE WHEN m.region_type = 'kv_cache' THEN l.life ELSE 0 END AS cache_life,
+    CASE WHEN NOT m.death_censored
+      AND CAST(m.addr AS DOUBLE) <= CAST(t.address - t.address % g.grain AS DOUBLE)
+      AND CAST(m.addr AS DOUBLE) + m.size_bytes >= CAST(t.address - t.address % g.grain AS DOUBLE) + g.grain
+      THEN m.death_ns END AS death_ns
+  FROM trace AS t
+  CROSS JOIN span AS s
+  CROSS JOIN grains AS g
+  JOIN lives AS l ON t.timestamp_ns >= l.begin_ns AND t.timestamp_ns < l.end_ns
+  LEFT JOIN region_map AS m ON m.region_id = t.region_id
+  WHERE t.source <> 'watch' AND t.source <> 'clock' AND t.op_type IN ('store', 'load_store')
+    AND coalesce(t.period, 1) > 0 AND t.timestamp_ns >= s.begin_ns AND t.timestamp_ns <= s.end_ns
+),
+ordered AS (
+  SELECT *,
+    lag(time_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS before_ns,
+    lag(death_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS died_ns,
+    lag(cache_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS before_life
+  FROM stores
+),
+marked AS (
+  SELECT o.*,
+    CASE WHEN before_ns IS NULL OR died_ns <= time_ns OR before_life <> cache_life THEN 1 ELSE 0 END AS is_life,
+    CASE WHEN before_ns IS NULL OR died_ns <= time_ns OR before_life <> cache_life OR time_ns - before_ns >= s.gap_ns
+      THEN 1 ELSE 0 END AS is_run
+  FROM ordered AS o CROSS JOIN span AS s
+),
+numbered AS (
+  SELECT *,
+    sum(is_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS life,
+    sum(is_run) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS run
+  FROM marked
+),
+runs AS (
+  SELECT grain, region_type, mapping_kind, source, pid, block, life, run,
+    count(*) AS n, min(time_ns) AS begin_ns, max(time_ns) AS end_ns
+  FROM numbered
+  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+),
+pairs AS (
+  SELECT *,
+    lag(n) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS n_before,
+    lag(begin_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS first_ns,
+    lag(end_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS pause_ns
+  FROM runs
+),
+chances AS (
+  SELECT *,
+    (n + n_before - 1)
+      * power(1 - CAST(begin_ns - pause_ns AS DOUBLE) / CAST(end_ns - first_ns AS DOUBLE), n + n_before - 2) AS chance
+  FROM pairs
+),
+blocks AS (
+  SELECT grain, region_type, mapping_kind, source, pid, block, life,
+    count(*) AS runs,
+    sum(n) AS samples,
+    sum(CASE WHEN n = 1 THEN 1 ELSE 0 END) AS runs_of_1,
+    sum(CASE WHEN n = 2 THEN 1 ELSE 0 END) AS runs_of_2,
+    CASE WHEN count(*) = 1 THEN 'once' WHEN min(chance) * (count(*) - 1) <= ${FALSE_CHANCE} THEN 'rewritten' ELSE 'open' END AS seen
+  FROM chances
+  GROUP BY 1, 2, 3, 4, 5, 6, 7
+)
+SELECT grain, region_type, mapping_kind, source, seen,
+  count(*) AS blocks,
+  CAST(sum(runs) AS BIGINT) AS runs,
+  CAST(sum(samples) AS BIGINT) AS samples,
+  CAST(sum(runs_of_1) AS BIGINT) AS runs_of_1,
+  CAST(sum(runs_of_2) AS BIGINT) AS runs_of_2
+FROM blocks
+GROUP BY 1, 2, 3, 4, 5
+ORDER BY 1, 2, 3, 4, 5`;

@@ -1,0 +1,145 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { tmpdir } from "node:os";
+import fc from "fast-check";
+import { PAGE_GRAINS, type StoreRuns } from "../../../src/analyse/input.ts";
+import { loadWrittenBlocks } from "../../../src/analyse/load-written-blocks.ts";
+import { openDatabase } from "../../../src/label/database.ts";
+
+setDefaultTimeout(60_000);
+
+const GAP_NS = 100;
+const END_NS = 5000;
+const LEVEL = 1e-5;
+const MIB = 2 ** 20;
+
+interface Region {
+  readonly id: number;
+  readonly type: string;
+  readonly addr: number;
+  readonly size: number;
+  readonly birth: number;
+  readonly death: number | null;
+}
+
+/** A cache that was emptied, a mapping that held whole blocks of every grain and died, its heir, and one that lives on. */
+const REGIONS: readonly Region[] = [
+  { id: 1, type: "kv_cache", addr: 0, size: 4 * MIB, birth: 0, death: null },
+  { id: 2, type: "activation", addr: 8 * MIB, size: 2 * MIB, birth: 0, death: 2000 },
+  { id: 3, type: "activation", addr: 8 * MIB, size: 4 * MIB, birth: 2000, death: null },
+  { id: 4, type: "unknown", addr: 16 * MIB + 4096, size: MIB, birth: 0, death: 2000 },
+];
+const CLEARS = [1000, 3000];
+
+interface Store {
+  readonly region: Region;
+  readonly pid: number;
+  readonly address: number;
+  readonly time: number;
+  readonly op: "store" | "load_store" | "load";
+  readonly source: "pebs" | "watch" | "clock";
+  readonly period: number;
+}
+
+const store: fc.Arbitrary<Store> = fc
+  .record({
+    region: fc.constantFrom(...REGIONS),
+    pid: fc.constantFrom(7, 7, 8),
+    place: fc.tuple(fc.constantFrom(0, 4096, 65_536, MIB), fc.nat(20)),
+    time: fc.oneof(
+      fc.nat(END_NS + 50),
+      fc.tuple(fc.nat(4), fc.nat(12)).map(([at, offset]) => 1200 * at + offset),
+    ),
+    op: fc.constantFrom("store" as const, "store" as const, "load_store" as const, "load" as const),
+    source: fc.constantFrom("pebs" as const, "pebs" as const, "pebs" as const, "watch" as const, "clock" as const),
+    period: fc.constantFrom(0, 97, 97, 97),
+  })
+  .map(({ place: [grain, offset], time, ...rest }) => ({
+    ...rest,
+    // Rows are labelled by what is alive: none of the dead, and of the heir none before.
+    time: rest.region.death === null ? Math.max(time, rest.region.birth) : Math.min(time, rest.region.death - 1),
+    address: rest.region.addr + Math.min(rest.region.size - 1, grain + offset),
+  }));
+
+const none = (): Record<keyof StoreRuns, number> => ({ blocks: 0, runs: 0, samples: 0, runs_of_1: 0, runs_of_2: 0 });
+
+/** Blocks of one class and grain, one by one. */
+function byHand(stores: readonly Store[], grain: number) {
+  const blocks = new Map<string, Store[]>();
+  for (const one of [...stores].sort((a, b) => a.time - b.time)) {
+    const key = `${one.pid}/${Math.floor(one.address / grain)}`;
+    blocks.set(key, [...(blocks.get(key) ?? []), one]);
+  }
+  const out = { once: none(), rewritten: none(), open: none() };
+  for (const list of blocks.values()) {
+    const lives: Store[][] = [];
+    let before: Store | undefined;
+    for (const one of list) {
+      const begin = Math.floor(one.address / grain) * grain;
+      const { death, addr, size } = before?.region ?? { death: null, addr: 0, size: 0 };
+      const freed = death !== null && death <= one.time && addr <= begin && addr + size >= begin + grain;
+      const from = before?.time ?? 0;
+      const cleared = one.region.type === "kv_cache" && CLEARS.some((clear) => clear > from && clear <= one.time);
+      if (before === undefined || freed || cleared) lives.push([]);
+      lives.at(-1)?.push(one);
+      before = one;
+    }
+    for (const life of lives) {
+      const runs: number[][] = [];
+      for (const { time } of life) {
+        if (time - (runs.at(-1)?.at(-1) ?? Number.NEGATIVE_INFINITY) >= GAP_NS) runs.push([]);
+        runs.at(-1)?.push(time);
+      }
+      const sure = runs.some((run, i) => {
+        const last = runs[i - 1];
+        if (last === undefined) return false;
+        const n = last.length + run.length;
+        const [first = 0, pauseFrom = 0, pauseTo = 0, end = 0] = [last[0], last.at(-1), run[0], run.at(-1)];
+        const chance = (n - 1) * (1 - (pauseTo - pauseFrom) / (end - first)) ** (n - 2);
+        return chance * (runs.length - 1) <= LEVEL;
+      });
+      const sum = runs.length === 1 ? out.once : sure ? out.rewritten : out.open;
+      sum.blocks += 1;
+      sum.runs += runs.length;
+      sum.samples += life.length;
+      sum.runs_of_1 += runs.filter((run) => run.length === 1).length;
+      sum.runs_of_2 += runs.filter((run) => run.length === 2).length;
+    }
+  }
+  return out;
+}
+
+test("runs of stores are told apart, block by block and life by life, as one would by hand", async () => {
+  await using database = await openDatabase({ threads: 1, memoryLimitBytes: 256 * 2 ** 20, spillFolder: tmpdir() });
+  const regions = REGIONS.map(
+    ({ id, type, addr, size, death }) =>
+      `(${id}, '${type}', 'heap', ${addr}, ${size}, ${death ?? 9000}, ${death === null})`,
+  );
+  await database.run(
+    `CREATE TABLE region_map AS SELECT i AS region_id, t AS region_type, k AS mapping_kind, a::UBIGINT AS addr, s::UBIGINT AS size_bytes, d::BIGINT AS death_ns, c AS death_censored FROM (VALUES ${regions.join(", ")}) AS v(i, t, k, a, s, d, c)`,
+  );
+  await database.run(
+    `CREATE TABLE span AS SELECT 0::BIGINT AS begin_ns, ${END_NS}::BIGINT AS end_ns, ${GAP_NS}::BIGINT AS gap_ns`,
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(store, { minLength: 1, maxLength: 80, size: "max" }), async (stores) => {
+      const values = stores.map(
+        ({ region, pid, address, time, op, source, period }) =>
+          `(${region.id}, '${source}', ${pid}, ${address}, ${time}, '${op}', ${period})`,
+      );
+      await database.run(
+        `CREATE OR REPLACE TABLE trace AS SELECT r AS region_id, s AS source, p AS pid, a::UBIGINT AS address, t::BIGINT AS timestamp_ns, o AS op_type, n::UBIGINT AS period FROM (VALUES ${values.join(", ")}) AS v(r, s, p, a, t, o, n)`,
+      );
+      const found = await loadWrittenBlocks(database, CLEARS.map(BigInt));
+      const mine = stores.filter(
+        ({ op, source, period, time }) => op !== "load" && source === "pebs" && period > 0 && time <= END_NS,
+      );
+      for (const type of new Set(REGIONS.map((region) => region.type))) {
+        const own = mine.filter(({ region }) => region.type === type);
+        const said = found.get([type, type === "unknown" ? "heap" : "", "pebs"].join("\0"));
+        if (own.length === 0) expect(said).toBeUndefined();
+        else expect(said).toEqual(PAGE_GRAINS.map((grain) => ({ grain_bytes: grain, ...byHand(own, grain) })));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
