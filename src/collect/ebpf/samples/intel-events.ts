@@ -20,6 +20,9 @@ const WITHOUT_LOAD_ADDRESS = ["nehalem", "westmere", "sandybridge", "ivybridge"]
 /** What the documentation allows where the kernel says nothing (caps/max_precise came with 4.18). */
 const DEFAULT_PRECISE = 2;
 
+/** From Sapphire Rapids on, and on small cores, the level above is to be had on one counter only (core.c, PDist). */
+const PRECISE_SIDE_BY_SIDE = 2;
+
 function words(pmu: Pmu, terms: string | undefined): ConfigWords | null {
   const parsed = terms === undefined ? null : parseTerms(terms);
   return parsed === null ? null : placeTerms(pmu, parsed);
@@ -43,7 +46,8 @@ function eventsOf(pmu: Pmu, precise: number): SampleEvent[] | null {
     pmu: pmu.name,
     type: pmu.type,
     cpus: pmu.cpus,
-    mostPrecise: precise,
+    // Two events at the highest level would take turns on its counter, and each miss half of the time.
+    mostPrecise: Math.min(precise, PRECISE_SIDE_BY_SIDE),
     leastPrecise: 1,
     canExclude: true,
     leader: null,
@@ -52,7 +56,7 @@ function eventsOf(pmu: Pmu, precise: number): SampleEvent[] | null {
     latency: false,
   };
   return [
-    { ...common, ...loads, name: "all_loads", op: "load", startPeriod: 250_007, share: 0.5 },
+    { ...common, ...loads, name: "all_loads", op: "load", mostPrecise: precise, startPeriod: 250_007, share: 0.5 },
     { ...common, ...stores, name: "all_stores", op: "store", startPeriod: 100_003, share: 0.25 },
     {
       ...common,
