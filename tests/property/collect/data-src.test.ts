@@ -42,6 +42,10 @@ const OPTIONS: Readonly<Record<string, readonly Option[]>> = {
     [["LVLNUM_RAM", "REMOTE_REMOTE"], { level: "DRAM", hit: null, remote: true }],
     [["LVLNUM_PMEM"], { level: "PMEM", hit: null, remote: false }],
     [["LVLNUM_CXL"], { level: "CXL", hit: null, remote: false }],
+    [["LVLNUM_L2_MHB"], { level: "L2_MHB", hit: null, remote: false }],
+    [["LVLNUM_MSC"], { level: "MSC", hit: null, remote: false }],
+    [["LVLNUM_L0"], { level: "L0", hit: null, remote: false }],
+    [["LVLNUM_UNC"], { level: "uncached", hit: null, remote: false }],
     [["LVLNUM_IO"], { level: "IO", hit: null, remote: false }],
     [["LVLNUM_ANY_CACHE"], { level: "any_cache", hit: null, remote: false }],
     [["LVLNUM_ANY_CACHE", "LVL_L3", "LVL_HIT"], { level: "L3", hit: true, remote: false }],
@@ -83,9 +87,15 @@ const OPTIONS: Readonly<Record<string, readonly Option[]>> = {
   ],
 };
 
+/** Numbers of levels that headers of Linux 6.1 do not have yet, as in include/uapi/linux/perf_event.h of 6.12 and later. */
+const NEWER: Readonly<Record<string, bigint>> = { LVLNUM_L2_MHB: 5n, LVLNUM_MSC: 6n, LVLNUM_L0: 7n, LVLNUM_UNC: 8n };
+const LVLNUM_SHIFT = 33n;
+
 /** The value of every constant that the table names, shifted to its place, as the C compiler has them. */
 function constants(): Map<string, bigint> {
-  const names = [...new Set(Object.values(OPTIONS).flatMap((options) => options.flatMap(([list]) => list)))];
+  const names = [...new Set(Object.values(OPTIONS).flatMap((options) => options.flatMap(([list]) => list)))].filter(
+    (name) => NEWER[name] === undefined,
+  );
   const folder = mkdtempSync(join(tmpdir(), "mrm-data-src-"));
   try {
     const prints = names.map((name) => {
@@ -101,7 +111,10 @@ function constants(): Map<string, bigint> {
       .stdout.toString()
       .trim()
       .split("\n");
-    return new Map(lines.map((line) => line.split(" ")).map(([name = "", value = "0"]) => [name, BigInt(value)]));
+    return new Map([
+      ...lines.map((line) => line.split(" ")).map(([name = "", value = "0"]) => [name, BigInt(value)] as const),
+      ...Object.entries(NEWER).map(([name, number]) => [name, number << LVLNUM_SHIFT] as const),
+    ]);
   } finally {
     rmSync(folder, { recursive: true });
   }
