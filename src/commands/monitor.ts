@@ -1,5 +1,4 @@
 /** `mrm-trace monitor`: memory of a process tree as CSV, without root or tracing. */
-import { writeSync } from "node:fs";
 import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { type MonitorOptions, monitorSchema } from "../config/monitor.ts";
@@ -7,6 +6,7 @@ import { parseOptions } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { type MonitorResult, monitor } from "../monitor.ts";
 import { createLineFile } from "../report/line-file.ts";
+import { createLinePipe } from "../report/line-pipe.ts";
 import { watchSignals } from "../run/signals.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
@@ -24,17 +24,8 @@ function checkChoices({ name, pid, json, output }: MonitorOptions): void {
   }
 }
 
-/** A line to stdout at once; false when its reader has gone. */
-function toStdout(line: string): boolean {
-  try {
-    const bytes = Buffer.from(`${line}\n`);
-    for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EPIPE") return false;
-    throw error;
-  }
-}
+/** How long a reader of stdout may take for the last lines after a signal. */
+const LAST_LINES_MS = 1000;
 
 const WORDS: Record<MonitorResult["stopped_by"], string> = {
   exited: "the process has ended",
@@ -74,12 +65,18 @@ export const monitorCommand = defineCommand({
     const say = (line: string): void => {
       if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
     };
+    const stdout = createLinePipe(1);
     const write = (line: string): boolean => {
-      if (file === null) return toStdout(line);
+      if (file === null) return stdout.write(line);
       file.write(line);
       return true;
     };
     const result = await monitor({ options, write, say, stopped: () => signals.received });
+    let signalled_ms: number | null = null;
+    await stdout.drain(() => {
+      if (signals.received !== null) signalled_ms ??= performance.now();
+      return signalled_ms !== null && performance.now() - signalled_ms > LAST_LINES_MS;
+    });
     if (result === null) {
       const code = signals.received === "SIGINT" ? "interrupted" : "terminated";
       throw new MrmTraceError(code, "stopped before the process appeared", "nothing was sampled");

@@ -1,5 +1,5 @@
 /** A text file that grows by whole lines: what was written stays readable whenever the writer dies. */
-import { closeSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, lstatSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
 
 export interface LineFile extends Disposable {
@@ -14,11 +14,13 @@ function cannotWrite(path: string, cause: unknown): MrmTraceError {
 }
 
 /**
- * Makes a new file of mode 0600; a file that is there is replaced only when `force` says so, a link never followed.
- * @throws MrmTraceError usage where the file is there, environment where it cannot be made
+ * Makes a new file of mode 0600; a file that is there is replaced only when `force` says so, a link never followed, a
+ * device never removed.
+ * @throws MrmTraceError usage where something is there, environment where the file cannot be made
  */
 export function createLineFile(path: string, force: boolean): LineFile {
   let fd: number;
+  refuseDevice(path);
   try {
     if (force) removeIfThere(path);
     fd = openSync(path, "wx", 0o600);
@@ -44,6 +46,13 @@ export function createLineFile(path: string, force: boolean): LineFile {
       closeSync(fd);
     },
   };
+}
+
+/** @throws MrmTraceError usage, where the path is a device, pipe, socket or folder */
+function refuseDevice(path: string): void {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (there === undefined || there.isFile() || there.isSymbolicLink()) return;
+  throw new MrmTraceError("usage", `${path} is no regular file`, "name another --output, or leave it out for stdout");
 }
 
 function removeIfThere(path: string): void {

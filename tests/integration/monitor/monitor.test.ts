@@ -105,6 +105,19 @@ describe("monitor", () => {
     expect(Number(last.pss_mb)).toBeLessThan(Number(last.rss_mb));
   });
 
+  test("waits with its lines for a reader that is slow, and loses none", async () => {
+    const held = holder("slow", 8);
+    await up(held);
+    const cli = new URL("../../../src/cli.ts", import.meta.url).pathname;
+    // Some pipes full.
+    const rows = "2000";
+    const command = `"$0" "$1" monitor --quiet --pid $2 --interval 0.001 --max-samples ${rows} | (sleep 3; wc -l)`;
+    const child = Bun.spawn(["sh", "-c", command, process.execPath, cli, String(held.pid)], { stderr: "pipe" });
+    children.push(child);
+    expect((await new Response(child.stdout).text()).trim()).toBe("2001");
+    expect(await new Response(child.stderr).text()).toBe("");
+  });
+
   test("keeps whole lines of all that it saw when it is killed", async () => {
     const held = holder("killed", 8);
     await up(held);

@@ -55,6 +55,13 @@ describe("a file of lines", () => {
     expect(readFileSync(path, "utf8")).toBe("theirs");
   });
 
+  test("never takes the place of a device, a pipe or a folder", () => {
+    const pipe = join(folder, "pipe");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    for (const path of [pipe, folder]) expect(() => createLineFile(path, true)).toThrow("is no regular file");
+    expect(statSync(pipe).isFIFO()).toBe(true);
+  });
+
   test("that cannot be made says why", () => {
     expect(() => createLineFile(join(folder, "absent", "c.csv"), false)).toThrow("cannot be written");
   });
