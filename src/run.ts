@@ -61,6 +61,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     budgetPct: options.budget,
     watchRegisters: options.watch_registers,
     sources: options.source,
+    ebpf: options.ebpf,
     memray: options.memray,
     seed: options.seed,
     perfMem: options.perf,

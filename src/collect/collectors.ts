@@ -16,6 +16,8 @@ export interface CollectorSettings {
   readonly engineObjects: readonly string[];
   /** Folder for the files of outside tools; made by the collector that needs it. */
   readonly rawDir: string;
+  /** What eBPF records beside mappings. */
+  readonly ebpf: readonly string[];
   /** What memray is told to record. */
   readonly memray: readonly MemrayOption[];
   /** What perf is told to record. */
@@ -37,7 +39,7 @@ const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Col
 
 /** Creates each named collector once; nothing is attached. */
 export function createCollectors(names: readonly CollectorName[], settings: CollectorSettings): Collectors {
-  const ebpf = names.includes("ebpf") ? createEbpfCollector(settings) : null;
+  const ebpf = names.includes("ebpf") ? createEbpfCollector({ ...settings, parts: settings.ebpf }) : null;
   const process = createProcessCollector();
   const others = [...new Set(names)].flatMap((name) => OTHERS[name]?.(settings) ?? []);
   return { all: [...(ebpf === null ? [] : [ebpf]), ...others, process], ebpf, process };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { duration, numeric, size, whole } from "./values.ts";
+import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
 export const COLLECTOR_NAMES = ["ebpf", "perf-mem", "memray", "process"] as const;
@@ -31,6 +32,19 @@ const words = z.preprocess(
   z.array(z.string().min(1)).min(1),
 );
 
+/** What the eBPF collector may record beside mappings. */
+export const EBPF_PARTS = ["faults", "engine", "accesses"] as const;
+
+/** Parts of the eBPF collector by name, or words to watch. */
+const ebpfParts = words
+  .refine((given) => given.every((word) => (EBPF_PARTS as readonly string[]).includes(word) || watchedWord(word)), {
+    error: `${EBPF_PARTS.join(", ")} or mem:0xADDRESS/8:rw expected, the address a multiple of its size`,
+  })
+  .refine((given) => given.filter((word) => watchedWord(word)).length <= MOST_WATCHED_WORDS, {
+    error: `at most ${MOST_WATCHED_WORDS} words expected, as a CPU has so many registers`,
+  })
+  .transform((given) => [...new Set(given)]);
+
 export const runSchema = z.object({
   output: z.string().min(1).default("results").describe("folder for run directories"),
   force: z.boolean().default(false).describe("replace a run directory that is there already"),
@@ -45,6 +59,11 @@ export const runSchema = z.object({
   source: listOf(SOURCE_NAMES)
     .default(["auto"])
     .describe("where accesses come from: auto (the best there is), watch, pebs, ibs; pebs,watch for both"),
+  ebpf: ebpfParts
+    .default([...EBPF_PARTS])
+    .describe(
+      `what ebpf records beside mappings: ${EBPF_PARTS.join(", ")}; mem:0xADDRESS/8:rw watches that word alone`,
+    ),
   memray: listOf(MEMRAY_OPTIONS)
     .default(["follow-fork"])
     .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),

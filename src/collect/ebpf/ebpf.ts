@@ -17,6 +17,7 @@ import { readProc } from "../process/proc-file.ts";
 import { parseStat } from "../process/proc-text.ts";
 import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
 import { drawRegions } from "./draw-regions.ts";
+import { type EbpfParts, ebpfParts, sightLeft, sourcesLeft } from "./ebpf-parts.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { goneRanges } from "./gone-ranges.ts";
@@ -42,6 +43,8 @@ export interface EbpfOptions {
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
   readonly engineObjects: readonly string[];
+  /** Names of --ebpf: what is recorded beside mappings; everything unless told. */
+  readonly parts?: readonly string[];
 }
 
 /** What the collector knows while it runs, for progress and for the report. */
@@ -68,7 +71,8 @@ export interface EbpfCollector extends Collector {
 /** @param facts what decides on sources of accesses; this machine unless told */
 export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): EbpfCollector {
   const owned = new DisposableStack();
-  const sources = createAccessSources(options, facts);
+  const recorded = ebpfParts(options.parts);
+  const sources = createAccessSources({ ...options, sources: sourcesLeft(recorded, options.sources) }, facts);
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
   let sampled: SampleSummary | null = null;
@@ -76,10 +80,10 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
   let costs: readonly BpfCost[] = [];
   return {
     name: "ebpf",
-    canRun: async () => canRunHere(sources),
+    canRun: async () => sightLeft(recorded, canRunHere(sources)),
     async start(target) {
       try {
-        parts = await startParts(owned, target, options, sources);
+        parts = await startParts(owned, target, { ...options, recorded }, sources);
       } catch (error) {
         owned.dispose();
         throw error;
@@ -122,9 +126,10 @@ function canRunHere(sources: AccessSources): Capability {
 
 interface Parts {
   readonly lifecycle: LifecycleSource;
-  readonly faults: FaultSource;
+  readonly faults: FaultSource | null;
   readonly session: EngineSession;
-  readonly objects: EngineObjects;
+  /** Null where the engine is left alone. */
+  readonly objects: EngineObjects | null;
   readonly watch: WatchSource | null;
   readonly samples: SampleReader | null;
   readonly costs: CostSampler;
@@ -158,11 +163,11 @@ function cacheTensors(session: EngineSession): CacheTensors {
 async function startParts(
   owned: DisposableStack,
   target: Target,
-  options: EbpfOptions,
+  { recorded, ...options }: EbpfOptions & { readonly recorded: EbpfParts },
   sources: AccessSources,
 ): Promise<Parts> {
   const lifecycle = owned.use(await openLifecycle(target.pid));
-  const faults = owned.use(await openFaults(lifecycle.targetsFd));
+  const faults = recorded.faults ? owned.use(await openFaults(lifecycle.targetsFd)) : null;
   const session = await createEngineSession({
     targetsFd: lifecycle.targetsFd,
     openObject: openBpfObject,
@@ -171,9 +176,10 @@ async function startParts(
   owned.defer(() => {
     session.stop();
   });
-  const objects = createEngineObjects(session);
+  const objects = recorded.engine ? createEngineObjects(session) : null;
   const maps = createProcessMaps({});
-  for (const path of options.engineObjects) await session.attachObject(path, target.pid);
+  const engineObjects = recorded.engine ? options.engineObjects : [];
+  for (const path of engineObjects) await session.attachObject(path, target.pid);
   const live = regionList(maps, session);
   const cache = cacheTensors(session);
   const { samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>
@@ -185,6 +191,7 @@ async function startParts(
       registers: options.watchRegisters,
       seed: options.seed,
       affinityCpus: affinityCpus(target.pid),
+      named: { pid: target.pid, words: recorded.words },
     }),
   );
   lifecycle.addProcess(target.pid);
@@ -264,10 +271,10 @@ function poll(parts: Parts): Batch[] {
   for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
   const out: Batch[] = [];
   if (rows.length > 0) {
-    void parts.objects.offer(rows);
+    void parts.objects?.offer(rows);
     out.push(batchFromRows("mapping", rows));
   }
-  out.push(...parts.faults.drain());
+  out.push(...(parts.faults?.drain() ?? []));
   const engine = parts.session.drain();
   if (engine.some((batch) => batch.table === "tensor")) {
     parts.stale = true;
@@ -305,10 +312,10 @@ function stopParts(
   parts: Parts,
   costs: readonly BpfCost[],
 ): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
-  parts.objects.close();
+  parts.objects?.close();
   const watched = parts.watch?.stop() ?? null;
   parts.samples?.detach();
-  parts.faults.detach();
+  parts.faults?.detach();
   parts.lifecycle.detach();
   const engine = parts.session.stop();
   const batches = [...poll({ ...parts, watch: null }), ...engine.batches, ...(watched?.batches ?? [])];
@@ -317,7 +324,7 @@ function stopParts(
     ledger: [
       ...skippedRuns(costs),
       ...parts.lifecycle.ledger(),
-      ...parts.faults.ledger(),
+      ...(parts.faults?.ledger() ?? []),
       ...engine.ledger,
       ...(parts.samples?.ledger() ?? []),
       ...(watched?.ledger ?? []),
@@ -340,7 +347,7 @@ function stateOf(parts: Parts | null): EbpfState {
   return {
     pids,
     treeEnded: pids.every((pid) => parts.ended.has(pid)),
-    engineObjects: [...parts.objects.found],
+    engineObjects: [...(parts.objects?.found ?? [])],
     probeCostNs: parts.session.probeCostNs,
     flashAttention: pids.map((pid) => parts.session.flashAttention(pid)).find((known) => known !== null) ?? null,
   };

@@ -15,6 +15,7 @@ import { createCodeMap } from "./code-map.ts";
 import { createAccessDecoder } from "./decode.ts";
 import { chooseDesign, type Design, isLong } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
+import { ENOUGH_TRAPS, type NamedWords, namedWatches } from "./named.ts";
 import { seededDraws } from "./prng.ts";
 import { listTracers, probeRegisters } from "./registers.ts";
 import { MAX_GENERATION, openSlots } from "./slots.ts";
@@ -38,6 +39,8 @@ export interface WatchOptions {
   readonly seed: number;
   /** CPUs on which the target may run; all that are online when it is empty. */
   readonly affinityCpus: readonly number[];
+  /** Words to watch in place of drawn ones, outside the budget. */
+  readonly named?: NamedWords;
 }
 
 export interface WatchSource extends Disposable {
@@ -82,6 +85,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const decode = createAccessDecoder(code);
   const counts = emptyCounts();
   const active = new Map<number, ActiveWatch>();
+  const named = options.named === undefined ? [] : namedWatches(options.named);
   const needsPair = new Set<string>();
   const chosenOf = new Map<string, number>();
   const pids = new Set<number>();
@@ -211,8 +215,26 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     return true;
   }
 
+  /** Notes that registers were gone, and who may have taken them. */
+  function missRegisters(nowNs: bigint): void {
+    registers = held();
+    leastRegisters = Math.min(leastRegisters, registers);
+    candidates = listTracers();
+    probeAtNs = nowNs + PROBE_AGAIN_NS;
+  }
+
+  /** Arms the first named word that is not watched now; false where there is none, or no register for it. */
+  function armNamed(nowNs: bigint): boolean {
+    const next = named.find(({ draw }) => ![...active.values()].some((watch) => watch.draw === draw));
+    if (next === undefined || registers - held() < 1) return false;
+    const armed = arm(next.draw, next.design);
+    if (!armed) missRegisters(nowNs);
+    return armed;
+  }
+
   /** Arms what the budget and the free registers allow; false when nothing more can be done now. */
   function armNext(nowNs: bigint): boolean {
+    if (named.length > 0) return armNamed(nowNs);
     const freeRegisters = registers - held();
     if (freeRegisters < 1 || !budget.canSpend()) return false;
     const regions = options.regions();
@@ -250,10 +272,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     const drawn = design.name === "cohort" ? [draw, lineMate(draw, random)] : [draw];
     for (const one of drawn) {
       if (one !== null && !arm(one, design)) {
-        registers = held();
-        leastRegisters = Math.min(leastRegisters, registers);
-        candidates = listTracers();
-        probeAtNs = nowNs + PROBE_AGAIN_NS;
+        missRegisters(nowNs);
         return false;
       }
     }
@@ -329,7 +348,8 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       readTraps();
       const ending: { watch: ActiveWatch; end: WatchEnd }[] = [];
       for (const watch of active.values()) {
-        const end = endOf(watch, slots.state(watch.spec.slot), nowNs);
+        const enough: WatchEnd | null = watch.traps.length >= ENOUGH_TRAPS ? { by: "dwell", atNs: null } : null;
+        const end = endOf(watch, slots.state(watch.spec.slot), nowNs) ?? enough;
         if (end !== null) ending.push({ watch, end });
       }
       finish(ending);
