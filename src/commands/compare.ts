@@ -5,28 +5,40 @@ import type { Effective } from "../config/effective.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { requestOf } from "../experiment/run-request.ts";
 import { renderDifference } from "../report/difference-table.ts";
 import { renderEffect } from "../report/effect-table.ts";
 import { type Terminal, terminalOf } from "../report/terminal.ts";
 import { watchSignals } from "../run/signals.ts";
-import type { ObserverEffect } from "../schema/observer-effect.ts";
+import { encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
 
 /** 0 where every arm that could run passes, 5 where one costs more than the margin, 4 where it cannot be told. */
-function exitCodeOf({ arms, stopped_by }: ObserverEffect): number {
+function exitCodeOf({ arms, stopped_by, failure }: ObserverEffect): number {
+  if (stopped_by === "failed") return EXIT_CODES[failure?.code ?? "failure"];
   if (stopped_by !== "complete") return EXIT_CODES[stopped_by];
   const verdicts = arms.filter(({ unavailable }) => unavailable === null).map(({ verdict }) => verdict);
   if (verdicts.includes("FAIL")) return EXIT_CODES.budget;
   return verdicts.includes("INCONCLUSIVE") ? EXIT_CODES.data_quality : EXIT_CODES.ok;
 }
 
-/** Every arm must do the same work: neither a sweep nor a time that only the tracer knows. @throws MrmTraceError usage */
-function refuseWhatCuts(effective: Effective): void {
-  if (planOfFile(effective) !== null) {
-    const hint = "name a file with options only, or run the experiment: mrm-trace run --config FILE";
-    throw new MrmTraceError("usage", "the file holds an experiment, which is no work to compare on", hint);
+/** What the one combination of a file's experiment decodes; null where it holds options only. @throws MrmTraceError usage */
+function decodingOf(effective: Effective, command: readonly string[]) {
+  const plan = planOfFile(effective);
+  if (plan === null) return null;
+  const [cell, ...others] = plan.entries.filter(({ planned }) => !planned.is_warmup && planned.rep_index === 0);
+  if (cell === undefined || others.length > 0 || command.length > 0) {
+    const what = command.length > 0 ? "an experiment and a command" : `${others.length + 1} combinations`;
+    const hint = "name a file with one model and one value on each axis, or with options only";
+    throw new MrmTraceError("usage", `every arm must do the same work, but received ${what}`, hint);
   }
+  const { demo, workload } = requestOf(plan.experiment, cell.planned, false);
+  return { demo, decoding: workload };
+}
+
+/** @throws MrmTraceError usage, where a time that only the tracer knows would end its runs */
+function refuseDuration(effective: Effective): void {
   if (effective.run.duration !== undefined) {
     const hint = "leave it out; --tokens, --serve or the command itself say how long a run is";
     throw new MrmTraceError("usage", "a duration would end the traced runs and not the others", hint);
@@ -74,7 +86,7 @@ export const compareCommand = defineCommand({
   async run({ args, rawArgs }) {
     const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
     const effective = readOptions(args, config, max_runs);
-    refuseWhatCuts(effective);
+    refuseDuration(effective);
     const { output, seed, json, quiet, color } = effective.run;
     const own = parseOptions(compareSchema, givenOptions(compareSchema, args));
     const options = { ...own, output, seed, json, quiet, color };
@@ -90,13 +102,15 @@ export const compareCommand = defineCommand({
     const { compareArms } = await import("../compare/compare-arms.ts");
     const { effect, folder } = await compareArms({
       options,
-      demo: effective.demo,
+      ...(decodingOf(effective, command) ?? { demo: effective.demo }),
       tracer: tracerWords(effective.options),
       command,
       signals,
       say,
     });
-    process.stdout.write(options.json ? `${toJson({ ...effect, folder })}\n` : renderEffect(effect, folder, terminal));
+    process.stdout.write(
+      options.json ? `${toJson({ ...encodeEffect(effect), folder })}\n` : renderEffect(effect, folder, terminal),
+    );
     return exitCodeOf(effect);
   },
 });

@@ -6,6 +6,7 @@ import { MrmTraceError } from "../errors.ts";
 import { columnsOf, TABLES, type TableName } from "../schema/columns.ts";
 import { columnRows, tablePlace } from "../schema/columns-page.ts";
 import { jsonSchemaOf } from "../schema/json-schema.ts";
+import { observerEffectSchema } from "../schema/observer-effect.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 
@@ -19,6 +20,11 @@ const OBJECTS = {
     schema: runJsonSchema,
     title: "Report of a run",
     description: `What \`mrm-trace run --json\` prints, version ${JSON_SCHEMA_VERSION}; u64 values are decimal strings.`,
+  },
+  compare: {
+    schema: observerEffectSchema,
+    title: "Observer effect",
+    description: `observer_effect.json of \`mrm-trace compare --arms\`, and with \`folder\` what its --json prints; version ${JSON_SCHEMA_VERSION}.`,
   },
 } as const;
 

@@ -10,11 +10,13 @@ import { giveTo, invokingUser } from "../engine/invoking-user.ts";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { affinityCpus } from "../kernel/libc.ts";
+import { RUNS_PER_BLOCK } from "../overhead/effect.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
 import { modelSlug, newRunId } from "../report/run-directory.ts";
 import type { SignalWatch } from "../run/signals.ts";
-import type { ArmEffect, ObserverEffect } from "../schema/observer-effect.ts";
+import type { Workload as Decoding } from "../run/target.ts";
+import { type ArmEffect, encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { type Arm, armsOf } from "./arms.ts";
@@ -29,6 +31,8 @@ import type { Workload } from "./workload.ts";
 export interface CompareArmsRequest {
   readonly options: CompareOptions;
   readonly demo: DemoOptions;
+  /** What the demo decodes where an experiment says it. */
+  readonly decoding?: Decoding | undefined;
   /** Options of the tracer in every traced arm. */
   readonly tracer: readonly string[];
   /** Empty for the demo. */
@@ -46,7 +50,7 @@ export interface Compared {
 const DEFAULT_ARMS = ["ebpf", "attached-idle"];
 
 function workloadOf(
-  { options, demo, command, say }: CompareArmsRequest,
+  { options, demo, decoding, command, say }: CompareArmsRequest,
   threads: number,
   folder: string,
   signal: AbortSignal,
@@ -56,9 +60,14 @@ function workloadOf(
       const hint = "such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --port {port}";
       throw new MrmTraceError("usage", "--serve needs the command of a server", hint);
     }
-    return demoWorkload({ demo, seed: options.seed, threads, folder, signal, say });
+    return demoWorkload({ demo, decoding, seed: options.seed, threads, folder, signal, say });
   }
   if (options.serve === undefined) return commandWorkload(command);
+  if (options.serve >= options.timeout) {
+    const [serve, timeout] = [options.serve, options.timeout].map((ns) => `${ns / 1e9}s`);
+    const hint = "give the runs more time, such as: --timeout 1h";
+    throw new MrmTraceError("usage", `a run may take ${timeout}, and --serve ${serve} takes all of it`, hint);
+  }
   return serverWorkload(command, { block_ns: options.serve, tokens: options.request_tokens });
 }
 
@@ -75,9 +84,10 @@ async function besideTarget<T>({ toolCpus, pinned }: Placement, act: () => Promi
 }
 
 function warningsOf(measured: Measured, placement: Placement): string[] {
-  const { openMp, unpinned, arms } = measured;
+  const { openMp, unpinned, arms, failure } = measured;
   const spinning = spinningWarning(openMp, placement.targetCpus.length);
   return [
+    ...(failure === null ? [] : [`stopped early: ${failure.message} (${failure.hint})`]),
     ...(spinning === null ? [] : [spinning]),
     ...(placement.pinned ? [] : ["target and tools share their CPUs: slowdowns hold the scheduler's part"]),
     ...(placement.pinned && unpinned > 0 ? [`${unpinned} runs could not be bound to the CPUs of the target`] : []),
@@ -104,7 +114,7 @@ function effectRows(arms: readonly ArmEffect[]): object[] {
 
 function writeEffect(folder: string, effect: ObserverEffect): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileAtomic(join(folder, "observer_effect.json"), `${toJson(effect, 2)}\n`);
+  writeFileAtomic(join(folder, "observer_effect.json"), `${toJson(encodeEffect(effect), 2)}\n`);
   const batch = batchFromRows("observer_effect", effectRows(effect.arms));
   writeParquetFile(join(folder, "observer_effect.parquet"), "observer_effect", [batch]);
 }
@@ -114,14 +124,14 @@ function abortOn(signals: SignalWatch): AbortSignal {
   const abort = new AbortController();
   signals.onFirst((signal) => {
     const code = signal === "SIGINT" ? "interrupted" : "terminated";
-    abort.abort(new MrmTraceError(code, `${signal} came before a block was whole`, "nothing was compared"));
+    abort.abort(new MrmTraceError(code, `${signal} came before the first run that counts`, "nothing was compared"));
   });
   return abort.signal;
 }
 
 /**
  * Compares arms on the demo, a command or a server, and writes observer_effect.json and .parquet.
- * @throws MrmTraceError usage, environment, target; interrupted or terminated before the first whole block
+ * @throws MrmTraceError usage, environment, target; interrupted or terminated before the first run that counts
  */
 export async function compareArms(request: CompareArmsRequest): Promise<Compared> {
   const { options, signals, say } = request;
@@ -137,11 +147,14 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
     giveTo(invokingUser(), shared);
     const workload = await workloadOf(request, placement.targetCpus.length, shared, signal);
     const timeoutMs = options.timeout / 1e6;
-    const { seed, repeats, margin: marginPct } = options;
+    const { seed, margin: marginPct } = options;
+    // Every arm runs twice in each block.
+    const repeats = RUNS_PER_BLOCK * Math.ceil(options.repeats / RUNS_PER_BLOCK);
     const measured = await besideTarget(placement, () =>
       measureArms({ arms, workload, placement, scratch, timeoutMs, seed, repeats, marginPct, signal, say }),
     );
     const compare_id = newRunId();
+    const { failure } = measured;
     const stopped = signals.received === "SIGINT" ? "interrupted" : "terminated";
     const effect: ObserverEffect = {
       schema_version: JSON_SCHEMA_VERSION,
@@ -152,7 +165,8 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
       seed,
       margin_pct: marginPct,
       deciding_figure: measured.deciding_figure,
-      stopped_by: measured.complete ? "complete" : stopped,
+      stopped_by: measured.complete ? "complete" : failure === null ? stopped : "failed",
+      failure: failure === null ? null : { code: failure.code, message: failure.message, hint: failure.hint },
       settings: {
         target_cpus: placement.targetCpus,
         tool_cpus: placement.toolCpus,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
 import type { DemoReport } from "../engine/demo/report.ts";
 import { MrmTraceError } from "../errors.ts";
-import { resolveTarget } from "../run/target.ts";
+import { type Workload as Decoding, resolveTarget } from "../run/target.ts";
 import type { Workload } from "./workload.ts";
 
 /** Some seconds of decoding with the default model on one core. */
@@ -12,6 +12,8 @@ const DEFAULT_TOKENS = 600;
 
 export interface DemoWorkloadOptions {
   readonly demo: DemoOptions;
+  /** What an experiment decodes, in place of a number of tokens. */
+  readonly decoding: Decoding | undefined;
   readonly seed: number;
   /** Of the target, where the user names none. */
   readonly threads: number;
@@ -34,10 +36,11 @@ function takeReport(path: string): DemoReport {
 
 /** @throws MrmTraceError environment, where the demo engine cannot be installed */
 export async function demoWorkload(options: DemoWorkloadOptions): Promise<Workload> {
-  const { demo, seed, signal } = options;
+  const { demo, seed, signal, decoding } = options;
   const reportPath = join(options.folder, "report.json");
   const fixed = { ...demo, tokens: demo.tokens ?? DEFAULT_TOKENS, threads: demo.threads ?? options.threads };
-  const { command, env, modelName } = await resolveTarget([], fixed, seed, { signal, notice: options.say, reportPath });
+  const preparing = { signal, notice: options.say, reportPath, workload: decoding };
+  const { command, env, modelName } = await resolveTarget([], fixed, seed, preparing);
   return {
     kind: "demo",
     command,

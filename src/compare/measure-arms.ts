@@ -29,6 +29,8 @@ export interface MeasureRequest extends Omit<UnitRequest, "arm"> {
 export interface Measured {
   readonly blocks: number;
   readonly complete: boolean;
+  /** What ended the experiment early; null where nothing did, or a signal. */
+  readonly failure: MrmTraceError | null;
   readonly deciding_figure: EffectFigure;
   readonly arms: readonly ArmEffect[];
   readonly runs: readonly EffectRun[];
@@ -47,12 +49,20 @@ function rowOf({ block, arm, result }: Taken): EffectRun {
   return { block, arm: arm.name, ...result.figures, threads: result.threads, pinned: result.pinned };
 }
 
-/** Runs every arm once; one that cannot run on this machine is left out with its reason. */
+/**
+ * Runs every arm once, those first that may refuse; one that cannot run on this machine is left out with its reason.
+ * @throws MrmTraceError environment, where tracers were asked for and none can run; as `runUnit` does
+ */
 async function warmUp(request: MeasureRequest, unit: (arm: Arm, block: number) => Promise<UnitResult>) {
   const able: Arm[] = [];
   const unavailable = new Map<string, string>();
   const taken: Taken[] = [];
-  for (const arm of request.arms) {
+  const traced = request.arms.filter(({ options }) => options !== null);
+  const others = request.arms.filter(({ options }) => options === null);
+  for (const arm of [...traced, ...others]) {
+    if (others.includes(arm) && unavailable.size > 0 && unavailable.size === traced.length) {
+      throw new MrmTraceError("environment", [...unavailable.values()].join("; "), "see: mrm-trace doctor");
+    }
     try {
       taken.push({ block: -1, arm, result: await unit(arm, -1) });
       able.push(arm);
@@ -139,9 +149,9 @@ function withoutClaims(arms: readonly ArmEffect[], why: string): ArmEffect[] {
 }
 
 /**
- * Measures the arms in mirrored blocks. When the signal comes after a whole block, what is there is returned without
- * claims.
- * @throws MrmTraceError as `runUnit` does; what the signal carries where no block is whole
+ * Measures the arms in mirrored blocks. When the signal comes or a run fails after the first run that counts, what is
+ * there is returned without claims.
+ * @throws MrmTraceError before that, as `runUnit` does and what the signal carries
  */
 export async function measureArms(request: MeasureRequest): Promise<Measured> {
   const { signal, say, seed, marginPct } = request;
@@ -154,9 +164,9 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
   };
   if (blocks < MIN_BLOCKS) say(`fewer than ${RUNS_PER_BLOCK * MIN_BLOCKS} repeats give intervals, but no verdict`);
   const { able, unavailable, taken } = await warmUp(request, unit);
-  if (able.length < 2) throw new MrmTraceError("environment", [...unavailable.values()].join("; "), "name other arms");
   const began = performance.now();
   let done = 0;
+  let failure: MrmTraceError | null = null;
   const order = mirroredOrder(
     able.map(({ name }) => name),
     blocks,
@@ -173,11 +183,13 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
       say(`block ${done} of ${blocks}${done < blocks ? `, about ${Math.ceil(leftMin)} min left` : ""}`);
     }
   } catch (error) {
-    if (!signal.aborted || done === 0) throw error;
+    const isKnown = error instanceof MrmTraceError;
+    if (!isKnown || !taken.some(({ block }) => block >= 0)) throw error;
+    failure = signal.aborted ? null : error;
   }
   const whole = blocksOf(taken, able, done);
   const counted = taken.filter(({ block }) => block >= 0 && block < done);
-  const told = whole.some((block) => (block.get(OFF) ?? []).some(({ tokens_per_s }) => tokens_per_s !== null));
+  const told = taken.some(({ arm, result }) => arm.name === OFF && result.figures.tokens_per_s !== null);
   const deciding: EffectFigure = told ? "tokens_per_s" : "wall_s";
   const arms = request.arms
     .filter(({ name }) => name !== OFF)
@@ -191,6 +203,7 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
   return {
     blocks: done,
     complete: done === blocks,
+    failure,
     deciding_figure: deciding,
     arms: done === blocks ? arms : withoutClaims(arms, `stopped after ${done} of ${blocks} declared blocks`),
     runs: taken.map(rowOf),

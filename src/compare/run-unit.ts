@@ -40,8 +40,9 @@ export interface UnitRequest {
 }
 
 const LOG_TAIL = 600;
-/** How long a target may take to end after it was told to. */
+/** How long a target may take to end after it was told to; a tracer waits for it, and then for its own tools. */
 const GRACE_MS = 15_000;
+const TRACED_GRACE_MS = 60_000;
 
 /** The last of what was printed, for the error of a unit that failed. */
 function logTail(path: string): string {
@@ -68,22 +69,35 @@ async function bounded<T>(what: Promise<T>, ms: number, signal: AbortSignal, wor
   }
 }
 
+/** @throws MrmTraceError target, with what the server printed where its client lost it; else what was thrown */
+function lostServer(error: unknown, arm: Arm, log: string): never {
+  if (error instanceof MrmTraceError) throw error;
+  const why = error instanceof Error ? error.message : String(error);
+  throw new MrmTraceError("target", `${arm.name}: the client lost the server: ${why}`, logTail(log), { cause: error });
+}
+
 /** Lets the unit do its work until it has ended; a unit that is driven is told when to end. */
-async function work(running: RunningUnit, unit: Unit, request: UnitRequest): Promise<UnitEnd> {
+async function work(running: RunningUnit, unit: Unit, request: UnitRequest, log: string): Promise<UnitEnd> {
   const { arm, timeoutMs, signal } = request;
   if (unit.drive === null) return await bounded(running.ended, timeoutMs, signal, `${arm.name}: no end of the command`);
-  const driven = unit.drive(signal).then(() => null);
+  const over = new AbortController();
+  const driven = unit.drive(AbortSignal.any([signal, over.signal])).then(
+    () => null,
+    (error) => lostServer(error, arm, log),
+  );
   const first = await bounded(
     Promise.race([driven, running.ended]),
     timeoutMs,
     signal,
     `${arm.name}: no end of the serving`,
-  );
+  ).finally(() => over.abort());
   if (first !== null) {
-    throw new MrmTraceError("target", `the server ended with ${first.exit_code ?? first.signal}`, "see what it prints");
+    const how = first.signal ?? `exit code ${first.exit_code}`;
+    throw new MrmTraceError("target", `${arm.name}: the server ended with ${how}`, logTail(log));
   }
   running.stop();
-  return await bounded(running.ended, GRACE_MS, signal, `${arm.name}: the server did not end when told to`);
+  const graceMs = arm.options === null ? GRACE_MS : TRACED_GRACE_MS;
+  return await bounded(running.ended, graceMs, signal, `${arm.name}: the server did not end when told to`);
 }
 
 function tracerUse(end: UnitEnd, sampler: TreeSampler): TracerUse | null {
@@ -146,7 +160,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
     const asked = setInterval(() => {
       openMp ||= mapsOpenMp(sampler.pids());
     }, 1000);
-    const end = await work(running, unit, request).finally(() => clearInterval(asked));
+    const end = await work(running, unit, request, log).finally(() => clearInterval(asked));
     if (unit.drive === null && end.exit_code !== 0) {
       const how = end.signal ?? `exit code ${end.exit_code}`;
       throw new MrmTraceError("target", `${arm.name}: the command ended with ${how}`, logTail(log));

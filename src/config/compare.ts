@@ -15,12 +15,10 @@ const percent = z.preprocess(
 );
 
 export const compareSchema = z.object({
-  arms: names
-    .optional()
-    .describe("what to compare with off, with commas between, such as ebpf,perf-mem; process,attached-idle"),
+  arms: names.optional().describe("what to compare with off, such as ebpf,perf-mem:page-faults"),
   repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
   margin: percent.default(2).describe("slowdown that is acceptable, such as 2%"),
-  serve: duration.optional().describe("drive the command, a llama-server, by a streaming client for this time a run"),
+  serve: duration.optional().describe("drive the command, a llama-server, with streaming requests for so long"),
   request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
   timeout: duration.default(600e9).describe("longest that one run may take"),
   pin: z.boolean().default(true).describe("give the target CPUs of its own where there are two or more"),

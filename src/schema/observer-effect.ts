@@ -1,4 +1,6 @@
 /** What `compare --arms` reports: how much each collector slows its target, and how sure that is. */
+import { z } from "zod";
+import { type ErrorCode, EXIT_CODES } from "../errors.ts";
 
 /** The figures of a run, and whether more of one is better. */
 export const EFFECT_FIGURES = {
@@ -11,101 +13,137 @@ export const EFFECT_FIGURES = {
 } as const;
 
 export type EffectFigure = keyof typeof EFFECT_FIGURES;
-export const FIGURE_NAMES = Object.keys(EFFECT_FIGURES) as readonly EffectFigure[];
-
-/** Figures of one run; null for what its workload does not tell. */
-export type FigureValues = Readonly<Record<EffectFigure, number | null>>;
+const NAMES = Object.keys(EFFECT_FIGURES) as [EffectFigure, ...EffectFigure[]];
+export const FIGURE_NAMES: readonly EffectFigure[] = NAMES;
 
 /** The arm without a tracer, and the same arm again: the noise of the machine. */
 export const OFF = "off";
 export const OFF_AGAIN = "off-again";
 
-export type EffectVerdict = "PASS" | "FAIL" | "INCONCLUSIVE";
+/** A number in memory, null in JSON where it is not finite. */
+const figure = z.codec(
+  z.number().nullable(),
+  z.custom<number>((value) => typeof value === "number"),
+  { decode: (value) => value ?? Number.NaN, encode: (value) => (Number.isFinite(value) ? value : null) },
+);
+const told = z.codec(
+  z.number().nullable(),
+  z.custom<number | null>((value) => value === null || typeof value === "number"),
+  { decode: (value) => value, encode: (value) => (value !== null && Number.isFinite(value) ? value : null) },
+);
+const count = z.int().min(0);
+const text = z.string();
+const cpus = z.array(count).readonly();
 
-/** An estimate with its two-sided 95 % interval. */
-export interface EffectInterval {
-  readonly value: number;
-  readonly lo: number;
-  readonly hi: number;
-}
+const figureName = z.enum(NAMES);
+const verdict = z.enum(["PASS", "FAIL", "INCONCLUSIVE"]);
+export type EffectVerdict = z.output<typeof verdict>;
 
+/** Figures of one run; null for what its workload does not tell. */
+export type FigureValues = Readonly<Record<EffectFigure, number | null>>;
+
+const intervalSchema = z
+  .object({ value: figure, lo: figure, hi: figure })
+  .readonly()
+  .describe("an estimate with its two-sided 95 % interval");
+export type EffectInterval = z.output<typeof intervalSchema>;
+
+const figureEffect = z
+  .object({
+    figure: figureName,
+    unit: text,
+    blocks: count,
+    unusable: count.describe("blocks left out, as the figure was missing in a run of them"),
+    off: figure.describe("geometric mean over the runs of the usable blocks"),
+    on: figure.describe("the same with the tracer"),
+    slowdown_pct: intervalSchema.describe("how much worse in %: slower, later, larger"),
+    lower_bound_pct: figure.describe("end of the one-sided 95 % interval"),
+    upper_bound_pct: figure.describe("end of the one-sided 95 % interval"),
+    hodges_lehmann_pct: figure.describe("the slowdown by Hodges and Lehmann: a check that single blocks cannot move"),
+    wilcoxon_p: figure.describe("two-sided p of the signed-rank test: a check by order alone, no verdict"),
+    sd_pct: figure.describe("standard deviation of the log ratios of the blocks"),
+    verdict,
+    why: text.nullable().describe("why there is no other verdict; null where the interval decides"),
+    repeats_needed: count
+      .nullable()
+      .describe("runs of each arm with which a verdict can be expected; null where none helps or none is needed"),
+  })
+  .readonly();
 /** One figure of one arm against the arm `off`. */
-export interface FigureEffect {
-  readonly figure: EffectFigure;
-  readonly unit: string;
-  readonly blocks: number;
-  /** Blocks left out, as the figure was missing in a run of them. */
-  readonly unusable: number;
-  /** Geometric means over the runs of the usable blocks. */
-  readonly off: number;
-  readonly on: number;
-  /** How much worse in %: slower, later, larger. */
-  readonly slowdown_pct: EffectInterval;
-  readonly lower_bound_pct: number;
-  readonly upper_bound_pct: number;
-  readonly hodges_lehmann_pct: number;
-  /** Two-sided p of the signed-rank test: a check by order alone, no verdict. */
-  readonly wilcoxon_p: number;
-  readonly sd_pct: number;
-  readonly verdict: EffectVerdict;
-  /** Why there is no other verdict; null where the interval decides. */
-  readonly why: string | null;
-  /** Runs of each arm with which a verdict can be expected; null where none helps or none is needed. */
-  readonly repeats_needed: number | null;
-}
+export type FigureEffect = z.output<typeof figureEffect>;
 
-export interface ArmEffect {
-  readonly arm: string;
-  /** Options of the tracer; empty for `off-again`. */
-  readonly options: readonly string[];
-  /** Why the arm could not run here; null where it did. */
-  readonly unavailable: string | null;
-  /** By the figure that decides: tokens per second where there is one, else wall time. */
-  readonly verdict: EffectVerdict;
-  readonly figures: readonly FigureEffect[];
-  /** Means over the runs. */
-  readonly runs: number;
-  readonly events_kept: number | null;
-  readonly events_lost: number | null;
-  readonly loss_pct: number | null;
-  readonly capture_bytes_per_event: number | null;
-  /** CPU of everything that the tracer started or is, in % of one CPU, while the target ran. */
-  readonly tracer_cpu_pct: number | null;
-  readonly tracer_rss_bytes: number | null;
-  readonly cost_per_event_ns: EffectInterval | null;
-}
+const armEffect = z
+  .object({
+    arm: text,
+    options: z.array(text).readonly().describe("options of the tracer; empty for off-again"),
+    unavailable: text.nullable().describe("why the arm could not run here; null where it did"),
+    verdict: verdict.describe("by the figure that decides"),
+    figures: z.array(figureEffect).readonly(),
+    runs: count.describe("of which the next fields are means"),
+    events_kept: told,
+    events_lost: told,
+    loss_pct: told,
+    capture_bytes_per_event: told,
+    tracer_cpu_pct: told.describe(
+      "CPU of everything that the tracer started or is, in % of one CPU, while the target ran",
+    ),
+    tracer_rss_bytes: told,
+    cost_per_event_ns: intervalSchema
+      .nullable()
+      .describe("time that the target lost per event; null where runs are no fixed amount of work"),
+  })
+  .readonly();
+export type ArmEffect = z.output<typeof armEffect>;
 
+const ofRun = Object.fromEntries(NAMES.map((name) => [name, told])) as Record<EffectFigure, typeof told>;
+
+const effectRun = z
+  .object({
+    block: z.int().min(-1).describe("-1 for warm-ups, which count for nothing"),
+    arm: text,
+    ...ofRun,
+    threads: count.nullable(),
+    pinned: z.boolean(),
+  })
+  .readonly();
 /** One run, in the order in which they were made. */
-export interface EffectRun extends FigureValues {
-  /** -1 for warm-ups, which count for nothing. */
-  readonly block: number;
-  readonly arm: string;
-  readonly threads: number | null;
-  readonly pinned: boolean;
-}
+export type EffectRun = z.output<typeof effectRun>;
 
-export interface ObserverEffect {
-  readonly schema_version: string;
-  readonly compare_id: string;
-  readonly workload: { readonly kind: "demo" | "command" | "server"; readonly command: readonly string[] };
-  /** Runs of each arm that were declared before the first one. */
-  readonly repeats: number;
-  readonly blocks: number;
-  readonly seed: number;
-  readonly margin_pct: number;
-  readonly deciding_figure: EffectFigure;
-  readonly stopped_by: "complete" | "interrupted" | "terminated";
-  readonly settings: {
-    readonly target_cpus: readonly number[];
-    readonly tool_cpus: readonly number[];
-    /** Most threads of the target; null where none was seen. */
-    readonly threads: number | null;
-    /** Variables that set threads and how they wait. */
-    readonly environment: Readonly<Record<string, string>>;
-  };
-  readonly warnings: readonly string[];
-  /** The first is `off-again`: without its PASS no claim is made. */
-  readonly arms: readonly ArmEffect[];
-  readonly runs: readonly EffectRun[];
-  readonly host: Readonly<Record<string, unknown>>;
+const codes = Object.keys(EXIT_CODES).filter((code) => code !== "ok") as [ErrorCode, ...ErrorCode[]];
+
+export const observerEffectSchema = z
+  .object({
+    schema_version: text,
+    compare_id: text,
+    workload: z.object({ kind: z.enum(["demo", "command", "server"]), command: z.array(text).readonly() }).readonly(),
+    repeats: count.describe("runs of each arm that were declared before the first one"),
+    blocks: count.describe("whole blocks, each with two runs of every arm"),
+    seed: count,
+    margin_pct: z.number(),
+    deciding_figure: figureName,
+    stopped_by: z.enum(["complete", "interrupted", "terminated", "failed"]),
+    failure: z
+      .object({ code: z.enum(codes), message: text, hint: text })
+      .readonly()
+      .nullable()
+      .describe("the error that stopped it, where one did: whole blocks before it are kept"),
+    settings: z
+      .object({
+        target_cpus: cpus,
+        tool_cpus: cpus,
+        threads: count.nullable().describe("most threads of the target; null where none was seen"),
+        environment: z.record(text, text).readonly().describe("variables that set threads and how they wait"),
+      })
+      .readonly(),
+    warnings: z.array(text).readonly(),
+    arms: z.array(armEffect).readonly().describe("the first is off-again: without its PASS no claim is made"),
+    runs: z.array(effectRun).readonly(),
+    host: z.record(text, z.unknown()).readonly(),
+  })
+  .readonly();
+export type ObserverEffect = z.output<typeof observerEffectSchema>;
+
+/** As JSON holds it. */
+export function encodeEffect(effect: ObserverEffect): z.input<typeof observerEffectSchema> {
+  return z.encode(observerEffectSchema, effect);
 }

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Ajv2020 from "ajv/dist/2020";
 import { readParquetFile } from "../../../src/columnar/parquet.ts";
+import { schemaText } from "../../../src/commands/schema.ts";
 import { ensureDemoModel } from "../../../src/engine/demo/demo.ts";
 import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
 import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
@@ -71,6 +73,9 @@ describe("compare of arms", () => {
     expect(traced?.figures.map(({ figure }) => figure)).toEqual(["wall_s", "peak_rss_bytes"]);
     const { folder: _, ...written } = effect;
     expect(JSON.parse(readFileSync(join(effect.folder, "observer_effect.json"), "utf8"))).toEqual(written);
+    const schema = new Ajv2020({ allowUnionTypes: true }).compile(JSON.parse(await schemaText("compare", false)));
+    expect([schema(written), schema.errors]).toEqual([true, null]);
+    expect(schema({ ...written, blocks: "one" })).toBe(false);
     const table = readParquetFile(join(effect.folder, "observer_effect.parquet"));
     expect([table.table, table.rows]).toEqual(["observer_effect", 4]);
     for (const name of readdirSync(effect.folder)) expect(statSync(join(effect.folder, name)).mode & 0o777).toBe(0o600);
@@ -90,6 +95,45 @@ describe("compare of arms", () => {
     });
   }
 
+  test("keeps what it has when it is interrupted in the middle, and claims nothing", async () => {
+    const args = ["compare", "--arms", "off", "--repeats", "10", "--json", "--output", output, "--", ...work("cut")];
+    const running = startCli(args);
+    started.push(running);
+    await running.said("block 1 of 5");
+    running.signal("SIGINT");
+    const ended = await running.ended;
+    expect(ended.exitCode).toBe(130);
+    const effect = jsonOf(ended) as unknown as ObserverEffect & { folder: string };
+    expect(effect.stopped_by).toBe("interrupted");
+    expect(effect.blocks).toBeGreaterThanOrEqual(1);
+    expect(effect.arms[0]).toMatchObject({ verdict: "INCONCLUSIVE", figures: [{ blocks: effect.blocks }, {}] });
+    expect(existsSync(join(effect.folder, "observer_effect.parquet"))).toBe(true);
+  });
+
+  test("keeps its runs, and the reason, when the command fails before a block is whole", async () => {
+    const once = join(output, "runs-left");
+    writeFileSync(once, "xxxxx");
+    // Two warm-ups and the first runs end well; the sixth fails.
+    const command = ["sh", "-c", `test -s ${once} && truncate -s -1 ${once}`];
+    const ended = await runCli([
+      "compare",
+      "--arms",
+      "off",
+      "--repeats",
+      "20",
+      "--json",
+      "--output",
+      output,
+      "--",
+      ...command,
+    ]);
+    expect(ended.exitCode).toBe(6);
+    const effect = jsonOf(ended) as unknown as ObserverEffect;
+    expect(effect).toMatchObject({ stopped_by: "failed", blocks: 0, failure: { code: "target" } });
+    expect(effect.runs.map(({ block }) => block)).toEqual([-1, -1, 0, 0, 0]);
+    expect(effect.warnings[0]).toContain("exit code 1");
+  });
+
   test("ends a command that does not, says which arm it was, and leaves nothing behind", async () => {
     const mark = `mrm-mark-timeout-${process.pid}`;
     const args = ["compare", "--arms", "off", "--repeats", "2", "--timeout", "1s", "--output", output];
@@ -107,6 +151,8 @@ describe("compare of arms", () => {
     expect(failed.stderr).toContain("out of luck");
     expect((await runCli([...args, "--arms", "off,ebfp", "--", "true"])).exitCode).toBe(2);
     expect((await runCli([...args, "--serve", "1s", "--", "true"])).stderr).toContain("{port}");
+    expect((await runCli([...args, "--arms", "off,ebpf:fautls", "--", "true"])).stderr).toContain("faults, engine");
+    expect((await runCli([...args, "--serve", "20m", "--", "true", "{port}"])).stderr).toContain("--timeout");
   });
 
   test.skipIf(!server.ok)(

@@ -48,14 +48,25 @@ describe("the arms", () => {
     ];
     expect(tracerWords(given)).toEqual(["--budget", "2", "--source", "pebs,watch"]);
     expect(armsOf(["attached-idle"], ["--budget", "2"]).at(-1)?.options).toEqual([
-      ...["--budget", "2", "--collector", "ebpf", "--watch-registers", "0"],
+      ...["--budget", "2", "--collector", "ebpf", "--ebpf", "faults,engine"],
     ]);
   });
 
-  test("may be modes of perf side by side", () => {
-    expect(armsOf(["perf-mem:page-faults", "perf-mem:mem:0x10/8:rw"]).map(({ options }) => options?.at(-1))).toEqual([
-      ...[undefined, undefined, "page-faults", "mem:0x10/8:rw"],
-    ]);
+  test("may be modes of one collector side by side, of several words with a plus between", () => {
+    const optionsOf = (name: string) => armsOf([name]).at(-1)?.options?.slice(2);
+    expect(optionsOf("perf-mem:page-faults")).toEqual(["--perf", "page-faults"]);
+    expect(optionsOf("perf-mem:cpu-clock+freq=500")).toEqual(["--perf", "cpu-clock,freq=500"]);
+    expect(optionsOf("perf-mem:mem:0x10/8:rw")).toEqual(["--perf", "mem:0x10/8:rw"]);
+    expect(optionsOf("ebpf:faults")).toEqual(["--ebpf", "faults"]);
+    expect(optionsOf("ebpf:mem:0x10/8:rw")).toEqual(["--ebpf", "mem:0x10/8:rw"]);
+    expect(optionsOf("ebpf:watch")).toEqual(["--ebpf", "accesses", "--source", "watch"]);
+    expect(optionsOf("memray:native+follow-fork")).toEqual(["--memray", "native,follow-fork"]);
+  });
+
+  test("are refused before anything runs where a mode is none", () => {
+    for (const name of ["ebpf:fautls", "ebpf:mem:0x11/8:rw", "perf-mem:freq=0", "memray:naitve"]) {
+      expect(() => armsOf([name])).toThrow(expect.objectContaining({ code: "usage" }));
+    }
   });
 
   test("that nobody knows are refused with the names that there are", () => {

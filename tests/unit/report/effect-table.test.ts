@@ -49,6 +49,7 @@ function effectOf(arms: readonly ArmEffect[]): ObserverEffect {
     margin_pct: 2,
     deciding_figure: "tokens_per_s",
     stopped_by: "complete",
+    failure: null,
     settings: { target_cpus: [0], tool_cpus: [1], threads: 2, environment: { OMP_NUM_THREADS: "1" } },
     warnings: ["look out"],
     arms,
