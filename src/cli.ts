@@ -1,12 +1,9 @@
 #!/usr/bin/env bun
 /** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
 import { runCommand } from "citty";
-import { createConsola } from "consola";
 import packageJson from "../package.json" with { type: "json" };
-import { fullVerbHelp, programHelp, verbHelp } from "./commands/help.ts";
 import type { Verb } from "./commands/verb.ts";
-import { VERBS } from "./commands/verbs.ts";
-import { versionText } from "./commands/version.ts";
+import { loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
 import { nearestFlag, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
@@ -24,8 +21,9 @@ function asFailure(error: unknown): MrmTraceError {
   return new MrmTraceError("failure", message, "run again with --debug and report what it prints", { cause: error });
 }
 
-function printFailure(failure: MrmTraceError, error: unknown, own: readonly string[]): void {
+async function printFailure(failure: MrmTraceError, error: unknown, own: readonly string[]): Promise<void> {
   if (own.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
+  const { createConsola } = await import("consola");
   const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
   log.error(`${failure.message}\n  fix: ${failure.hint}`);
   if (own.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
@@ -36,27 +34,32 @@ async function cli(args: string[]): Promise<number> {
   // What stands behind -- belongs to the command that is traced.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   if (own.includes("--version")) {
+    const { versionText } = await import("./commands/version.ts");
     process.stdout.write(versionText({ json: own.includes("--json") }));
     return EXIT_CODES.ok;
   }
   const name = own[0] ?? "";
-  const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
-  const all = own.includes("--help-all");
-  if (all || own.includes("--help") || own.includes("-h")) {
-    const help = all ? fullVerbHelp : verbHelp;
-    process.stdout.write(verb ? help(name, verb) : programHelp(packageJson.description, VERBS));
+  const verb = await loadVerb(name);
+  if (["--help", "--help-all", "-h"].some((flag) => own.includes(flag))) {
+    process.stdout.write(await helpText(name, verb, own.includes("--help-all")));
     return EXIT_CODES.ok;
   }
   try {
-    if (verb === undefined) throw unknownVerb(name);
+    if (verb === null) throw unknownVerb(name);
     refuseUnknownFlag(name, verb, own.slice(1));
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
     const failure = asFailure(error);
-    printFailure(failure, error, own);
+    await printFailure(failure, error, own);
     return failure.exitCode;
   }
+}
+
+async function helpText(name: string, verb: Verb | null, every: boolean): Promise<string> {
+  const { fullVerbHelp, programHelp, verbHelp } = await import("./commands/help.ts");
+  if (verb === null) return programHelp(packageJson.description, await loadVerbs());
+  return every ? fullVerbHelp(name, verb) : verbHelp(name, verb);
 }
 
 function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): void {
@@ -68,10 +71,9 @@ function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): vo
 }
 
 function unknownVerb(name: string): MrmTraceError {
-  const known = Object.keys(VERBS);
   const what = name === "" ? "no command given" : `unknown command "${name}"`;
-  const nearest = nearestWord(name, known);
-  const hint = nearest === null ? `one of ${known.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
+  const nearest = nearestWord(name, VERB_NAMES);
+  const hint = nearest === null ? `one of ${VERB_NAMES.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
   return new MrmTraceError("usage", what, hint);
 }
 

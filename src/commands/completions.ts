@@ -27,7 +27,7 @@ export const completionsCommand = defineCommand({
       throw new MrmTraceError("usage", `no completions for the shell "${shell}"`, hint);
     }
     // The table imports this file.
-    const { VERBS } = await import("./verbs.ts");
-    process.stdout.write(found[1](verbWords(VERBS)));
+    const { loadVerbs } = await import("./verbs.ts");
+    process.stdout.write(found[1](verbWords(await loadVerbs())));
   },
 });

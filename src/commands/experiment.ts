@@ -7,7 +7,6 @@ import { MrmTraceError } from "../errors.ts";
 import { checkConfig } from "../experiment/check.ts";
 import type { RunResult } from "../experiment/outcome.ts";
 import { type Plan, planOf } from "../experiment/plan.ts";
-import { runExperiment } from "../experiment/run-experiment.ts";
 import { writeRunsCsv } from "../experiment/runs-csv.ts";
 import { experimentOf } from "../experiment/sweep.ts";
 import { sweepJson } from "../experiment/sweep-json.ts";
@@ -65,6 +64,8 @@ function endText({ status, record, why }: RunResult): string {
 /** Makes the runs of a plan, writes runs.csv and prints the summary. @returns the exit code */
 export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
   const { json, quiet, verbose, color, output } = plan.experiment.run;
+  // Loaded on use: a plan needs no database.
+  const { runExperiment } = await import("../experiment/run-experiment.ts");
   using signals = watchSignals();
   const say = (text: string): void => {
     if (!quiet) process.stderr.write(`${printable(text)}\n`);

@@ -5,7 +5,6 @@ import { demoSchema, parseOptions, resumeSchema, runSchema, sweepFlagsSchema } f
 import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { watchSignals } from "../run/signals.ts";
-import { run } from "../run.ts";
 import { planOfFile, readOptions, runPlan } from "./experiment.ts";
 import { printReport } from "./report-output.ts";
 
@@ -60,6 +59,8 @@ export const runCommand = defineCommand({
     if (resume) {
       throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
+    // Loaded on use: every other command has the same entry point.
+    const { run } = await import("../run.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
     const print = (line: string): void => {
       progress.clear();

@@ -13,7 +13,7 @@ const ROW_WORDS = 4;
 /** Times relative to the first access are below 2^53, so that their high word leaves the code room. */
 const CODE_SHIFT = 24;
 const CODE_MASK = (1 << CODE_BITS) - 1;
-const DIGIT_BITS = 11;
+const DIGIT_BITS = 9;
 const DIGITS = 1 << DIGIT_BITS;
 
 export interface AccessBuckets {
@@ -34,6 +34,11 @@ export interface SortedAccesses {
 
 interface Unsorted extends SortedAccesses {
   readonly class: Uint32Array;
+}
+
+interface SortRoom {
+  readonly orders: readonly [Uint32Array, Uint32Array];
+  readonly packed: Uint32Array;
 }
 
 function room(rows: number): Unsorted {
@@ -79,15 +84,56 @@ function varying(keys: Uint32Array, rows: number): number {
   return bits;
 }
 
+/** Where the bits that vary lie: from the lowest of them on. */
+interface Field {
+  readonly keys: Uint32Array;
+  readonly shift: number;
+  readonly bits: number;
+}
+
+function fieldOf(keys: Uint32Array, rows: number): Field {
+  const differ = varying(keys, rows) >>> 0;
+  const shift = differ === 0 ? 0 : 31 - Math.clz32(differ & -differ);
+  return { keys, shift, bits: 32 - Math.clz32(differ) - shift };
+}
+
+/** The fields side by side in one word, the first one lowest; false where they do not fit. */
+function pack(fields: readonly [Field, Field, Field], into: Uint32Array, rows: number): boolean {
+  const [low, high, kind] = fields;
+  const bits = low.bits + high.bits;
+  if (bits + kind.bits > 32) return false;
+  // A shift by 32 is one by 0: a field without bits must not be shifted to where no bits are left.
+  const highAt = low.bits % 32;
+  const kindAt = bits % 32;
+  const [lowMask, highMask, kindMask] = [maskOf(low), maskOf(high), maskOf(kind)];
+  for (let i = 0; i < rows; i++) {
+    into[i] =
+      (((low.keys[i] as number) >>> low.shift) & lowMask) |
+      ((((high.keys[i] as number) >>> high.shift) & highMask) << highAt) |
+      ((((kind.keys[i] as number) >>> kind.shift) & kindMask) << kindAt);
+  }
+  return true;
+}
+
+function maskOf({ bits }: Field): number {
+  return bits === 0 ? 0 : 0xffffffff >>> (32 - bits);
+}
+
 /** Brings rows, given in order of time, into order of class and address. */
-function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, orders: [Uint32Array, Uint32Array]): void {
-  let [from, to] = orders;
+function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, room: SortRoom): void {
+  let [from, to] = room.orders;
   for (let i = 0; i < rows; i++) from[i] = i;
-  for (const keys of [unsorted.low, unsorted.high, unsorted.class]) {
-    const bits = varying(keys, rows);
-    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-      if (((bits >>> shift) & (DIGITS - 1)) === 0) continue;
-      pass(from, to, keys, shift, rows);
+  const fields = [
+    fieldOf(unsorted.low, rows),
+    fieldOf(unsorted.high, rows),
+    fieldOf(unsorted.class, rows),
+  ] as const satisfies readonly Field[];
+  const bits = fields.reduce((sum, field) => sum + field.bits, 0);
+  // The bits that vary seldom exceed a word: fewer passes than one for every digit of every key.
+  const keys: readonly Field[] = pack(fields, room.packed, rows) ? [{ keys: room.packed, shift: 0, bits }] : fields;
+  for (const field of keys) {
+    for (let done = 0; done < field.bits; done += DIGIT_BITS) {
+      pass(from, to, field.keys, field.shift + done, rows);
       [from, to] = [to, from];
     }
   }
@@ -160,14 +206,14 @@ export function accessBuckets(): AccessBuckets {
       );
       const most = Math.max(...counts);
       const [unsorted, sorted] = [room(most), room(most)];
-      const orders: [Uint32Array, Uint32Array] = [new Uint32Array(most), new Uint32Array(most)];
+      const own: SortRoom = { orders: [new Uint32Array(most), new Uint32Array(most)], packed: new Uint32Array(most) };
       for (const [bucket, rows] of counts.entries()) {
         if (rows === 0) continue;
         unpack(bucket, unsorted);
         blocks[bucket] = [];
         last[bucket] = new Uint32Array(0);
         fill[bucket] = BLOCK_ROWS;
-        sortInto(sorted, unsorted, rows, orders);
+        sortInto(sorted, unsorted, rows, own);
         take({ ...sorted, rows });
       }
     },

@@ -13,34 +13,54 @@ function edge(bin: number, bits: number): number {
   return 2 ** (at >>> bits) * (1 + (at & (2 ** bits - 1)) / 2 ** bits);
 }
 
-/** Weight of a bin that ended there; with `seen`, every censored time counts as a whole one, since none is shorter. */
-function eventAt(bins: Bins, bin: number, seen: boolean): number {
-  return seen ? (bins.event[bin] as number) + (bins.censored[bin] as number) : (bins.event[bin] as number);
+/** Bins that hold something, in order, and the weight of all. */
+interface Occupied {
+  readonly bin: Uint32Array;
+  readonly event: Float64Array;
+  readonly censored: Float64Array;
+  readonly total: number;
 }
 
-function total({ event, censored }: Bins): number {
-  let sum = 0;
-  for (let i = 0; i < event.length; i++) sum += (event[i] as number) + (censored[i] as number);
-  return sum;
+function occupied({ event, censored }: Bins): Occupied {
+  const bin: number[] = [];
+  let total = 0;
+  for (let i = 0; i < event.length; i++) {
+    const weight = (event[i] as number) + (censored[i] as number);
+    if (weight === 0) continue;
+    bin.push(i);
+    total += weight;
+  }
+  return {
+    bin: Uint32Array.from(bin),
+    event: Float64Array.from(bin, (i) => event[i] ?? 0),
+    censored: Float64Array.from(bin, (i) => censored[i] ?? 0),
+    total,
+  };
 }
 
-/** The value at which the product-limit curve falls to 1 - q, straight inside a bin; Infinity where it does not. */
-function binQuantile(bins: Bins, seen: boolean, q: number): number {
-  let atRisk = total(bins);
+/**
+ * The value at which the product-limit curve falls to 1 - q, straight inside a bin; Infinity where it does not. With
+ * `seen`, every censored time counts as a whole one, since none is shorter.
+ */
+function binQuantile({ bin, event, censored, total }: Occupied, seen: boolean, q: number): number {
+  let atRisk = total;
   const nothing = atRisk * NOTHING;
   const target = 1 - q + 1e-12;
   let s = 1;
-  for (let i = 0; i < bins.event.length && atRisk > nothing; i++) {
-    const e = eventAt(bins, i, seen);
+  for (let k = 0; k < bin.length && atRisk > nothing; k++) {
+    const ended = event[k] as number;
+    const cut = censored[k] as number;
+    const e = seen ? ended + cut : ended;
     if (e > 0) {
       const after = atRisk - e <= nothing ? 0 : s * (1 - e / atRisk);
       if (after <= target) {
+        const i = bin[k] as number;
         const from = edge(i, FINE_BITS);
         return i === 0 ? 0 : from + ((s - target) / (s - after)) * (edge(i + 1, FINE_BITS) - from);
       }
       s = after;
     }
-    atRisk -= (bins.event[i] as number) + (bins.censored[i] as number);
+    atRisk -= ended + cut;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -154,10 +174,15 @@ function woodruff(q: number, at: (q: number) => number, sharesAt: (value: number
 }
 
 /** Share of the weight that is censored; 0 without observations. */
-export function censoredShare({ fine }: BinnedTimes): number {
+export function censoredShare({ n_censored, fine }: BinnedTimes): number {
+  if (n_censored === 0) return 0;
   let open = 0;
-  for (let i = 0; i < fine.censored.length; i++) open += fine.censored[i] as number;
-  return open > 0 ? open / total(fine) : 0;
+  let ended = 0;
+  for (let i = 0; i < fine.censored.length; i++) {
+    open += fine.censored[i] as number;
+    ended += fine.event[i] as number;
+  }
+  return open / (open + ended);
 }
 
 /**
@@ -169,8 +194,9 @@ export function binnedQuantiles(of: BinnedTimes, qs: readonly number[]): Interva
   const pooled = pool(of);
   const estimate = (q: number, at: (q: number) => number, seen: boolean): Interval =>
     woodruff(q, at, (value) => sharesWithout(of, pooled, seen, value));
+  const bins = of.n > FEW ? occupied(of.fine) : null;
   const reader = (seen: boolean): ((q: number) => number) => {
-    if (of.n > FEW) return (q) => binQuantile(of.fine, seen, q);
+    if (bins !== null) return (q) => binQuantile(bins, seen, q);
     const kept = ordered(of, seen);
     return (q) => keptQuantile(kept, q);
   };

@@ -3,10 +3,11 @@ import { parseArgs } from "citty";
 import packageJson from "../../../package.json" with { type: "json" };
 import { fullVerbHelp, HELP_COLUMNS, HELP_LINES, programHelp, verbHelp } from "../../../src/commands/help.ts";
 import { verb } from "../../../src/commands/verb.ts";
-import { VERBS } from "../../../src/commands/verbs.ts";
+import { loadVerbs } from "../../../src/commands/verbs.ts";
 import { unknownFlag } from "../../../src/config/flags.ts";
 
-const verbs = Object.entries(VERBS);
+const all = await loadVerbs();
+const verbs = Object.entries(all);
 
 /** The words of a command line without quotes: own ones, and those behind --. */
 function wordsOf(example: string): string[] {
@@ -66,7 +67,7 @@ describe("--help", () => {
   });
 
   test("of the program names every verb", () => {
-    const text = programHelp(packageJson.description, VERBS);
+    const text = programHelp(packageJson.description, all);
     const lines = text.trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(HELP_LINES);
     expect(lines.filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
