@@ -86,6 +86,57 @@ _Static_assert(__builtin_offsetof(struct sample_block, pid) == 12352, "sample.pi
 _Static_assert(__builtin_offsetof(struct sample_block, tid) == 13376, "sample.tid");
 _Static_assert(__builtin_offsetof(struct sample_block, event) == 14400, "sample.event");
 
+struct tick_block {
+	struct block_header header;
+	__u64 timestamp_ns[BLOCK_ROWS];
+	__u64 ip[BLOCK_ROWS];
+	__u64 period[BLOCK_ROWS];
+	__u64 ax[BLOCK_ROWS];
+	__u64 cx[BLOCK_ROWS];
+	__u64 dx[BLOCK_ROWS];
+	__u64 bx[BLOCK_ROWS];
+	__u64 sp[BLOCK_ROWS];
+	__u64 bp[BLOCK_ROWS];
+	__u64 si[BLOCK_ROWS];
+	__u64 di[BLOCK_ROWS];
+	__u64 r8[BLOCK_ROWS];
+	__u64 r9[BLOCK_ROWS];
+	__u64 r10[BLOCK_ROWS];
+	__u64 r11[BLOCK_ROWS];
+	__u64 r12[BLOCK_ROWS];
+	__u64 r13[BLOCK_ROWS];
+	__u64 r14[BLOCK_ROWS];
+	__u64 r15[BLOCK_ROWS];
+	__u64 fs_base[BLOCK_ROWS];
+	__u64 gs_base[BLOCK_ROWS];
+	__u32 pid[BLOCK_ROWS];
+	__u32 tid[BLOCK_ROWS];
+};
+_Static_assert(sizeof(struct tick_block) == 45120, "tick_block size");
+_Static_assert(__builtin_offsetof(struct tick_block, timestamp_ns) == 64, "tick.timestamp_ns");
+_Static_assert(__builtin_offsetof(struct tick_block, ip) == 2112, "tick.ip");
+_Static_assert(__builtin_offsetof(struct tick_block, period) == 4160, "tick.period");
+_Static_assert(__builtin_offsetof(struct tick_block, ax) == 6208, "tick.ax");
+_Static_assert(__builtin_offsetof(struct tick_block, cx) == 8256, "tick.cx");
+_Static_assert(__builtin_offsetof(struct tick_block, dx) == 10304, "tick.dx");
+_Static_assert(__builtin_offsetof(struct tick_block, bx) == 12352, "tick.bx");
+_Static_assert(__builtin_offsetof(struct tick_block, sp) == 14400, "tick.sp");
+_Static_assert(__builtin_offsetof(struct tick_block, bp) == 16448, "tick.bp");
+_Static_assert(__builtin_offsetof(struct tick_block, si) == 18496, "tick.si");
+_Static_assert(__builtin_offsetof(struct tick_block, di) == 20544, "tick.di");
+_Static_assert(__builtin_offsetof(struct tick_block, r8) == 22592, "tick.r8");
+_Static_assert(__builtin_offsetof(struct tick_block, r9) == 24640, "tick.r9");
+_Static_assert(__builtin_offsetof(struct tick_block, r10) == 26688, "tick.r10");
+_Static_assert(__builtin_offsetof(struct tick_block, r11) == 28736, "tick.r11");
+_Static_assert(__builtin_offsetof(struct tick_block, r12) == 30784, "tick.r12");
+_Static_assert(__builtin_offsetof(struct tick_block, r13) == 32832, "tick.r13");
+_Static_assert(__builtin_offsetof(struct tick_block, r14) == 34880, "tick.r14");
+_Static_assert(__builtin_offsetof(struct tick_block, r15) == 36928, "tick.r15");
+_Static_assert(__builtin_offsetof(struct tick_block, fs_base) == 38976, "tick.fs_base");
+_Static_assert(__builtin_offsetof(struct tick_block, gs_base) == 41024, "tick.gs_base");
+_Static_assert(__builtin_offsetof(struct tick_block, pid) == 43072, "tick.pid");
+_Static_assert(__builtin_offsetof(struct tick_block, tid) == 44096, "tick.tid");
+
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,
 	LIFECYCLE_MUNMAP = 1,
@@ -151,5 +202,21 @@ _Static_assert(__builtin_offsetof(struct sample_count, kernel_address) == 32, "s
 _Static_assert(__builtin_offsetof(struct sample_count, throttled) == 40, "sample_count.throttled");
 _Static_assert(__builtin_offsetof(struct sample_count, unreadable) == 48, "sample_count.unreadable");
 _Static_assert(__builtin_offsetof(struct sample_count, pad) == 56, "sample_count.pad");
+
+struct tick_count {
+	__u64 runs;
+	__u64 period;
+	__u64 foreign;
+	__u64 in_kernel;
+	__u64 other_mode;
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct tick_count) == 64, "tick_count size");
+_Static_assert(__builtin_offsetof(struct tick_count, runs) == 0, "tick_count.runs");
+_Static_assert(__builtin_offsetof(struct tick_count, period) == 8, "tick_count.period");
+_Static_assert(__builtin_offsetof(struct tick_count, foreign) == 16, "tick_count.foreign");
+_Static_assert(__builtin_offsetof(struct tick_count, in_kernel) == 24, "tick_count.in_kernel");
+_Static_assert(__builtin_offsetof(struct tick_count, other_mode) == 32, "tick_count.other_mode");
+_Static_assert(__builtin_offsetof(struct tick_count, pad) == 40, "tick_count.pad");
 
 #endif

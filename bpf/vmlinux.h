@@ -52,11 +52,21 @@ struct signal_struct {
 	atomic_t live;
 };
 
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+	unsigned long gsbase;
+};
+#endif
+
 struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	int exit_code;
 	struct signal_struct *signal;
+#if defined(__TARGET_ARCH_x86)
+	struct thread_struct thread;
+#endif
 };
 
 union perf_sample_weight {

@@ -62,6 +62,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     watchRegisters: options.watch_registers,
     sources: options.source,
     ebpf: options.ebpf,
+    clockHz: options.clock_hz,
     memray: options.memray,
     seed: options.seed,
     perfMem: options.perf,
@@ -110,6 +111,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     cpus: cpus().length,
     watch: collectors.ebpf?.watchSummary() ?? null,
     samples: collectors.ebpf?.sampleSummary() ?? null,
+    clock: collectors.ebpf?.clockSummary() ?? null,
     bpfCosts: collectors.ebpf?.bpfCosts() ?? [],
   });
   try {

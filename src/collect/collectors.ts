@@ -11,6 +11,8 @@ export interface CollectorSettings {
   readonly watchRegisters: number;
   /** Names of --source. */
   readonly sources: readonly string[];
+  /** Samples of the timer per second and CPU, for the source clock. */
+  readonly clockHz: number;
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts. */
   readonly engineObjects: readonly string[];

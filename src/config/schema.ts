@@ -8,8 +8,8 @@ import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
 export const COLLECTOR_NAMES = ["ebpf", "perf-mem", "memray", "process"] as const;
 export type CollectorName = (typeof COLLECTOR_NAMES)[number];
 
-/** Sources of accesses by name: hardware watchpoints, and samples of Intel's and AMD's PMUs. */
-export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs"] as const;
+/** Sources of accesses by name: hardware watchpoints, samples of Intel's and AMD's PMUs, and of a timer. */
+export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs", "clock"] as const;
 
 /** What memray may be told to record. */
 export const MEMRAY_OPTIONS = ["native", "follow-fork", "aggregate", "python-allocators"] as const;
@@ -58,12 +58,15 @@ export const runSchema = z.object({
     .describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
   source: listOf(SOURCE_NAMES)
     .default(["auto"])
-    .describe("where accesses come from: auto (the best there is), watch, pebs, ibs; pebs,watch for both"),
+    .describe("sources of accesses: auto (the best), watch, pebs, ibs, clock"),
   ebpf: ebpfParts
     .default([...EBPF_PARTS])
     .describe(
       `what ebpf records beside mappings: ${EBPF_PARTS.join(", ")}; mem:0xADDRESS/8:rw watches that word alone`,
     ),
+  clock_hz: numeric(z.number().min(1).max(10_000))
+    .default(100)
+    .describe("samples per second and CPU of --source clock, within --budget"),
   memray: listOf(MEMRAY_OPTIONS)
     .default(["follow-fork"])
     .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),

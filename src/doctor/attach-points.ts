@@ -30,6 +30,7 @@ const GIVES: Readonly<Record<string, { readonly what: string; readonly required:
   engine: { what: "the engine's tensors and steps", required: true },
   watch: { what: "watched loads and stores", required: true },
   samples: { what: "hardware samples", required: false },
+  clock: { what: "timer samples", required: false },
 };
 /** Measures rings in our own tests and benchmarks; a run does not load it. */
 const NOT_OURS_TO_RUN = "bench";

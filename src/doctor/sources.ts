@@ -22,6 +22,8 @@ const ALWAYS_NEEDED = [
 ];
 const WATCH_NEEDS = [...ALWAYS_NEEDED, "attach: watch", "watch_registers"];
 
+const BY_NAME_ONLY = "it tells where time goes, not how much is accessed; ask for it: --source clock";
+
 const SAMPLES_NEED = ["attach: samples", "sampling"];
 
 /** What failed, in words; null where all is well. */
@@ -31,8 +33,8 @@ function hindrance(checks: readonly Check[], needed: readonly string[]): string 
 }
 
 /** Samples may be refused without failing an examination, because a run can do without them. */
-function samplesRefused(checks: readonly Check[]): string | null {
-  const found = checks.find(({ name, status }) => SAMPLES_NEED.includes(name) && status !== "ok");
+function notOk(checks: readonly Check[], needed: readonly string[]): string | null {
+  const found = checks.find(({ name, status }) => needed.includes(name) && status !== "ok");
   return found === undefined ? null : `${found.name}: ${found.summary}`;
 }
 
@@ -42,12 +44,14 @@ export function judgeSources({ pmu, checks }: SourceInput): Examination["sources
   const taken = auto.ok ? auto.samples?.source : undefined;
   const candidates: SourceCandidate[] = sampleChoices(pmu).map((choice) => {
     const { source } = choice;
-    const why_not = choice.ok ? (hindrance(checks, ALWAYS_NEEDED) ?? samplesRefused(checks)) : choice.reason;
+    const why_not = choice.ok ? (hindrance(checks, ALWAYS_NEEDED) ?? notOk(checks, SAMPLES_NEED)) : choice.reason;
     const note = choice.ok ? UNTESTED : null;
     return { source, taken: why_not === null && taken === source, why_not, note };
   });
   const why_not = hindrance(checks, WATCH_NEEDS);
   candidates.push({ source: "watch", taken: why_not === null, why_not, note: null });
+  const failed = hindrance(checks, ALWAYS_NEEDED) ?? notOk(checks, ["attach: clock"]);
+  candidates.push({ source: "clock", taken: false, why_not: failed ?? BY_NAME_ONLY, note: null });
   const sources = candidates.filter((candidate) => candidate.taken).map(({ source }) => source);
   return { auto: sources.length === 0 ? null : sources.join(","), candidates };
 }

@@ -1,6 +1,7 @@
 /** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
 
 import type { Collector } from "../collect/collector.ts";
+import type { ClockSummary } from "../collect/ebpf/clock/summary.ts";
 import { type SampleSummary, sampleWarnings } from "../collect/ebpf/samples/summary.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
 import type { RunOptions } from "../config/schema.ts";
@@ -47,6 +48,7 @@ export interface JudgeInput {
   readonly thermal: ThermalSummary;
   readonly watch: WatchSummary | null;
   readonly samples: SampleSummary | null;
+  readonly clock: ClockSummary | null;
   readonly bpfCosts: readonly BpfCost[];
 }
 
@@ -55,7 +57,7 @@ function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "ke
 }
 
 /** Paths named for the source of a stream, not for the stream. */
-const STREAM_OF_SOURCE: Readonly<Record<string, string>> = { pebs: "access", ibs: "access" };
+const STREAM_OF_SOURCE: Readonly<Record<string, string>> = { pebs: "access", ibs: "access", clock: "access" };
 
 function streamOf(row: LedgerRow): string {
   const first = row.path.slice(0, row.path.indexOf("/"));
@@ -167,6 +169,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       baseline: input.baseline,
       watch,
       samples: input.samples,
+      clock: input.clock,
       ...Object.fromEntries(
         input.collectors.flatMap(({ collector }) => {
           const told = collector.details?.();

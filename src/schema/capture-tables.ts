@@ -116,7 +116,7 @@ export const CAPTURE_TABLES = {
         "period",
         "u64",
         "accesses",
-        "How many accesses the row stands for: 1 for a watch; 0 for a row that tells where data came from, and no count.",
+        "How many accesses the row stands for: 1 for a watch; 0 for a row that tells where data came from, and no count. For clock: ns of the CPU's time.",
       ),
       opt("watch_id", "u32", "", "The watch that saw it."),
       col("in_kernel", "bool", "", "The kernel did it on the program's behalf."),

@@ -52,6 +52,19 @@ export const RECORDS = {
     ["unreadable", "u64"],
     ["pad", "u64"],
   ],
+  /** What became of the samples of the timer of one CPU; only that CPU writes. */
+  tick_count: [
+    ["runs", "u64"],
+    /** Sum of the periods of all runs, in ns. */
+    ["period", "u64"],
+    /** Of a process that is not ours. */
+    ["foreign", "u64"],
+    /** Of a process of ours while the kernel worked for it. */
+    ["in_kernel", "u64"],
+    /** In 32-bit code. */
+    ["other_mode", "u64"],
+    ["pad", "u64", 3],
+  ],
 } as const satisfies Record<string, readonly Field[]>;
 
 export type RecordName = keyof typeof RECORDS;

@@ -1,6 +1,12 @@
 /** Rows as the kernel writes them, which are never stored so. */
 import { CPU, PID, RING_TIME, ring, type Table, TID } from "./column.ts";
 
+/** General registers, as the kernel's struct pt_regs calls them, in the order of their numbers in instructions. */
+export const REGISTERS = [
+  ...(["ax", "cx", "dx", "bx", "sp", "bp", "si", "di"] as const),
+  ...(["r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"] as const),
+] as const;
+
 export const RING_TABLES = {
   trap: {
     kind: "ring",
@@ -34,6 +40,21 @@ export const RING_TABLES = {
       { ...PID, ring: true },
       { ...TID, ring: true },
       ring("event", "u32", "", "Number of the event in the plan of the run."),
+      CPU,
+    ],
+  },
+  tick: {
+    kind: "ring",
+    doc: "One sample of the timer in a program's own code, as the kernel program writes it; the reader makes access rows of it.",
+    columns: [
+      RING_TIME,
+      ring("ip", "u64", "address", "Instruction that runs next."),
+      ring("period", "u64", "ns", "Time that the sample stands for."),
+      ...REGISTERS.map((name) => ring(name, "u64", "", `Register r${name.replace(/^r/, "")} before that instruction.`)),
+      ring("fs_base", "u64", "address", "Where segment fs begins: thread-local storage."),
+      ring("gs_base", "u64", "address", "Where segment gs begins."),
+      { ...PID, ring: true },
+      { ...TID, ring: true },
       CPU,
     ],
   },

@@ -1,7 +1,8 @@
-/** The sources of accesses in a run: samples of a PMU, watches, or samples that direct watches. */
+/** The sources of accesses in a run: samples of a PMU, watches, or samples that direct watches; a timer by its name. */
 import { release } from "node:os";
 import { MrmTraceError } from "../../errors.ts";
 import type { Capability } from "../collector.ts";
+import { type ClockSource, openClock } from "./clock/clock.ts";
 import { chooseSources, type SourceChoice, type SourceFacts } from "./samples/choose-sources.ts";
 import { readPmus } from "./samples/pmu.ts";
 import { openSamples, type SampleReader } from "./samples/samples.ts";
@@ -13,9 +14,12 @@ export interface AccessSourceOptions {
   readonly budgetPct: number;
   readonly watchRegisters: number;
   readonly seed: number;
+  /** Samples of the timer per second and CPU. */
+  readonly clockHz: number;
 }
 
 export interface StartedSources {
+  readonly clock: ClockSource | null;
   readonly samples: SampleReader | null;
   readonly watch: WatchSource | null;
 }
@@ -36,23 +40,34 @@ export interface AccessSources {
 
 /** This machine, as the choice of sources sees it. */
 export function sourceFacts(): SourceFacts {
-  return { pmus: readPmus(), kernelRelease: release() };
+  return { pmus: readPmus(), kernelRelease: release(), arch: process.arch };
 }
 
 export function createAccessSources(options: AccessSourceOptions, facts: SourceFacts): AccessSources {
   let choice: SourceChoice = chooseSources(options.sources, facts);
 
-  async function samplesOf(targetsFd: number): Promise<SampleReader | null> {
+  function watches(): boolean {
+    return choice.ok && choice.watch && options.watchRegisters > 0;
+  }
+
+  async function clockOf(targetsFd: number): Promise<ClockSource | null> {
+    if (!choice.ok || !choice.clock) return null;
+    const alone = choice.samples === null && !watches();
+    // The others need the rest of the one budget.
+    const budgetPct = alone ? options.budgetPct : options.budgetPct / 2;
+    return await openClock({ hz: options.clockHz, budgetPct, targetsFd, seed: options.seed });
+  }
+
+  async function samplesOf(targetsFd: number, budgetPct: number): Promise<SampleReader | null> {
     if (!choice.ok || choice.samples === null) return null;
-    const { budgetPct, seed } = options;
-    const watches = choice.watch && options.watchRegisters > 0;
+    const { seed } = options;
     try {
       return await openSamples({
         plan: choice.samples,
         kernelRelease: facts.kernelRelease,
         targetsFd,
         // One budget for both.
-        budgetPct: watches ? budgetPct / 2 : budgetPct,
+        budgetPct: watches() ? budgetPct / 2 : budgetPct,
         seed,
       });
     } catch (error) {
@@ -66,26 +81,34 @@ export function createAccessSources(options: AccessSourceOptions, facts: SourceF
     capability() {
       if (!choice.ok) return choice;
       const { samples } = choice;
-      const watches = choice.watch && options.watchRegisters > 0;
+      const timer = choice.clock ? ["clock"] : [];
       return {
         ok: true,
-        sources: [...(samples === null ? [] : [samples.source]), ...(watches ? ["watch"] : [])],
+        sources: [...(samples === null ? [] : [samples.source]), ...(watches() ? ["watch"] : []), ...timer],
         whyNotBetter: choice.whyNotBetter,
         identifies: [
           ...(samples === null ? [] : [samples.source]),
           ...(choice.watch ? ["watch"] : []),
+          ...timer,
           "step",
           "region_map",
         ],
-        blindTo: samples === null ? "no PMU sampled the accesses" : "no bytes were watched for every access to them",
+        blindTo:
+          samples !== null
+            ? "no bytes were watched for every access to them"
+            : choice.watch || !choice.clock
+              ? "no PMU sampled the accesses"
+              : "a timer samples time, not accesses, and no bytes were watched",
       };
     },
     async start(owned, targetsFd, watch) {
-      const samples = await samplesOf(targetsFd);
+      const clock = await clockOf(targetsFd);
+      if (clock !== null) owned.use(clock);
+      const left = options.budgetPct - (clock?.spendsPct ?? 0);
+      const samples = await samplesOf(targetsFd, left);
       if (samples !== null) owned.use(samples);
-      const watches = choice.ok && choice.watch && options.watchRegisters > 0;
-      const budgetPct = samples === null ? options.budgetPct : options.budgetPct / 2;
-      return { samples, watch: watches ? owned.use(await watch(budgetPct, samples)) : null };
+      const budgetPct = samples === null ? left : left / 2;
+      return { clock, samples, watch: watches() ? owned.use(await watch(budgetPct, samples)) : null };
     },
   };
 }

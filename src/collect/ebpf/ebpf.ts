@@ -16,6 +16,8 @@ import type { Capability, Collector, Target } from "../collector.ts";
 import { readProc } from "../process/proc-file.ts";
 import { parseStat } from "../process/proc-text.ts";
 import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
+import type { ClockSource } from "./clock/clock.ts";
+import { type ClockSummary, clockWarnings } from "./clock/summary.ts";
 import { drawRegions } from "./draw-regions.ts";
 import { type EbpfParts, ebpfParts, sightLeft, sourcesLeft } from "./ebpf-parts.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
@@ -33,13 +35,16 @@ import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.t
 /** How long a list of regions to draw from stays good while nothing in the map changed. */
 const REGIONS_MAX_AGE_NS = 1_000_000_000n;
 const REGIONS_MIN_AGE_NS = 100_000_000n;
+const PROT_EXEC = 4;
 
 export interface EbpfOptions {
   readonly budgetPct: number;
   /** Debug registers to use on each CPU; 0 watches nothing. */
   readonly watchRegisters: number;
-  /** Names of --source: auto, watch, pebs, ibs. */
+  /** Names of --source: auto, watch, pebs, ibs, clock. */
   readonly sources: readonly string[];
+  /** Samples of the timer per second and CPU. */
+  readonly clockHz: number;
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
   readonly engineObjects: readonly string[];
@@ -66,6 +71,8 @@ export interface EbpfCollector extends Collector {
   watchSummary(): WatchSummary | null;
   /** What sampling did and could not see; null where no PMU sampled. */
   sampleSummary(): SampleSummary | null;
+  /** What the timer did; null where none was asked for. */
+  clockSummary(): ClockSummary | null;
 }
 
 /** @param facts what decides on sources of accesses; this machine unless told */
@@ -76,6 +83,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
   let parts: Parts | null = null;
   let summary: WatchSummary | null = null;
   let sampled: SampleSummary | null = null;
+  let timed: ClockSummary | null = null;
   let final: EbpfState | null = null;
   let costs: readonly BpfCost[] = [];
   return {
@@ -95,6 +103,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
       costs = parts.costs.costs(monotonicNs());
       const result = stopParts(parts, costs);
       summary = result.summary;
+      timed = result.timed;
       sampled = parts.samples?.summary() ?? null;
       // The programs and their maps are gone after this: what they knew is kept.
       final = stateOf(parts);
@@ -106,7 +115,12 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
     bpfCosts: () => costs,
     watchSummary: () => summary,
     sampleSummary: () => sampled,
-    costs: () => (sampled === null ? [] : [{ what: "samples", count: sampled.samples, each_ns: ASSUMED_SAMPLE_NS }]),
+    clockSummary: () => timed,
+    warnings: () => (timed === null ? [] : clockWarnings(timed)),
+    costs: () => [
+      ...(sampled === null ? [] : [{ what: "samples", count: sampled.samples, each_ns: ASSUMED_SAMPLE_NS }]),
+      ...(timed === null ? [] : [{ what: "timer", count: timed.samples - timed.foreign, each_ns: timed.cost }]),
+    ],
   };
 }
 
@@ -130,6 +144,7 @@ interface Parts {
   readonly session: EngineSession;
   /** Null where the engine is left alone. */
   readonly objects: EngineObjects | null;
+  readonly clock: ClockSource | null;
   readonly watch: WatchSource | null;
   readonly samples: SampleReader | null;
   readonly costs: CostSampler;
@@ -182,7 +197,7 @@ async function startParts(
   for (const path of engineObjects) await session.attachObject(path, target.pid);
   const live = regionList(maps, session);
   const cache = cacheTensors(session);
-  const { samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>
+  const { clock, samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>
     startWatch({
       regions: () => live.list(directing),
       tokenPeriodNs: () => session.tokenPeriodNs(),
@@ -204,6 +219,7 @@ async function startParts(
     faults,
     session,
     objects,
+    clock,
     watch,
     samples,
     costs: owned.use(sampleBpfCosts(monotonicNs())),
@@ -253,6 +269,7 @@ function applyRow(parts: Parts, row: MappingEvent): void {
     parts.ended.delete(row.child_pid);
   }
   if (row.kind === "exit") parts.ended.add(row.pid);
+  if (parts.clock !== null) tellClock(parts.clock, row);
   if (row.kind === "exit" || row.kind === "exec") {
     parts.session.forget(row.pid);
     parts.cache.forget();
@@ -262,6 +279,15 @@ function applyRow(parts: Parts, row: MappingEvent): void {
       parts.watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
     }
   }
+}
+
+/** Whose code is where, as far as the timer's samples need it. */
+function tellClock(clock: ClockSource, row: MappingEvent): void {
+  const executable = row.prot !== null && (row.prot & PROT_EXEC) !== 0;
+  if (row.kind === "fork" && row.child_pid !== null) clock.onFork(row.child_pid, row.pid);
+  else if (row.kind === "exec") clock.onExec(row.pid, row.timestamp_ns);
+  else if (row.kind === "exit") clock.onExit(row.pid);
+  else if (executable && row.kind !== "snapshot") clock.onCode(row.pid);
 }
 
 function poll(parts: Parts): Batch[] {
@@ -284,6 +310,10 @@ function poll(parts: Parts): Batch[] {
   if (parts.samples !== null) {
     parts.samples.poll(monotonicNs());
     out.push(...parts.samples.drain());
+  }
+  if (parts.clock !== null) {
+    parts.clock.poll(monotonicNs());
+    out.push(...parts.clock.batches());
   }
   if (parts.watch !== null) {
     parts.watch.poll(monotonicNs());
@@ -311,14 +341,17 @@ function skippedRuns(costs: readonly BpfCost[]): LedgerRow[] {
 function stopParts(
   parts: Parts,
   costs: readonly BpfCost[],
-): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null } {
+): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null; timed: ClockSummary | null } {
   parts.objects?.close();
   const watched = parts.watch?.stop() ?? null;
   parts.samples?.detach();
   parts.faults?.detach();
   parts.lifecycle.detach();
   const engine = parts.session.stop();
-  const batches = [...poll({ ...parts, watch: null }), ...engine.batches, ...(watched?.batches ?? [])];
+  const polled = poll({ ...parts, watch: null });
+  // After the last mappings, which say whose code is where.
+  const timed = parts.clock?.stop() ?? null;
+  const batches = [...polled, ...(timed?.batches ?? []), ...engine.batches, ...(watched?.batches ?? [])];
   return {
     batches,
     ledger: [
@@ -327,9 +360,11 @@ function stopParts(
       ...(parts.faults?.ledger() ?? []),
       ...engine.ledger,
       ...(parts.samples?.ledger() ?? []),
+      ...(timed?.ledger ?? []),
       ...(watched?.ledger ?? []),
     ],
     summary: watched?.summary ?? null,
+    timed: timed?.summary ?? null,
   };
 }
 

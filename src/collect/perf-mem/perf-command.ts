@@ -1,6 +1,6 @@
 /** The command line of perf for each way in which it can see memory, and whether it works here. */
 import { existsSync, readdirSync } from "node:fs";
-import { GENERAL_REGISTERS } from "./clock/registers.ts";
+import { GENERAL_REGISTERS } from "./interrupt-registers.ts";
 
 export interface PerfMemOptions {
   /** `mem` for the PMU, page-faults, cpu-clock, or breakpoints such as mem:0x1234/8:rw; several together. */

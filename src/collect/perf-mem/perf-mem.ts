@@ -9,11 +9,11 @@ import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createCodeMap } from "../ebpf/watch/code-map.ts";
 import { descendants, listsChildren } from "../process/tree.ts";
 import { createBreakpoints } from "./breakpoints.ts";
-import { createTimerSink } from "./clock/timer-sink.ts";
 import { ledgerOf } from "./file/account.ts";
 import { hasMemoryPmu, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
 import { type PerfProcess, startPerf } from "./perf-process.ts";
 import { openPerfTail, type PerfTail } from "./tail.ts";
+import { createTimerSink } from "./timer-sink.ts";
 
 /** Read at one poll: about 20,000 samples, a few milliseconds. */
 const POLL_BYTES = 1 << 20;

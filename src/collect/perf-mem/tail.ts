@@ -1,6 +1,7 @@
 /** A perf.data file while perf still writes it: what has been added is read, a little at a time. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { type Batch, type ColumnData, isStringColumn } from "../../columnar/batch.ts";
+import type { Batch } from "../../columnar/batch.ts";
+import { ownBatch } from "../../columnar/own-batch.ts";
 import { type Account, newAccount } from "./file/account.ts";
 import { createCarry } from "./file/carry.ts";
 import type { FileEvent } from "./file/event.ts";
@@ -22,18 +23,6 @@ export interface PerfTail extends Disposable {
 
 const CHUNK_BYTES = 1 << 18;
 
-function copyOf(column: ColumnData): ColumnData {
-  if (isStringColumn(column)) return { codes: column.codes.slice(), values: column.values };
-  return column.valid === undefined
-    ? { data: column.data.slice() }
-    : { data: column.data.slice(), valid: column.valid.slice() };
-}
-
-function owned(batch: Batch): Batch {
-  const columns = Object.entries(batch.columns).map(([name, column]) => [name, copyOf(column)] as const);
-  return { ...batch, columns: Object.fromEntries(columns) };
-}
-
 /** Opens a file whose header and attributes perf has written. @throws MrmTraceError data_quality where it has not */
 export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail {
   const fd = openSync(path, "r");
@@ -46,7 +35,7 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
   let batches: Batch[] = [];
   const header = readHeader(path, fstatSync(fd).size, readAt, events);
   const reader = createRecordReader(events, account, header.swapped, {
-    onBatch: (batch) => batches.push(owned(batch)),
+    onBatch: (batch) => batches.push(ownBatch(batch)),
     // Names and features stand behind the records of a file, and perf writes them when it ends.
     onHeader: () => true,
     onTimer,

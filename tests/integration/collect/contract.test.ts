@@ -16,7 +16,7 @@ import { balances } from "../../../src/schema/ledger.ts";
 import { memrayPython } from "../../fixtures/memray-environment.ts";
 import { type HeldTarget, heldNow, holdTarget } from "./held-target.ts";
 
-const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto"], seed: 1, engineObjects: [] };
+const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto", "clock"], seed: 1, clockHz: 100, engineObjects: [] };
 const raw = mkdtempSync(join(tmpdir(), "mrm-contract-"));
 afterAll(() => rmSync(raw, { recursive: true, force: true }));
 let recordings = 0;

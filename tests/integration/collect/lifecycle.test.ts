@@ -6,7 +6,7 @@ import { compileProgram } from "../../fixtures/compile.ts";
 import { heldNow, holdTarget } from "./held-target.ts";
 import { trace } from "./traced.ts";
 
-const OPTIONS = { budgetPct: 1, watchRegisters: 0, sources: ["auto"], seed: 1, engineObjects: [] };
+const OPTIONS = { budgetPct: 1, watchRegisters: 0, sources: ["auto"], seed: 1, clockHz: 100, engineObjects: [] };
 
 async function until(done: () => boolean, ms: number): Promise<boolean> {
   const end = performance.now() + ms;

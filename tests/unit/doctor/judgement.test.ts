@@ -261,6 +261,7 @@ describe("the access source", () => {
       "pebs false",
       "ibs false",
       "watch true",
+      "clock false",
     ]);
     expect(found.candidates.filter(({ taken, why_not }) => taken === (why_not !== null))).toEqual([]);
   });

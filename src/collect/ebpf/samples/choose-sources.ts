@@ -9,6 +9,8 @@ export interface SourceFacts {
   readonly pmus: readonly Pmu[];
   /** Such as 6.12.117+deb12-amd64. */
   readonly kernelRelease: string;
+  /** As process.arch; x64 unless told. */
+  readonly arch?: string;
 }
 
 export interface SamplePlan {
@@ -21,6 +23,8 @@ export type SourceChoice =
       readonly ok: true;
       readonly samples: SamplePlan | null;
       readonly watch: boolean;
+      /** Only where it was asked for: a timer tells where time goes, not how much is accessed. */
+      readonly clock: boolean;
       /** Why no better source is used; empty where the best one is. */
       readonly whyNotBetter: string;
     }
@@ -51,13 +55,18 @@ function whyNone(choices: readonly EventChoice[]): string {
 
 /**
  * The sources of a run. `auto` takes samples with watches that they direct where a PMU can sample, else watches alone.
- * @param asked names of --source: auto, watch, pebs, ibs
+ * @param asked names of --source: auto, watch, pebs, ibs, clock
  */
 export function chooseSources(asked: readonly string[], facts: SourceFacts): SourceChoice {
   const choices = sampleChoices(facts);
   const usable = choices.find((choice) => choice.ok) ?? null;
+  const clock = asked.includes("clock");
+  if (clock && (facts.arch ?? "x64") !== "x64") {
+    const reason = `--source clock: the instructions of ${facts.arch} are not decoded: x64 only`;
+    return { ok: false, reason, hint: "use --source watch" };
+  }
   if (asked.includes("auto")) {
-    return { ok: true, samples: usable, watch: true, whyNotBetter: usable === null ? whyNone(choices) : "" };
+    return { ok: true, samples: usable, watch: true, clock, whyNotBetter: usable === null ? whyNone(choices) : "" };
   }
   const named = choices.find(({ source }) => asked.includes(source));
   if (named !== undefined && !named.ok) {
@@ -65,5 +74,5 @@ export function chooseSources(asked: readonly string[], facts: SourceFacts): Sou
   }
   const better =
     named !== undefined ? "" : usable === null ? whyNone(choices) : `${usable.source} is there, and was not asked for`;
-  return { ok: true, samples: named ?? null, watch: asked.includes("watch"), whyNotBetter: better };
+  return { ok: true, samples: named ?? null, watch: asked.includes("watch"), clock, whyNotBetter: better };
 }

@@ -21,6 +21,12 @@ export interface CodeMap extends Disposable {
   learn(pid: number): void;
   /** Where `ip` lies; null for code that no file holds (JIT, vdso) or that is gone. */
   locate(pid: number, ip: number): CodeLocation | null;
+  /** A process that was forked has its parent's code until it makes other. */
+  inherit(child: number, parent: number): void;
+  /** Reads the mappings of a process again before they are asked next, if it is still there. */
+  renew(pid: number): void;
+  /** Drops what is known of a process that began another program, or ended. */
+  forget(pid: number): void;
 }
 
 interface Mapping {
@@ -40,6 +46,7 @@ const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:
 export function createCodeMap(nowNs: () => number): CodeMap {
   const objects = new Map<string, CodeObject | null>();
   const processes = new Map<number, { mappings: Mapping[]; readAtNs: number }>();
+  const changed = new Set<number>();
   const mapped = new DisposableStack();
 
   function openObject(pid: number, key: string, range: string): CodeObject | null {
@@ -81,7 +88,19 @@ export function createCodeMap(nowNs: () => number): CodeMap {
   }
   return {
     learn,
+    inherit(child, parent) {
+      const known = processes.get(parent);
+      if (known !== undefined) processes.set(child, known);
+    },
+    renew(pid) {
+      changed.add(pid);
+    },
+    forget(pid) {
+      processes.delete(pid);
+      changed.delete(pid);
+    },
     locate(pid, ip) {
+      if (changed.delete(pid)) learn(pid);
       let mapping = find(pid, ip);
       if (!mapping && nowNs() - (processes.get(pid)?.readAtNs ?? Number.NEGATIVE_INFINITY) > RELEARN_NS) {
         learn(pid);

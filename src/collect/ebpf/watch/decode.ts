@@ -81,7 +81,7 @@ function functionInstructions(object: CodeObject, vaddr: number): TrapInstructio
  * A decoder that remembers what it found for each instruction of each mapped file.
  * Kernel code is not decoded: there only rsi and rdi, which its copies to and from a program use, tell.
  */
-export function createAccessDecoder(code: CodeMap): AccessDecoder {
+export function createAccessDecoder(code: Pick<CodeMap, "locate">): AccessDecoder {
   const known = new Map<string, TrapInstructions>();
   return (trap) => {
     if (trap.inKernel) {

@@ -1,6 +1,6 @@
 /** Page faults as they are read, in the same way as access rows. */
 import type { Batch } from "../../../columnar/batch.ts";
-import { ROWS } from "./access-columns.ts";
+import { ROWS } from "../../access-columns.ts";
 
 /** Bits of fault_flags that perf's samples tell: taken in user mode, read or write not known. */
 export const FAULT = { USER: 2, MAJOR: 16, OP_UNKNOWN: 32 } as const;

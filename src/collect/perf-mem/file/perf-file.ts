@@ -2,8 +2,8 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { Batch } from "../../../columnar/batch.ts";
 import { MrmTraceError } from "../../../errors.ts";
+import { ROWS } from "../../access-columns.ts";
 import { RECORD } from "./abi.ts";
-import { ROWS } from "./access-columns.ts";
 import { type Account, newAccount } from "./account.ts";
 import type { Bytes } from "./bytes.ts";
 import { createCarry } from "./carry.ts";

@@ -1,8 +1,8 @@
 /** Samples into columns: no object per sample, 64-bit values as pairs of words. */
 import type { Batch } from "../../../columnar/batch.ts";
+import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import { MISC } from "./abi.ts";
-import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "./access-columns.ts";
 import { type Account, count } from "./account.ts";
 import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";

@@ -48,7 +48,7 @@ const COMMAND = (turns = 300) => [compileProgram("fault-storm"), "1", "2000", St
 
 async function collect(sources: readonly string[], pmu: Pmu, turns?: number) {
   await using held = holdTarget(COMMAND(turns));
-  const options = { budgetPct: 10, watchRegisters: 2, sources, seed: 3, engineObjects: [] };
+  const options = { budgetPct: 10, watchRegisters: 2, sources, seed: 3, clockHz: 100, engineObjects: [] };
   const collector = createEbpfCollector(options, { pmus: [pmu], kernelRelease: release() });
   const batches: Batch[] = [];
   try {
@@ -123,7 +123,7 @@ test("a source that was named ends the start where the kernel refuses it, and le
 test("a recording of samples is labelled and analysed like any other, each row by its period", async () => {
   const runDir = mkdtempSync(join(tmpdir(), "mrm-samples-"));
   await using held = holdTarget(COMMAND());
-  const options = { budgetPct: 50, watchRegisters: 0, sources: ["pebs"], seed: 3, engineObjects: [] };
+  const options = { budgetPct: 50, watchRegisters: 0, sources: ["pebs"], seed: 3, clockHz: 100, engineObjects: [] };
   const collector = createEbpfCollector(options, { pmus: [faultPmu()], kernelRelease: release() });
   try {
     await collector.start(held.target);

@@ -21,8 +21,6 @@ function assemble(): CodeObject {
 }
 const object = assemble();
 const decode = createAccessDecoder({
-  learn() {},
-  [Symbol.dispose]() {},
   locate: (_, ip) => (ip < BASE ? null : { object, vaddr: ip - BASE }),
 });
 

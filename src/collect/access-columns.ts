@@ -1,5 +1,5 @@
 /** Access rows as they are read: columns of a fixed length that are handed over when they are full, then used again. */
-import type { Batch } from "../../../columnar/batch.ts";
+import type { Batch } from "../columnar/batch.ts";
 
 /** Rows that are handed over at once. */
 export const ROWS = 1 << 15;

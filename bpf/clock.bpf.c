@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Samples of a timer: the registers of a watched process between two of its
+ * instructions. User space decodes the one that comes next, and computes the
+ * address that it is about to access.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include "targets.h"
+
+/* At the highest rate, 10,000 a second, this is 100 ms. */
+#define RING_BLOCKS 4
+#include "ring.h"
+
+/* perf_event programs do not interrupt each other on one CPU. */
+RING_AREA(tick, tick_block);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tick_count);
+} tick_counts SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+/*
+ * The selector of the code is in the low 16 bits of this word of the context. Newer kernels declare it with that
+ * width, which CO-RE would take over, and the verifier allows whole words only.
+ */
+#define CODE_SELECTOR(ctx) (*(volatile __u64 *)((void *)(ctx) + 136) & 0xffff)
+/* arch/x86/include/asm/segment.h */
+#define PRIVILEGE 3
+#define USER_PRIVILEGE 3
+#define USER_CODE_64 0x33
+
+SEC("perf_event")
+int clock_tick(struct bpf_perf_event_data *ctx)
+{
+	__u64 now, id = bpf_get_current_pid_tgid();
+	__u64 selector = CODE_SELECTOR(ctx);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct tick_count *count = bpf_map_lookup_elem(&tick_counts, &cpu);
+	struct task_struct *task;
+
+	if (!count)
+		return 0;
+	count->runs++;
+	count->period += ctx->sample_period;
+	if (!target_of(id >> 32)) {
+		count->foreign++;
+		return 0;
+	}
+	if ((selector & PRIVILEGE) != USER_PRIVILEGE) {
+		count->in_kernel++;
+		return 0;
+	}
+	if (selector != USER_CODE_64) {
+		count->other_mode++;
+		return 0;
+	}
+	task = bpf_get_current_task_btf();
+	now = bpf_ktime_get_ns();
+	RING_ROW(tick, tick_block, now, return 0);
+	RING_PUT(timestamp_ns, now);
+	RING_PUT(ip, ctx->regs.ip);
+	RING_PUT(period, ctx->sample_period);
+	RING_PUT(ax, ctx->regs.ax);
+	RING_PUT(cx, ctx->regs.cx);
+	RING_PUT(dx, ctx->regs.dx);
+	RING_PUT(bx, ctx->regs.bx);
+	RING_PUT(sp, ctx->regs.sp);
+	RING_PUT(bp, ctx->regs.bp);
+	RING_PUT(si, ctx->regs.si);
+	RING_PUT(di, ctx->regs.di);
+	RING_PUT(r8, ctx->regs.r8);
+	RING_PUT(r9, ctx->regs.r9);
+	RING_PUT(r10, ctx->regs.r10);
+	RING_PUT(r11, ctx->regs.r11);
+	RING_PUT(r12, ctx->regs.r12);
+	RING_PUT(r13, ctx->regs.r13);
+	RING_PUT(r14, ctx->regs.r14);
+	RING_PUT(r15, ctx->regs.r15);
+	/* Up to date unless the thread changed it by itself (wrfsbase) since it was last switched to. */
+	RING_PUT(fs_base, task->thread.fsbase);
+	RING_PUT(gs_base, task->thread.gsbase);
+	RING_PUT(pid, id >> 32);
+	RING_PUT(tid, (__u32)id);
+	RING_COMMIT();
+	return 0;
+}
+#endif
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,187 @@
+/** The `clock` source: a timer on every CPU, whose samples become accesses by decoding the instruction that is next. */
+import type { Batch } from "../../../columnar/batch.ts";
+import { ownBatch } from "../../../columnar/own-batch.ts";
+import { onlineCpus } from "../../../kernel/cpus.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
+import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
+import { readRemote } from "../../../kernel/remote-memory.ts";
+import type { LedgerRow } from "../../../schema/ledger.ts";
+import { accessBatch, accessColumns } from "../../access-columns.ts";
+import { createOperandFinder } from "../../clock/operand-finder.ts";
+import { ditheredPeriod } from "../samples/period.ts";
+import { createCodeMap } from "../watch/code-map.ts";
+import { seededDraws } from "../watch/prng.ts";
+import { loadClockProgram } from "./clock-program.ts";
+import type { ClockSummary } from "./summary.ts";
+import { tickCost } from "./tick-cost.ts";
+import { createTickReader } from "./tick-rows.ts";
+import { timerAttr } from "./timer-attr.ts";
+
+export interface ClockOptions {
+  /** Samples per second and CPU; fewer where the budget does not pay for them. */
+  readonly hz: number;
+  /** Share of each CPU that sampling may cost, in percent. */
+  readonly budgetPct: number;
+  /** The map of watched processes. */
+  readonly targetsFd: number;
+  readonly seed: number;
+}
+
+export interface ClockSource extends Disposable {
+  /** Share of each CPU that it takes of the budget, in percent. */
+  readonly spendsPct: number;
+  /** Varies the periods when it is time; `nowNs` is CLOCK_MONOTONIC. */
+  poll(nowNs: bigint): void;
+  /** Decodes what has come; rows of `access`, a quarter of a second at a time. */
+  batches(): Batch<"access">[];
+  /** A process began with its parent's code. */
+  onFork(child: number, parent: number): void;
+  onExec(pid: number, timeNs: bigint): void;
+  /** A process mapped code anew. */
+  onCode(pid: number): void;
+  onExit(pid: number): void;
+  /** Stops the timers, decodes what is left; safe to call twice. */
+  stop(): { readonly batches: Batch<"access">[]; readonly ledger: LedgerRow[]; readonly summary: ClockSummary };
+}
+
+const SECOND_NS = 1_000_000_000n;
+/** Rows wait this long, or until the columns are full, to become a batch. */
+const GATHER_NS = 250_000_000n;
+const GATHER_ROWS = 1024;
+
+/**
+ * Measures what a sample costs (about 100 ms), loads the program and starts a timer on every CPU.
+ * @throws MrmTraceError environment
+ */
+export async function openClock(options: ClockOptions): Promise<ClockSource> {
+  const cost = await tickCost();
+  const hz = Math.min(options.hz, ((options.budgetPct / 100) * 1e9) / cost.value);
+  const spendsPct = (100 * hz * cost.value) / 1e9;
+  using opening = new DisposableStack();
+  const clock = opening.use(await loadClockProgram(options.targetsFd));
+  const timers = opening.use(new DisposableStack());
+  const random = seededDraws(options.seed);
+  const nextPeriod = () => ditheredPeriod(1e9 / hz, 1, random);
+  const events = onlineCpus().map((cpu) => {
+    const event = timers.use(perfEventOpen(timerAttr(nextPeriod()), -1, cpu, "the timer"));
+    timers.use(clock.program.attachPerfEvent(event.fd));
+    return event;
+  });
+  const code = opening.use(createCodeMap(() => Number(monotonicNs())));
+  const operands = createOperandFinder(code, readRemote);
+  const began = new Map<number, number>();
+  const reader = createTickReader(operands, (pid) => began.get(pid));
+  const columns = accessColumns(GATHER_ROWS);
+  const owned = opening.move();
+  let ready: Batch<"access">[] = [];
+  let ended: number[] = [];
+  let stopped: ReturnType<ClockSource["stop"]> | null = null;
+  let variedNs = monotonicNs();
+  let gatheredNs = variedNs;
+  let read = 0;
+  let kept = 0;
+
+  function gather(): void {
+    if (columns.rows > 0) ready.push(ownBatch(accessBatch(columns)));
+    kept += columns.rows;
+    columns.rows = 0;
+  }
+
+  function take(all: boolean): Batch<"access">[] {
+    read += reader.read(clock.ring.drain(), columns, gather);
+    // Their last samples are decoded.
+    for (const pid of ended) {
+      operands.forget(pid);
+      code.forget(pid);
+      began.delete(pid);
+    }
+    if (ended.length > 0) ended = [];
+    const now = monotonicNs();
+    if (all || now >= gatheredNs + GATHER_NS) {
+      gatheredNs = now;
+      gather();
+    }
+    const taken = ready;
+    if (taken.length > 0) ready = [];
+    return taken;
+  }
+
+  function ledger(): LedgerRow[] {
+    const rings = clock.ring.ledger("clock");
+    const ring_full = rings.reduce((sum, row) => sum + row.dropped, 0);
+    const copied = rings.reduce((sum, row) => sum + row.kept, 0);
+    const { noAccess, noCode, noAddress } = reader.losses;
+    const dropped_by = { ring_full, corrupt_block: copied - read, no_code: noCode, no_address: noAddress };
+    return [
+      {
+        // Its first word is the source: that is how figures find their loss.
+        path: "clock/samples",
+        pid: null,
+        seen: clock.count("runs"),
+        kept,
+        filtered: clock.count("foreign") + clock.count("in_kernel") + clock.count("other_mode") + noAccess,
+        dropped: Object.values(dropped_by).reduce((sum, n) => sum + n, 0),
+        dropped_by,
+        unseen_estimate: null,
+      },
+    ];
+  }
+
+  function summary(): ClockSummary {
+    const { noAccess, noCode, noAddress } = reader.losses;
+    return {
+      hz: { wanted: options.hz, taken: hz },
+      cost,
+      budget_pct: spendsPct,
+      cpus: events.length,
+      samples: clock.count("runs"),
+      sampled_ns: clock.count("period"),
+      foreign: clock.count("foreign"),
+      in_kernel: clock.count("in_kernel"),
+      other_mode: clock.count("other_mode"),
+      no_access: noAccess,
+      no_code: noCode,
+      no_address: noAddress,
+      rows: kept,
+    };
+  }
+
+  function stop(): ReturnType<ClockSource["stop"]> {
+    if (stopped !== null) return stopped;
+    for (const event of events) perfIoctl(event, IOC.disable);
+    timers.dispose();
+    stopped = { batches: take(true), ledger: ledger(), summary: summary() };
+    owned.dispose();
+    return stopped;
+  }
+
+  return {
+    spendsPct,
+    poll(nowNs) {
+      if (stopped !== null || nowNs < variedNs + SECOND_NS) return;
+      variedNs = nowNs;
+      for (const event of events) setPerfPeriod(event, nextPeriod());
+    },
+    batches: () => (stopped === null ? take(false) : []),
+    onFork(child, parent) {
+      code.inherit(child, parent);
+      operands.forget(child);
+      began.delete(child);
+      if (ended.includes(child)) ended = ended.filter((pid) => pid !== child);
+    },
+    onExec(pid, timeNs) {
+      code.forget(pid);
+      operands.forget(pid);
+      began.set(pid, Number(timeNs));
+    },
+    onCode(pid) {
+      operands.forget(pid);
+      code.renew(pid);
+    },
+    onExit(pid) {
+      ended.push(pid);
+    },
+    stop,
+    [Symbol.dispose]: () => void stop(),
+  };
+}

@@ -1,0 +1,130 @@
+/** Rows of the kernel program's ring become access rows in place: no object and no 64-bit value is made for one. */
+import type { DrainedBlocks } from "../../../kernel/ring.ts";
+import { BLOCK_ROWS } from "../../../schema/c-header.ts";
+import { type AccessColumns, EVIDENCE, SOURCES } from "../../access-columns.ts";
+import { effectiveAddress } from "../../clock/effective-address.ts";
+import type { OperandFinder } from "../../clock/operand-finder.ts";
+import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../clock/register-file.ts";
+import { TICK_LAYOUT } from "./clock-program.ts";
+
+/** What became of the rows of the ring that gave no access. */
+export interface TickLosses {
+  /** The instruction accesses no memory. */
+  noAccess: number;
+  /** Its code could not be read, or belongs to a program that was replaced since. */
+  noCode: number;
+  /** It could be read, and its address does not follow from the registers. */
+  noAddress: number;
+}
+
+export interface TickReader {
+  /** Appends the accesses of all sound blocks; `full` is called when the columns are. @returns rows that were read */
+  read(drained: DrainedBlocks, into: AccessColumns, full: () => void): number;
+  readonly losses: Readonly<TickLosses>;
+}
+
+/** When the program of a process began, in ns; undefined where it is the first. */
+export type ProgramBegan = (pid: number) => number | undefined;
+
+const WORD = 2 ** 32;
+/** Bits 32 and up of an address that no program has. */
+const KERNEL_HIGH_WORD = 0x01000000;
+const CLOCK = SOURCES.indexOf("clock");
+const DECODED = EVIDENCE.indexOf("decoded");
+const ALL_KNOWN = 2 ** PLACES - 1;
+const BLOCK_WORDS = TICK_LAYOUT.blockBytes / 4;
+
+/** First 32-bit word of a column in a block. */
+function startOf(name: string): number {
+  const column = TICK_LAYOUT.columns.find((one) => one.name === name);
+  if (column === undefined) throw new TypeError(`ticks have no ${name}`);
+  return column.offset / 4;
+}
+
+const AT = {
+  time: startOf("timestamp_ns"),
+  ip: startOf("ip"),
+  period: startOf("period"),
+  pid: startOf("pid"),
+  tid: startOf("tid"),
+} as const;
+/** Where the register at each place begins. */
+const REGISTERS = new Uint32Array(PLACES);
+for (const [name, place] of Object.entries({ ...GENERAL_PLACES, ...PLACE })) {
+  REGISTERS[place] = startOf(place === PLACE.rip ? "ip" : name);
+}
+
+export function createTickReader(operands: OperandFinder, began: ProgramBegan): TickReader {
+  const registers = registerFile();
+  registers.known = ALL_KNOWN;
+  const address = new Uint32Array(2);
+  const losses: TickLosses = { noAccess: 0, noCode: 0, noAddress: 0 };
+
+  function readRegisters(words: Uint32Array, base: number, row: number): void {
+    for (let place = 0; place < PLACES; place++) {
+      const from = base + (REGISTERS[place] as number) + 2 * row;
+      registers.words[2 * place] = words[from] as number;
+      registers.words[2 * place + 1] = words[from + 1] as number;
+    }
+  }
+
+  /** Position in OPS of the access, whose address is in `address`; -1 for none. */
+  function accessOf(words: Uint32Array, base: number, row: number): number {
+    const pid = words[base + AT.pid + row] as number;
+    const at = base + 2 * row;
+    const time = (words[at + AT.time + 1] as number) * WORD + (words[at + AT.time] as number);
+    const since = began(pid);
+    const ip = (words[at + AT.ip + 1] as number) * WORD + (words[at + AT.ip] as number);
+    const operand = since !== undefined && time < since ? null : operands.find(pid, ip);
+    if (operand === null) losses.noCode += 1;
+    else if (operand === "none") losses.noAccess += 1;
+    else {
+      readRegisters(words, base, row);
+      const known = operand !== "unknown" && effectiveAddress(operand, registers, address);
+      if (operand !== "unknown" && known && (address[1] as number) < KERNEL_HIGH_WORD) return operand.op;
+      losses.noAddress += 1;
+    }
+    return -1;
+  }
+
+  function append(words: Uint32Array, base: number, row: number, cpu: number, op: number, into: AccessColumns): void {
+    const to = into.rows;
+    const at = base + 2 * row;
+    for (let half = 0; half < 2; half++) {
+      into.timestamp.words[2 * to + half] = words[at + AT.time + half] as number;
+      into.ip.words[2 * to + half] = words[at + AT.ip + half] as number;
+      into.period.words[2 * to + half] = words[at + AT.period + half] as number;
+      into.address.words[2 * to + half] = address[half] as number;
+    }
+    into.pid[to] = words[base + AT.pid + row] as number;
+    into.tid[to] = words[base + AT.tid + row] as number;
+    into.cpu[to] = cpu;
+    into.op[to] = op;
+    into.source[to] = CLOCK;
+    into.evidence[to] = DECODED;
+    into.rows = to + 1;
+  }
+
+  return {
+    losses,
+    read(drained, into, full) {
+      const words = new Uint32Array(drained.bytes.buffer, drained.bytes.byteOffset, drained.bytes.length >> 2);
+      let read = 0;
+      for (let block = 0; block < drained.blocks; block++) {
+        const base = block * BLOCK_WORDS;
+        const rows = words[base + 2] as number;
+        // Headers come from shared memory: position and count are judged.
+        const sound = words[base] === drained.sequence[block] && rows <= BLOCK_ROWS && words[base + 3] === 0;
+        if (!sound) continue;
+        for (let row = 0; row < rows; row++) {
+          const op = accessOf(words, base, row);
+          if (op < 0) continue;
+          append(words, base, row, drained.cpus[block] as number, op, into);
+          if (into.rows === into.capacity) full();
+        }
+        read += rows;
+      }
+      return read;
+    },
+  };
+}
