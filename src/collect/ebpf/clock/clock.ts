@@ -7,6 +7,7 @@ import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/pe
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
+import { operandAt } from "../../clock/memory-operand.ts";
 import { createOperandFinder } from "../../clock/operand-finder.ts";
 import { ditheredPeriod } from "../samples/period.ts";
 import { createCodeMap } from "../watch/code-map.ts";
@@ -48,6 +49,7 @@ const SECOND_NS = 1_000_000_000n;
 /** Rows wait this long, or until the columns are full, to become a batch. */
 const GATHER_NS = 250_000_000n;
 const GATHER_ROWS = 1024;
+const NOP = Uint8Array.of(0x90);
 
 /**
  * Measures what a sample costs (about 100 ms), loads the program and starts a timer on every CPU.
@@ -72,6 +74,8 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   const began = new Map<number, number>();
   const reader = createTickReader(operands, (pid) => began.get(pid));
   const columns = accessColumns(GATHER_ROWS);
+  // The decoder is compiled at its first use: not while rings fill.
+  operandAt(NOP);
   const owned = opening.move();
   let ready: Batch<"access">[] = [];
   let ended: number[] = [];
