@@ -5,84 +5,9 @@ import { type DataClass, dataClasses, grainsOf, shownMetric } from "./classes.ts
 import { figureCell, isFigure } from "./figure.ts";
 import { createFootnotes } from "./footnotes.ts";
 import { type GridRow, grid } from "./grid.ts";
+import { SECTIONS } from "./sections.ts";
 import { type Line, type Terminal, wrap } from "./terminal.ts";
-
-/** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
-const SECTIONS: readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[] = [
-  ["alive at one moment", [["allocated_bytes", "most"]]],
-  [
-    "allocated in all",
-    [
-      ["allocated_total_bytes", "bytes"],
-      ["allocations_total", "allocations"],
-    ],
-  ],
-  [
-    "lifetime of a region",
-    [
-      ["lifetime_p50_ns", "p50"],
-      ["lifetime_p90_ns", "p90"],
-      ["lifetime_p99_ns", "p99"],
-    ],
-  ],
-  [
-    "per byte and token",
-    [
-      ["reads_per_byte_per_token", "reads"],
-      ["writes_per_byte_per_token", "writes"],
-    ],
-  ],
-  [
-    "bandwidth",
-    [
-      ["read_bytes_per_s", "read"],
-      ["write_bytes_per_s", "written"],
-      ["loads_per_s", "loads"],
-      ["stores_per_s", "stores"],
-    ],
-  ],
-  ["hits in one pass", [["hits_per_pass", "mean"]]],
-  [
-    "between accesses",
-    [
-      ["iai_mean_ns", "mean"],
-      ["iai_p50_ns", "p50"],
-      ["iai_p90_ns", "p90"],
-      ["iai_p99_ns", "p99"],
-    ],
-  ],
-  [
-    "writes",
-    [
-      ["reads_per_write", "reads/write"],
-      ["write_once_ratio", "once"],
-    ],
-  ],
-  [
-    "age at read",
-    [
-      ["age_at_read_p50_ns", "p50"],
-      ["age_at_read_p99_ns", "p99"],
-    ],
-  ],
-  [
-    "retention",
-    [
-      ["retention_p50_ns", "p50"],
-      ["retention_p90_ns", "p90"],
-      ["retention_p99_ns", "p99"],
-    ],
-  ],
-  [
-    "working set",
-    [
-      ["working_set_bytes", "touched"],
-      ["same_page_fraction", "same page"],
-      ["median_stride_bytes", "stride p50"],
-    ],
-  ],
-  ["managed retention", [["suitability", "suitability"]]],
-];
+import { unknownRows } from "./unknown-rows.ts";
 
 const INDENT = "  ";
 
@@ -142,8 +67,10 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
   const others = [...new Set(report.metrics.map((row) => row.metric))].filter((metric) => !listed.has(metric));
   const sections = [...SECTIONS, ["other", others.map((metric) => [metric, metric] as const)] as const];
   const rows = contentRows(classes);
+  const unknown = unknownRows(classes, sections);
   for (const [heading, members] of sections) {
-    const found = members.flatMap(([metric, label]) => metricRows(classes, metric, label, notes));
+    const shown = members.filter(([metric]) => !unknown.metrics.has(metric));
+    const found = shown.flatMap(([metric, label]) => metricRows(classes, metric, label, notes));
     if (found.length > 0) rows.push({ label: heading, heading: true, cells: [] }, ...found);
   }
   if (classes.length === 0) return [[{ text: "nothing was seen: no class has a region or a figure", ink: "warn" }]];
@@ -160,6 +87,7 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
     .map((of) => `${of.name} ${formatBytes(of.bytes)} in ${formatCount(of.regions)} regions`)
     .join(", ");
   if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));
+  for (const text of unknown.texts) out.push([], ...note("", text, width));
   if (report.metrics.length > 0) {
     const how = `a cell reads: value [${levelText(report)} interval, in the value's unit] samples/censored method (reason)`;
     out.push([], ...wrap(how, width).map((text) => [{ text, ink: "dim" } as const]));

@@ -272,6 +272,25 @@ describe("the report on a terminal", () => {
     expect(renderRun(report, plain(100))).toMatch(/brand_new_ns +5.00 ns \[4.00, 6.00\] 64 a/);
   });
 
+  test("says in one sentence what no class can know for the same reason, and keeps the row where one knows", () => {
+    const none = (why: string) => ({ status: "not_identifiable" as const, why });
+    const metrics = [
+      metricRow("loads_per_s", "weight", null, none("no PMU")),
+      metricRow("loads_per_s", "kv_cache", null, none("no PMU")),
+      metricRow("stores_per_s", "weight", null, none("no PMU")),
+      metricRow("iai_mean_ns", "weight", null, none("no PMU")),
+      metricRow("iai_p50_ns", "weight", [5, 5, 5]),
+      metricRow("iai_p50_ns", "kv_cache", null, none("no PMU")),
+      metricRow("reads_per_write", "weight", null, none("no write")),
+      metricRow("reads_per_write", "kv_cache", null, none("no read")),
+    ];
+    const text = renderRun(demoReport({ metrics }), plain(100));
+    expect(text).toContain("not identifiable (no PMU): bandwidth loads, stores; between accesses mean\n");
+    expect(text).not.toMatch(/^ +(loads|stores|mean) /m);
+    expect(text).toMatch(/p50 +5.00 ns \[5.00, 5.00\] 64 a +not identifiable \(1\)/);
+    expect(text).toMatch(/reads\/write +not identifiable \(2\) +not identifiable \(3\)/);
+  });
+
   test("takes the figure of decoding before that of prefill, and any figure before a reason for none", () => {
     const prefill = metricRow("iai_p50_ns", "weight", [9, 9, 9], { step: "prefill" });
     const decode = metricRow("iai_p50_ns", "weight", [5, 5, 5]);

@@ -1,0 +1,90 @@
+/** The order of the class table: which metrics stand below which heading, by which short name. */
+
+/** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
+export const SECTIONS: readonly (readonly [
+  heading: string,
+  rows: readonly (readonly [metric: string, label: string])[],
+])[] = [
+  ["alive at one moment", [["allocated_bytes", "most"]]],
+  [
+    "allocated in all",
+    [
+      ["allocated_total_bytes", "bytes"],
+      ["allocations_total", "allocations"],
+    ],
+  ],
+  [
+    "lifetime of a region",
+    [
+      ["lifetime_p50_ns", "p50"],
+      ["lifetime_p90_ns", "p90"],
+      ["lifetime_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "per byte and token",
+    [
+      ["reads_per_byte_per_token", "reads"],
+      ["writes_per_byte_per_token", "writes"],
+    ],
+  ],
+  [
+    "bandwidth",
+    [
+      ["read_bytes_per_s", "read"],
+      ["write_bytes_per_s", "written"],
+      ["loads_per_s", "loads"],
+      ["stores_per_s", "stores"],
+    ],
+  ],
+  ["hits in one pass", [["hits_per_pass", "mean"]]],
+  [
+    "between accesses",
+    [
+      ["iai_mean_ns", "mean"],
+      ["iai_p50_ns", "p50"],
+      ["iai_p90_ns", "p90"],
+      ["iai_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "reuse time",
+    [
+      ["reuse_time_mean_ns", "mean"],
+      ["reuse_time_p50_ns", "p50"],
+      ["reuse_time_p90_ns", "p90"],
+      ["reuse_time_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "writes",
+    [
+      ["reads_per_write", "reads/write"],
+      ["write_once_ratio", "once"],
+    ],
+  ],
+  [
+    "age at read",
+    [
+      ["age_at_read_p50_ns", "p50"],
+      ["age_at_read_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "retention",
+    [
+      ["retention_p50_ns", "p50"],
+      ["retention_p90_ns", "p90"],
+      ["retention_p99_ns", "p99"],
+    ],
+  ],
+  [
+    "working set",
+    [
+      ["working_set_bytes", "touched"],
+      ["same_page_fraction", "same page"],
+      ["median_stride_bytes", "stride p50"],
+    ],
+  ],
+  ["managed retention", [["suitability", "suitability"]]],
+];
