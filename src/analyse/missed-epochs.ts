@@ -3,7 +3,7 @@ import { chao1 } from "./chao1.ts";
 import type { StoreRuns } from "./input.ts";
 import { CI_Z } from "./interval.ts";
 
-/** Lower limit of a Poisson mean of which `n` were counted, one-sided at 97.5 % (Byar; Breslow and Day, 1987, vol. 2, 2.11). */
+/** Lower limit of a Poisson mean of which `n` were counted, one-sided at 97.5 % (Byar, in Breslow and Day, 1987). */
 function leastMean(n: number): number {
   return n > 0 ? Math.max(0, n * (1 - 1 / (9 * n) - CI_Z / (3 * Math.sqrt(n))) ** 3) : 0;
 }

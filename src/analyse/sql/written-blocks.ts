@@ -8,11 +8,12 @@ export const FALSE_CHANCE = 1e-5;
  * Samples closer than the pass gap belong to one epoch: the stores between them are closer still. Samples further apart
  * may belong to one, if no store between them was sampled. So two runs beside each other count as two epochs only where
  * the pause between them is too long for n samples spread evenly from the begin of one to the end of the other: of the
- * n - 1 spacings one is that long with a chance of at most (n - 1)(1 - pause/span)^(n - 2) (David and Nagaraja, Order
- * Statistics, 2003, 6.4), times the runs of the block.
+ * n - 1 spacings one is that long with a chance of at most (n - 1)(1 - pause/span)^(n - 2) (uniform spacings, union
+ * bound), times the runs of the block.
  *
  * The life of a block ends where the engine empties its cache (table `lives`: begin_ns, end_ns and life, one after the
- * other), and where a region that held the whole block dies. Reads the views `trace` and `region_map`, and `span` with
+ * other), and where a region that held the whole block dies. Of each run its first sample is kept, and of a block its last:
+ * places in the block's order say how many samples lie between. Reads the views `trace` and `region_map`, and `span` with
  * one row: begin_ns, end_ns and gap_ns.
  */
 export const WRITTEN_BLOCKS = `
@@ -43,9 +44,11 @@ stores AS (
 ),
 ordered AS (
   SELECT *,
+    row_number() OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS place,
     lag(time_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS before_ns,
     lag(death_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS died_ns,
-    lag(cache_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS before_life
+    lag(cache_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS before_life,
+    lead(time_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS after_ns
   FROM stores
 ),
 marked AS (
@@ -55,30 +58,31 @@ marked AS (
       THEN 1 ELSE 0 END AS is_run
   FROM ordered AS o CROSS JOIN span AS s
 ),
-numbered AS (
+ends AS (
   SELECT *,
-    sum(is_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS life,
-    sum(is_run) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY time_ns) AS run
+    lag(place) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS place_before,
+    lag(time_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS first_ns,
+    lead(place) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS next_place,
+    lead(is_run) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS next_is_run,
+    lead(time_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS next_ns,
+    lead(before_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS next_before_ns,
+    sum(is_life) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block ORDER BY place) AS life
   FROM marked
+  WHERE is_run = 1 OR after_ns IS NULL
 ),
 runs AS (
-  SELECT grain, region_type, mapping_kind, source, pid, block, life, run,
-    count(*) AS n, min(time_ns) AS begin_ns, max(time_ns) AS end_ns
-  FROM numbered
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
-),
-pairs AS (
   SELECT *,
-    lag(n) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS n_before,
-    lag(begin_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS first_ns,
-    lag(end_ns) OVER (PARTITION BY grain, region_type, mapping_kind, source, pid, block, life ORDER BY run) AS pause_ns
-  FROM runs
+    CASE WHEN next_place IS NULL THEN 1 WHEN next_is_run = 1 THEN next_place - place ELSE next_place - place + 1 END AS n,
+    CASE WHEN next_place IS NULL THEN time_ns WHEN next_is_run = 1 THEN next_before_ns ELSE next_ns END AS end_ns,
+    CASE WHEN is_life = 0 THEN place - place_before END AS n_before
+  FROM ends
+  WHERE is_run = 1
 ),
 chances AS (
   SELECT *,
     (n + n_before - 1)
-      * power(1 - CAST(begin_ns - pause_ns AS DOUBLE) / CAST(end_ns - first_ns AS DOUBLE), n + n_before - 2) AS chance
-  FROM pairs
+      * power(1 - CAST(time_ns - before_ns AS DOUBLE) / CAST(end_ns - first_ns AS DOUBLE), n + n_before - 2) AS chance
+  FROM runs
 ),
 blocks AS (
   SELECT grain, region_type, mapping_kind, source, pid, block, life,

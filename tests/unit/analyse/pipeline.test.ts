@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RecordedFacts } from "../../../src/analyse/load.ts";
 import { type AnalysisResult, analyseRun } from "../../../src/analyse/pipeline.ts";
@@ -129,6 +139,62 @@ describe("analyseRun on a run known by hand", () => {
     expect(digests(runDir)).toEqual(before);
     expect(readdirSync(runDir).filter((name) => name.includes("unfinished"))).toEqual([]);
   });
+});
+
+test("samples of stores tell how often pages were written, where they are dense", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-stores-"));
+  try {
+    const [addr, page] = [0x7f0000000000n, 4096n];
+    const ids = { pid: 77, tid: 77 };
+    writeStream(runDir, "mapping", [
+      {
+        ...ids,
+        timestamp_ns: ORIGIN,
+        exec_epoch: 0,
+        kind: "mmap",
+        addr,
+        result: addr,
+        size_bytes: 64n * page,
+        prot: 3,
+        flags: 0x22,
+      },
+    ]);
+    // Sixty pages, each filled in 12 us; every third is filled again 1 ms later.
+    const fills = Array.from({ length: 60 }, (_, i) =>
+      (i % 3 === 0 ? [0n, 1_000_000n] : [0n]).map((ns) => [i, ns] as const),
+    );
+    const rows = fills.flat().flatMap(([i, ns]) =>
+      Array.from({ length: 12 }, (_, k) => ({
+        ...ids,
+        timestamp_ns: ORIGIN + 10_000n + BigInt(i) * 20_000n + ns + BigInt(k) * 1000n,
+        address: addr + BigInt(i) * page + BigInt(k) * 300n,
+        op_type: "store",
+        ip: 0x10n,
+        cpu: 0,
+        source: "pebs",
+        period: 43n,
+        in_kernel: false,
+        op_evidence: "data_src",
+      })),
+    );
+    writeStream(
+      runDir,
+      "access",
+      rows.sort((a, b) => Number(a.timestamp_ns - b.timestamp_ns)),
+    );
+    const { metrics } = await analyseRun(runDir, FACTS);
+    const ratios = metrics.filter((row) => row.metric === "write_once_ratio" && row.source === "pebs");
+    expect(ratios.map(({ grain_bytes, status, n }) => [grain_bytes, status, n])).toEqual([
+      [4096, "ok", 60],
+      [65_536, "insufficient", 4],
+      [2_097_152, "insufficient", 1],
+    ]);
+    expect(ratios[0]?.value).toBeCloseTo(2 / 3, 12);
+    expect(ratios[0]?.lo ?? 1).toBeLessThan(0.6);
+    expect(ratios[0]?.hi ?? 0).toBeGreaterThan(0.75);
+  } finally {
+    rmSync(runDir, { recursive: true });
+  }
 });
 
 test("segments that are cut or no Parquet at all are skipped, named and counted", async () => {
