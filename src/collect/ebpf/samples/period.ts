@@ -11,6 +11,9 @@ const MOST_PERIOD = 100_000_007;
 /** Rates within this factor below the wanted one are left as they are. */
 const SLACK = 2;
 
+/** Samples of a CPU between two of its periods. */
+const SAMPLES_PER_PERIOD = 64;
+
 function isPrime(n: number): boolean {
   if (n < 4) return n > 1;
   if (n % 2 === 0 || n % 3 === 0) return false;
@@ -44,4 +47,14 @@ export function adaptedPeriod(now: number, perSecond: number, wantedPerSecond: n
   if (perSecond <= wantedPerSecond && perSecond * SLACK >= wantedPerSecond) return now;
   const change = Math.min(Math.max(perSecond / wantedPerSecond, 1 / MOST_CHANGE), MOST_CHANGE);
   return Math.min(Math.max(now * change, LEAST_PERIOD), MOST_PERIOD);
+}
+
+/**
+ * Whether a CPU gets a new period. The kernel then forgets what it counted towards the next sample, half a period on
+ * average: a CPU that hardly accesses anything would lose much of the little that it has.
+ * @param samples of the CPU since its last new period
+ * @param changed whether the middle of the periods did
+ */
+export function isDue(samples: number, changed: boolean): boolean {
+  return changed || samples >= SAMPLES_PER_PERIOD;
 }

@@ -4,7 +4,7 @@ import { readPerfCount, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import type { Random } from "../watch/prng.ts";
 import { checkCount, type EventTally } from "./count-check.ts";
 import { type OpenedEvent, openRefused, openSampleEvent } from "./open-event.ts";
-import { adaptedPeriod, ditheredPeriod } from "./period.ts";
+import { adaptedPeriod, ditheredPeriod, isDue } from "./period.ts";
 import type { SampleEvent } from "./sample-event.ts";
 import { cookieOf, type SampleProgram } from "./sample-program.ts";
 import type { EventSummary } from "./summary.ts";
@@ -13,7 +13,7 @@ export interface RunningEvent extends Disposable {
   readonly event: SampleEvent;
   /** Its number in the plan. */
   readonly index: number;
-  /** New periods for all CPUs, at a middle that brings the busiest to the rate wanted; varied even where that holds. */
+  /** New periods, at a middle that brings the busiest CPU to the rate wanted; varied even where that holds. */
   adapt(seconds: number, wantedPerSecond: number): void;
   /** Stops counting and sampling, and keeps what was counted. */
   stop(): void;
@@ -62,6 +62,7 @@ function runningEvent(
   owned: DisposableStack,
 ): RunningEvent {
   const runsBefore = new Map<number, number>();
+  const runsAtPeriod = new Map<number, number>();
   let middle = event.startPeriod;
   let stopped: readonly EventTally[] | null = null;
   const tallies = (): EventTally[] =>
@@ -85,8 +86,14 @@ function runningEvent(
         most = Math.max(most, runs - (runsBefore.get(cpu) ?? 0));
         runsBefore.set(cpu, runs);
       }
+      const before = middle;
       middle = adaptedPeriod(middle, most / seconds, wantedPerSecond);
-      for (const { fd } of opened) setPerfPeriod(fd, ditheredPeriod(middle, event.periodStep, random));
+      for (const { cpu, fd } of opened) {
+        const runs = runsBefore.get(cpu) ?? 0;
+        if (!isDue(runs - (runsAtPeriod.get(cpu) ?? 0), middle !== before)) continue;
+        runsAtPeriod.set(cpu, runs);
+        setPerfPeriod(fd, ditheredPeriod(middle, event.periodStep, random));
+      }
     },
     stop() {
       if (stopped !== null) return;

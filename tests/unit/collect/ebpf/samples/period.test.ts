@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { adaptedPeriod, ditheredPeriod, nextPrime } from "../../../../../src/collect/ebpf/samples/period.ts";
+import { adaptedPeriod, ditheredPeriod, isDue, nextPrime } from "../../../../../src/collect/ebpf/samples/period.ts";
 import { seededDraws } from "../../../../../src/collect/ebpf/watch/prng.ts";
 
 function dividesNone(n: number): boolean {
@@ -42,6 +42,22 @@ describe("periods", () => {
         expect(adaptedPeriod(period, rate, 2000)).toBe(period);
       }),
     );
+  });
+
+  test("change on a CPU after enough of its samples, so that an idle one loses less than a hundredth, or with the middle", () => {
+    let forgotten = 0;
+    let samples = 0;
+    let since = 0;
+    for (let second = 0; second < 1000; second++) {
+      samples += 5;
+      since += 5;
+      if (!isDue(since, false)) continue;
+      since = 0;
+      forgotten += 0.5;
+    }
+    expect(forgotten).toBeGreaterThan(0);
+    expect(forgotten / samples).toBeLessThan(0.01);
+    expect(isDue(0, true)).toBe(true);
   });
 
   test("the least prime from a number on", () => {
