@@ -1,7 +1,8 @@
 /** Everything after capture: labels, metrics, and the files that programs and people read. */
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { analyseImport, analyseRun } from "../analyse/pipeline.ts";
+import type { RecordedFacts } from "../analyse/load.ts";
+import type { AnalysisResult } from "../analyse/pipeline.ts";
 import { buildName } from "../build.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
@@ -13,7 +14,7 @@ import type { LedgerRow } from "../schema/ledger.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
 import { readExperimentFacts } from "./experiment-facts.ts";
 import type { RunFacts } from "./facts.ts";
-import { importedOf } from "./import-trace.ts";
+import { type Imported, importedOf } from "./import-trace.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -30,6 +31,13 @@ function ledgerOf(facts: RunFacts): LedgerRow[] {
     dropped: Number(row.dropped),
     dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [cause, Number(n)])),
   }));
+}
+
+/** Each way is loaded on use: neither waits for what only the other needs. */
+async function analysisOf(path: string, imported: Imported | null, recorded: RecordedFacts): Promise<AnalysisResult> {
+  if (imported === null) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded);
+  const { analyseImport } = await import("../analyse/import-pipeline.ts");
+  return await analyseImport(path, join(path, imported.file), imported.period, recorded);
 }
 
 /**
@@ -50,11 +58,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     ...told
   } = facts;
   const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, flash_attention, seed, sight };
-  const imported = importedOf(details);
-  const analysis =
-    imported === null
-      ? await analyseRun(directory.path, recorded)
-      : await analyseImport(directory.path, join(directory.path, imported.file), imported.period, recorded);
+  const analysis = await analysisOf(directory.path, importedOf(details), recorded);
   const report: RunReport = {
     ...told,
     run_dir: directory.path,

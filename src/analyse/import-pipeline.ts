@@ -1,0 +1,76 @@
+/** Everything that is derived from a labelled trace that was recorded elsewhere: reduce, estimate, write. */
+import { join } from "node:path";
+import { openDatabase } from "../label/database.ts";
+import { openTraceFile } from "../label/trace-file.ts";
+import type { AnalysisInput } from "./input.ts";
+import type { RecordedFacts } from "./load.ts";
+import type { AnalysisResult } from "./pipeline.ts";
+import { computeMetrics } from "./registry.ts";
+import { reduceTrace } from "./stream/reduce.ts";
+import { NO_PERIOD } from "./stream/stream-figures.ts";
+import { writeMetrics } from "./write-metrics.ts";
+
+/** What an import left out. */
+export interface ImportCounters {
+  readonly incomplete: Readonly<Record<string, number>>;
+}
+
+const PAGE_BYTES = 4096;
+/** The SQL engine only decodes an import, and sorts it where it is out of order. */
+const IMPORT_MEMORY_BYTES = 256 * 2 ** 20;
+
+/**
+ * Derives metrics.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
+ * labels and is not changed.
+ * @param period accesses that each of its rows stands for: 1 where it holds every access, null where nobody knows
+ * @throws MrmTraceError data_quality where the file is no such trace
+ */
+export async function analyseImport(
+  runDir: string,
+  trace: string,
+  period: number | null,
+  facts: RecordedFacts,
+): Promise<AnalysisResult> {
+  await using database = await openDatabase({
+    threads: 1,
+    memoryLimitBytes: IMPORT_MEMORY_BYTES,
+    spillFolder: join(runDir, ".spill.unfinished"),
+  });
+  const file = await openTraceFile(database, trace);
+  const reduced = await reduceTrace(database, file, period);
+  // Rows and decoded columns are garbage now; the rest would be put beside them.
+  Bun.gc(true);
+  const input: AnalysisInput = {
+    ...facts,
+    t0_ns: reduced.origin_ns,
+    window_ns: reduced.window_ns,
+    watches: [],
+    regions: [],
+    steps: [],
+    kvRows: [],
+    accessSums: reduced.sums,
+    allocations: [],
+    streams: reduced.streams,
+  };
+  const metrics = computeMetrics(input);
+  await writeMetrics(database, runDir, metrics);
+  const incomplete = file.rows - reduced.rows;
+  return {
+    input,
+    metrics,
+    labels: reduced.sums.map(({ region_type, rows, seen }) => ({
+      region_type,
+      mapping_kind: null,
+      regions: reduced.regions.get(region_type) ?? 0,
+      bytes: (seen.find(({ grain_bytes }) => grain_bytes === PAGE_BYTES)?.distinct ?? 0) * PAGE_BYTES,
+      accesses: rows,
+    })),
+    traceRows: reduced.rows,
+    counters: { incomplete: { access: incomplete } },
+    warnings: [
+      "an import has no mappings: the bytes of a class are those of the 4 KiB pages that its accesses touch",
+      ...(period === null ? [NO_PERIOD] : []),
+      ...(incomplete > 0 ? [`${incomplete} rows of the trace lack an address or a time and were left out`] : []),
+    ],
+  };
+}
