@@ -14,7 +14,7 @@ import { runQueueWaitNs } from "../../../src/kernel/thread-time.ts";
 import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { memrayPython } from "../../fixtures/memray-environment.ts";
-import { type HeldTarget, heldNow, holdTarget } from "./held-target.ts";
+import { type HeldTarget, heldSettled, holdTarget } from "./held-target.ts";
 
 const EBPF = { budgetPct: 1, watchRegisters: 2, sources: ["auto", "clock"], seed: 1, clockHz: 100, engineObjects: [] };
 const raw = mkdtempSync(join(tmpdir(), "mrm-contract-"));
@@ -112,13 +112,13 @@ for (const [name, create] of COLLECTORS) {
   describe(`the ${name} collector`, () => {
     test("says whether it can run without changing anything, also for a process that is gone", async () => {
       await using held = holdTarget(IDLE);
-      const before = heldNow();
+      const before = await heldSettled();
       const collector = create();
       expect(collector.name).toBe(name);
       expect(await collector.canRun(held.target)).toMatchObject({ ok: true });
       const gone = await collector.canRun({ ...held.target, pid: NO_PID });
       if (!gone.ok) expect([gone.reason, gone.hint].every((text) => text.length > 10)).toBe(true);
-      expect(heldNow()).toEqual(before);
+      expect(await heldSettled()).toEqual(before);
     });
 
     test("gives nothing before it has started, and stops in order without having started", async () => {
@@ -180,9 +180,9 @@ for (const [name, create] of COLLECTORS) {
         await collector.stop();
       };
       await round();
-      const before = heldNow();
+      const before = await heldSettled();
       await round();
-      expect(heldNow()).toEqual(before);
+      expect(await heldSettled()).toEqual(before);
       expect(before.kernelObjects).toEqual([]);
     });
 
@@ -197,10 +197,10 @@ for (const [name, create] of COLLECTORS) {
         return error;
       };
       await attempt();
-      const before = heldNow();
+      const before = await heldSettled();
       const error = await attempt();
       if (error !== undefined) expect(error).toBeInstanceOf(MrmTraceError);
-      expect(heldNow()).toEqual(before);
+      expect(await heldSettled()).toEqual(before);
     });
 
     test("runs beside another of its kind, each with its own target", async () => {

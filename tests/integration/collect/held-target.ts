@@ -79,3 +79,19 @@ export function heldNow(): Held {
       .filter((line) => kernel.test(line)).length,
   };
 }
+
+const SETTLED_READINGS = 10;
+const READING_MS = 20;
+
+/** The same once it has not changed for a while: the pipes of a child that has ended are closed when they are collected. */
+export async function heldSettled(): Promise<Held> {
+  Bun.gc(true);
+  let last = heldNow();
+  for (let same = 0; same < SETTLED_READINGS; ) {
+    await Bun.sleep(READING_MS);
+    const now = heldNow();
+    same = Bun.deepEquals(now, last) ? same + 1 : 0;
+    last = now;
+  }
+  return last;
+}
