@@ -9,7 +9,7 @@ import { openSegmentWriter, type SegmentWriter } from "./columnar/segment.ts";
 import { MrmTraceError } from "./errors.ts";
 import { judgeValidity } from "./overhead/validity.ts";
 import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "./report/run-directory.ts";
-import { type Derived, derive } from "./run/derive.ts";
+import type { Derived } from "./run/derive.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "./run/facts.ts";
 import { lossPct } from "./run/judge.ts";
 import { STREAMS, type StreamName } from "./schema/columns.ts";
@@ -24,8 +24,10 @@ export interface ImportRequest {
 
 /** Bytes of segments that may wait for the encoder, and how many of them hold the reading up. */
 const MAX_QUEUE_BYTES = 40 * 2 ** 20;
-const FULL_BYTES = 12 * 2 ** 20;
+const FULL_BYTES = 6 * 2 ** 20;
 const WAIT_MS = 1;
+/** Half of what a run puts into a segment: rows are there as fast as they are written, and many wait at a time. */
+const SEGMENT_ROWS = 1 << 16;
 const LOOK_BYTES = 1 << 16;
 
 function startOf(path: string): Uint8Array {
@@ -73,7 +75,8 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
     const stream = batch.table as StreamName;
     let writer = writers.get(stream);
     if (writer === undefined) {
-      writer = openSegmentWriter({ encoder, dir: join(directory.capture, stream), table: stream });
+      const dir = join(directory.capture, stream);
+      writer = openSegmentWriter({ encoder, dir, table: stream, maxRows: SEGMENT_ROWS });
       writers.set(stream, writer);
     }
     rows[stream] += batch.rows;
@@ -136,6 +139,9 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
     const taken = await capture(importer, request.file, directory);
     const facts = factsOf(request, directory, taken);
     writeFacts(directory.path, facts);
+    // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
+    Bun.gc(true);
+    const { derive } = await import("./run/derive.ts");
     return await derive(directory, facts);
   } catch (error) {
     if (existsSync(directory.path)) rmSync(directory.path, { recursive: true, force: true });

@@ -1,6 +1,7 @@
 /** Allocations as the metrics read them: lifetimes in bins, and the totals that were counted while reading. */
 import type { DuckDBValue } from "@duckdb/node-api";
-import type { Database } from "../label/database.ts";
+import { withAllocations } from "../label/allocation-database.ts";
+import type { Capture } from "../label/capture.ts";
 import type { AllocationLives, AllocationSample } from "./input.ts";
 import { ALLOCATION_LIVES } from "./sql/allocation-lives.ts";
 import { ALLOCATION_TOTALS } from "./sql/allocation-totals.ts";
@@ -27,13 +28,14 @@ function livesOf(rows: readonly Row[]): AllocationLives {
 const known = (value: DuckDBValue | undefined): number | null =>
   value === null || value === undefined ? null : Number(value);
 
-/**
- * One sample for all allocations of the run and one for each function; none where there are no allocations. The database
- * must hold the views `allocation`, `allocation_total` and `allocation_end`.
- */
-export async function loadAllocations(database: Database): Promise<AllocationSample[]> {
-  const totals = await database.rows(ALLOCATION_TOTALS);
-  const lives = await database.rows(ALLOCATION_LIVES);
+/** One sample for all allocations of the run and one for each function; none where there are no allocations. */
+export async function loadAllocations(capture: Capture): Promise<AllocationSample[]> {
+  const { allocation, allocation_total } = capture.segments;
+  if (allocation.length === 0 && allocation_total.length === 0) return [];
+  const [totals, lives] = await withAllocations(capture, async (database) => [
+    await database.rows(ALLOCATION_TOTALS),
+    await database.rows(ALLOCATION_LIVES),
+  ]);
   const functions = new Set([...totals, ...lives].map((row) => String(row.allocator)));
   functions.delete(ALL);
   if (functions.size === 0 && totals.length === 0) return [];

@@ -21,10 +21,7 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
 }
 
-/**
- * Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table
- * and the views of allocations.
- */
+/** Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table. */
 export async function loadInput(database: Database, labelled: Labelled, facts: RecordedFacts): Promise<AnalysisInput> {
   const steps = stepSamples(labelled.steps, labelled.window_ns);
   const kvRows = kvRowSamples(labelled.kvRows);
@@ -44,7 +41,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
       clears: cacheClears(kvRows),
       gapNs: passGapNs(facts.trap_cost_ns),
     }),
-    allocations: await loadAllocations(database),
+    allocations: await loadAllocations(labelled.capture),
     streams: [],
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,

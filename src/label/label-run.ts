@@ -61,8 +61,7 @@ export function flashAttentionOf(steps: readonly StepRow[]): boolean | null {
 }
 
 /**
- * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` and
- * the views of allocations in the database.
+ * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
  * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
  */
 export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {

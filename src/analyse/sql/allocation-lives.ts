@@ -1,8 +1,8 @@
 /**
- * How long allocations lived, per function, in bins of 0.5 % of the middle time; each with the shortest and the longest
- * time that it can have been, ns. What was not seen to end lived to the end of its process's capture at least; an
- * address that was given out again may have been freed at any time before that, and of what was not followed nothing is
- * known. Reads the views `allocation` and `allocation_end` (pid, end_ns, error_ns).
+ * How long allocations lived, per function, in bins of 0.5 % of the middle time and of 4 % of what is not known of it; each
+ * with the shortest and the longest time that it can have been, ns. What was not seen to end lived to the end of its
+ * process's capture at least; an address that was given out again may have been freed at any time before that, and of what
+ * was not followed nothing is known. Reads the views `allocation` and `allocation_end` (pid, end_ns, error_ns).
  */
 export const ALLOCATION_LIVES = `
 WITH timed AS (
@@ -27,9 +27,8 @@ lived AS (
 binned AS (
   SELECT
     allocator, ended, bytes, middle_ns, least_ns, most_ns,
-    CASE WHEN middle_ns < 1 THEN -1 ELSE CAST(floor(128 * log2(middle_ns)) AS INTEGER) END AS middle_bin,
-    CASE WHEN least_ns < 1 THEN -1 ELSE CAST(floor(128 * log2(least_ns)) AS INTEGER) END AS least_bin,
-    CASE WHEN most_ns < 1 THEN -1 ELSE CAST(floor(128 * log2(most_ns)) AS INTEGER) END AS most_bin
+    CASE WHEN middle_ns < 1 THEN -1 ELSE CAST(floor(128 * log2(middle_ns)) AS INTEGER) END AS bin,
+    CASE WHEN most_ns - least_ns < 1 THEN -1 ELSE CAST(floor(16 * log2(most_ns - least_ns)) AS INTEGER) END AS width
   FROM lived
 )
 SELECT
@@ -40,5 +39,5 @@ SELECT
   min(least_ns) AS least_ns,
   max(most_ns) AS most_ns
 FROM binned
-GROUP BY allocator, ended, middle_bin, least_bin, most_bin
-ORDER BY allocator, ended, middle_bin, least_bin, most_bin`;
+GROUP BY allocator, ended, bin, width
+ORDER BY allocator, ended, bin, width`;

@@ -64,7 +64,10 @@ describe("an imported memray capture", () => {
       birth_censored: false,
       death_censored: true,
     });
-    expect(rows.at(-1)?.size_bytes).toBe(BigInt(COUNT - MAX_ALLOCATION_REGIONS + 1));
+    // The bound falls into a bin of sizes that are within 0.5 % of each other.
+    const least = COUNT - MAX_ALLOCATION_REGIONS + 1;
+    expect(Number(rows.at(-1)?.size_bytes)).toBeGreaterThan(least / 1.006);
+    expect(Number(rows.at(-1)?.size_bytes)).toBeLessThanOrEqual(least);
     expect(report.warnings.join()).toContain("region_map.parquet has the 65.5k largest allocations");
     const value = (metric: string) =>
       report.metrics.find((row) => row.metric === metric && row.mapping_kind === "allocation")?.value;
