@@ -1,5 +1,5 @@
-/** Chance, per block, that stores which come evenly are taken for two epochs. */
-export const FALSE_CHANCE = 1e-5;
+/** Chance, per block, that a run whose stores come evenly is taken for over while it goes on. */
+export const FALSE_CHANCE = 1e-4;
 
 /**
  * Blocks of 4 KiB, 64 KiB and 2 MiB on which samples of stores fell, per class and source: seen in one run of samples,
@@ -7,9 +7,9 @@ export const FALSE_CHANCE = 1e-5;
  *
  * Samples closer than the pass gap belong to one epoch: the stores between them are closer still. Samples further apart
  * may belong to one, if no store between them was sampled. So two runs beside each other count as two epochs only where
- * the pause between them is too long for n samples spread evenly from the begin of one to the end of the other: of the
- * n - 1 spacings one is that long with a chance of at most (n - 1)(1 - pause/span)^(n - 2) (uniform spacings, union
- * bound), times the runs of the block.
+ * the pause between them fits into neither: n samples of a run that went on through the pause would have a spacing that
+ * long with a chance of at most n (length / (length + pause))^(n - 1) (uniform spacings, union bound), and that, times
+ * the runs of the block, is small for both. A run of one sample proves nothing.
  *
  * The life of a block ends where the engine empties its cache (table `lives`: begin_ns, end_ns and life, one after the
  * other), and where a region that held the whole block dies. Of each run its first sample is kept, and of a block its last:
@@ -80,9 +80,15 @@ runs AS (
 ),
 chances AS (
   SELECT *,
-    (n + n_before - 1)
-      * power(1 - CAST(time_ns - before_ns AS DOUBLE) / CAST(end_ns - first_ns AS DOUBLE), n + n_before - 2) AS chance
-  FROM runs
+    greatest(
+      n * power(CAST(greatest(end_ns - time_ns, 1) AS DOUBLE) / (greatest(end_ns - time_ns, 1) + time_ns - before_ns), n - 1),
+      n_before * power(
+        CAST(greatest(before_ns - first_ns, 1) AS DOUBLE) / (greatest(before_ns - first_ns, 1) + time_ns - before_ns),
+        n_before - 1)
+    ) AS chance
+  FROM (SELECT * FROM runs WHERE is_life = 0) AS later
+  UNION ALL
+  SELECT *, CAST(NULL AS DOUBLE) AS chance FROM runs WHERE is_life = 1
 ),
 blocks AS (
   SELECT grain, region_type, mapping_kind, source, pid, block, life,

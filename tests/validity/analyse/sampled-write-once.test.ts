@@ -165,7 +165,6 @@ describe("a bound holds the truth in every run", () => {
   for (const [what, make, period, grain] of [
     ["pages of a ring, 3 samples each time", buffers(100, 4 * KIB, 1, ring), 170, 4 * KIB],
     ["pages written once or more, 3 samples each time", buffers(300, 4 * KIB, 1, mixed), 170, 4 * KIB],
-    ["pages of which half get a few stores more, hardly ever sampled", fillThenTouch, 61, 4 * KIB],
   ] as const) {
     test(what, async () => {
       const { statuses, covered, given } = await outcome(make, period, grain);
@@ -182,6 +181,8 @@ describe("no figure is given where samples are too thin", () => {
     ["pages written often, one sample in five times", buffers(100, 4 * KIB, 1, ring), 2503, 4 * KIB],
     ["a log of pages, one sample in three rows", log(60, 4 * KIB, MS), 97, 4 * KIB],
     ["64 KiB at a period for 2 MiB", buffers(300, 64 * KIB, 1, mixed), 20_011, 64 * KIB],
+    ["pages of which half get a few stores more, hardly ever sampled", fillThenTouch, 61, 4 * KIB],
+    ["pages that are filled at once and then by a trickle, in one epoch", fillThenTrickle, 13, 4 * KIB],
     [
       "pages filled so slowly that samples are further apart than a pause",
       buffers(60, 4 * KIB, 2000, once),
@@ -203,4 +204,16 @@ function fillThenTouch(random: Random): Burst[] {
     .filter((_, i) => i % 2 === 0)
     .map((fill) => ({ ...fill, size_bytes: 32, begin_ns: fill.begin_ns + 100 * MS }));
   return [...fills, ...touches].sort((a, b) => a.begin_ns - b.begin_ns);
+}
+
+/** Pages filled at once, which get 200 more stores right after it, 40 us apart. */
+function fillThenTrickle(random: Random): Burst[] {
+  const fills = buffers(100, 4 * KIB, 1, once)(random);
+  const trickles = fills.map((fill) => ({
+    ...fill,
+    size_bytes: 1600,
+    begin_ns: fill.begin_ns + 10_000,
+    store_ns: 40_000,
+  }));
+  return [...fills, ...trickles].sort((a, b) => a.begin_ns - b.begin_ns);
 }
