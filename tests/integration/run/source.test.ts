@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { sourceFacts } from "../../../src/collect/ebpf/access-sources.ts";
 import { sampleChoices } from "../../../src/collect/ebpf/samples/choose-sources.ts";
-import { runCli } from "./cli.ts";
+import { compileProgram } from "../../fixtures/compile.ts";
+import { QUICK, runCli } from "./cli.ts";
 
 const usable = sampleChoices(sourceFacts()).find(({ ok }) => ok);
 if (usable) process.stderr.write(`skipped: refusals of --source, for this machine has ${usable.source}\n`);
@@ -20,3 +21,27 @@ for (const asked of ["pebs", "ibs", "pebs,watch"]) {
     },
   );
 }
+
+test("--source clock alone tells in its report what the timer saw and cost, and what it cannot tell", async () => {
+  const walk = [compileProgram("walk-array", ["-no-pie"]), "0", "1.5"];
+  const flags = ["--source", "clock", "--clock-hz", "1000", "--budget", "10", ...QUICK, "--json"];
+  const { exitCode, stdout } = await runCli(["run", ...flags, "--", ...walk]);
+  expect(exitCode).toBe(0);
+  const report = JSON.parse(stdout) as {
+    run_dir: string;
+    collectors: { name: string; sources: string[] }[];
+    ledger: { path: string; kept: string }[];
+    metrics: { metric: string; source: string; status: string; why: string | null }[];
+  };
+  expect(report.collectors[0]).toMatchObject({ name: "ebpf", sources: ["clock"] });
+  const kept = Number(report.ledger.find(({ path }) => path === "clock/samples")?.kept);
+  expect(kept).toBeGreaterThan(30);
+  const metadata = (await Bun.file(`${report.run_dir}/metadata.json`).json()) as Record<string, unknown>;
+  const [clock] = JSON.stringify(metadata).match(/"hz":\{"wanted":1000,"taken":[0-9.]+\}/) ?? [];
+  expect(clock).toBeDefined();
+  const writes = report.metrics.filter(({ metric, source }) => metric === "reads_per_write" && source === "clock");
+  expect(writes.length).toBeGreaterThan(0);
+  expect(writes.every(({ why }) => why === "stores hide behind stalled loads at a timer's ip")).toBe(true);
+  const working = report.metrics.filter(({ metric, source }) => metric === "working_set_bytes" && source === "clock");
+  expect(working.some(({ status }) => status === "ok")).toBe(true);
+});
