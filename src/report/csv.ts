@@ -44,6 +44,9 @@ export function metricsCsv(report: RunReport): string {
     // Kinds of mapping cannot be summed into one quantile: only a figure of the whole class stands for it.
     const ofType = report.metrics.filter((row) => row.region_type === type);
     const rows = labels.length > 1 ? ofType.filter((row) => row.mapping_kind === null) : ofType;
+    // The Python package counts pages: blocks of that size where the source tells them.
+    const pages = rows.filter((row) => row.metric === "working_set_bytes" && row.grain_bytes === PAGE_BYTES);
+    const touched = pages.some(({ status }) => status === "ok") ? pages : rows;
     return [
       csvField(type),
       String(labels.reduce((sum, label) => sum + label.regions, 0)),
@@ -53,8 +56,8 @@ export function metricsCsv(report: RunReport): string {
       "",
       figure(rows, "write_once_ratio", pythonFloat),
       figure(rows, "reads_per_write", pythonFloat),
-      figure(rows, "working_set_bytes", (bytes) => pythonFloat(bytes / MIB)),
-      figure(rows, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
+      figure(touched, "working_set_bytes", (bytes) => pythonFloat(bytes / MIB)),
+      figure(touched, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
       csvField(rows.find((row) => row.metric === "suitability")?.label ?? ""),
     ].join(",");
   });

@@ -37,6 +37,8 @@ interface Figure {
   readonly grain?: number;
   /** From our unit to the package's. */
   readonly scale?: (value: number, row: ReportMetric) => number;
+  /** True where the figure is the number of samples behind the metric, which is known even where its value is not. */
+  readonly counts?: true;
 }
 
 const seconds = (ns: number): number => ns / 1e9;
@@ -54,6 +56,12 @@ const FIGURES: readonly Figure[] = [
     metric: "stores_per_s",
     scale: count,
     theirs: (a, t) => totalOf(a, "read_freq", "total_writes", t),
+  },
+  {
+    name: "n_written_addresses",
+    metric: "write_once_ratio",
+    counts: true,
+    theirs: (a, t) => totalOf(a, "write_once", "n_written_addresses", t),
   },
   { name: "reads_per_write", metric: "reads_per_write", theirs: (a, t) => of(a, "read_freq", "reads_per_write", t) },
   {
@@ -73,6 +81,12 @@ const FIGURES: readonly Figure[] = [
     scale: seconds,
     theirs: (a: Analysis, t: string) => of(a, "retention_summary", `retention_${p}_s`, t),
   })),
+  {
+    name: "n_intervals",
+    metric: "reuse_time_p50_ns",
+    counts: true,
+    theirs: (a, t) => totalOf(a, "iai", "n_intervals", t),
+  },
   ...(["p50", "p90", "p99", "mean"] as const).map((p) => ({
     name: `iai_${p}_ns`,
     metric: `reuse_time_${p}_ns`,
@@ -98,6 +112,7 @@ function shown(value: number | string | null): string {
 
 function oursOf(row: ReportMetric | undefined, figure: Figure): { text: string; value: number | null } {
   if (row === undefined) return { text: "none", value: null };
+  if (figure.counts) return { text: shown(row.n), value: row.n };
   if (row.label !== null) return { text: row.label, value: null };
   const scaled = (value: number): number => figure.scale?.(value, row) ?? value;
   if (row.status === "ok" && row.value !== null) return { text: shown(scaled(row.value)), value: scaled(row.value) };
@@ -108,7 +123,12 @@ function oursOf(row: ReportMetric | undefined, figure: Figure): { text: string; 
 /** One comparison per figure and class, figures in order. */
 export function compareGolden(analysis: Analysis, report: RunReport): Comparison[] {
   const classes = report.labels.map((label) => label.region_type);
-  return FIGURES.flatMap((figure) =>
+  const regions = report.labels.map(({ region_type, regions: count }): Comparison => {
+    const theirs = Number(of(analysis, "retention_summary", "n_regions", region_type));
+    const ours = Number(count);
+    return { figure: "n_regions", region_type, theirs: shown(theirs), ours: shown(ours), equal: theirs === ours };
+  });
+  const figures = FIGURES.flatMap((figure) =>
     classes.map((region_type) => {
       const row = report.metrics.find(
         (one) =>
@@ -125,6 +145,7 @@ export function compareGolden(analysis: Analysis, report: RunReport): Comparison
       return { figure: figure.name, region_type, theirs: shown(theirs), ours: ours.text, equal };
     }),
   );
+  return [...regions, ...figures];
 }
 
 /** The comparisons as the table of docs/python-package.md; `why` gives the number of the reason where they differ. */

@@ -55,6 +55,16 @@ describe("metrics.csv", () => {
     expect(['a"b', "a,b", "=1+1", "plain"].map(csvField)).toEqual(['"a""b"', '"a,b"', "'=1+1", "plain"]);
   });
 
+  test("counts pages in blocks of a page where the source tells them", () => {
+    const metrics = [64, 4096].map((grain_bytes) =>
+      metricRow("working_set_bytes", "weight", [grain_bytes * 256, 0, 0], { grain_bytes }),
+    );
+    const row = metricsCsv(demoReport({ metrics }))
+      .split("\n")
+      .find((line) => line.startsWith("weight"));
+    expect(row).toBe("weight,201,,,,,,,1.0,256,");
+  });
+
   test("prefers the figure of decoding and skips what is not ok", () => {
     const metrics = [
       metricRow("retention_p50_ns", "weight", [1e9, 1e9, 1e9], { step: "prefill" }),
