@@ -28,6 +28,8 @@ const FULL_BYTES = 6 * 2 ** 20;
 const WAIT_MS = 1;
 /** Half of what a run puts into a segment: rows are there as fast as they are written, and many wait at a time. */
 const SEGMENT_ROWS = 1 << 16;
+/** A file of any size is imported in a few hundred MB: the SQL engine spills to disk before it takes more. */
+const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 } as const;
 const LOOK_BYTES = 1 << 16;
 
 function startOf(path: string): Uint8Array {
@@ -142,7 +144,7 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
     // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
     Bun.gc(true);
     const { derive } = await import("./run/derive.ts");
-    return await derive(directory, facts);
+    return await derive(directory, facts, ENGINE_LIMITS);
   } catch (error) {
     if (existsSync(directory.path)) rmSync(directory.path, { recursive: true, force: true });
     throw error;

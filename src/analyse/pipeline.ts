@@ -1,6 +1,6 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
-import { openDatabase } from "../label/database.ts";
+import { type EngineLimits, openDatabase } from "../label/database.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import { formatCount } from "../units.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
@@ -36,8 +36,12 @@ export interface AnalysisResult {
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
-export async function analyseRun(runDir: string, facts: RecordedFacts): Promise<AnalysisResult> {
-  await using database = await openDatabase({ spillFolder: join(runDir, ".spill.unfinished") });
+export async function analyseRun(
+  runDir: string,
+  facts: RecordedFacts,
+  limits: EngineLimits = {},
+): Promise<AnalysisResult> {
+  await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const labelled = await labelRun(database, runDir, facts.run_id);
   const input = await loadInput(database, labelled, facts);
   const metrics = computeMetrics(input);

@@ -29,8 +29,72 @@ export function encodeParquet(
   return out;
 }
 
+export interface ParquetWriter {
+  /** Writes the rows as one row group. @throws MrmTraceError failure; its cause has the errno in `code` */
+  add(rows: Encodable): void;
+  /** Ends the file and puts it in place; returns its bytes. @throws MrmTraceError as `add` does */
+  finish(): number;
+  /** Removes what was written; nothing happens to a finished file. */
+  [Symbol.dispose](): void;
+}
+
 /**
- * Writes one Parquet file, mode 0600, under a temporary name, and renames it.
+ * Opens a Parquet file of mode 0600 under a temporary name, which it keeps until it is finished.
+ *
+ * @throws MrmTraceError failure; its cause has the errno in `code`
+ */
+export function openParquetWriter(
+  path: string,
+  table: TableName,
+  keyValues: ReadonlyMap<string, string> = new Map(),
+): ParquetWriter {
+  const partial = `${path}.partial`;
+  let fd = -1;
+  const guarded = <T>(act: () => T): T => {
+    try {
+      return act();
+    } catch (cause) {
+      if (cause instanceof MrmTraceError) throw cause;
+      throw new MrmTraceError(
+        "failure",
+        `cannot write ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
+        "free some space, or name another folder with --output",
+        { cause },
+      );
+    }
+  };
+  const file = guarded(() => {
+    // The mode is honoured only for a file that the call creates.
+    removeIfThere(partial);
+    fd = openSync(partial, "wx", 0o600);
+    return parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => {
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+    });
+  });
+  return {
+    add: (rows) => guarded(() => file.add(rows)),
+    finish: () =>
+      guarded(() => {
+        const bytes = file.finish();
+        closeSync(fd);
+        fd = -1;
+        renameSync(partial, path);
+        return bytes;
+      }),
+    [Symbol.dispose]() {
+      try {
+        if (fd >= 0) closeSync(fd);
+        fd = -1;
+        removeIfThere(partial);
+      } catch {
+        // What made the writer give up says more than this.
+      }
+    },
+  };
+}
+
+/**
+ * Writes one Parquet file of mode 0600 under a temporary name, and renames it.
  *
  * @returns bytes written
  * @throws MrmTraceError failure; its cause has the errno in `code`. Nothing is left behind.
@@ -38,39 +102,12 @@ export function encodeParquet(
 export function writeParquetFile(
   path: string,
   table: TableName,
-  batches: Iterable<Encodable>,
+  batches: readonly Encodable[],
   keyValues: ReadonlyMap<string, string> = new Map(),
 ): number {
-  const partial = `${path}.partial`;
-  let fd = -1;
-  try {
-    // The mode is honoured only for a file that the call creates.
-    removeIfThere(partial);
-    fd = openSync(partial, "wx", 0o600);
-    const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => {
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    });
-    for (const batch of batches) file.add(batch);
-    const bytes = file.finish();
-    closeSync(fd);
-    fd = -1;
-    renameSync(partial, path);
-    return bytes;
-  } catch (cause) {
-    try {
-      if (fd >= 0) closeSync(fd);
-      removeIfThere(partial);
-    } catch {
-      // The message below names the first failure, which is the one to fix.
-    }
-    if (cause instanceof MrmTraceError) throw cause;
-    throw new MrmTraceError(
-      "failure",
-      `cannot write ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      "free some space, or name another folder with --output",
-      { cause },
-    );
-  }
+  using writer = openParquetWriter(path, table, keyValues);
+  for (const batch of batches) writer.add(batch);
+  return writer.finish();
 }
 
 function removeIfThere(path: string): void {

@@ -1,6 +1,6 @@
 /** Captured accesses of one part of the trace as typed arrays. */
 import { type Database, parquetScan, quote } from "./database.ts";
-import { partFilter, type TracePart } from "./trace-plan.ts";
+import { MOST_ROWS, partFilter, type TracePart } from "./trace-plan.ts";
 import { vectorWords } from "./vector-words.ts";
 
 const WIDE = ["timestamp", "address", "ip", "period", "data_src"] as const;
@@ -45,15 +45,18 @@ export function accessWords(capacity: number): AccessWords {
   ]) as AccessWords;
 }
 
-export function accessRows(capacity: number): AccessRows {
-  return { rows: 0, capacity, words: accessWords(capacity) };
+export function accessRows(): AccessRows {
+  return { rows: 0, capacity: 0, words: accessWords(0) };
 }
 
+/** Makes room, keeping the rows that are there. */
 function grow(rows: AccessRows, needed: number): void {
-  while (rows.capacity < needed) rows.capacity *= 2;
+  rows.capacity = needed;
   const larger = accessWords(rows.capacity);
   for (const name of [...WIDE, ...NARROW]) {
-    larger[name].set(rows.words[name]);
+    larger[name].set(
+      rows.words[name].subarray(0, (WIDE as readonly string[]).includes(name) ? 2 * rows.rows : rows.rows),
+    );
     rows.words[name] = larger[name];
   }
 }
@@ -101,7 +104,7 @@ async function fill(
     coming = result.fetchChunk();
     const at = rows.rows;
     rows.rows += chunk.rowCount;
-    if (rows.rows > rows.capacity) grow(rows, rows.rows);
+    if (rows.rows > rows.capacity) grow(rows, 2 * rows.rows);
     for (const [i, name] of WIDE.entries()) {
       rows.words[name].set(vectorWords(chunk.getColumnVector(i)).subarray(0, 2 * chunk.rowCount), 2 * at);
     }
@@ -136,6 +139,12 @@ export async function readAccessRows(
   lists: WordLists,
   rows: AccessRows,
 ): Promise<void> {
+  // A footer may claim any number of rows.
+  const likely = Math.min(part.most_rows, MOST_ROWS);
+  if (likely > rows.capacity) {
+    rows.rows = 0;
+    grow(rows, likely);
+  }
   if (await fill(database, part, lists, rows, true)) return;
   await extend(database, part, lists);
   await fill(database, part, lists, rows, false);

@@ -1,9 +1,12 @@
 /** The SQL engine behind labelling and analysis, with its limits set: in memory, two threads, bounded. */
 import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb/node-api";
 
-export interface DatabaseLimits {
+export interface EngineLimits {
   readonly threads?: number;
   readonly memoryLimitBytes?: number;
+}
+
+export interface DatabaseLimits extends EngineLimits {
   /** Where the engine spills when the limit is reached. */
   readonly spillFolder?: string;
 }
@@ -25,6 +28,8 @@ export async function openDatabase(limits: DatabaseLimits = {}): Promise<Databas
     // Nothing here may reach the network or the user's own extensions.
     autoinstall_known_extensions: "false",
     autoload_known_extensions: "false",
+    // Files are read once or twice, and the system keeps them: a second copy would only take the place of rows.
+    enable_external_file_cache: "false",
   };
   if (limits.spillFolder !== undefined) options.temp_directory = limits.spillFolder;
   const instance = await DuckDBInstance.create(":memory:", options);

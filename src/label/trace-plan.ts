@@ -4,10 +4,10 @@ import { type Database, parquetScan } from "./database.ts";
 import type { TimeBounds } from "./origin.ts";
 import { completeRow } from "./stream-table.ts";
 
-/** Rows that a part has at least, but for the last: what can be sorted in a few dozen MB. */
-export const PART_ROWS = 1 << 19;
+/** Rows that a part has at least, but for the last: what is held and sorted at a time, in some 25 MB. */
+const PART_ROWS = 1 << 18;
 /** Parts that may have more are cut further, at quantiles of their times. */
-const MOST_ROWS = 4 * PART_ROWS;
+export const MOST_ROWS = 4 * PART_ROWS;
 
 export interface TracePart {
   readonly segments: readonly string[];
@@ -16,6 +16,8 @@ export interface TracePart {
   /** Rows with from <= timestamp_ns < to; null for no bound. */
   readonly from_ns: bigint | null;
   readonly to_ns: bigint | null;
+  /** Rows of its segments, of which the bounds may leave some out. */
+  readonly most_rows: number;
 }
 
 /** SQL that is true for the complete rows of a part. */
@@ -74,28 +76,26 @@ export async function planParts(
   times: ReadonlyMap<string, TimeBounds>,
 ): Promise<TracePart[]> {
   const segments = timedSegments(capture.segments.access, times);
-  const between = (from: bigint | null, to: bigint | null): { part: TracePart; mostRows: number } => {
+  const between = (from: bigint | null, to: bigint | null): TracePart => {
     const inside = segments.filter((s) => (from === null || s.last >= from) && (to === null || s.first < to));
     return {
-      part: {
-        segments: inside.map((segment) => segment.path),
-        complete: inside.every((segment) => segment.complete),
-        // A bound that cuts no segment would only cost a comparison per row.
-        from_ns: inside.some((s) => from !== null && s.first < from) ? from : null,
-        to_ns: inside.some((s) => to !== null && s.last >= to) ? to : null,
-      },
-      mostRows: inside.reduce((sum, segment) => sum + segment.rows, 0),
+      segments: inside.map((segment) => segment.path),
+      complete: inside.every((segment) => segment.complete),
+      // A bound that cuts no segment would only cost a comparison per row.
+      from_ns: inside.some((s) => from !== null && s.first < from) ? from : null,
+      to_ns: inside.some((s) => to !== null && s.last >= to) ? to : null,
+      most_rows: inside.reduce((sum, segment) => sum + segment.rows, 0),
     };
   };
   const parts: TracePart[] = [];
   const cuts = [null, ...cutTimes(segments), null];
   for (let i = 0; i + 1 < cuts.length; i++) {
     const [from = null, to = null] = [cuts[i], cuts[i + 1]];
-    const { part, mostRows } = between(from, to);
+    const part = between(from, to);
     if (part.segments.length === 0) continue;
-    const inner = mostRows > MOST_ROWS ? await innerCuts(database, part) : [];
+    const inner = part.most_rows > MOST_ROWS ? await innerCuts(database, part) : [];
     const all = [from, ...inner, to];
-    for (let k = 0; k + 1 < all.length; k++) parts.push(between(all[k] ?? null, all[k + 1] ?? null).part);
+    for (let k = 0; k + 1 < all.length; k++) parts.push(between(all[k] ?? null, all[k + 1] ?? null));
   }
   return parts;
 }

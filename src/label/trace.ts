@@ -1,8 +1,7 @@
 /** Writes trace/: every captured access with what it touched, when in the run, and by which code. */
 import { link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Encodable } from "../columnar/encodable.ts";
-import { writeParquetFile } from "../columnar/write-parquet.ts";
+import { openParquetWriter, type ParquetWriter } from "../columnar/write-parquet.ts";
 import { accessRows, readAccessRows, wordLists } from "./access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "./capture.ts";
 import { type Database, parquetScan } from "./database.ts";
@@ -24,7 +23,8 @@ export interface TraceResult {
 
 /** Rows that are labelled and encoded at a time: one row group of the file. */
 const GROUP_ROWS = 1 << 17;
-const FIRST_ROWS = 1 << 14;
+/** Rows that a file has at least, but for the last. */
+const FILE_ROWS = 1 << 19;
 
 async function unreadable(database: Database, segment: Segment): Promise<string | null> {
   try {
@@ -67,22 +67,35 @@ async function writeParts(
 ): Promise<Written> {
   const lists = wordLists();
   const labeller = rowLabels(labels, lists, GROUP_ROWS);
-  const rows = accessRows(FIRST_ROWS);
-  let sample = 0;
+  const rows = accessRows();
+  let file: ParquetWriter | null = null;
+  let fileRows = 0;
   let written = 0;
-  for (const part of parts) {
-    await readAccessRows(database, part, lists, rows);
-    if (rows.rows === 0) continue;
-    const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
-    function* groups(): Generator<Encodable> {
+  let sample = 0;
+  const open = (): ParquetWriter => openParquetWriter(partPath(folder, written++), "trace");
+  try {
+    for (const part of parts) {
+      await readAccessRows(database, part, lists, rows);
+      const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
+      if (rows.rows > 0) file ??= open();
       for (let from = 0; from < rows.rows; from += GROUP_ROWS) {
-        yield labeller.label(rows, order, from, Math.min(rows.rows, from + GROUP_ROWS), sample + from);
+        file?.add(labeller.label(rows, order, from, Math.min(rows.rows, from + GROUP_ROWS), sample + from));
       }
+      sample += rows.rows;
+      fileRows += rows.rows;
+      if (fileRows >= FILE_ROWS) {
+        file?.finish();
+        file = null;
+        fileRows = 0;
+      }
+      // What the engine handed over and what was encoded is outside the heap: without this it gathers unseen.
+      Bun.gc(true);
     }
-    writeParquetFile(partPath(folder, written++), "trace", groups());
-    sample += rows.rows;
+    if (written === 0) file = open();
+    file?.finish();
+  } finally {
+    file?.[Symbol.dispose]();
   }
-  if (written === 0) writeParquetFile(partPath(folder, written++), "trace", []);
   return { parts: written, rows: sample, accesses: labeller.accesses };
 }
 

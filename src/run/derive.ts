@@ -4,6 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { RecordedFacts } from "../analyse/load.ts";
 import type { AnalysisResult } from "../analyse/pipeline.ts";
 import { buildName } from "../build.ts";
+import type { EngineLimits } from "../label/database.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
 import { metricsCsv } from "../report/csv.ts";
@@ -34,17 +35,23 @@ function ledgerOf(facts: RunFacts): LedgerRow[] {
 }
 
 /** Each way is loaded on use: neither waits for what only the other needs. */
-async function analysisOf(path: string, imported: Imported | null, recorded: RecordedFacts): Promise<AnalysisResult> {
-  if (imported === null) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded);
+async function analysisOf(
+  path: string,
+  imported: Imported | null,
+  recorded: RecordedFacts,
+  limits: EngineLimits,
+): Promise<AnalysisResult> {
+  if (imported === null) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded, limits);
   const { analyseImport } = await import("../analyse/import-pipeline.ts");
   return await analyseImport(path, join(path, imported.file), imported.period, recorded);
 }
 
 /**
  * Derives all files of a run directory from its capture folder, and returns the report.
+ * @param limits of the SQL engine
  * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
  */
-export async function derive(directory: RunDirectory, facts: RunFacts): Promise<Derived> {
+export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
   const {
     started_ns,
     started_at_utc,
@@ -58,7 +65,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts): Promise<
     ...told
   } = facts;
   const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, flash_attention, seed, sight };
-  const analysis = await analysisOf(directory.path, importedOf(details), recorded);
+  const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
   const report: RunReport = {
     ...told,
     run_dir: directory.path,

@@ -118,3 +118,22 @@ export function walkTail(
   }
   return word <= size;
 }
+
+/** Fields of variable size; a sample without them has every field at the same place. */
+const VARIABLE =
+  SAMPLE.CALLCHAIN | SAMPLE.RAW | SAMPLE.BRANCH_STACK | SAMPLE.REGS_USER | SAMPLE.STACK_USER | SAMPLE.REGS_INTR;
+const MOST_FIXED_WORDS = 64;
+
+/**
+ * What `walkTail` finds in every sample of the plan that is long enough, so that none needs to be walked.
+ * @returns least length of such a sample in 64-bit words; null where it differs from sample to sample
+ */
+export function fixedTail(plan: SamplePlan, found: Int32Array): number | null {
+  const groups = (plan.sampleType & SAMPLE.READ) !== 0 && (plan.readFormat & READ_FORMAT.GROUP) !== 0;
+  if (groups || (plan.sampleType & VARIABLE) !== 0) return null;
+  const empty = new Uint32Array(0);
+  for (let words = plan.tail; words <= MOST_FIXED_WORDS; words++) {
+    if (walkTail(empty, 0, words, 0, plan, found)) return words;
+  }
+  return null;
+}

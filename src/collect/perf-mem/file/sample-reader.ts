@@ -7,7 +7,7 @@ import { type Account, count } from "./account.ts";
 import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";
 import { FAULT, faultBatch, faultColumns } from "./fault-columns.ts";
-import { needsWalk, TAIL, walkTail } from "./sample-plan.ts";
+import { fixedTail, needsWalk, TAIL, walkTail } from "./sample-plan.ts";
 
 /**
  * What a timer's sample accessed, from its instruction and registers.
@@ -56,6 +56,10 @@ interface Prepared {
   readonly source: number;
   readonly op: number;
   readonly walks: boolean;
+  /** Where the fields behind the fixed ones lie in this sample, or in every one. */
+  readonly tail: Int32Array;
+  /** Least length of a sample whose fields all have their place, 64-bit words; null where each must be walked. */
+  readonly fixedWords: number | null;
   readonly watchId: number;
 }
 
@@ -70,7 +74,6 @@ export function createSampleReader(
   const access = accessColumns(capacity);
   const fault = faultColumns(capacity);
   const scratch = new Uint32Array(LARGEST_RECORD_WORDS);
-  const tail = new Int32Array(3);
   const low: 0 | 1 = swapped ? 1 : 0;
   const high = 1 - low;
   let prepared: Prepared[] = [];
@@ -81,13 +84,18 @@ export function createSampleReader(
   function prepare(list: readonly FileEvent[]): void {
     listed = list;
     let watches = 0;
-    prepared = list.map((event) => ({
-      event,
-      source: (SOURCES as readonly string[]).indexOf(event.source),
-      op: OPS.indexOf(event.op),
-      walks: needsWalk(event.plan),
-      watchId: event.use === "breakpoint" ? ++watches : 0,
-    }));
+    prepared = list.map((event) => {
+      const tail = new Int32Array(3);
+      return {
+        event,
+        source: (SOURCES as readonly string[]).indexOf(event.source),
+        op: OPS.indexOf(event.op),
+        walks: needsWalk(event.plan),
+        tail,
+        fixedWords: fixedTail(event.plan, tail),
+        watchId: event.use === "breakpoint" ? ++watches : 0,
+      };
+    });
     // Rows that came before an event was known to be a breakpoint have no watch: they are handed over first.
     if (watches > 0 && !access.watched) flushAccess();
     access.watched ||= watches > 0;
@@ -134,7 +142,7 @@ export function createSampleReader(
   }
 
   function takeTimer(of: Prepared, words: Uint32Array, start: number, row: number, pid: number): boolean {
-    const at = tail[TAIL.REGS_INTR] ?? -1;
+    const at = of.tail[TAIL.REGS_INTR] ?? -1;
     if (onTimer === null || at < 0) return false;
     const { interruptRegisters } = of.event.plan;
     const ip = (BigInt(access.ip.words[2 * row + 1] ?? 0) << 32n) | BigInt(access.ip.words[2 * row] ?? 0);
@@ -176,7 +184,9 @@ export function createSampleReader(
     const { event } = of;
     const { plan } = event;
     if (event.unused !== null) return event.unused;
-    if (plan.tail > size || (of.walks && !walkTail(words, start, size, low, plan, tail))) {
+    const { tail, fixedWords } = of;
+    if (plan.tail > size) return "malformed";
+    if (of.walks && (fixedWords === null ? !walkTail(words, start, size, low, plan, tail) : size < fixedWords)) {
       return "malformed";
     }
     if (event.use === "fault") return takeFault(of, words, start, cpumode);
