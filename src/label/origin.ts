@@ -29,10 +29,9 @@ export async function runWindow(database: Database, capture: Capture): Promise<R
   let last: bigint | null = null;
   const times = new Map<string, TimeBounds>();
   for (const stream of STREAMS) {
-    for (const segment of capture.segments[stream]) {
-      const bounds = await timeBounds(database, stream, segment.path);
-      if (bounds === null) continue;
-      times.set(segment.path, bounds);
+    const paths = capture.segments[stream].map((segment) => segment.path);
+    for (const [path, bounds] of await timeBounds(database, stream, paths)) {
+      times.set(path, bounds);
       if (first === null || bounds.first < first) first = bounds.first;
       if (last === null || bounds.last > last) last = bounds.last;
     }
@@ -41,18 +40,31 @@ export async function runWindow(database: Database, capture: Capture): Promise<R
   return { origin_ns: first, window_ns: Number(last - first), times };
 }
 
-/** Least and greatest time in one segment; null when its times cannot be read. */
-async function timeBounds(database: Database, stream: StreamName, path: string): Promise<TimeBounds | null> {
+/** Least and greatest time of each segment; those whose times cannot be read are left out. */
+async function timeBounds(
+  database: Database,
+  stream: StreamName,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, TimeBounds>> {
+  const found = new Map<string, TimeBounds>();
+  if (paths.length === 0) return found;
   const last = columnsOf(stream).some((column) => column.name === "end_ns")
     ? "max(greatest(timestamp_ns, coalesce(end_ns, timestamp_ns)))"
     : "max(timestamp_ns)";
   try {
-    const rows = await database.rows(`SELECT min(timestamp_ns) AS first, ${last} AS last FROM ${parquetScan([path])}`);
-    const row = rows[0];
-    if (typeof row?.first !== "bigint" || typeof row.last !== "bigint") return null;
-    return { first: row.first, last: row.last };
+    const rows = await database.rows(
+      `SELECT filename, min(timestamp_ns) AS first, ${last} AS last FROM ${parquetScan(paths, "filename = true")} GROUP BY filename`,
+    );
+    for (const row of rows) {
+      if (typeof row.first !== "bigint" || typeof row.last !== "bigint") continue;
+      found.set(String(row.filename), { first: row.first, last: row.last });
+    }
+    return found;
   } catch {
-    // Whoever reads the segment itself will count it as skipped, with the reason.
-    return null;
+    // One of them cannot be read: each is asked alone. Whoever reads that segment itself will count it as skipped.
+    if (paths.length === 1) return found;
+    for (const path of paths)
+      for (const [one, bounds] of await timeBounds(database, stream, [path])) found.set(one, bounds);
+    return found;
   }
 }
