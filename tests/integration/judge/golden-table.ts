@@ -112,7 +112,8 @@ function shown(value: number | string | null): string {
 
 function oursOf(row: ReportMetric | undefined, figure: Figure): { text: string; value: number | null } {
   if (row === undefined) return { text: "none", value: null };
-  if (figure.counts) return { text: shown(row.n), value: row.n };
+  const n = Number(row.n);
+  if (figure.counts) return { text: shown(n), value: n };
   if (row.label !== null) return { text: row.label, value: null };
   const scaled = (value: number): number => figure.scale?.(value, row) ?? value;
   if (row.status === "ok" && row.value !== null) return { text: shown(scaled(row.value)), value: scaled(row.value) };
