@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { affinityCpus } from "../../src/kernel/libc.ts";
-import { seededRandom } from "../../src/statistics/prng.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
+import { blockInterval } from "./block-interval.ts";
 import type { Recorded } from "./fault-recorder.ts";
 import { lineReader } from "./line-reader.ts";
 
@@ -14,7 +14,6 @@ type Arm = (typeof ARMS)[number];
 
 const ROUND_PAGES = 100_000;
 const TARGET_RATIO = 1 / 3;
-const RESAMPLES = 4000;
 const SEED = 20240117;
 /** perf says nothing when it has attached; it has opened its output before that. */
 const PERF_SETTLE_MS = 400;
@@ -121,14 +120,8 @@ function added(blocks: readonly Block[], arm: Arm): number[] {
   return blocks.map((block) => block[arm].nsPerFault - (block.off.nsPerFault + block.off2.nsPerFault) / 2);
 }
 
-/** Percentile interval of a figure over blocks that are drawn with replacement, as text. */
 function interval(blocks: readonly Block[], figure: (blocks: readonly Block[]) => number): string {
-  const random = seededRandom(SEED);
-  const values = Array.from({ length: RESAMPLES }, () =>
-    figure(blocks.map(() => blocks[Math.floor(random() * blocks.length)] as Block)),
-  ).sort((a, b) => a - b);
-  const at = (share: number): string => (values[Math.floor(share * (RESAMPLES - 1))] ?? Number.NaN).toPrecision(3);
-  return `95 % [${at(0.025)}, ${at(0.975)}]`;
+  return blockInterval(blocks, figure, SEED);
 }
 
 /** Blocks of untraced, ours, perf, untraced; their order turns in every second block. About 10 s a block. */
