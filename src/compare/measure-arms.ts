@@ -199,7 +199,7 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
       const results = counted.filter((one) => one.arm === arm).map(({ result }) => result);
       return effectOfArm(arm, armEffects(whole, arm.name, { marginPct, seed }), results, deciding);
     });
-  const threads = counted.map(({ result }) => result.threads ?? 0);
+  const threads = taken.map(({ result }) => result.threads ?? 0);
   return {
     blocks: done,
     complete: done === blocks,
