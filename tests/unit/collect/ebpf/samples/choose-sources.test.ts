@@ -209,3 +209,20 @@ describe("what sysfs says", () => {
     );
   });
 });
+
+describe("the timer", () => {
+  const facts = { pmus: [], kernelRelease: KERNEL };
+
+  test("is taken by its name only, beside whatever else was named", () => {
+    expect(chooseSources(["auto"], facts)).toMatchObject({ clock: false, watch: true });
+    expect(chooseSources(["clock"], facts)).toMatchObject({ ok: true, clock: true, watch: false, samples: null });
+    expect(chooseSources(["watch", "clock"], facts)).toMatchObject({ clock: true, watch: true });
+    expect(chooseSources(["auto", "clock"], facts)).toMatchObject({ clock: true, watch: true });
+  });
+
+  test("is refused where instructions cannot be decoded", () => {
+    const refused = chooseSources(["clock"], { ...facts, arch: "arm64" });
+    expect(refused).toMatchObject({ ok: false, hint: "use --source watch" });
+    expect(chooseSources(["auto"], { ...facts, arch: "arm64" })).toMatchObject({ ok: true, clock: false });
+  });
+});
