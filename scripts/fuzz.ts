@@ -1,46 +1,94 @@
 #!/usr/bin/env bun
-/** Hostile bytes for the readers of recorded files: `bun run fuzz [--cases N] [--seed N]`; prints the seed of a failure. */
+/**
+ * Hostile bytes for the readers of recorded files: `bun run fuzz [--cases N] [--seed N] [--jobs N]`. Ends at the first case
+ * that crashes, hangs, takes memory without bound or answers with anything but rows or one clear error, and names its seed.
+ */
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { MrmTraceError } from "../src/errors.ts";
-import { hostileCaptures, memraySeeds } from "../tests/fixtures/memray-fuzz.ts";
-import { hostileCase, seeds } from "../tests/fixtures/perf-fuzz.ts";
+import { fuzzCase, fuzzTargets } from "../tests/fixtures/fuzz-targets.ts";
 
 const { values } = parseArgs({
-  options: { cases: { type: "string", default: "100000" }, seed: { type: "string", default: "1" } },
+  options: {
+    cases: { type: "string", default: "10000000" },
+    seed: { type: "string", default: "1" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    /** Every so many seeds, by a child of this program. */
+    stride: { type: "string" },
+  },
 });
 const cases = Number(values.cases);
 const first = Number(values.seed);
-/** A case that takes longer is a hang. */
-const SLOWEST_MS = 2000;
-const REPORT_EVERY = 50_000;
+const jobs = Number(values.jobs);
+/** CPU time of a case above which it hangs, and memory of a process that ran many. */
+const MOST_CPU_MS = 2000;
+const MOST_BYTES = 1e9;
+const LOOK_EVERY = 1024;
+const REPORT_EVERY = 250_000;
 
-const corpus = await seeds();
-const captureCorpus = memraySeeds();
-using captures = hostileCaptures();
-let refused = 0;
-let rows = 0;
-const begin = performance.now();
-for (let i = 0; i < cases; i++) {
-  const seed = first + i;
-  const started = performance.now();
-  // A capture of memray needs larger buffers than a recording of perf: fewer of them fit into a second.
-  const result = seed % 16 === 0 ? captures.read(captureCorpus, seed) : await hostileCase(corpus, seed);
-  const took = performance.now() - started;
-  if (result.error !== null && !(result.error instanceof MrmTraceError)) {
-    process.stderr.write(
-      `seed ${seed}: ${result.error instanceof Error ? result.error.stack : String(result.error)}\n`,
-    );
-    process.exit(1);
-  }
-  if (took > SLOWEST_MS || result.rows > result.samples) {
-    process.stderr.write(`seed ${seed}: ${took.toFixed(0)} ms, ${result.rows} rows of ${result.samples} samples\n`);
-    process.exit(1);
-  }
-  refused += result.error === null ? 0 : 1;
-  rows += result.rows;
-  if ((i + 1) % REPORT_EVERY === 0) process.stderr.write(`${i + 1} cases\n`);
+type Counts = Record<string, { cases: number; refused: number }>;
+
+function fail(seed: number, what: string): never {
+  process.stderr.write(`seed ${seed}: ${what}\n`);
+  process.exit(1);
 }
-const seconds = (performance.now() - begin) / 1000;
-process.stdout.write(
-  `${cases} cases from seed ${first} in ${seconds.toFixed(1)} s: ${refused} refused, ${rows} rows read, none failed\n`,
-);
+
+async function runHere(stride: number): Promise<Counts> {
+  using targets = await fuzzTargets();
+  const counts: Counts = {};
+  for (let i = 0; i < cases; i++) {
+    const seed = first + i * stride;
+    const wall = performance.now();
+    const cpu = process.cpuUsage();
+    const { name, refused, wrong } = await fuzzCase(targets.list, seed);
+    if (wrong !== null) fail(seed, `${name}: ${wrong}`);
+    if (performance.now() - wall > MOST_CPU_MS) {
+      const used = process.cpuUsage(cpu);
+      const ms = (used.user + used.system) / 1e3;
+      if (ms > MOST_CPU_MS) fail(seed, `${name}: ${ms.toFixed(0)} ms of CPU`);
+    }
+    const count = counts[name] ?? { cases: 0, refused: 0 };
+    counts[name] = { cases: count.cases + 1, refused: count.refused + (refused ? 1 : 0) };
+    if (i % LOOK_EVERY === 0 && process.memoryUsage.rss() > MOST_BYTES)
+      fail(seed, `${name}: more than ${MOST_BYTES} bytes`);
+    if ((i + 1) % REPORT_EVERY === 0) process.stderr.write(`${i + 1} cases\n`);
+  }
+  return counts;
+}
+
+/** One process per job; a job that fails ends the others. */
+async function runAll(): Promise<Counts> {
+  const children = Array.from({ length: jobs }, (_, job) => {
+    const share = Math.floor(cases / jobs) + (job < cases % jobs ? 1 : 0);
+    const words = ["--cases", String(share), "--seed", String(first + job), "--stride", String(jobs)];
+    return Bun.spawn([process.execPath, import.meta.path, ...words], { stdout: "pipe", stderr: "inherit" });
+  });
+  const total: Counts = {};
+  const ended = children.map(async (child) => {
+    const text = await new Response(child.stdout).text();
+    if ((await child.exited) !== 0) {
+      for (const other of children) other.kill();
+      process.exit(1);
+    }
+    for (const [name, { cases: n, refused }] of Object.entries(JSON.parse(text) as Counts)) {
+      const known = total[name] ?? { cases: 0, refused: 0 };
+      total[name] = { cases: known.cases + n, refused: known.refused + refused };
+    }
+  });
+  await Promise.all(ended);
+  return total;
+}
+
+if (values.stride !== undefined) {
+  process.stdout.write(JSON.stringify(await runHere(Number(values.stride))));
+} else {
+  const begin = performance.now();
+  const counts = await runAll();
+  const seconds = (performance.now() - begin) / 1000;
+  for (const [name, { cases: n, refused }] of Object.entries(counts)) {
+    process.stdout.write(`${name.padEnd(12)} ${n} cases, ${refused} refused\n`);
+  }
+  const rate = Math.round(cases / seconds);
+  process.stdout.write(
+    `${cases} cases from seed ${first} in ${seconds.toFixed(1)} s, ${rate} per second in ${jobs} processes: none failed\n`,
+  );
+}

@@ -1,7 +1,6 @@
 /** A sliding window over a stream of bytes, in which a decoder moves; it grows only for a single long record. */
 import type { ByteSource } from "./byte-source.ts";
 
-const WINDOW_BYTES = 1 << 20;
 /** No name and no line table of a real capture is near this. */
 export const MAX_RECORD_BYTES = 1 << 24;
 /** Zeros behind the last byte, so that a short record may be read without asking whether it is whole. */
@@ -22,7 +21,7 @@ export interface ByteWindow {
 }
 
 /** A window at the start of `source`, before which `before` bytes of the same stream were read already. */
-export function openByteWindow(source: ByteSource, windowBytes = WINDOW_BYTES, before = 0): ByteWindow {
+export function openByteWindow(source: ByteSource, windowBytes: number, before = 0): ByteWindow {
   let bytes = new Uint8Array(windowBytes + SLACK_BYTES);
   let end = 0;
   let last = false;

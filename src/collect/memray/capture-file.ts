@@ -7,6 +7,9 @@ import { type CaptureHeader, captureVersion, MAGIC, NEWEST_VERSION, OLDEST_VERSI
 import { LZ4_MAGIC, lz4Content } from "./lz4-frame.ts";
 
 const SCAN_BYTES = 1 << 20;
+const WINDOW_BYTES = 1 << 20;
+const LEAST_WINDOW_BYTES = 1 << 12;
+const LEAST_RECORDS = 1 << 8;
 
 export interface CaptureFile extends Disposable {
   readonly header: CaptureHeader;
@@ -17,6 +20,11 @@ export interface CaptureFile extends Disposable {
   readonly size: number;
   /** Why the bytes ended before the file did; null while that is not so. */
   problem(): string | null;
+}
+
+/** Room for the records of a file, `most` at most: a forked child leaves a capture of some KB, and there may be many. */
+export function recordsIn({ size }: CaptureFile, most: number): number {
+  return Math.min(most, Math.max(LEAST_RECORDS, size));
 }
 
 /** True where the first bytes of a file are a capture's; compressed ones are looked into. */
@@ -38,7 +46,7 @@ export function openCapture(path: string): CaptureFile {
     const head = new Uint8Array(4);
     const compressed = isLz4(head.subarray(0, file.readAt(head, 0)));
     const source = compressed ? lz4Content(file) : file;
-    const window = openByteWindow(source);
+    const window = openByteWindow(source, Math.min(WINDOW_BYTES, Math.max(LEAST_WINDOW_BYTES, file.size)));
     const cursor = openCursor(window);
     const version = cursor.record(captureVersion);
     if (!version.ok || version.value === null) throw noCapture(path, source.problem);
@@ -67,7 +75,8 @@ export function openCapture(path: string): CaptureFile {
  */
 function behindHeader(file: FileBytes, headerEnd: number): { window: ByteWindow; cursor: RecordCursor } {
   file.range(headerEnd, Math.max(headerEnd, lastUsedByte(file)));
-  const window = openByteWindow(file, undefined, headerEnd);
+  const bytes = Math.min(WINDOW_BYTES, Math.max(LEAST_WINDOW_BYTES, file.size - headerEnd));
+  const window = openByteWindow(file, bytes, headerEnd);
   return { window, cursor: openCursor(window) };
 }
 
@@ -77,7 +86,7 @@ function isLz4(start: Uint8Array): boolean {
 
 /** The index after the last byte of a file that is not zero. */
 function lastUsedByte(file: FileBytes): number {
-  const chunk = new Uint8Array(SCAN_BYTES);
+  const chunk = new Uint8Array(Math.min(SCAN_BYTES, file.size));
   for (let end = file.size; end > 0; ) {
     const from = Math.max(0, end - SCAN_BYTES);
     const got = file.readAt(chunk.subarray(0, end - from), from);

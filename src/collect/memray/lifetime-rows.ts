@@ -6,7 +6,8 @@ import type { Born } from "./live-table.ts";
 import type { Bracket, TimeAxis } from "./time-axis.ts";
 
 const TWO_32 = 2 ** 32;
-const ROWS = 1 << 15;
+/** Rows of a batch at most. */
+export const MAX_ROWS = 1 << 15;
 
 /** How a lifetime ended, by code. */
 export const ENDINGS = ["freed", "unmapped", "replaced", "none", "unpaired"] as const;
@@ -52,9 +53,13 @@ function put(halves: Uint32Array, row: number, value: number): void {
 /** Whether a code of ENDINGS has a time. */
 const hasEnd = (ending: number): boolean => ending !== ALIVE && ending !== UNPAIRED;
 
-/** Rows of one process; `nameOf` gives the name of a thread where it has one. */
-export function openLifetimeRows(pid: number, nameOf: (thread: number) => string | null): LifetimeRows {
-  const columns = emptyColumns();
+/** Rows of one process, in batches of `most`; `nameOf` gives the name of a thread where it has one. */
+export function openLifetimeRows(
+  pid: number,
+  nameOf: (thread: number) => string | null,
+  most = MAX_ROWS,
+): LifetimeRows {
+  const columns = emptyColumns(most);
   let rows = 0;
 
   return {
@@ -62,7 +67,7 @@ export function openLifetimeRows(pid: number, nameOf: (thread: number) => string
       return rows;
     },
     get full() {
-      return rows === ROWS;
+      return rows === most;
     },
     add(born, ending, interval, order) {
       const row = rows;
@@ -96,28 +101,28 @@ export function openLifetimeRows(pid: number, nameOf: (thread: number) => string
   };
 }
 
-function emptyColumns() {
+function emptyColumns(most: number) {
   return {
-    addr: wide(ROWS),
-    size: wide(ROWS),
-    birthOrder: wide(ROWS),
-    deathOrder: wide(ROWS),
-    birthInterval: new Uint32Array(ROWS),
-    deathInterval: new Uint32Array(ROWS),
-    thread: new Uint32Array(ROWS),
-    allocator: new Uint32Array(ROWS),
-    stack: new Uint32Array(ROWS),
-    native: new Uint32Array(ROWS),
-    ending: new Uint32Array(ROWS),
-    ended: new Uint8Array(ROWS),
-    birth: wide(ROWS),
-    birthError: wide(ROWS),
-    death: wide(ROWS),
-    deathError: wide(ROWS),
-    threadName: new Uint32Array(ROWS),
-    hasStack: new Uint8Array(ROWS),
-    hasNative: new Uint8Array(ROWS),
-    pid: new Uint32Array(ROWS),
+    addr: wide(most),
+    size: wide(most),
+    birthOrder: wide(most),
+    deathOrder: wide(most),
+    birthInterval: new Uint32Array(most),
+    deathInterval: new Uint32Array(most),
+    thread: new Uint32Array(most),
+    allocator: new Uint32Array(most),
+    stack: new Uint32Array(most),
+    native: new Uint32Array(most),
+    ending: new Uint32Array(most),
+    ended: new Uint8Array(most),
+    birth: wide(most),
+    birthError: wide(most),
+    death: wide(most),
+    deathError: wide(most),
+    threadName: new Uint32Array(most),
+    hasStack: new Uint8Array(most),
+    hasNative: new Uint8Array(most),
+    pid: new Uint32Array(most),
   };
 }
 

@@ -2,9 +2,9 @@
 import type { Batch } from "../../columnar/batch.ts";
 import type { ClockPair } from "../../columnar/clock.ts";
 import { readAggregated } from "./aggregated-reader.ts";
-import { type CaptureFile, openCapture } from "./capture-file.ts";
+import { type CaptureFile, openCapture, recordsIn } from "./capture-file.ts";
 import { type CaptureReading, type CaptureSummary, emptySites } from "./capture-summary.ts";
-import { openLifetimeRows } from "./lifetime-rows.ts";
+import { MAX_ROWS, openLifetimeRows } from "./lifetime-rows.ts";
 import { openLifetimes } from "./lifetimes.ts";
 import { openMemoryRows } from "./memory-rows.ts";
 import { openRecordReader } from "./record-reader.ts";
@@ -47,7 +47,7 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
   const endMs = header.endMs > header.startMs ? header.endMs - header.startMs : null;
   const axis = openTimeAxis(header.startMs, endMs, clock);
   const reader = openRecordReader(file, () => axis.beginNs());
-  const rows = openLifetimeRows(header.pid, reader.threadName);
+  const rows = openLifetimeRows(header.pid, reader.threadName, recordsIn(file, MAX_ROWS));
   const lifetimes = openLifetimes(rows);
   const memory = openMemoryRows(header.pid);
 

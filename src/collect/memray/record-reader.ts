@@ -2,7 +2,7 @@
 import type { Batch } from "../../columnar/batch.ts";
 import { allocatorNumbering } from "./allocator.ts";
 import { openCallTree, openThreadStacks } from "./call-tree.ts";
-import type { CaptureFile } from "./capture-file.ts";
+import { type CaptureFile, recordsIn } from "./capture-file.ts";
 import type { StackCounts } from "./capture-summary.ts";
 import { initialState } from "./decode-state.ts";
 import { openFrameNames } from "./frame-names.ts";
@@ -10,7 +10,7 @@ import { openNativeObjects } from "./native-objects.ts";
 import { decodeNibbleRecords } from "./nibble-records.ts";
 import { decodePrefixRecords } from "./prefix-records.ts";
 import { parseNibbleRare, parsePrefixRare, type RareRecord } from "./rare-records.ts";
-import { emptyChunk, type RecordChunk } from "./record-chunk.ts";
+import { CHUNK_RECORDS, emptyChunk, type RecordChunk } from "./record-chunk.ts";
 import { openStackRows } from "./stack-rows.ts";
 import { openThreadNames } from "./thread-names.ts";
 
@@ -62,7 +62,8 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
   const parse = isNibble
     ? parseNibbleRare
     : (fields: Parameters<typeof parseNibbleRare>[0]) => parsePrefixRare(fields, header.nativeTraces);
-  const pool = [emptyChunk()];
+  const chunkRecords = recordsIn(file, CHUNK_RECORDS);
+  const pool = [emptyChunk(chunkRecords)];
   let used = 1;
   let nativeFrames = 0;
   let objectRecords = 0;
@@ -172,12 +173,12 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
     }),
     next() {
       for (;;) {
-        const chunk = pool[used - 1] ?? emptyChunk();
+        const chunk = pool[used - 1] ?? emptyChunk(chunkRecords);
         const stop = decode(window, state, chunk);
         if (stop === "full") {
           if (used === MAX_CHUNKS) return { kind: "full" };
           used += 1;
-          if (used > pool.length) pool.push(emptyChunk());
+          if (used > pool.length) pool.push(emptyChunk(chunkRecords));
         } else if (stop === "bytes") {
           if (window.last && unread() <= 0) return over("cut");
           if (!window.last) window.fill(unread() + 1);
