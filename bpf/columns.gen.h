@@ -191,9 +191,11 @@ struct sample_count {
 	__u64 kernel_address;
 	__u64 throttled;
 	__u64 unreadable;
-	__u64 pad;
+	__u64 stopped_ns;
+	__u64 stopped_at_ns;
+	__u64 pad[7];
 };
-_Static_assert(sizeof(struct sample_count) == 64, "sample_count size");
+_Static_assert(sizeof(struct sample_count) == 128, "sample_count size");
 _Static_assert(__builtin_offsetof(struct sample_count, runs) == 0, "sample_count.runs");
 _Static_assert(__builtin_offsetof(struct sample_count, period) == 8, "sample_count.period");
 _Static_assert(__builtin_offsetof(struct sample_count, foreign) == 16, "sample_count.foreign");
@@ -201,7 +203,9 @@ _Static_assert(__builtin_offsetof(struct sample_count, not_memory) == 24, "sampl
 _Static_assert(__builtin_offsetof(struct sample_count, kernel_address) == 32, "sample_count.kernel_address");
 _Static_assert(__builtin_offsetof(struct sample_count, throttled) == 40, "sample_count.throttled");
 _Static_assert(__builtin_offsetof(struct sample_count, unreadable) == 48, "sample_count.unreadable");
-_Static_assert(__builtin_offsetof(struct sample_count, pad) == 56, "sample_count.pad");
+_Static_assert(__builtin_offsetof(struct sample_count, stopped_ns) == 56, "sample_count.stopped_ns");
+_Static_assert(__builtin_offsetof(struct sample_count, stopped_at_ns) == 64, "sample_count.stopped_at_ns");
+_Static_assert(__builtin_offsetof(struct sample_count, pad) == 72, "sample_count.pad");
 
 struct tick_count {
 	__u64 runs;

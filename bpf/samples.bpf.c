@@ -74,8 +74,10 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 	__u64 operation = sample->data_src & (PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE);
 
 	/* The sample after which the kernel stops the event until its next tick comes with this mark. */
-	if (sample->interrupts == ~0ULL)
+	if (sample->interrupts == ~0ULL) {
 		count->throttled++;
+		count->stopped_at_ns = bpf_ktime_get_ns();
+	}
 	if (!target_of(id >> 32)) {
 		count->foreign++;
 		return 0;
@@ -103,6 +105,9 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 	return 0;
 }
 
+/* The longest tick (HZ=100); a sample that comes later was late for another reason. */
+#define LONGEST_TICK_NS 10000000
+
 /* The account of this event on this CPU, with this run in it. */
 static __always_inline struct sample_count *count_run(struct bpf_perf_event_data *ctx, __u32 cookie)
 {
@@ -112,6 +117,12 @@ static __always_inline struct sample_count *count_run(struct bpf_perf_event_data
 	if (count) {
 		count->runs++;
 		count->period += ctx->sample_period;
+		if (count->stopped_at_ns) {
+			__u64 stopped = bpf_ktime_get_ns() - count->stopped_at_ns;
+
+			count->stopped_ns += stopped < LONGEST_TICK_NS ? stopped : LONGEST_TICK_NS;
+			count->stopped_at_ns = 0;
+		}
 	}
 	return count;
 }

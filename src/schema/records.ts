@@ -50,7 +50,11 @@ export const RECORDS = {
     /** After which the kernel stopped the event until its next tick. */
     ["throttled", "u64"],
     ["unreadable", "u64"],
-    ["pad", "u64"],
+    /** Time from such a sample to the next one of any kind, 10 ms at most. */
+    ["stopped_ns", "u64"],
+    /** When the kernel stopped the event; 0 while it runs. */
+    ["stopped_at_ns", "u64"],
+    ["pad", "u64", 7],
   ],
   /** What became of the samples of the timer of one CPU; only that CPU writes. */
   tick_count: [

@@ -46,6 +46,9 @@ test.skipIf(!kernels.ok)(
         // Five times faster than allowed: a tick's worth of samples, then the one that is throttled.
         expect(of("timer_throttled")).toBeGreaterThan(of("timer_runs") / 16);
         expect(of("timer_throttled")).toBeLessThan(of("timer_runs") / 4);
+        // It asks for five times the rate: most of the time it stands still, as long as ticks are.
+        expect(of("timer_stopped_ns")).toBeGreaterThan(of("timer_period"));
+        expect(of("timer_stopped_ns")).toBeLessThanOrEqual(of("timer_throttled") * 10_000_000);
         // A page fault's sample has an address, and every one becomes a row.
         expect(of("fault_runs")).toBeGreaterThanOrEqual(of("pages"));
         expect(of("fault_not_memory") + of("fault_kernel") + of("fault_foreign")).toBe(0);

@@ -74,6 +74,7 @@ function runningEvent(
         count: Number(counted?.count ?? 0n),
         enabledNs: Number(counted?.enabledNs ?? 0n),
         runningNs: Number(counted?.runningNs ?? 0n),
+        stoppedNs: loaded.count(cpu, index, "stopped_ns"),
       };
     });
   return {

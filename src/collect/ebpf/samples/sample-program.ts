@@ -9,7 +9,15 @@ import { recordLayout } from "../../../schema/records.ts";
 export const MAX_EVENTS = 16;
 const COOKIE_OP_KNOWN = 16;
 const COUNT = recordLayout("sample_count");
-export type CountName = "runs" | "period" | "foreign" | "not_memory" | "kernel_address" | "throttled" | "unreadable";
+export type CountName =
+  | "runs"
+  | "period"
+  | "foreign"
+  | "not_memory"
+  | "kernel_address"
+  | "throttled"
+  | "unreadable"
+  | "stopped_ns";
 
 export interface SampleProgram extends Disposable {
   readonly program: BpfProgram;

@@ -57,7 +57,12 @@ export function sampleWarnings(summary: SampleSummary): string[] {
     }
   }
   for (const why of refused) out.push(`not sampled: ${why}`);
-  if (throttled > 0) out.push(`the kernel throttled sampling ${throttled} times: rates are too low there`);
+  if (throttled > 0) {
+    const share = Math.max(...events.map(({ stopped }) => stopped));
+    out.push(
+      `the kernel throttled sampling ${throttled} times, for up to ${Number((100 * share).toPrecision(2))} % of an event's time: rates are too low there`,
+    );
+  }
   if (max_sample_rate.before !== max_sample_rate.after) {
     out.push(
       `the kernel lowered perf_event_max_sample_rate from ${max_sample_rate.before} to ${max_sample_rate.after} for the whole machine`,

@@ -7,6 +7,7 @@ const tally = (of: Partial<EventTally>): EventTally => ({
   count: 1000 * 250_007,
   enabledNs: 1e9,
   runningNs: 1e9,
+  stoppedNs: 0,
   ...of,
 });
 
@@ -30,9 +31,17 @@ test("time without a counter is estimated from the time with one", () => {
   expect(unseen).toBeCloseTo(1000, 0);
 });
 
+test("time in which the kernel had stopped an event is estimated from the rest of that CPU's time", () => {
+  const { unseen, stopped, caught } = checkCount([tally({ stoppedNs: 0.2e9 }), tally({})]);
+  expect(stopped).toBe(0.1);
+  expect(caught).toBe(1);
+  expect(unseen).toBeCloseTo(250, 6);
+  expect(checkCount([tally({ stoppedNs: 2e9 })]).stopped).toBe(1);
+});
+
 test("too few events say nothing, and none seen of many says none", () => {
   expect(checkCount([tally({ runs: 3, period: 3 * 250_007, count: 4 * 250_007 })]).caught).toBeNull();
   expect(checkCount([tally({ runs: 0, period: 0 })]).caught).toBe(0);
   expect(checkCount([tally({ runs: 0, period: 0, count: 0 })]).caught).toBeNull();
-  expect(checkCount([])).toEqual({ caught: null, unseen: 0, running: 1 });
+  expect(checkCount([])).toEqual({ caught: null, unseen: 0, running: 1, stopped: 0 });
 });
