@@ -12,12 +12,13 @@ const text = z.string().nullable();
 const knownSchema = z.object({
   schema_version: z.string(),
   run_id: z.string(),
-  machine_id: z.string(),
+  /** Null where another tool recorded the run. */
+  machine_id: text,
   model: z.object({ id: z.string() }),
   collectors: shape.collectors,
   timing: z.looseObject({
     total_wall_duration_s: z.number().nullable(),
-    started_at_utc: z.string(),
+    started_at_utc: text,
     /** The same moment in ns of CLOCK_MONOTONIC, as a decimal string. */
     started_ns: z.string(),
   }),

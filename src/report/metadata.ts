@@ -4,9 +4,9 @@ import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
 export interface MetadataInput {
   readonly report: RunReport;
-  /** Facts of the machine; see overhead/host.ts. */
+  /** Facts of the machine; see overhead/host.ts. Null is what nobody recorded. */
   readonly host: {
-    readonly machine_id: string;
+    readonly machine_id: string | null;
     readonly os: string | null;
     readonly kernel: string | null;
     readonly cpu_model: string | null;
@@ -16,8 +16,8 @@ export interface MetadataInput {
   readonly engine: Readonly<Record<string, unknown>> | null;
   /** The combination of an experiment to which the run belongs; null outside of one. */
   readonly cell: { readonly context_length: number; readonly batch_size: number; readonly rep_index: number } | null;
-  /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC. */
-  readonly started_at: Date;
+  /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC; null where nobody knows. */
+  readonly started_at: Date | null;
   readonly started_ns: bigint;
   readonly versions: Readonly<Record<string, string>>;
   /** See overhead/thermal.ts; the two that readers of the Python package look for are always there. */
@@ -55,7 +55,7 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     thermal: { run_validity: report.validity, ...thermal },
     timing: {
       total_wall_duration_s: target.wall_s,
-      started_at_utc: input.started_at.toISOString(),
+      started_at_utc: input.started_at?.toISOString() ?? null,
       started_ns: input.started_ns,
       clock: "CLOCK_MONOTONIC",
     },

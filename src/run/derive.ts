@@ -9,7 +9,7 @@ import { hostFacts } from "../overhead/host.ts";
 import { writeFileAtomic } from "../report/atomic-file.ts";
 import { metricsCsv } from "../report/csv.ts";
 import { writeManifest } from "../report/manifest.ts";
-import { runMetadata } from "../report/metadata.ts";
+import { type MetadataInput, runMetadata } from "../report/metadata.ts";
 import type { RunDirectory } from "../report/run-directory.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
@@ -79,7 +79,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     host: hostOf(details),
     engine: engineOf(details, analysis.input.flash_attention),
     cell: readExperimentFacts(details.experiment),
-    started_at: new Date(started_at_utc || 0),
+    started_at: started_at_utc === "" ? null : new Date(started_at_utc),
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
     thermal: thermalOf(details),
@@ -92,9 +92,19 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** The machine of the recording, which need not be this one. */
-function hostOf(details: Details): ReturnType<typeof hostFacts> {
-  return (details.host as ReturnType<typeof hostFacts> | undefined) ?? hostFacts();
+/** The machine of a recording by another tool, which this one need not be. */
+const UNKNOWN_HOST: MetadataInput["host"] = {
+  machine_id: null,
+  os: null,
+  kernel: null,
+  cpu_model: null,
+  cpu_freq_scaling_max_mhz: null,
+};
+
+/** The machine of the recording; that of a run whose tracer was killed before it could say is this one. */
+function hostOf(details: Details): MetadataInput["host"] {
+  const isForeign = "imported" in details || "imported_from" in details;
+  return (details.host as ReturnType<typeof hostFacts> | undefined) ?? (isForeign ? UNKNOWN_HOST : hostFacts());
 }
 
 function engineOf(details: Details, flash_attention: boolean | null): Record<string, unknown> | null {

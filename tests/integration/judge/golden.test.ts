@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openRun } from "mrm-trace";
 import { analyse } from "../../../src/analyse.ts";
 import { openDatabase } from "../../../src/label/database.ts";
 import { checkManifest } from "../../../src/report/manifest.ts";
@@ -61,6 +62,18 @@ describe("the golden trace of the Python package", () => {
     expect(readFileSync(kept)).toEqual(readFileSync(GOLDEN_TRACE));
     expect(await checkManifest(report.run_dir)).toEqual({ missing: [], changed: [], unlisted: [], readable: true });
     expect(statSync(join(report.run_dir, "metrics.parquet")).mode & 0o777).toBe(0o600);
+  });
+
+  test("claims no machine and no time for what was recorded elsewhere", () => {
+    const metadata: unknown = JSON.parse(readFileSync(join(report.run_dir, "metadata.json"), "utf8"));
+    expect(metadata).toMatchObject({
+      machine_id: null,
+      timing: { started_at_utc: null },
+      hardware: { cpu_model: null },
+      software: { os: null, kernel: null },
+    });
+    using opened = openRun(report.run_dir);
+    expect(opened.metadata.machine_id).toBeNull();
   });
 
   test("can be analysed again from its run directory, with the same figures", async () => {
