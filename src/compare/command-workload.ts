@@ -1,6 +1,7 @@
 /** Any command that ends by itself: wall time and memory are all that it tells. */
 import { basename } from "node:path";
 import { findProgram } from "../engine/command.ts";
+import { engineThreads } from "./settings.ts";
 import type { Workload } from "./workload.ts";
 
 /** @throws MrmTraceError target, where there is no such program */
@@ -9,6 +10,7 @@ export function commandWorkload(command: readonly string[]): Workload {
   return {
     kind: "command",
     command,
+    engineThreads: engineThreads(command),
     modelName: basename(command[0] ?? "command"),
     async next() {
       return { command, env: {}, drive: null, figures: () => ({}) };

@@ -171,6 +171,7 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
         target_cpus: placement.targetCpus,
         tool_cpus: placement.toolCpus,
         threads: measured.threads,
+        engine_threads: workload.engineThreads,
         environment: threadEnvironment(),
       },
       warnings: warningsOf(measured, placement),

@@ -44,6 +44,7 @@ export async function demoWorkload(options: DemoWorkloadOptions): Promise<Worklo
   return {
     kind: "demo",
     command,
+    engineThreads: fixed.threads,
     modelName,
     async next() {
       const figures = () => {

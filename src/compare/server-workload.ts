@@ -5,6 +5,7 @@ import { findProgram } from "../engine/command.ts";
 import { generalName } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
 import { quantile } from "../statistics/quantile.ts";
+import { engineThreads } from "./settings.ts";
 import { type StreamedTokens, streamTokens } from "./token-stream.ts";
 import type { Workload } from "./workload.ts";
 
@@ -74,6 +75,7 @@ export function serverWorkload(command: readonly string[], options: ServerOption
   return {
     kind: "server",
     command,
+    engineThreads: engineThreads(command),
     modelName: (model === undefined ? null : generalName(model)) ?? basename(command[0] ?? "server"),
     async next() {
       const port = String(await freePort());

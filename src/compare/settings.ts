@@ -8,6 +8,16 @@ export function threadEnvironment(env: NodeJS.ProcessEnv = process.env): Record<
   return Object.fromEntries(found.map(([name, value]) => [name, value ?? ""]).sort());
 }
 
+/** Threads that a command line of llama.cpp's programs asks for, the last of them; null where it does not. */
+export function engineThreads(command: readonly string[]): number | null {
+  const said = command.map((word, i) => {
+    const [, joined] = /^--threads=(\d{1,5})$/.exec(word) ?? [];
+    return joined ?? (word === "-t" || word === "--threads" ? command[i + 1] : undefined);
+  });
+  const last = said.findLast((one) => one !== undefined && /^\d{1,5}$/.test(one));
+  return last === undefined ? null : Number(last);
+}
+
 /**
  * A barrier that spins waits a whole time slice for each thread that has no CPU: with as many threads as CPUs and a
  * tracer beside them a decode may be 60 times slower, and the tracer is not why. Null where that cannot be.

@@ -14,6 +14,8 @@ export interface Workload {
   readonly kind: ObserverEffect["workload"]["kind"];
   /** As a person would type it. */
   readonly command: readonly string[];
+  /** Threads that the engine is told to use; null where the command does not say. */
+  readonly engineThreads: number | null;
   /** From which the name of the result is made. */
   readonly modelName: string;
   /** The next unit, with a port or file of its own where it needs one. */

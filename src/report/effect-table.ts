@@ -2,6 +2,7 @@
 import {
   type ArmEffect,
   EFFECT_FIGURES,
+  type EffectFigure,
   type EffectVerdict,
   FIGURE_NAMES,
   type FigureEffect,
@@ -46,7 +47,17 @@ function costCell({ cost_per_event_ns: cost }: ArmEffect): Line {
   return [{ text: each(cost.value) }, { text: ends, ink: "dim" }];
 }
 
-function rowsOf(arms: readonly ArmEffect[]): GridRow[] {
+/** By what single blocks cannot move, and by order alone: far from the figure above, few blocks decide that one. */
+function checkCell({ figures }: ArmEffect, deciding: EffectFigure): Line {
+  const found = figures.find(({ figure }) => figure === deciding);
+  if (found === undefined || !finite(found.hodges_lehmann_pct)) return plain("-");
+  return [
+    { text: `${pct(found.hodges_lehmann_pct)} %` },
+    { text: ` p ${found.wilcoxon_p.toPrecision(2)}`, ink: "dim" },
+  ];
+}
+
+function rowsOf(arms: readonly ArmEffect[], deciding: EffectFigure): GridRow[] {
   const told = FIGURE_NAMES.filter((name) => arms.some(({ figures }) => figures.some(({ figure }) => figure === name)));
   const figures = told.map((name) => ({
     label: `  ${EFFECT_FIGURES[name].what}`,
@@ -60,6 +71,7 @@ function rowsOf(arms: readonly ArmEffect[]): GridRow[] {
   return [
     { label: "worse than off by", heading: true, cells: [] },
     ...figures,
+    { label: `  check: ${EFFECT_FIGURES[deciding].what}`, cells: arms.map((arm) => checkCell(arm, deciding)) },
     { label: "by run", heading: true, cells: [] },
     { label: "  events kept", cells: traced(({ events_kept }) => orDash(events_kept, formatCount)) },
     {
@@ -90,8 +102,9 @@ function settingsText({ settings }: ObserverEffect): string {
   const set = Object.entries(settings.environment).map(([name, value]) => `${name}=${value}`);
   const cpus = (list: readonly number[]): string => `CPU ${list.join(",")}`;
   const threads = settings.threads === null ? "threads not seen" : `${settings.threads} threads at most`;
+  const told = settings.engine_threads === null ? "" : `, the engine was told ${settings.engine_threads}`;
   const openMp = set.length === 0 ? "no OpenMP variable set" : set.join(" ");
-  return `${threads}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
+  return `${threads}${told}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
 }
 
 /** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */
@@ -122,7 +135,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
   const how =
     `${effect.blocks} ${effect.blocks === 1 ? "block" : "blocks"} of every arm twice in mirrored random order; a cell reads: worse by % [95 % interval over blocks: BCa, or Student's t where that reaches farther] verdict. ` +
     `PASS: the one-sided 95 % bound is below the margin of ${effect.margin_pct} %; FAIL: above it. ` +
-    `An arm is judged by its ${what}; off-again is off once more and must pass first.`;
+    `An arm is judged by its ${what} (check: by Hodges and Lehmann, and p of the signed-rank test); off-again is off once more and must pass first.`;
   return render(
     [
       head,
@@ -130,7 +143,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
       [],
       ...grid(
         shown.map(({ arm }) => arm),
-        rowsOf(shown),
+        rowsOf(shown, effect.deciding_figure),
         width,
         unicode ? "─" : "-",
       ),

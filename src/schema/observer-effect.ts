@@ -132,6 +132,7 @@ export const observerEffectSchema = z
         target_cpus: cpus,
         tool_cpus: cpus,
         threads: count.nullable().describe("most threads of the target; null where none was seen"),
+        engine_threads: count.nullable().describe("threads that the engine was told to use; null where nobody said"),
         environment: z.record(text, text).readonly().describe("variables that set threads and how they wait"),
       })
       .readonly(),

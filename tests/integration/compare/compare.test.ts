@@ -151,6 +151,10 @@ describe("compare of arms", () => {
     expect(failed.stderr).toContain("out of luck");
     expect((await runCli([...args, "--arms", "off,ebfp", "--", "true"])).exitCode).toBe(2);
     expect((await runCli([...args, "--serve", "1s", "--", "true"])).stderr).toContain("{port}");
+    const many = join(output, "many.yaml");
+    const models = "models: [{ id: m, engine: demo, params: 1m }]";
+    writeFileSync(many, `experiment: { name: a }\n${models}\nsweep: { output_tokens: [8, 16] }\n`);
+    expect((await runCli([...args, "--arms", "off", "--config", many])).stderr).toContain("received 2 combinations");
     expect((await runCli([...args, "--arms", "off,ebpf:fautls", "--", "true"])).stderr).toContain("faults, engine");
     expect((await runCli([...args, "--serve", "20m", "--", "true", "{port}"])).stderr).toContain("--timeout");
   });

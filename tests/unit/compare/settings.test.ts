@@ -1,13 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { armsOf } from "../../../src/compare/arms.ts";
 import { placementOf } from "../../../src/compare/placement.ts";
-import { spinningWarning, threadEnvironment } from "../../../src/compare/settings.ts";
+import { engineThreads, spinningWarning, threadEnvironment } from "../../../src/compare/settings.ts";
 import { tracerWords } from "../../../src/config/compare.ts";
 
 describe("the settings beside a slowdown", () => {
   test("are the variables of threads, and no others", () => {
     const env = { OMP_NUM_THREADS: "2", PATH: "/bin", GOMP_SPINCOUNT: "1000", MKL_NUM_THREADS: "1" };
     expect(threadEnvironment(env)).toEqual({ GOMP_SPINCOUNT: "1000", MKL_NUM_THREADS: "1", OMP_NUM_THREADS: "2" });
+  });
+
+  test("are the threads that an engine is told to use, where it is told", () => {
+    expect(engineThreads(["llama-server", "-m", "x", "-t", "2"])).toBe(2);
+    expect(engineThreads(["llama-cli", "-t", "8", "--threads=3", "-n", "5"])).toBe(3);
+    expect(engineThreads(["python3", "-t"])).toBeNull();
+    expect(engineThreads(["llama-server", "--threads", "all"])).toBeNull();
   });
 
   test("warn of barriers that spin where threads may be as many as CPUs, and only there", () => {

@@ -50,7 +50,13 @@ function effectOf(arms: readonly ArmEffect[]): ObserverEffect {
     deciding_figure: "tokens_per_s",
     stopped_by: "complete",
     failure: null,
-    settings: { target_cpus: [0], tool_cpus: [1], threads: 2, environment: { OMP_NUM_THREADS: "1" } },
+    settings: {
+      target_cpus: [0],
+      tool_cpus: [1],
+      threads: 2,
+      engine_threads: 1,
+      environment: { OMP_NUM_THREADS: "1" },
+    },
     warnings: ["look out"],
     arms,
     runs: [],
@@ -66,9 +72,12 @@ describe("the table of an observer effect", () => {
     const text = shown([AGAIN, ARM]);
     expect(text).toContain("+1.01 % [+0.40, +1.60] PASS");
     expect(text).toContain("-0.10 % [-0.50, +0.30] PASS");
+    expect(text).toContain("+1.00 % p 0.01");
     expect(text).toContain("12 (0.0300 %)");
     expect(text).toContain("810 ns [-20.0 ns, 1.60 us]");
-    expect(text).toContain("2 threads at most; target on CPU 0, tools on CPU 1; OMP_NUM_THREADS=1");
+    expect(text).toContain(
+      "2 threads at most, the engine was told 1; target on CPU 0, tools on CPU 1; OMP_NUM_THREADS=1",
+    );
     expect(text).toContain("look out");
   });
 
