@@ -48,15 +48,18 @@ export interface RowLabels {
 }
 
 /** Slots of all processes in one list; number 0 is what no engine claims. */
-function slotLabels(timeline: Timeline) {
+function slotLabels(timeline: Timeline, runId: string) {
   const firstOf = new Map<number, number>();
   const lists = {
+    // The same for every slot: a column that follows from few keys costs nothing per row.
+    run_id: labelList<string>(),
     phase: labelList<string>(),
     step: labelList<string>(),
     token_index: labelList<number>(),
     context_tokens: labelList<number>(),
   };
   const push = (slot: Slot | null) => {
+    lists.run_id.push(runId);
     lists.phase.push(slot?.phase ?? null);
     lists.step.push(slot?.step ?? null);
     lists.token_index.push(slot?.token_index ?? null);
@@ -95,7 +98,6 @@ function regionLabels(regions: readonly Region[]) {
 function columnsFor(rows: number) {
   const narrow = () => new Uint32Array(rows);
   return {
-    zeros: narrow(),
     place: narrow(),
     slot: narrow(),
     code: narrow(),
@@ -125,7 +127,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
     })),
   );
   const byPlace = regionLabels(regions);
-  const { firstOf, lists: bySlot } = slotLabels(timeline);
+  const { firstOf, lists: bySlot } = slotLabels(timeline, labels.runId);
   const byCode = { symbol: labelList<string>(), dso: labelList<string>() };
   const ips: bigint[] = [];
   const ipCodes: number[] = [];
@@ -253,7 +255,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
         table: "trace",
         rows: n,
         columns: {
-          run_id: { codes: to.zeros, values: [labels.runId] },
+          run_id: texts(slot, bySlot.run_id),
           sample_id: { data: to.sample },
           timestamp_ns: { data: wholes(words.timestamp) },
           phase: texts(slot, bySlot.phase),
