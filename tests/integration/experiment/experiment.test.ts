@@ -90,16 +90,16 @@ describe("the runs of a file", () => {
   });
 
   test("go on when one fails, and end with 1", async () => {
-    const broken = join(folder, "broken.gguf");
-    await writeModel({ params: "1m", type: "q8_0", seed: 1 }, broken);
-    const bytes = readFileSync(broken);
+    const [whole, broken] = [join(folder, "whole.gguf"), join(folder, "broken.gguf")];
+    await writeModel({ params: "1m", type: "q8_0", seed: 1 }, whole);
+    const bytes = readFileSync(whole);
     // A whole GGUF of an architecture that the engine does not know.
     for (let at = bytes.indexOf("llama"); at >= 0 && at < 4096; at = bytes.indexOf("llama", at + 1))
       bytes.write("lxxxa", at);
     writeFileSync(broken, bytes);
     const models = [
       { id: "broken", engine: "llamacpp", path: broken },
-      { id: "tiny", engine: "demo", params: "1m" },
+      { id: "tiny", engine: "llamacpp", path: whole },
     ];
     const lines = [
       { prompt: "not taken", category: "other" },
