@@ -80,7 +80,7 @@ function strings(batches: readonly Batch[], table: string, name: string): string
 
 test("samples and the watches that they direct run side by side, under one budget", async () => {
   // Long enough for some dozens of watches: chance alone must not leave out one of their kinds.
-  const { can, batches, ledger, collector } = await collect(["pebs", "watch"], faultPmu(), 1000);
+  const { can, batches, ledger, collector } = await collect(["pebs", "watch"], faultPmu(), 600);
   expect(can).toMatchObject({ ok: true, sources: ["pebs", "watch"], whyNotBetter: "" });
 
   const sampled = strings(batches, "access", "source").filter((source) => source === "pebs").length;
