@@ -56,12 +56,14 @@ export function dynamicSymbolTable(
     const symbol = { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes };
     return { symbol, nameAt: namesAt + nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
   }
-  function count(): number {
+  function told(): number {
     const named = section();
-    if (named) return Math.min(Math.floor(named.sizeBytes / ENTRY_BYTES), Math.floor(view.length / ENTRY_BYTES));
+    if (named) return Math.floor(named.sizeBytes / ENTRY_BYTES);
     if (dynamic.gnuHash !== null) return gnuHashSymbolCount(view, dynamic.gnuHash);
-    return dynamic.hash === null ? 0 : Math.min(view.u32(dynamic.hash + 4) ?? 0, Math.floor(view.length / ENTRY_BYTES));
+    return dynamic.hash === null ? 0 : (view.u32(dynamic.hash + 4) ?? 0);
   }
+  /** As many as it is told, and no more than the file has room for. */
+  const count = (): number => Math.min(told(), Math.floor(view.length / ENTRY_BYTES));
   let cache: Map<string, DynamicSymbol> | null = null;
   function all(): ReadonlyMap<string, DynamicSymbol> {
     if (cache) return cache;

@@ -80,6 +80,8 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
         addSite(record.site);
         return true;
       case "stack":
+        // A stack names one before it: whoever follows parents comes to an end.
+        if (record.parent > counts.stacks) return false;
         counts.stacks += 1;
         if (waiting.length >= MAX_NODES) counts.stackOverflow += 1;
         else waiting.push({ frame: record.frame, parent: record.parent });
@@ -94,7 +96,7 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
       case "native": {
         deltas.instruction += record.instructionDelta;
         deltas.native += record.parentDelta;
-        if (!(deltas.instruction >= 0 && deltas.native >= 0 && deltas.native < 2 ** 32)) return false;
+        if (!(deltas.instruction >= 0 && deltas.native >= 0 && deltas.native <= counts.natives)) return false;
         if (deltas.instruction > Number.MAX_SAFE_INTEGER) return false;
         counts.natives += 1;
         stacks.native(counts.natives, deltas.native, deltas.instruction, axis.beginNs());
@@ -145,7 +147,7 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
       break;
     }
     if (!apply(record.value)) {
-      if (!complete) problem = `a native frame that cannot be, at byte ${window.before + window.pos}`;
+      if (!complete) problem = `a frame that cannot be, before byte ${window.before + window.pos}`;
       break;
     }
     yield* memory.take(false);

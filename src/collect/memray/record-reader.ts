@@ -137,7 +137,8 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
   function applyNative({ instructionDelta, parentDelta }: RareRecord & { kind: "native" }): ReaderStop | null {
     const instruction = state.instructionPointer + instructionDelta;
     const parent = state.nativeFrame + parentDelta;
-    if (!isExact(instruction) || !(parent >= 0 && parent < 2 ** 32)) return over("damaged");
+    // A frame names one before it: whoever follows parents comes to an end.
+    if (!isExact(instruction) || !(parent >= 0 && parent <= nativeFrames)) return over("damaged");
     state.instructionPointer = instruction;
     state.nativeFrame = parent;
     nativeFrames += 1;
