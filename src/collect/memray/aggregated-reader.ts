@@ -157,6 +157,10 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
       sites = [];
     }
   }
+  if (complete && window.bytes.subarray(window.pos, window.end).some((byte) => byte !== 0)) {
+    complete = false;
+    problem = `more behind its last record, at byte ${window.before + window.pos}`;
+  }
   for (const [i, { frame, parent }] of waiting.entries()) {
     const of = frames.get(frame);
     stacks.python(i + 1, Math.min(parent, MAX_NODES), of?.code ?? -1, of?.instruction ?? 0, axis.beginNs());

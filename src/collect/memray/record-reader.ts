@@ -93,7 +93,9 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
   function apply(record: RareRecord): ReaderStop | null {
     switch (record.kind) {
       case "trailer":
-        return { kind: "trailer", unreadBytes: 0 };
+        // Only zeros stand behind it: anything else means that a damaged byte was taken for it.
+        if (!skipPadding()) return { kind: "trailer", unreadBytes: 0 };
+        return { kind: "damaged", why: `more behind its last record, at ${here()}`, unreadBytes: unread() };
       case "memory":
         return { kind: "memory", ms: record.ms, rss: record.rss };
       case "padding":
