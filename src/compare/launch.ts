@@ -27,7 +27,8 @@ export interface UnitEnd {
   readonly pinned: boolean;
 }
 
-export interface RunningUnit extends Disposable {
+/** On disposal all that was started is ended, and what it left is removed. */
+export interface RunningUnit extends AsyncDisposable {
   /** Root of everything that was started. */
   readonly pid: number;
   /** Asks the target to end. */
@@ -54,6 +55,9 @@ function killTree(pid: number): void {
   }
 }
 
+/** How long a killed process may take to be gone: one that waits for a disk takes a moment. */
+const GONE_MS = 10_000;
+
 /** Starts the command without a tracer, in the very way in which the tracer starts it. */
 export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningUnit {
   const launched = launchHeld(unit.command, { env: unit.env, stdoutFd: logFd, stderrFd: logFd, ownStdin: false });
@@ -70,9 +74,9 @@ export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningU
       const wall_ns = Number(ended_ns - from_ns);
       return { exit_code, signal, wall_ns, from_ns, to_ns: ended_ns, targetPids: [], facts: null, pinned };
     }),
-    [Symbol.dispose]() {
-      watchdog.release();
+    async [Symbol.asyncDispose]() {
       if (live) killTree(launched.pid);
+      watchdog.release();
       launched[Symbol.dispose]();
     },
   };
@@ -162,10 +166,12 @@ export function launchTraced(request: LaunchRequest, options: readonly string[],
     pid: child.pid,
     stop: () => child.kill("SIGTERM"),
     ended: recorded(),
-    [Symbol.dispose]() {
-      watchdog.release();
+    async [Symbol.asyncDispose]() {
       if (live) killTree(child.pid);
-      rmSync(output, { recursive: true, force: true });
+      watchdog.release();
+      // What still writes there would leave the folder behind.
+      await Promise.race([child.exited, Bun.sleep(GONE_MS)]);
+      rmSync(output, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
     },
   };
 }

@@ -151,7 +151,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
   const logFd = openSync(log, "w", 0o600);
   try {
     const launch = { unit, placement, logFd };
-    using running =
+    await using running =
       arm.options === null
         ? launchAlone(launch)
         : launchTraced(launch, [...arm.options, "--seed", String(request.seed)], scratch);

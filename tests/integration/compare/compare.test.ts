@@ -95,6 +95,22 @@ describe("compare of arms", () => {
     });
   }
 
+  test("leaves nothing behind when a terminal interrupts all of it, and a tracer hangs", async () => {
+    const mark = `mrm-mark-group-${process.pid}`;
+    const args = ["compare", "--arms", "process", "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
+    const running = startCli(args, { env: { TMPDIR: output }, prefix: ["setsid"] });
+    started.push(running);
+    const tracer = (): number | undefined =>
+      marked(mark).find((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("\0run\0"));
+    while (tracer() === undefined) await Bun.sleep(20);
+    process.kill(tracer() ?? 0, "SIGSTOP");
+    // As Ctrl-C does: to every process of the group, those that guard the others too.
+    process.kill(-running.pid, "SIGINT");
+    expect(await running.exited).toBe(130);
+    expect((await running.ended).stderr).toContain("SIGINT came before the first run that counts");
+    expect(await goneWithin(mark, 15)).toBe(true);
+  });
+
   test("keeps what it has when it is interrupted in the middle, and claims nothing", async () => {
     const args = ["compare", "--arms", "off", "--repeats", "10", "--json", "--output", output, "--", ...work("cut")];
     const running = startCli(args);

@@ -25,6 +25,8 @@ const LEAST_NS = 300;
 const PAIRS = 12;
 const BLOCK_NS = 4e6;
 const TRIAL_TURNS = 100_000;
+/** A turn takes longer: where waits for a CPU leave less of the trial, its time says nothing. */
+const LEAST_TURN_NS = 0.25;
 /** Twenty times faster than a run samples at its default: some 80 samples a block. */
 const PERIOD_NS = 50_000;
 const TARGET_BYTES = 8;
@@ -50,7 +52,8 @@ async function measure(): Promise<TickCost> {
   using _attached = clock.program.attachPerfEvent(event.fd);
   perfIoctl(event, IOC.disable);
   code.touch(TRIAL_TURNS);
-  const turns = Math.ceil((BLOCK_NS / Math.max(1, timed(code, TRIAL_TURNS))) * TRIAL_TURNS);
+  const turnNs = Math.max(LEAST_TURN_NS, timed(code, TRIAL_TURNS) / TRIAL_TURNS);
+  const turns = Math.ceil(BLOCK_NS / turnNs);
   const costs: number[] = [];
   let samples = 0;
   for (let pair = 0; pair < PAIRS; pair++) {
