@@ -25,6 +25,8 @@ export interface Differences {
 }
 
 const deltas = new Float64Array(BLOCK);
+/** Least and greatest of them. */
+const extremes = new Float64Array(2);
 
 /**
  * Encodes whole numbers.
@@ -71,26 +73,10 @@ export function encodeDelta(
   const most = wide ? MOST_WIDE : MOST_NARROW - 1;
   for (let row = 1; row < rows; row += BLOCK) {
     const count = Math.min(BLOCK, rows - row);
-    let least = Number.POSITIVE_INFINITY;
-    let greatest = Number.NEGATIVE_INFINITY;
-    if (wide) {
-      for (let i = 0; i < count; i++) {
-        const low = 2 * (row + i);
-        const delta =
-          ((words[low + 1] as number) - (words[low - 1] as number)) * WORD +
-          (((words[low] as number) >>> 0) - ((words[low - 2] as number) >>> 0));
-        deltas[i] = delta;
-        if (delta < least) least = delta;
-        if (delta > greatest) greatest = delta;
-      }
-    } else {
-      for (let i = 0; i < count; i++) {
-        const delta = (words[row + i] as number) - (words[row + i - 1] as number);
-        deltas[i] = delta;
-        if (delta < least) least = delta;
-        if (delta > greatest) greatest = delta;
-      }
-    }
+    if (wide) wideDeltas(words, row, count);
+    else narrowDeltas(words, row, count);
+    const least = extremes[0] as number;
+    const greatest = extremes[1] as number;
     if (greatest > most || least < -most || greatest - least >= WORD) return null;
     zigzag(least);
     ascending &&= least >= 0;
@@ -107,6 +93,37 @@ export function encodeDelta(
     }
   }
   return { end: at, ascending };
+}
+
+// A loop of its own for each width: the compiler then makes good code of both.
+
+function wideDeltas(words: Int32Array, row: number, count: number): void {
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i++) {
+    const low = 2 * (row + i);
+    const delta =
+      ((words[low + 1] as number) - (words[low - 1] as number)) * WORD +
+      (((words[low] as number) >>> 0) - ((words[low - 2] as number) >>> 0));
+    deltas[i] = delta;
+    if (delta < least) least = delta;
+    if (delta > greatest) greatest = delta;
+  }
+  extremes[0] = least;
+  extremes[1] = greatest;
+}
+
+function narrowDeltas(words: Int32Array, row: number, count: number): void {
+  let least = Number.POSITIVE_INFINITY;
+  let greatest = Number.NEGATIVE_INFINITY;
+  for (let i = 0; i < count; i++) {
+    const delta = (words[row + i] as number) - (words[row + i - 1] as number);
+    deltas[i] = delta;
+    if (delta < least) least = delta;
+    if (delta > greatest) greatest = delta;
+  }
+  extremes[0] = least;
+  extremes[1] = greatest;
 }
 
 /** Packs one miniblock; values behind its end are 0. */
