@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeLargeCapture } from "../fixtures/large-capture.ts";
 import { memrayPython, python } from "../fixtures/memray-environment.ts";
 import { aside, atLeast, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 
@@ -9,6 +10,9 @@ const ROUNDS = 5;
 const TARGET_RATIO = 3;
 const TARGET_RSS_BYTES = 300e6;
 const VERSION = "1.20.0";
+const LARGE_BYTES = 5e9;
+const QUICK_LARGE_BYTES = 30e6;
+const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
 
 /** Small objects, born and freed in great number: a few bytes for each record. */
 const WORKLOAD = `
@@ -42,6 +46,18 @@ async function ours(part: "decode" | "pair", file: string): Promise<Measured> {
   return JSON.parse(text);
 }
 
+/** Peak memory of a whole import, from the file to its figures, in a process of its own. */
+async function importOf(bytes: number, dir: string): Promise<BenchRow> {
+  const file = join(dir, "large.bin");
+  const { allocations } = writeLargeCapture(file, bytes);
+  const words = ["import", file, "--output", join(dir, "runs"), "--json"];
+  const child = Bun.spawn([process.execPath, CLI, ...words], { stdout: "ignore", stderr: "inherit" });
+  if ((await child.exited) !== 0) throw new Error("the import failed");
+  const note = `${allocations} lifetimes`;
+  const peak = child.resourceUsage()?.maxRSS ?? Number.NaN;
+  return atMost(`peak memory of an import of ${bytes / 1e9} GB`, peak, "bytes", TARGET_RSS_BYTES, note);
+}
+
 /** Rounds of their reader and ours, one after the other on one file; quick takes a tenth of the records. */
 export async function benchMemray({ quick }: BenchOptions): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), "mrm-bench-memray-"));
@@ -69,6 +85,7 @@ export async function benchMemray({ quick }: BenchOptions): Promise<BenchRow[]> 
       aside("memray's FileReader, four fields", median(rates.theirs), "records/s"),
       aside("memray capture to columns", median(rates.decode), "records/s"),
       aside("memray capture to lifetimes, stacks and memory", median(rates.pair), "records/s"),
+      await importOf(quick ? QUICK_LARGE_BYTES : LARGE_BYTES, dir),
       atMost("peak memory of either", Math.max(...peaks), "bytes", TARGET_RSS_BYTES),
     ];
   } finally {

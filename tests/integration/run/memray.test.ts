@@ -19,6 +19,7 @@ const RUN = ["run", "--collector", "memray", "--output", folder, "--json", ...QU
 interface Report {
   readonly run_dir: string;
   readonly warnings: readonly string[];
+  readonly observer: { readonly slowdown_pct: { readonly hi: number | null } };
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
   readonly target: { readonly exit_code: number | null; readonly signal: string | null; readonly command: string[] };
   readonly ledger: readonly { readonly path: string; readonly pid: number; readonly kept: string }[];
@@ -105,6 +106,8 @@ describe("a run with the memray collector", () => {
     expect(others.length).toBeGreaterThan(10);
     expect(others.every(({ status }) => status === "not_identifiable")).toBe(true);
     expect(others.every(({ why }) => why?.includes("never a read or a write"))).toBe(true);
+    expect(report.warnings.join()).toContain("hooks every call in Python, which is not in the estimated slowdown");
+    expect(report.observer.slowdown_pct.hi).toBeGreaterThan(0);
     expect(exactFigures(report)).toEqual(await statistics(join(report.run_dir, "raw", "memray.bin")));
     expect(statSync(join(report.run_dir, "raw", "memray.bin")).mode & 0o777).toBe(0o600);
   });
@@ -191,7 +194,7 @@ describe("a run with the memray collector", () => {
     expect(without.exitCode).toBe(3);
     const { error } = jsonOf(without) as unknown as Report;
     expect(error?.message).toContain("No module named 'memray'");
-    expect(error?.hint).toBe("/usr/bin/python3 -m pip install memray");
+    expect(error?.hint).toStartWith("/usr/bin/python3 -m venv .venv && .venv/bin/pip install memray");
     expect(existsSync(join(folder, "true"))).toBe(false);
   });
 
