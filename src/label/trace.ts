@@ -87,9 +87,10 @@ async function writeParts(
         file?.finish();
         file = null;
         fileRows = 0;
-        // What the engine handed over and what was encoded is outside the heap: without this it gathers unseen.
-        Bun.gc(true);
       }
+      // What the engine handed over and what was encoded is outside the heap: without this it gathers unseen, in an
+      // import of 5 GB to 70 MB more where it is done once per file.
+      Bun.gc(true);
     }
     if (written === 0) file = open();
     file?.finish();
