@@ -100,6 +100,11 @@ export function formatCount(value: number): string {
   return formatIn(value, scale) + scale.unit;
 }
 
+/** A count with its word in the singular or plural: `1 run`, `12.3k accesses`. */
+export function formatCounted(count: number, one: string): string {
+  return `${formatCount(count)} ${one}${count === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
+}
+
 function parseWithUnit(text: string, units: Record<string, number>, what: string, example: string): number {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*$/.exec(text);
   const factor = match ? units[(match[2] ?? "").toLowerCase()] : undefined;

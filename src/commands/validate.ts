@@ -9,13 +9,14 @@ import { type CheckedConfig, checkConfig } from "../experiment/check.ts";
 import { printable } from "../report/terminal.ts";
 import { encodeFailure, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { formatCounted } from "../units.ts";
 import { printExamination } from "./examination-output.ts";
 
 function verdict(path: string, { problems, runs }: CheckedConfig): string {
-  if (problems.length > 0) return `${path} has ${problems.length} problem${problems.length === 1 ? "" : "s"}`;
+  if (problems.length > 0) return `${path} has ${formatCounted(problems.length, "problem")}`;
   if (runs === null) return `${path} is valid: options without an experiment`;
-  const models = `${runs.models} model${runs.models === 1 ? "" : "s"}`;
-  return `${path} is valid: ${runs.total} runs of ${models}, ${runs.warmups} of them warm-ups`;
+  const all = `${formatCounted(runs.total, "run")} of ${formatCounted(runs.models, "model")}`;
+  return `${path} is valid: ${all}, ${formatCounted(runs.warmups, "warm-up")} among them`;
 }
 
 function asText(path: string, checked: CheckedConfig): string {

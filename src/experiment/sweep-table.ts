@@ -1,7 +1,7 @@
 /** What plan and run of an experiment print for people. */
 import { type GridRow, grid } from "../report/grid.ts";
 import { type Line, render, type Terminal } from "../report/terminal.ts";
-import { formatBytes, formatCount, formatNs } from "../units.ts";
+import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
 import type { RunResult } from "./outcome.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import type { Prediction } from "./predict.ts";
@@ -49,7 +49,9 @@ export function planText({ experiment, entries, totals }: Plan, terminal: Termin
   const lines: Line[] = [
     [
       { text: experiment.about.name, ink: "bold" },
-      { text: `  ${runs} runs, ${warmups} of them warm-ups, ${complete} complete` },
+      {
+        text: `  ${formatCounted(runs, "run")}, ${formatCounted(warmups, "warm-up")} among them, ${complete} complete`,
+      },
     ],
     [],
     ...grid(PLAN_COLUMNS, entries.map(planRow), terminal.width, "-"),

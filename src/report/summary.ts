@@ -1,6 +1,6 @@
 /** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
 import type { RunReport } from "../schema/run-json.ts";
-import { formatBytes, formatCount, formatNs } from "../units.ts";
+import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
 import { type Ink, type Line, type Terminal, wrap } from "./terminal.ts";
 
 const KEY_WIDTH = 11;
@@ -20,21 +20,21 @@ function entry(key: string, text: string, width: number, ink: Ink = "plain"): Li
   ]);
 }
 
-function plural(n: number, one: string): string {
-  return `${formatCount(n)} ${one}${n === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
-}
-
 function targetText({ target }: RunReport): string {
+  // What another tool recorded tells neither the process that was meant nor how it ended.
+  const imported = target.pid === 0;
   const end =
     target.signal !== null
       ? `ended by ${target.signal}`
       : target.exit_code !== null
         ? `exit ${target.exit_code}`
-        : "still running";
+        : imported
+          ? "end not recorded"
+          : "still running";
   const parts = [
-    `pid ${target.pid}`,
-    ...(target.pids.length > 1 ? [plural(target.pids.length, "process")] : []),
-    ...(target.threads === null ? [] : [plural(target.threads, "thread")]),
+    ...(imported ? [] : [`pid ${target.pid}`]),
+    ...(target.pids.length > 1 ? [formatCounted(target.pids.length, "process")] : []),
+    ...(target.threads === null ? [] : [formatCounted(target.threads, "thread")]),
     ...(known(target.wall_s) ? [formatNs(target.wall_s * 1e9)] : []),
     end,
   ];
@@ -79,7 +79,7 @@ function costText({ observer }: RunReport): string[] {
   const slowdown = known(value)
     ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}] (${method})`
     : "slowdown of the target unknown";
-  const traps = `${plural(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
+  const traps = `${formatCounted(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
   const bpf = observer.bpf_run_ns === null ? "BPF run time unknown" : `BPF ${formatNs(Number(observer.bpf_run_ns))}`;
   const rss =
     observer.rss_bytes === null
@@ -95,7 +95,7 @@ function costText({ observer }: RunReport): string[] {
 function agreementText({ observer }: RunReport): string[] {
   if (observer.decoder_agreement === null) return [];
   const { agreed, compared } = observer.decoder_agreement;
-  const pairs = plural(compared, "access");
+  const pairs = formatCounted(compared, "access");
   return [`decoding told reads from writes as a pair of registers did in ${formatCount(agreed)} of ${pairs}`];
 }
 
@@ -104,7 +104,7 @@ function lossText({ ledger }: RunReport): string[] {
     ledger.reduce((total, row) => total + Number(row[field]), 0);
   const [seen, dropped] = [sum("seen"), sum("dropped")];
   const share = seen > 0 && dropped > 0 ? ` (${pct((100 * dropped) / seen)})` : "";
-  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${plural(seen, "event")}${share}; ${formatCount(sum("filtered"))} filtered on purpose`;
+  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${formatCounted(seen, "event")}${share}; ${formatCount(sum("filtered"))} filtered on purpose`;
   const losses = ledger
     .filter((row) => Number(row.dropped) > 0)
     .sort((a, b) => Number(b.dropped) - Number(a.dropped))
@@ -125,7 +125,7 @@ function labelText({ labels }: RunReport): string | null {
   const unknown = labels
     .filter((row) => row.region_type === "unknown")
     .reduce((sum, row) => sum + Number(row.accesses), 0);
-  return total === 0 ? null : `${pct((100 * unknown) / total)} of ${plural(total, "access")}`;
+  return total === 0 ? null : `${pct((100 * unknown) / total)} of ${formatCounted(total, "access")}`;
 }
 
 /** How far the run may be trusted, what watching cost and lost, and where the files are. */
