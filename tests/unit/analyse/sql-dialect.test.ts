@@ -7,9 +7,17 @@ import { ACCESS_LINES } from "../../../src/analyse/sql/access-lines.ts";
 import { ALLOCATION_LIVES } from "../../../src/analyse/sql/allocation-lives.ts";
 import { ALLOCATION_TOTALS } from "../../../src/analyse/sql/allocation-totals.ts";
 import { LABEL_SUMMARY } from "../../../src/analyse/sql/label-summary.ts";
-import { WRITTEN_BLOCKS } from "../../../src/analyse/sql/written-blocks.ts";
+import { STORE_SAMPLES, WRITTEN_BLOCKS } from "../../../src/analyse/sql/written-blocks.ts";
 
-const QUERIES = { ACCESS_BLOCKS, ACCESS_LINES, ALLOCATION_LIVES, ALLOCATION_TOTALS, LABEL_SUMMARY, WRITTEN_BLOCKS };
+const QUERIES = {
+  ACCESS_BLOCKS,
+  ACCESS_LINES,
+  ALLOCATION_LIVES,
+  ALLOCATION_TOTALS,
+  LABEL_SUMMARY,
+  STORE_SAMPLES,
+  WRITTEN_BLOCKS,
+};
 const VENV = join(tmpdir(), "mrm-trace-sqlglot-30.30.0");
 const PYTHON = join(VENV, "bin", "python");
 

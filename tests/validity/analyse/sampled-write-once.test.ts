@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { tmpdir } from "node:os";
+import type { WrittenBlocks } from "../../../src/analyse/input.ts";
 import { loadWrittenBlocks } from "../../../src/analyse/load-written-blocks.ts";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
@@ -45,7 +46,7 @@ async function figures(samples: readonly StoreSample[], size: number): Promise<M
   await database.run(
     `CREATE OR REPLACE TABLE span AS SELECT CAST(0 AS BIGINT) AS begin_ns, CAST(${RUN_NS} AS BIGINT) AS end_ns, CAST(${GAP_NS} AS BIGINT) AS gap_ns`,
   );
-  const written = [...(await loadWrittenBlocks(database, [])).values()].flat();
+  const written = [...((await loadWrittenBlocks(database, [])) ?? new Map<string, WrittenBlocks[]>()).values()].flat();
   const rows = computeMetrics(
     input({
       window_ns: RUN_NS,
