@@ -73,6 +73,11 @@ function judge(figure: Figure, lost: number | null): Verdict {
       keep: { value: false, lo: true, hi: true },
     };
   }
+  if ((lo === null) !== (hi === null)) {
+    const end = hi === null ? "upper" : "lower";
+    const why = figure.why ?? `the ${end} end of the interval lies beyond what was seen`;
+    return { status: "bound", why, keep: { value: false, lo: true, hi: true } };
+  }
   return { status: "ok", why: figure.why ?? null, keep: { value: true, lo: true, hi: true } };
 }
 
