@@ -1,4 +1,5 @@
 /** Rows into order of time, rows of one time into order of CPU, and those of one CPU as they were. */
+import { radixPass, varyingBits } from "../columnar/radix-pass.ts";
 
 const DIGIT_BITS = 11;
 const DIGITS = 1 << DIGIT_BITS;
@@ -20,14 +21,6 @@ function inOrder(times: Uint32Array, cpu: Uint32Array, rows: number): boolean {
   return true;
 }
 
-/** Bits in which any two of the keys differ. */
-function varyingBits(keys: Uint32Array, rows: number, stride: number, offset: number): number {
-  const first = keys[offset] as number;
-  let bits = 0;
-  for (let row = 1; row < rows; row++) bits |= (keys[stride * row + offset] as number) ^ first;
-  return bits;
-}
-
 /**
  * The order of the rows, or null where they are in order.
  * A radix sort from the least significant digit: stable, in time linear in the rows.
@@ -35,7 +28,7 @@ function varyingBits(keys: Uint32Array, rows: number, stride: number, offset: nu
  */
 export function timeOrder(times: Uint32Array, cpu: Uint32Array, rows: number): Uint32Array | null {
   if (inOrder(times, cpu, rows)) return null;
-  const next = new Uint32Array(DIGITS);
+  const places = new Uint32Array(DIGITS);
   let from = new Uint32Array(rows);
   let to = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) from[row] = row;
@@ -48,24 +41,7 @@ export function timeOrder(times: Uint32Array, cpu: Uint32Array, rows: number): U
     const varying = varyingBits(words, rows, stride, offset);
     for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
       if (((varying >>> shift) & (DIGITS - 1)) === 0) continue;
-      next.fill(0);
-      for (let row = 0; row < rows; row++) {
-        const digit = ((words[stride * row + offset] as number) >>> shift) & (DIGITS - 1);
-        next[digit] = (next[digit] as number) + 1;
-      }
-      let begin = 0;
-      for (let digit = 0; digit < DIGITS; digit++) {
-        const count = next[digit] as number;
-        next[digit] = begin;
-        begin += count;
-      }
-      for (let i = 0; i < rows; i++) {
-        const row = from[i] as number;
-        const digit = ((words[stride * row + offset] as number) >>> shift) & (DIGITS - 1);
-        const at = next[digit] as number;
-        to[at] = row;
-        next[digit] = at + 1;
-      }
+      radixPass(from, to, { words, stride, offset, shift }, rows, places);
       [from, to] = [to, from];
     }
   }

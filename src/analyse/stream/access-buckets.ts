@@ -1,4 +1,5 @@
 /** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
+import { radixPass, varyingBits } from "../../columnar/radix-pass.ts";
 import { type AccessColumns, CODE_BITS, classOf } from "./access-columns.ts";
 
 const WORD = 2 ** 32;
@@ -52,37 +53,7 @@ function room(rows: number): Unsorted {
   };
 }
 
-const next = new Uint32Array(DIGITS);
-
-/** One stable pass of a radix sort over `rows` indices. */
-function pass(from: Uint32Array, to: Uint32Array, keys: Uint32Array, shift: number, rows: number): void {
-  next.fill(0);
-  for (let i = 0; i < rows; i++) {
-    const digit = ((keys[i] as number) >>> shift) & (DIGITS - 1);
-    next[digit] = (next[digit] as number) + 1;
-  }
-  let begin = 0;
-  for (let digit = 0; digit < DIGITS; digit++) {
-    const count = next[digit] as number;
-    next[digit] = begin;
-    begin += count;
-  }
-  for (let i = 0; i < rows; i++) {
-    const row = from[i] as number;
-    const digit = ((keys[row] as number) >>> shift) & (DIGITS - 1);
-    const at = next[digit] as number;
-    to[at] = row;
-    next[digit] = at + 1;
-  }
-}
-
-/** Bits in which the first keys differ. */
-function varying(keys: Uint32Array, rows: number): number {
-  const first = keys[0] as number;
-  let bits = 0;
-  for (let i = 1; i < rows; i++) bits |= (keys[i] as number) ^ first;
-  return bits;
-}
+const places = new Uint32Array(DIGITS);
 
 /** Where the bits that vary lie: from the lowest of them on. */
 interface Field {
@@ -92,7 +63,7 @@ interface Field {
 }
 
 function fieldOf(keys: Uint32Array, rows: number): Field {
-  const differ = varying(keys, rows) >>> 0;
+  const differ = varyingBits(keys, rows, 1, 0) >>> 0;
   const shift = differ === 0 ? 0 : 31 - Math.clz32(differ & -differ);
   return { keys, shift, bits: 32 - Math.clz32(differ) - shift };
 }
@@ -133,7 +104,7 @@ function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, room: Sort
   const keys: readonly Field[] = pack(fields, room.packed, rows) ? [{ keys: room.packed, shift: 0, bits }] : fields;
   for (const field of keys) {
     for (let done = 0; done < field.bits; done += DIGIT_BITS) {
-      pass(from, to, field.keys, field.shift + done, rows);
+      radixPass(from, to, { words: field.keys, stride: 1, offset: 0, shift: field.shift + done }, rows, places);
       [from, to] = [to, from];
     }
   }
