@@ -107,12 +107,11 @@ export async function loadAccessSums(database: Database, input: SumsInput): Prom
     ]),
   );
   const written = await loadWrittenBlocks(database, Array.from(input.clears, at));
+  const writtenOf = (row: Row): readonly WrittenBlocks[] | null => {
+    if (row.step !== "none") return [];
+    return written === null ? null : (written.get(sourceKey(row)) ?? []);
+  };
   return lines.map((row) =>
-    sumsOf(
-      row,
-      blocks.get(keyOf(row)) ?? [],
-      positions.get(String(row.step) as StepName) ?? new Map(),
-      row.step !== "none" ? [] : written === null ? null : (written.get(sourceKey(row)) ?? []),
-    ),
+    sumsOf(row, blocks.get(keyOf(row)) ?? [], positions.get(String(row.step) as StepName) ?? new Map(), writtenOf(row)),
   );
 }

@@ -1,7 +1,6 @@
 /** How near in address one access is to the one before it. */
 import type { Group } from "./group.ts";
-import { interval } from "./interval.ts";
-import type { Figure, MetricFamily } from "./metric.ts";
+import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 import { IMPORT, streamQuantiles, streamShare, sumOf } from "./stream/stream-figures.ts";
 
 const PAGE_BYTES = 4096;
@@ -10,15 +9,8 @@ const METRICS = ["same_page_fraction", "median_stride_bytes"] as const;
 function watchFigures(group: Group): Figure[] {
   const n = group.every.exposures.length;
   if (n === 0) return [];
-  return METRICS.map((metric) => ({
-    metric,
-    source: "watch",
-    estimate: interval(null, null, null),
-    n,
-    method: "none",
-    not_identifiable: true,
-    why: "a watch sees its own bytes alone, not where the access before went",
-  }));
+  const why = "a watch sees its own bytes alone, not where the access before went";
+  return METRICS.map((metric) => notIdentifiable(metric, "watch", n, why));
 }
 
 function everyFigures(group: Group): Figure[] {

@@ -1,6 +1,6 @@
 /** What a metric is: its page in words, and the function that reads a group and returns figures. */
 import type { Group } from "./group.ts";
-import type { Interval } from "./interval.ts";
+import { type Interval, interval } from "./interval.ts";
 import type { MetricRow } from "./metric-row.ts";
 
 /** A figure before it is judged. */
@@ -28,6 +28,11 @@ export interface Figure {
   readonly why?: string;
   /** The answer in words, of a metric that has one; `insufficient` where the figures leave it open. */
   readonly label?: string;
+}
+
+/** The figure of a source that cannot tell a metric: no value, and why. */
+export function notIdentifiable(metric: string, source: string, n: number, why: string): Figure {
+  return { metric, source, estimate: interval(null, null, null), n, method: "none", not_identifiable: true, why };
 }
 
 /** Words for docs/metrics.md. */

@@ -2,7 +2,7 @@
 import { resample } from "./bootstrap.ts";
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
-import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
 import { passRate } from "./pass-rate.ts";
 import { ratioInterval } from "./ratio.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "./stream/stream-figures.ts";
@@ -112,14 +112,6 @@ export const readsPerWrite: MetricFamily = {
     ...sampledFigures(group),
     ...group.sums
       .filter((sum) => sum.source === "clock")
-      .map((sum) => ({
-        metric: METRIC,
-        source: sum.source,
-        estimate: interval(null, null, null),
-        n: sum.rows,
-        method: "none",
-        not_identifiable: true,
-        why: "stores hide behind stalled loads at a timer's ip",
-      })),
+      .map((sum) => notIdentifiable(METRIC, sum.source, sum.rows, "stores hide behind stalled loads at a timer's ip")),
   ],
 };

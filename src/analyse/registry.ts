@@ -8,11 +8,10 @@ import { type Group, groupsOf } from "./group.ts";
 import { hitsPerPass } from "./hits-per-pass.ts";
 import type { AnalysisInput } from "./input.ts";
 import { interAccessInterval } from "./inter-access-interval.ts";
-import { interval } from "./interval.ts";
 import { rowOf } from "./judge.ts";
 import { lifetime } from "./lifetime.ts";
 import { locality } from "./locality.ts";
-import type { Figure, MetricFamily } from "./metric.ts";
+import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 import type { MetricRow } from "./metric-row.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
 import { retention } from "./retention.ts";
@@ -61,17 +60,7 @@ function refusals(family: MetricFamily, group: Group, told: readonly Figure[]): 
   const why = family.not_by_sampling;
   if (why === null) return [];
   const silent = [...group.sampled].filter(([source]) => !told.some((figure) => figure.source === source));
-  return silent.flatMap(([source, n]) =>
-    family.metrics.map(({ name }) => ({
-      metric: name,
-      source,
-      estimate: interval(null, null, null),
-      n,
-      method: "none",
-      not_identifiable: true,
-      why,
-    })),
-  );
+  return silent.flatMap(([source, n]) => family.metrics.map(({ name }) => notIdentifiable(name, source, n, why)));
 }
 
 /** What may tell of a group: allocations have a collector of their own, and nothing that it sees is of another group. */
@@ -90,15 +79,7 @@ function unseen(family: MetricFamily, group: Group): Figure[] {
   // What runs beside every collector is told of only where it is alone.
   const asked = sight.length > 1 ? sight.filter(({ collector }) => collector !== "process") : sight;
   return asked.flatMap(({ collector, blind_to }) =>
-    family.metrics.map(({ name }) => ({
-      metric: name,
-      source: collector,
-      estimate: interval(null, null, null),
-      n: 0,
-      method: "none",
-      not_identifiable: true,
-      why: blind_to,
-    })),
+    family.metrics.map(({ name }) => notIdentifiable(name, collector, 0, blind_to)),
   );
 }
 

@@ -8,7 +8,7 @@ import type { Group } from "./group.ts";
 import type { AccessSums, WrittenBlocks } from "./input.ts";
 import { CI_LEVEL, interval } from "./interval.ts";
 import { MOST_SAMPLES } from "./load-written-blocks.ts";
-import type { Figure } from "./metric.ts";
+import { type Figure, notIdentifiable } from "./metric.ts";
 import { missedShare, onceOfWritten } from "./missed-epochs.ts";
 import { FALSE_CHANCE } from "./sql/written-blocks.ts";
 import { IMPORT } from "./stream/stream-figures.ts";
@@ -98,15 +98,7 @@ function figure(group: Group, sum: AccessSums, of: WrittenBlocks): Figure {
 }
 
 function refusal(sum: AccessSums, why: string): Figure {
-  return {
-    metric: METRIC,
-    source: sum.source,
-    estimate: interval(null, null, null),
-    n: sum.rows,
-    method: "none",
-    not_identifiable: true,
-    why,
-  };
+  return notIdentifiable(METRIC, sum.source, sum.rows, why);
 }
 
 /** One figure per grain of a page or more and sampled source. */

@@ -4,7 +4,7 @@ import { clopperPearson, weightedProportion } from "./clopper-pearson.ts";
 import type { Group } from "./group.ts";
 import { interval } from "./interval.ts";
 import { FEWEST } from "./judge.ts";
-import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
 import { sampledWriteOnce } from "./sampled-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "./stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "./write-history.ts";
@@ -33,14 +33,7 @@ function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   const base = { metric: METRIC, source: "watch", grain_bytes: grain };
   if (blocks.length >= FEWEST && written.length === 0) {
     const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;
-    return {
-      ...base,
-      estimate: interval(null, null, null),
-      n: blocks.length,
-      method: "none",
-      not_identifiable: true,
-      why,
-    };
+    return { ...notIdentifiable(METRIC, "watch", blocks.length, why), grain_bytes: grain };
   }
   if (whole.length >= FEWEST) {
     const once = whole.map((block) => (block.epochs === 1 ? 1 : 0));
