@@ -1,8 +1,7 @@
 /** Binds processes to CPUs. */
-
-import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
-import { libc, stableBytes } from "./libc.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { libc } from "./libc.ts";
 
 function tidsOf(pid: number): number[] {
   try {
@@ -18,6 +17,6 @@ export function bindProcess(pid: number, cpus: readonly number[]): boolean {
   const mask = stableBytes(1024);
   for (const cpu of cpus) mask[cpu >> 3] = (mask[cpu >> 3] ?? 0) | (1 << (cpu & 7));
   const tids = tidsOf(pid);
-  const bound = tids.filter((tid) => libc.sched_setaffinity(tid, mask.length, ptr(mask)) === 0);
+  const bound = tids.filter((tid) => libc.sched_setaffinity(tid, mask.length, addressOf(mask)) === 0);
   return tids.length > 0 && bound.length === tids.length;
 }

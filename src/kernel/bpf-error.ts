@@ -1,8 +1,9 @@
 /** What libbpf and the verifier say when they refuse, as one error with its fix. */
-import { CString, JSCallback, type Pointer, ptr } from "bun:ffi";
+import { CString, JSCallback, type Pointer } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { libbpf } from "./libbpf.ts";
-import { errnoName, libc, stableBytes } from "./libc.ts";
+import { errnoName, libc } from "./libc.ts";
 
 const libbpfLines: string[] = [];
 let printing: JSCallback | undefined;
@@ -12,11 +13,12 @@ export function captureLibbpfLog(): void {
   libbpfLines.length = 0;
   if (printing) return;
   const text = stableBytes(4096);
+  const textAt = addressOf(text);
   printing = new JSCallback(
     (level: number, format: Pointer, arguments_: Pointer) => {
       if (level > 1) return 0;
-      libc.vsnprintf(ptr(text), text.length, format, arguments_);
-      libbpfLines.push(new CString(ptr(text)).toString().trimEnd());
+      libc.vsnprintf(textAt, text.length, format, arguments_);
+      libbpfLines.push(new CString(textAt).toString().trimEnd());
       if (libbpfLines.length > 200) libbpfLines.shift();
       return 0;
     },

@@ -1,6 +1,6 @@
 /** A BPF map: element calls for set-up, a shared mapping for everything hot. */
-import { ptr } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
+import { addressOf } from "./foreign-memory.ts";
 import { type Handle, libbpf } from "./libbpf.ts";
 import { errno, errnoName } from "./libc.ts";
 import { type Mapped, mapFd } from "./mapped.ts";
@@ -38,7 +38,7 @@ export function openMap(map: Handle, name: string): BpfMap {
     maxEntries,
     mmap: () => mapFd(fd, Math.ceil(valueBytes / 8) * 8 * maxEntries, { write: true }),
     update(key, value) {
-      if (lib.bpf_map_update_elem(fd, ptr(key), ptr(value), 0) === 0) return;
+      if (lib.bpf_map_update_elem(fd, addressOf(key), addressOf(value), 0) === 0) return;
       const words = errnoName(errno());
       throw new MrmTraceError(
         "environment",
@@ -46,8 +46,8 @@ export function openMap(map: Handle, name: string): BpfMap {
         "if it says E2BIG, the map is full: trace fewer processes",
       );
     },
-    lookup: (key, value) => lib.bpf_map_lookup_elem(fd, ptr(key), ptr(value)) === 0,
-    delete: (key) => lib.bpf_map_delete_elem(fd, ptr(key)) === 0 || errno() !== ENOENT,
+    lookup: (key, value) => lib.bpf_map_lookup_elem(fd, addressOf(key), addressOf(value)) === 0,
+    delete: (key) => lib.bpf_map_delete_elem(fd, addressOf(key)) === 0 || errno() !== ENOENT,
   };
 }
 

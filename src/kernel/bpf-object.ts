@@ -1,5 +1,5 @@
 /** A loaded BPF object: its maps and programs by our names; everything is owned and freed with `using`. */
-import { CString, ptr } from "bun:ffi";
+import { CString } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
 import { registerPrograms } from "./bpf-costs.ts";
 import { captureLibbpfLog, refusal } from "./bpf-error.ts";
@@ -7,8 +7,9 @@ import { type BpfMap, openMap } from "./bpf-map.ts";
 import { bpfObjectPath } from "./bpf-object-files.ts";
 import { type BpfProgram, openProgram } from "./bpf-program.ts";
 import { possibleCpus } from "./cpus.ts";
+import { addressOf, cString, stableBytes } from "./foreign-memory.ts";
 import { type Handle, handle, libbpf } from "./libbpf.ts";
-import { cString, errno, stableBytes } from "./libc.ts";
+import { errno } from "./libc.ts";
 import { UPROBE_MULTI } from "./uprobe-multi.ts";
 
 const LOG_BYTES = 1 << 20;
@@ -72,10 +73,10 @@ async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
   const opts = stableBytes(OPEN_OPTS_BYTES);
   const view = new DataView(opts.buffer);
   view.setBigUint64(0, BigInt(OPEN_OPTS_BYTES), true);
-  view.setBigUint64(8, BigInt(ptr(nameBytes)), true);
-  view.setBigUint64(56, BigInt(ptr(log)), true);
+  view.setBigUint64(8, BigInt(addressOf(nameBytes)), true);
+  view.setBigUint64(56, BigInt(addressOf(log)), true);
   view.setBigUint64(64, BigInt(LOG_BYTES), true);
-  const object = handle(lib.bpf_object__open_mem(ptr(bytes), bytes.length, ptr(opts)));
+  const object = handle(lib.bpf_object__open_mem(addressOf(bytes), bytes.length, addressOf(opts)));
   if (object === null) throw refusal(`opening the BPF object ${name}`, errno(), "");
   const owned = new DisposableStack();
   owned.defer(() => lib.bpf_object__close(object));
@@ -83,7 +84,7 @@ async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
     prepare(object, name, options);
     const result = lib.bpf_object__load(object);
     if (result !== 0) {
-      const refused = refusal(`loading the BPF object ${name}`, -result, new CString(ptr(log)).toString());
+      const refused = refusal(`loading the BPF object ${name}`, -result, new CString(addressOf(log)).toString());
       owned.dispose();
       return { object: null, errno: -result, refused };
     }

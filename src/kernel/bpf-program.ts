@@ -1,8 +1,8 @@
 /** A loaded BPF program: ways to attach it, each a link that detaches when disposed; and what it cost so far. */
-import { ptr } from "bun:ffi";
 import { refusal } from "./bpf-error.ts";
+import { addressOf, cString, stableBytes } from "./foreign-memory.ts";
 import { type Handle, handle, libbpf } from "./libbpf.ts";
-import { cString, errno, libc, ownFd, stableBytes } from "./libc.ts";
+import { errno, libc, ownFd } from "./libc.ts";
 
 export interface UprobePlace {
   readonly path: string;
@@ -81,7 +81,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
         place.pid,
         cString(place.path),
         place.offset,
-        ptr(opts),
+        addressOf(opts),
       );
       return own(link, `${place.path} at offset ${place.offset}`);
     },
@@ -92,7 +92,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
       view.setBigUint64(8, cookie, true);
       // The link closes the fd that it was given: it gets one of its own.
       const fdOfLink = libc.fcntl(perfFd, F_DUPFD_CLOEXEC, 0);
-      const link = lib.bpf_program__attach_perf_event_opts(program, fdOfLink, ptr(opts));
+      const link = lib.bpf_program__attach_perf_event_opts(program, fdOfLink, addressOf(opts));
       if (handle(link) === null) libc.close(fdOfLink);
       return own(link, `perf event fd ${perfFd}`);
     },
@@ -101,7 +101,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
       const length = stableBytes(8);
       const size = new DataView(length.buffer);
       size.setUint32(0, INFO_BYTES, true);
-      lib.bpf_obj_get_info_by_fd(fd, ptr(info), ptr(length));
+      lib.bpf_obj_get_info_by_fd(fd, addressOf(info), addressOf(length));
       const view = new DataView(info.buffer);
       return {
         run_ns: view.getBigUint64(192, true),

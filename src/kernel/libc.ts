@@ -1,5 +1,6 @@
 /** The libc functions we call, C names word for word, and errno as words. */
-import { dlopen, FFIType, type Pointer, ptr, read } from "bun:ffi";
+import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
 
 const { i32, u32, u64, i64, ptr: pointer } = FFIType;
 
@@ -66,35 +67,18 @@ export function errno(): number {
 export const PAGE_BYTES = libc.getpagesize();
 
 const timespec = new BigInt64Array(new ArrayBuffer(16));
+const timespecAt = addressOf(timespec);
 
 /** Now, in ns of CLOCK_MONOTONIC: the clock of bpf_ktime_get_ns and of every timestamp here. */
 export function monotonicNs(): bigint {
-  libc.clock_gettime(1, ptr(timespec));
+  libc.clock_gettime(1, timespecAt);
   return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
 }
 
 /** CLOCK_REALTIME in ns: wall time, which may be set. Only to map what others wrote onto `monotonicNs`. */
 export function realtimeNs(): bigint {
-  libc.clock_gettime(0, ptr(timespec));
+  libc.clock_gettime(0, timespecAt);
   return (timespec[0] ?? 0n) * 1_000_000_000n + (timespec[1] ?? 0n);
-}
-
-/** A pointer to FFI memory: a view on a plain ArrayBuffer does not move, a small typed array may. */
-export function stablePointer(view: NodeJS.TypedArray | DataView): number {
-  return Number(ptr(view));
-}
-
-/** Bytes of FFI memory that keep their address. */
-export function stableBytes(length: number): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(new ArrayBuffer(Math.max(length, 8)));
-}
-
-/** A NUL-terminated string for a C argument. */
-export function cString(text: string): Uint8Array<ArrayBuffer> {
-  const encoded = new TextEncoder().encode(text);
-  const bytes = stableBytes(encoded.length + 1);
-  bytes.set(encoded);
-  return bytes;
 }
 
 /** A file descriptor that is closed once. */
@@ -118,7 +102,7 @@ export function ownFd(fd: number): Fd {
 /** CPUs on which a process may run, from its affinity mask; 0 for this process. Empty if it is gone. */
 export function affinityCpus(pid: number): number[] {
   const mask = stableBytes(1024);
-  if (libc.sched_getaffinity(pid, mask.length, ptr(mask)) !== 0) return [];
+  if (libc.sched_getaffinity(pid, mask.length, addressOf(mask)) !== 0) return [];
   const cpus: number[] = [];
   for (let cpu = 0; cpu < mask.length * 8; cpu++) {
     if (((mask[cpu >> 3] ?? 0) >> (cpu & 7)) & 1) cpus.push(cpu);

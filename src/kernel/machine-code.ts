@@ -1,7 +1,8 @@
 /** Two small x86-64 loops of our own, run on a thread and on this one, to time what a trap and a retarget cost. */
 import { CFunction, dlopen, FFIType, type Pointer, toArrayBuffer } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
-import { errno, errnoName, libc, stableBytes, stablePointer } from "./libc.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { errno, errnoName, libc } from "./libc.ts";
 
 const PROT_READ_WRITE = 3;
 const PROT_READ_EXECUTE = 5;
@@ -86,7 +87,7 @@ export function openMachineCode(): MachineCode {
       const tid = Atomics.load(words, 4);
       const mask = stableBytes(1024);
       mask[cpu >> 3] = 1 << (cpu & 7);
-      libc.syscall(SYS_SCHED_SETAFFINITY, tid, mask.length, stablePointer(mask), 0, 0, 0);
+      libc.syscall(SYS_SCHED_SETAFFINITY, tid, mask.length, addressOf(mask), 0, 0, 0);
       return {
         tid,
         turns: () => Atomics.load(words, 0) >>> 0,

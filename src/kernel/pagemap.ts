@@ -1,8 +1,7 @@
 /** Which pages of a process are in memory: the PAGEMAP_SCAN ioctl (include/uapi/linux/fs.h, kernel 6.7 and later). */
-
-import { ptr } from "bun:ffi";
 import { openSync } from "node:fs";
-import { type Fd, libc, ownFd, stableBytes } from "./libc.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { type Fd, libc, ownFd } from "./libc.ts";
 
 /** _IOWR('f', 16, struct pm_scan_arg) */
 const PAGEMAP_SCAN = 0xc0606610;
@@ -39,11 +38,11 @@ export function openPagemap(pid: number): Pagemap | null {
       view.setBigUint64(0, BigInt(ARG_BYTES), true);
       view.setBigUint64(16, addr, true);
       view.setBigUint64(24, addr + size_bytes, true);
-      view.setBigUint64(40, BigInt(ptr(found)), true);
+      view.setBigUint64(40, BigInt(addressOf(found)), true);
       view.setBigUint64(48, BigInt(MAX_REGIONS), true);
       view.setBigUint64(72, PAGE_IS_PRESENT, true);
       view.setBigUint64(88, PAGE_IS_PRESENT, true);
-      const count = libc.ioctl(file.fd, PAGEMAP_SCAN, ptr(argument));
+      const count = libc.ioctl(file.fd, PAGEMAP_SCAN, addressOf(argument));
       if (count < 0) return null;
       const out: PageRun[] = [];
       for (let i = 0; i < count; i++) {

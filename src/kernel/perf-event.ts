@@ -1,7 +1,7 @@
 /** perf_event_open: the attribute, the call and the ioctls (include/uapi/linux/perf_event.h). */
-import { ptr } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
-import { errno, errnoName, type Fd, libc, ownFd, stableBytes, stablePointer } from "./libc.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { errno, errnoName, type Fd, libc, ownFd } from "./libc.ts";
 
 const SYS_PERF_EVENT_OPEN = process.arch === "arm64" ? 241 : 298;
 const PERF_FLAG_FD_CLOEXEC = 8;
@@ -109,7 +109,7 @@ export function tryPerfEventOpen(attr: PerfAttr, pid: number, cpu: number, group
   const fd = Number(
     libc.syscall(
       SYS_PERF_EVENT_OPEN,
-      stablePointer(bytes),
+      addressOf(bytes),
       asU64(pid),
       asU64(cpu),
       asU64(groupFd),
@@ -143,7 +143,7 @@ export interface PerfCount {
 /** Reads an event that was opened with both times in its read_format; null where the kernel refuses. */
 export function readPerfCount(event: Fd): PerfCount | null {
   const bytes = stableBytes(24);
-  if (libc.read(event.fd, ptr(bytes), 24) !== 24n) return null;
+  if (libc.read(event.fd, addressOf(bytes), 24) !== 24n) return null;
   const view = new DataView(bytes.buffer);
   return {
     count: view.getBigUint64(0, true),
@@ -156,7 +156,7 @@ export function readPerfCount(event: Fd): PerfCount | null {
 export function setPerfPeriod(event: Fd, period: number): boolean {
   const bytes = stableBytes(8);
   new DataView(bytes.buffer).setBigUint64(0, BigInt(period), true);
-  return perfIoctl(event, IOC.period, stablePointer(bytes));
+  return perfIoctl(event, IOC.period, addressOf(bytes));
 }
 
 /** ioctl on a perf event; false where the kernel refused. */

@@ -1,7 +1,8 @@
 /** A function of our own in a file of our own, to time what a probe costs without probing anybody else. */
 import { CFunction, type Pointer } from "bun:ffi";
 import { writeSync } from "node:fs";
-import { cString, libc, ownFd, stablePointer } from "./libc.ts";
+import { addressOf, cString } from "./foreign-memory.ts";
+import { libc, ownFd } from "./libc.ts";
 
 const SYS_MEMFD_CREATE = 319;
 const PROT_READ_EXECUTE = 5;
@@ -19,7 +20,7 @@ export interface ProbedCall extends Disposable {
 /** Null where the processor is another, or executable memory of a file is refused. */
 export function openProbedCall(): ProbedCall | null {
   if (process.arch !== "x64") return null;
-  const fd = Number(libc.syscall(SYS_MEMFD_CREATE, stablePointer(cString("mrm-trace-probe")), 0, 0, 0, 0, 0));
+  const fd = Number(libc.syscall(SYS_MEMFD_CREATE, addressOf(cString("mrm-trace-probe")), 0, 0, 0, 0, 0));
   if (fd < 0) return null;
   const owned = new DisposableStack();
   owned.use(ownFd(fd));

@@ -1,13 +1,14 @@
 /** Where the time of a thread goes: on a CPU, or waiting for one. */
 import { readFileSync } from "node:fs";
-import { libc, stablePointer } from "./libc.ts";
+import { addressOf } from "./foreign-memory.ts";
+import { libc } from "./libc.ts";
 
 const CLOCK_THREAD_CPUTIME_ID = 3;
 const timespec = new BigInt64Array(new ArrayBuffer(16));
 
 /** CPU time of this thread in ns, kernel work on its behalf included. */
 export function threadCpuNs(): number {
-  libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, stablePointer(timespec));
+  libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, addressOf(timespec));
   return Number(timespec[0] ?? 0n) * 1e9 + Number(timespec[1] ?? 0n);
 }
 

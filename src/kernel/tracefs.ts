@@ -1,9 +1,8 @@
 /** tracefs, where libbpf looks up the ids of tracepoints. */
-
-import { ptr } from "bun:ffi";
 import { existsSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
-import { cString, errno, errnoName, libc } from "./libc.ts";
+import { addressOf, cString } from "./foreign-memory.ts";
+import { errno, errnoName, libc } from "./libc.ts";
 
 const PLACE = "/sys/kernel/tracing";
 
@@ -14,7 +13,7 @@ const PLACE = "/sys/kernel/tracing";
 export function ensureTracefs(): boolean {
   if (existsSync(`${PLACE}/events`) || existsSync("/sys/kernel/debug/tracing/events")) return false;
   const kind = cString("tracefs");
-  if (libc.mount(ptr(kind), ptr(cString(PLACE)), ptr(kind), 0, null) === 0) return true;
+  if (libc.mount(addressOf(kind), addressOf(cString(PLACE)), addressOf(kind), 0, null) === 0) return true;
   throw new MrmTraceError(
     "environment",
     `tracefs is not mounted at ${PLACE}, and mounting it failed: ${errnoName(errno())}`,

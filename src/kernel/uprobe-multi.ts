@@ -1,6 +1,7 @@
 /** One link for many uprobes of one file (Linux 6.6): it detaches in one grace period, where single links take one each. */
 import { refusal } from "./bpf-error.ts";
-import { cString, errno, errnoName, type Fd, libc, ownFd, stableBytes, stablePointer } from "./libc.ts";
+import { addressOf, cString, stableBytes } from "./foreign-memory.ts";
+import { errno, errnoName, type Fd, libc, ownFd } from "./libc.ts";
 
 /** BPF_TRACE_UPROBE_MULTI of include/uapi/linux/bpf.h. */
 export const UPROBE_MULTI = 48;
@@ -29,12 +30,12 @@ function create(programFd: number, { path, isReturn, places }: UprobeMultiPlaces
   const view = new DataView(attr.buffer);
   view.setUint32(0, programFd, true);
   view.setUint32(8, UPROBE_MULTI, true);
-  view.setBigUint64(16, BigInt(stablePointer(name)), true);
-  view.setBigUint64(24, BigInt(stablePointer(offsets)), true);
-  view.setBigUint64(40, BigInt(stablePointer(cookies)), true);
+  view.setBigUint64(16, BigInt(addressOf(name)), true);
+  view.setBigUint64(24, BigInt(addressOf(offsets)), true);
+  view.setBigUint64(40, BigInt(addressOf(cookies)), true);
   view.setUint32(48, places.length, true);
   view.setUint32(52, isReturn ? BPF_F_UPROBE_MULTI_RETURN : 0, true);
-  return Number(libc.syscall(SYS_BPF, BPF_LINK_CREATE, stablePointer(attr), ATTR_BYTES, 0, 0, 0));
+  return Number(libc.syscall(SYS_BPF, BPF_LINK_CREATE, addressOf(attr), ATTR_BYTES, 0, 0, 0));
 }
 
 /**

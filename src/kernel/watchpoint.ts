@@ -1,6 +1,7 @@
 /** Hardware watchpoints as perf events: opened disabled on one CPU, linked to a program with a cookie, then let go. */
 import { MrmTraceError } from "../errors.ts";
-import { errno, errnoName, type Fd, libc, ownFd, stableBytes, stablePointer } from "./libc.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
+import { errno, errnoName, type Fd, libc, ownFd } from "./libc.ts";
 import {
   IOC,
   PERF_TYPE,
@@ -53,7 +54,7 @@ export function linkPerfEvent(programFd: number, event: Fd, cookie: number): Fd 
   view.setUint32(4, event.fd, true);
   view.setUint32(8, BPF_PERF_EVENT, true);
   view.setBigUint64(16, BigInt(cookie), true);
-  const fd = Number(libc.syscall(SYS_BPF, BPF_LINK_CREATE, stablePointer(attr), LINK_ATTR_BYTES, 0, 0, 0));
+  const fd = Number(libc.syscall(SYS_BPF, BPF_LINK_CREATE, addressOf(attr), LINK_ATTR_BYTES, 0, 0, 0));
   if (fd >= 0) return ownFd(fd);
   throw new MrmTraceError(
     "environment",

@@ -1,5 +1,6 @@
 /** Runs a BPF program of type syscall by hand, and pins threads: what a benchmark of the rings needs. */
-import { errno, errnoName, libc, stableBytes, stablePointer } from "../../src/kernel/libc.ts";
+import { addressOf, stableBytes } from "../../src/kernel/foreign-memory.ts";
+import { errno, errnoName, libc } from "../../src/kernel/libc.ts";
 
 /** System calls by number: x86-64 and arm64 (asm/unistd_64.h, asm-generic/unistd.h). */
 const CALLS = process.arch === "arm64" ? { bpf: 280, sched_setaffinity: 122 } : { bpf: 321, sched_setaffinity: 203 };
@@ -15,10 +16,10 @@ export function programRunner(fd: number): (rows: number) => void {
   const rowsView = new DataView(request.buffer);
   view.setUint32(0, fd, true);
   view.setUint32(40, request.length, true);
-  view.setBigUint64(48, BigInt(stablePointer(request)), true);
+  view.setBigUint64(48, BigInt(addressOf(request)), true);
   return (rows) => {
     rowsView.setUint32(0, rows, true);
-    if (Number(libc.syscall(CALLS.bpf, BPF_PROG_RUN, stablePointer(attr), ATTR_BYTES, 0, 0, 0)) !== 0) {
+    if (Number(libc.syscall(CALLS.bpf, BPF_PROG_RUN, addressOf(attr), ATTR_BYTES, 0, 0, 0)) !== 0) {
       throw new Error(`running the BPF program failed: ${errnoName(errno())}`);
     }
   };
@@ -28,7 +29,7 @@ export function programRunner(fd: number): (rows: number) => void {
 export function pinThread(cpu: number): void {
   const mask = stableBytes(128);
   mask[cpu >> 3] = 1 << (cpu & 7);
-  if (Number(libc.syscall(CALLS.sched_setaffinity, 0, mask.length, stablePointer(mask), 0, 0, 0)) !== 0) {
+  if (Number(libc.syscall(CALLS.sched_setaffinity, 0, mask.length, addressOf(mask), 0, 0, 0)) !== 0) {
     throw new Error(`binding a thread to CPU ${cpu} failed: ${errnoName(errno())}`);
   }
 }
