@@ -1,6 +1,6 @@
 /** Everything that is derived from a labelled trace that was recorded elsewhere: reduce, estimate, write. */
 import { join } from "node:path";
-import { openDatabase } from "../label/database.ts";
+import { type Database, openDatabase } from "../label/database.ts";
 import { openTraceFile } from "../label/trace-file.ts";
 import type { AnalysisInput } from "./input.ts";
 import type { RecordedFacts } from "./load.ts";
@@ -16,8 +16,26 @@ export interface ImportCounters {
 }
 
 const PAGE_BYTES = 4096;
-/** The SQL engine only decodes an import, and sorts it where it is out of order. */
+/** The SQL engine decodes what this package does not, and sorts what is out of order. */
 const IMPORT_MEMORY_BYTES = 256 * 2 ** 20;
+
+/** The SQL engine for those traces that need it: opening it takes longer than reading a small one. */
+function engineOnUse(runDir: string): AsyncDisposable & { database(): Promise<Database> } {
+  let opened: Promise<Database> | null = null;
+  return {
+    database() {
+      opened ??= openDatabase({
+        threads: 1,
+        memoryLimitBytes: IMPORT_MEMORY_BYTES,
+        spillFolder: join(runDir, ".spill.unfinished"),
+      });
+      return opened;
+    },
+    async [Symbol.asyncDispose]() {
+      if (opened !== null) await (await opened)[Symbol.asyncDispose]();
+    },
+  };
+}
 
 /**
  * Derives metrics.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
@@ -31,15 +49,9 @@ export async function analyseImport(
   period: number | null,
   facts: RecordedFacts,
 ): Promise<AnalysisResult> {
-  await using database = await openDatabase({
-    threads: 1,
-    memoryLimitBytes: IMPORT_MEMORY_BYTES,
-    spillFolder: join(runDir, ".spill.unfinished"),
-  });
-  const file = await openTraceFile(database, trace);
-  const reduced = await reduceTrace(database, file, period);
-  // Rows and decoded columns are garbage now; the rest would be put beside them.
-  Bun.gc(true);
+  await using engine = engineOnUse(runDir);
+  using file = await openTraceFile(engine.database, trace);
+  const reduced = await reduceTrace(engine.database, file, period);
   const input: AnalysisInput = {
     ...facts,
     t0_ns: reduced.origin_ns,
@@ -53,7 +65,7 @@ export async function analyseImport(
     streams: reduced.streams,
   };
   const metrics = computeMetrics(input);
-  await writeMetrics(database, runDir, metrics);
+  writeMetrics(runDir, metrics);
   const incomplete = file.rows - reduced.rows;
   return {
     input,

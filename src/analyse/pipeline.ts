@@ -45,7 +45,7 @@ export async function analyseRun(
   const labelled = await labelRun(database, runDir, facts.run_id);
   const input = await loadInput(database, labelled, facts);
   const metrics = computeMetrics(input);
-  await writeMetrics(database, runDir, metrics);
+  writeMetrics(runDir, metrics);
   const totals = await database.rows(LABEL_SUMMARY);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);

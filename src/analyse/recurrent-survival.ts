@@ -1,6 +1,6 @@
 /** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
-import { CI_LEVEL, type Interval } from "./interval.ts";
+import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
 export interface UnitTimes {
@@ -126,6 +126,7 @@ function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: reado
  * @returns one interval per q; `value` null where the curve does not fall that far
  */
 export function recurrentQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
+  if (sample.n === 0) return qs.map(() => interval(null, null, null));
   const point = new Float64Array(qs.length);
   quantiles(sample, null, qs, point);
   const replicates = qs.map(() => new Float64Array(resamples.length));

@@ -1,11 +1,8 @@
 /** metrics.parquet: every figure as a row. */
 import { join } from "node:path";
-import type { Database } from "../label/database.ts";
-import { copyToParquet, fillTable } from "../label/derived-file.ts";
-import { columnsOf } from "../schema/columns.ts";
+import { batchFromRows } from "../columnar/rows.ts";
+import { writeParquetFile } from "../columnar/write-parquet.ts";
 import type { MetricRow } from "./metric-row.ts";
-
-const METRICS_TABLE = "metrics";
 
 function wholeNumber(value: number): bigint {
   return BigInt(Math.max(0, Math.round(value)));
@@ -28,10 +25,7 @@ function storedRow(row: MetricRow) {
   };
 }
 
-/** Replaces metrics.parquet of a run directory. */
-export async function writeMetrics(database: Database, runDir: string, metrics: readonly MetricRow[]): Promise<void> {
-  await fillTable(database, METRICS_TABLE, "metrics", metrics.map(storedRow));
-  const columns = columnsOf("metrics").map((column) => column.name);
-  const select = `SELECT ${columns.join(", ")} FROM ${METRICS_TABLE} ORDER BY rowid`;
-  await copyToParquet(database, select, join(runDir, "metrics.parquet"));
+/** Replaces metrics.parquet of a run directory. @throws MrmTraceError failure where it cannot be written */
+export function writeMetrics(runDir: string, metrics: readonly MetricRow[]): void {
+  writeParquetFile(join(runDir, "metrics.parquet"), "metrics", [batchFromRows("metrics", metrics.map(storedRow))]);
 }

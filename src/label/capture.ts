@@ -51,7 +51,8 @@ function mismatch(stream: StreamName, found: ReadonlyMap<string, FileColumn>): s
   return null;
 }
 
-function refuseOtherVersion(path: string, version: string): void {
+/** @throws MrmTraceError data_quality where the major version is another than ours */
+export function refuseOtherVersion(path: string, version: string): void {
   const major = (text: string) => text.split(".")[0];
   if (major(version) === major(PARQUET_SCHEMA_VERSION)) return;
   throw new MrmTraceError(

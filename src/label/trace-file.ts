@@ -1,10 +1,13 @@
 /** A labelled trace in one Parquet file, as the Python package writes it. */
 import { existsSync } from "node:fs";
+import type { FileFooter } from "../columnar/read/footer.ts";
+import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-file.ts";
 import { MrmTraceError } from "../errors.ts";
-import { reasonOf, refuseOtherMajor } from "./capture.ts";
+import { SCHEMA_VERSION_KEY } from "../schema/versions.ts";
+import { reasonOf, refuseOtherMajor, refuseOtherVersion } from "./capture.ts";
 import { type Database, parquetScan, quote } from "./database.ts";
 
-export interface TraceFile {
+export interface TraceFile extends Disposable {
   readonly path: string;
   /** Rows by the file's footer. */
   readonly rows: number;
@@ -12,10 +15,16 @@ export interface TraceFile {
   readonly has_threads: boolean;
   /** True where it numbers regions. */
   readonly has_regions: boolean;
+  /** What decodes it without the SQL engine; null where only that can. */
+  readonly source: ParquetSource | null;
 }
 
-const NEEDED = ["timestamp_ns", "address", "op_type", "region_type"] as const;
+const TEXTS = ["op_type", "region_type"] as const;
+const NUMBERS = ["timestamp_ns", "address"] as const;
+const NEEDED = [...NUMBERS, ...TEXTS] as const;
 const WHOLE = /^U?(TINY|SMALL|BIG)?INT(EGER)?$/;
+/** Rows of a group that are decoded at once, in some 50 bytes each. */
+const MOST_GROUP_ROWS = 1 << 21;
 
 function refused(path: string, why: string, cause?: unknown): MrmTraceError {
   return new MrmTraceError(
@@ -26,9 +35,53 @@ function refused(path: string, why: string, cause?: unknown): MrmTraceError {
   );
 }
 
+/** True where every column that is read is one of those that are decoded without the SQL engine. */
+function isDecodable({ columns, groups }: FileFooter): boolean {
+  const kindOf = new Map(columns.map(({ name, kind }) => [name, kind]));
+  const isNumber = (name: string) => kindOf.get(name) === "i64" || kindOf.get(name) === "i32";
+  return (
+    kindOf.get("timestamp_ns") === "i64" &&
+    kindOf.get("address") === "i64" &&
+    TEXTS.every((name) => kindOf.get(name) === "text") &&
+    ["thread_id", "region_id"].every((name) => !kindOf.has(name) || isNumber(name)) &&
+    groups.every(({ rows }) => rows <= MOST_GROUP_ROWS)
+  );
+}
+
+/** The file for those who decode it themselves; null where it is of another kind, or broken. */
+function openSource(path: string): ParquetSource | null {
+  let source: ParquetSource;
+  try {
+    source = openParquetSource(path);
+  } catch {
+    // The SQL engine reads more, and says what is wrong with what it cannot read.
+    return null;
+  }
+  if (isDecodable(source.footer)) return source;
+  source[Symbol.dispose]();
+  return null;
+}
+
 /** Columns and rows of a trace. @throws MrmTraceError data_quality where it is no Parquet file, or lacks a column that is needed */
-export async function openTraceFile(database: Database, path: string): Promise<TraceFile> {
+export async function openTraceFile(database: () => Promise<Database>, path: string): Promise<TraceFile> {
   if (!existsSync(path)) throw refused(path, "there is no such file");
+  const source = openSource(path);
+  if (source === null) return await describe(await database(), path);
+  const { columns, rows, metadata } = source.footer;
+  const version = metadata.get(SCHEMA_VERSION_KEY);
+  if (version !== undefined) refuseOtherVersion(path, version);
+  const has = (name: string) => columns.some((column) => column.name === name);
+  return {
+    path,
+    rows,
+    has_threads: has("thread_id"),
+    has_regions: has("region_id"),
+    source,
+    [Symbol.dispose]: () => source[Symbol.dispose](),
+  };
+}
+
+async function describe(database: Database, path: string): Promise<TraceFile> {
   const scan = parquetScan([path]);
   try {
     await refuseOtherMajor(database, path);
@@ -38,7 +91,7 @@ export async function openTraceFile(database: Database, path: string): Promise<T
     }
     const missing = NEEDED.filter((name) => !columns.has(name));
     if (missing.length > 0) throw refused(path, `it has no column ${missing.join(", ")}`);
-    for (const name of ["timestamp_ns", "address"]) {
+    for (const name of NUMBERS) {
       const type = columns.get(name) ?? "";
       if (!WHOLE.test(type)) throw refused(path, `column ${name} is ${type}, not a whole number`);
     }
@@ -48,6 +101,8 @@ export async function openTraceFile(database: Database, path: string): Promise<T
       rows: Number(counted[0]?.num_rows ?? 0),
       has_threads: WHOLE.test(columns.get("thread_id") ?? ""),
       has_regions: columns.has("region_id"),
+      source: null,
+      [Symbol.dispose]() {},
     };
   } catch (error) {
     throw error instanceof MrmTraceError ? error : refused(path, reasonOf(error), error);

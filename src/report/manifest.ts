@@ -10,7 +10,7 @@ import { PARTIAL, writeFileAtomic } from "./atomic-file.ts";
 
 export const MANIFEST = "manifest.json";
 export const MANIFEST_SCHEMA_VERSION = "1.0";
-const BUFFER_BYTES = 1 << 18;
+const BUFFER_BYTES = 1 << 20;
 
 const manifestSchema = z.object({
   manifest_schema_version: z.string(),

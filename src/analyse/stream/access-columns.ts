@@ -10,7 +10,7 @@ export const CLASS_SHIFT = 2;
 const OPS = 1 << CLASS_SHIFT;
 /** Bits of a row's code below its thread; threads are told apart below 2^27, and no kernel has as many. */
 export const CODE_BITS = 5;
-const MOST_THREAD = 2 ** (32 - CODE_BITS) - 1;
+export const MOST_THREAD = 2 ** (32 - CODE_BITS) - 1;
 
 /** Accesses in the order of the file, or of time where that was asked for. */
 export interface AccessColumns {

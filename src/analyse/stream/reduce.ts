@@ -1,11 +1,14 @@
 /** A labelled trace of somebody else's, reduced to what the metrics read. */
+import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
 import type { Database } from "../../label/database.ts";
 import { countRegions, type TraceFile } from "../../label/trace-file.ts";
 import type { AccessStream, AccessSums } from "../input.ts";
-import { accessBuckets } from "./access-buckets.ts";
+import { type AccessBuckets, accessBuckets } from "./access-buckets.ts";
 import { type AccessColumns, CLASSES, readAccesses } from "./access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "./address-pass.ts";
 import { GROUPS } from "./binned-times.ts";
+import { decodeAccesses } from "./decode-accesses.ts";
+import { regionCounter } from "./region-counter.ts";
 import { type TimePass, timePass } from "./time-pass.ts";
 
 const PAGE_BYTES = 4096;
@@ -63,37 +66,69 @@ function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number |
   };
 }
 
+/** One pass over all rows; they are kept where they are few enough to be sorted at once. */
+interface Pass {
+  readonly time: TimePass;
+  readonly buckets: AccessBuckets;
+  take(columns: AccessColumns): void;
+}
+
+function newPass(keep: boolean): Pass {
+  const time = timePass();
+  const buckets = accessBuckets();
+  return {
+    time,
+    buckets,
+    take(columns) {
+      time.add(columns);
+      if (keep) buckets.add(columns, time.first_ns);
+    },
+  };
+}
+
+/** Null where the file has what only the SQL engine decodes, or is broken: that says how. */
+async function decodedPass(
+  source: ParquetSource,
+  keep: boolean,
+): Promise<{ pass: Pass; regions: ReadonlyMap<string, number> } | null> {
+  const pass = newPass(keep);
+  const regions = regionCounter();
+  try {
+    await decodeAccesses(source, regions, pass.take);
+  } catch {
+    return null;
+  }
+  return { pass, regions: regions.counts() };
+}
+
 /**
  * Reads a trace once, or in parts where it is too large to sort in memory.
  * @param period accesses that each row stands for; 1 where the trace holds every access, null where nobody knows
  * @param mostRows rows that are sorted at a time
  */
 export async function reduceTrace(
-  database: Database,
+  database: () => Promise<Database>,
   file: TraceFile,
   period: number | null,
   mostRows = MOST_ROWS,
 ): Promise<ReducedTrace> {
   const query = { paths: [file.path], threads: file.has_threads, part: null };
   const whole = file.rows <= mostRows;
-  const once = async (inOrderOfTime: boolean) => {
-    const time = timePass();
-    const buckets = accessBuckets();
-    const take = (columns: AccessColumns): void => {
-      time.add(columns);
-      if (whole) buckets.add(columns, time.first_ns);
-    };
-    await readAccesses(database, { ...query, inOrderOfTime }, take);
-    return { time, buckets, inOrderOfTime };
+  const queriedPass = async (inOrderOfTime: boolean): Promise<Pass> => {
+    const pass = newPass(whole);
+    await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
+    return pass;
   };
-  let read = await once(false);
-  if (!read.time.inOrder) read = await once(true);
-  const { time, buckets } = read;
+  const decoded = file.source === null ? null : await decodedPass(file.source, whole);
+  let pass = decoded?.pass ?? (await queriedPass(false));
+  const inOrderOfTime = !pass.time.inOrder;
+  if (inOrderOfTime) pass = await queriedPass(true);
+  const { time, buckets } = pass;
   const own = CLASSES.map(() => addressSums());
   // The SQL engine counts on its own threads while this one sorts.
-  const counting = whole ? countRegions(database, file) : null;
+  const counting = decoded?.regions ?? countRegions(await database(), file);
   if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, own));
-  else await takeParts(database, { ...query, inOrderOfTime: read.inOrderOfTime }, time, own, mostRows);
+  else await takeParts(await database(), { ...query, inOrderOfTime }, time, own, mostRows);
   const sums: AccessSums[] = [];
   const streams: AccessStream[] = [];
   own.forEach((addresses, kind) => {
@@ -112,6 +147,6 @@ export async function reduceTrace(
       strides,
     });
   });
-  const regions = await (counting ?? countRegions(database, file));
+  const regions = await counting;
   return { origin_ns: time.first_ns, window_ns: time.window_ns, regions, rows: time.rows, sums, streams };
 }

@@ -1,17 +1,13 @@
 /** One column of one row group: a dictionary page where values repeat, then one page of data, each compressed by zstd. */
 import type { Column } from "../../schema/columns.ts";
 import type { EncodableColumn } from "../encodable.ts";
+import { CODEC, ENCODING, PAGE } from "../parquet-format.ts";
 import { type ColumnValues, columnValues, type Numbers, type Scratch, widened, wordsOf } from "./column-values.ts";
 import { encodeDelta } from "./delta.ts";
 import { bitWidth, encodeHybrid, encodeRun } from "./hybrid.ts";
 import { bytesOf, plainBits, plainTexts } from "./plain.ts";
 import { type Bounds, numberBounds, textBounds } from "./statistics.ts";
 import { thriftStruct } from "./thrift.ts";
-
-/** Numbers of the format (github.com/apache/parquet-format, parquet.thrift). */
-export const ENCODING = { PLAIN: 0, RLE: 3, DELTA_BINARY_PACKED: 5, RLE_DICTIONARY: 8 } as const;
-const PAGE = { DATA: 0, DICTIONARY: 2 } as const;
-export const CODEC = { UNCOMPRESSED: 0, ZSTD: 6 } as const;
 
 /** Pages that are smaller gain nothing from being compressed. */
 const LEAST_COMPRESSED_BYTES = 96;

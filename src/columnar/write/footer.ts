@@ -1,11 +1,8 @@
 /** The end of a Parquet file: its schema, and where every column of every row group lies. */
 import { type Column, type ColumnType, columnsOf, type TableName } from "../../schema/columns.ts";
+import { CONVERTED, PHYSICAL } from "../parquet-format.ts";
 import type { ColumnChunk } from "./column-chunk.ts";
 import { type ThriftWriter, thriftStruct } from "./thrift.ts";
-
-/** Numbers of the format (github.com/apache/parquet-format, parquet.thrift). */
-const PHYSICAL = { BOOLEAN: 0, INT32: 1, INT64: 2, FLOAT: 4, DOUBLE: 5, BYTE_ARRAY: 6 } as const;
-const UTF8 = 0;
 
 interface TypeNumbers {
   readonly physical: number;
@@ -31,7 +28,7 @@ const TYPES: Readonly<Record<ColumnType, TypeNumbers>> = {
   f64: plain(PHYSICAL.DOUBLE),
   f32: plain(PHYSICAL.FLOAT),
   bool: plain(PHYSICAL.BOOLEAN),
-  string: { physical: PHYSICAL.BYTE_ARRAY, converted: UTF8, integer: null },
+  string: { physical: PHYSICAL.BYTE_ARRAY, converted: CONVERTED.UTF8, integer: null },
 };
 
 export interface RowGroup {

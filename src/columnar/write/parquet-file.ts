@@ -2,11 +2,10 @@
 import { columnsOf, type TableName } from "../../schema/columns.ts";
 import type { Encodable } from "../encodable.ts";
 import { assertFits, misfit } from "../fit.ts";
+import { MAGIC } from "../parquet-format.ts";
 import { columnChunk } from "./column-chunk.ts";
 import { type Scratch, scratchFor } from "./column-values.ts";
 import { fileFooter, type RowGroup } from "./footer.ts";
-
-const MAGIC = new TextEncoder().encode("PAR1");
 
 export interface ParquetFile {
   /** Adds the rows as one row group. @throws MrmTraceError failure where a required column has rows without a value */

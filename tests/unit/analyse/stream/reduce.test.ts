@@ -5,9 +5,11 @@ import { openDatabase } from "../../../../src/label/database.ts";
 import { openTraceFile } from "../../../../src/label/trace-file.ts";
 import { GOLDEN_TRACE } from "../../../fixtures/python-package.ts";
 
-async function reduced(mostRows?: number): Promise<ReducedTrace> {
+async function reduced(mostRows?: number, decode = true): Promise<ReducedTrace> {
   await using database = await openDatabase({ threads: 1 });
-  return await reduceTrace(database, await openTraceFile(database, GOLDEN_TRACE), 1, mostRows);
+  const engine = async () => database;
+  using file = await openTraceFile(engine, GOLDEN_TRACE);
+  return await reduceTrace(engine, decode ? file : { ...file, source: null }, 1, mostRows);
 }
 
 const sumOf = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
@@ -29,4 +31,11 @@ test("a trace that is read in parts says what it says when it is read at once", 
       expect(mine ?? -1).toBeCloseTo(theirs ?? -1, 3);
     }
   }
+});
+
+test("a trace that is decoded here says what it says when the SQL engine decodes it", async () => {
+  const [here, there] = [await reduced(), await reduced(undefined, false)];
+  expect(here.rows).toBe(2000);
+  expect(here.regions.size).toBeGreaterThan(1);
+  expect(here).toEqual(there);
 });

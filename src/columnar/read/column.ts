@@ -1,0 +1,198 @@
+/** The values of one column of one row group as typed arrays. */
+import { NULL_CODE } from "../batch.ts";
+import { ENCODING } from "../parquet-format.ts";
+import { decodeDelta } from "./delta.ts";
+import type { FileChunk, FileColumn } from "./footer.ts";
+import { decodeHybrid, runOf } from "./hybrid.ts";
+import type { Page } from "./pages.ts";
+
+/** Room that is used for one column after the other. */
+export interface ReadScratch {
+  readonly codes: Uint32Array;
+  readonly present: Uint32Array;
+}
+
+export function readScratch(rows: number): ReadScratch {
+  return { codes: new Uint32Array(rows), present: new Uint32Array(rows) };
+}
+
+/** How many rows of a page have a value, which ones unless all have (as 1 in `present`), and where the values begin. */
+function readLevels(page: Page, optional: boolean, present: Uint32Array): { count: number; at: number } {
+  if (!optional) return { count: page.values, at: 0 };
+  const { body, values } = page;
+  if (body.length < 4) throw new Error("a page ends before its levels do");
+  const length = new DataView(body.buffer, body.byteOffset, body.length).getUint32(0, true);
+  if (length > body.length - 4) throw new Error("the levels are longer than their page");
+  if (runOf(body, 4, 4 + length, values) === 1) return { count: values, at: 4 + length };
+  decodeHybrid(body, 4, 4 + length, 1, values, present, 0);
+  let count = 0;
+  for (let row = 0; row < values; row++) count += present[row] as number;
+  return { count, at: 4 + length };
+}
+
+const isCoded = (encoding: number): boolean =>
+  encoding === ENCODING.RLE_DICTIONARY || encoding === ENCODING.PLAIN_DICTIONARY;
+
+function readCodes({ body }: Page, at: number, count: number, size: number, codes: Uint32Array): void {
+  // A page of nothing but nulls may leave out even the width.
+  if (count === 0) return;
+  decodeHybrid(body, at + 1, body.length, body[at] ?? 255, count, codes, 0);
+  let greatest = 0;
+  for (let i = 0; i < count; i++) if ((codes[i] as number) > greatest) greatest = codes[i] as number;
+  if (greatest >= size) throw new Error(`code ${greatest} of a dictionary of ${size}`);
+}
+
+/** The words of plain numbers, copied: they may begin at any byte. */
+function plainWords(body: Uint8Array, at: number, words: number): Uint32Array {
+  if (4 * words > body.length - at) throw new Error("a page ends before its values do");
+  const copy = new Uint8Array(4 * words);
+  copy.set(body.subarray(at, at + 4 * words));
+  return new Uint32Array(copy.buffer);
+}
+
+/** Moves `count` numbers that lie one after the other from row `at` on to the rows that have a value. */
+function spread(words: Uint32Array, wide: boolean, at: number, values: number, count: number, present: Uint32Array) {
+  let from = at + count - 1;
+  for (let row = values - 1; row >= 0; row--) {
+    const to = at + row;
+    const is = present[row] === 1;
+    if (wide) {
+      words[2 * to + 1] = is ? (words[2 * from + 1] as number) : 0;
+      words[2 * to] = is ? (words[2 * from] as number) : 0;
+    } else words[to] = is ? (words[from] as number) : 0;
+    if (is) from -= 1;
+  }
+}
+
+function pickWords(
+  dictionary: Uint32Array,
+  codes: Uint32Array,
+  wide: boolean,
+  count: number,
+  to: Uint32Array,
+  at: number,
+) {
+  if (!wide) {
+    for (let i = 0; i < count; i++) to[at + i] = dictionary[codes[i] as number] as number;
+    return;
+  }
+  for (let i = 0, out = 2 * at; i < count; i++, out += 2) {
+    const code = 2 * (codes[i] as number);
+    to[out] = dictionary[code] as number;
+    to[out + 1] = dictionary[code + 1] as number;
+  }
+}
+
+/**
+ * Whole numbers of 32 or 64 bits, the latter as two words, low word first; 0 in rows without a value.
+ * @param pages of the chunk, in their order
+ * @param words room for all rows of the chunk
+ * @param valid set to 1 for each row with a value, else to 0; null where nobody asks
+ * @returns rows without a value
+ * @throws Error where the bytes are not those of such a column, or encoded in a way that is not decoded here
+ */
+export function readNumbers(
+  pages: readonly Page[],
+  column: FileColumn,
+  chunk: FileChunk,
+  scratch: ReadScratch,
+  words: Uint32Array,
+  valid: Uint8Array | null,
+): number {
+  const wide = column.kind === "i64";
+  if (!wide && column.kind !== "i32") throw new Error(`${column.name} is no whole number`);
+  let dictionary: Uint32Array = new Uint32Array(0);
+  let at = 0;
+  let nulls = 0;
+  for (const page of pages) {
+    const { body, values, encoding } = page;
+    if (page.isDictionary) {
+      dictionary = plainWords(body, 0, wide ? 2 * values : values);
+      continue;
+    }
+    if (values > chunk.values - at) throw new Error("a column has more values than its row group");
+    const { count, at: start } = readLevels(page, column.optional, scratch.present);
+    if (isCoded(encoding)) {
+      readCodes(page, start, count, wide ? dictionary.length / 2 : dictionary.length, scratch.codes);
+      pickWords(dictionary, scratch.codes, wide, count, words, at);
+    } else if (encoding === ENCODING.PLAIN) {
+      words.set(plainWords(body, start, wide ? 2 * count : count), wide ? 2 * at : at);
+    } else if (encoding === ENCODING.DELTA_BINARY_PACKED) {
+      decodeDelta(body, start, wide, count, words, at);
+    } else throw new Error(`encoding ${encoding}`);
+    if (count < values) spread(words, wide, at, values, count, scratch.present);
+    if (valid !== null && count === values) valid.fill(1, at, at + values);
+    else if (valid !== null) for (let row = 0; row < values; row++) valid[at + row] = scratch.present[row] as number;
+    at += values;
+    nulls += values - count;
+  }
+  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  return nulls;
+}
+
+const decoder = new TextDecoder();
+
+/** Texts behind their lengths. */
+function plainTexts(body: Uint8Array, start: number, count: number): string[] {
+  const view = new DataView(body.buffer, body.byteOffset, body.length);
+  const texts: string[] = [];
+  let at = start;
+  for (let i = 0; i < count; i++) {
+    if (at + 4 > body.length) throw new Error("a page ends before its texts do");
+    const length = view.getUint32(at, true);
+    if (length > body.length - at - 4) throw new Error("a text is longer than its page");
+    texts.push(decoder.decode(body.subarray(at + 4, at + 4 + length)));
+    at += 4 + length;
+  }
+  return texts;
+}
+
+/**
+ * Texts as codes: `codes[row]` indexes what is returned, or is NULL_CODE.
+ * @param pages of the chunk, in their order
+ * @param codes room for all rows of the chunk
+ * @throws Error as `readNumbers`
+ */
+export function readTexts(
+  pages: readonly Page[],
+  column: FileColumn,
+  chunk: FileChunk,
+  scratch: ReadScratch,
+  codes: Uint32Array,
+): string[] {
+  if (column.kind !== "text") throw new Error(`${column.name} is no text`);
+  const texts: string[] = [];
+  const codeOf = new Map<string, number>();
+  let coded = 0;
+  let at = 0;
+  for (const page of pages) {
+    const { body, values, encoding } = page;
+    if (page.isDictionary) {
+      texts.push(...plainTexts(body, 0, values));
+      coded = texts.length;
+      continue;
+    }
+    if (values > chunk.values - at) throw new Error("a column has more values than its row group");
+    const { count, at: start } = readLevels(page, column.optional, scratch.present);
+    if (isCoded(encoding)) readCodes(page, start, count, coded, scratch.codes);
+    else if (encoding === ENCODING.PLAIN) {
+      for (const [i, text] of plainTexts(body, start, count).entries()) {
+        let code = codeOf.get(text);
+        if (code === undefined) {
+          code = texts.push(text) - 1;
+          codeOf.set(text, code);
+        }
+        scratch.codes[i] = code;
+      }
+    } else throw new Error(`encoding ${encoding}`);
+    if (count === values) codes.set(scratch.codes.subarray(0, values), at);
+    else {
+      for (let row = 0, i = 0; row < values; row++) {
+        codes[at + row] = scratch.present[row] === 0 ? NULL_CODE : (scratch.codes[i++] as number);
+      }
+    }
+    at += values;
+  }
+  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  return texts;
+}

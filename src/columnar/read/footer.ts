@@ -1,0 +1,110 @@
+/** The end of a Parquet file: its columns, and where the values of each lie, as far as this package decodes them. */
+import { CONVERTED, MAGIC, PHYSICAL } from "../parquet-format.ts";
+import { numberOf, readThrift, structOf, structsOf, type ThriftStruct, textOf } from "./thrift.ts";
+
+/** Bytes of the length of the footer and of the magic behind it. */
+export const TAIL_BYTES = 8;
+const REPETITION = { REQUIRED: 0, OPTIONAL: 1 } as const;
+const LOGICAL = { STRING: 1, INTEGER: 10 } as const;
+/** Converted types of numbers that are numbers: unsigned and signed ones of 8 to 64 bits. */
+const WHOLE = { FIRST: 11, LAST: 18 } as const;
+/** How the values of a column lie in the file, of those kinds that are decoded here. */
+const KINDS: ReadonlyMap<number, "i32" | "i64" | "text"> = new Map([
+  [PHYSICAL.INT32, "i32"],
+  [PHYSICAL.INT64, "i64"],
+  [PHYSICAL.BYTE_ARRAY, "text"],
+]);
+
+export interface FileColumn {
+  readonly name: string;
+  /** Whole numbers of 32 or 64 bits, or texts; null for what is not decoded here, times and raw bytes included. */
+  readonly kind: "i32" | "i64" | "text" | null;
+  /** True where a row may lack a value. */
+  readonly optional: boolean;
+}
+
+/** The values of one column in one row group. */
+export interface FileChunk {
+  readonly codec: number;
+  readonly values: number;
+  /** Place of its first page in the file. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+export interface FileGroup {
+  readonly rows: number;
+  /** By position of the column. */
+  readonly chunks: readonly FileChunk[];
+}
+
+export interface FileFooter {
+  readonly rows: number;
+  readonly columns: readonly FileColumn[];
+  readonly groups: readonly FileGroup[];
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** Bytes of the footer of a file that ends in `tail`. @throws Error where the file is no Parquet file */
+export function footerBytes(tail: Uint8Array): number {
+  if (tail.length !== TAIL_BYTES || MAGIC.some((byte, i) => tail[4 + i] !== byte)) {
+    throw new Error("it does not end as a Parquet file");
+  }
+  return new DataView(tail.buffer, tail.byteOffset, tail.byteLength).getUint32(0, true);
+}
+
+function columnOf(element: ThriftStruct): FileColumn {
+  const kind = KINDS.get(numberOf(element, 1) ?? -1) ?? null;
+  const repetition = numberOf(element, 3);
+  const converted = numberOf(element, 6);
+  const logical = structOf(element, 10);
+  const meant =
+    kind === "text"
+      ? converted === CONVERTED.UTF8 || logical?.has(LOGICAL.STRING)
+      : (logical === undefined || logical.has(LOGICAL.INTEGER)) &&
+        (converted === undefined || (converted >= WHOLE.FIRST && converted <= WHOLE.LAST));
+  const flat = repetition === REPETITION.REQUIRED || repetition === REPETITION.OPTIONAL;
+  return {
+    name: textOf(element, 4) ?? "",
+    kind: meant && flat ? kind : null,
+    optional: repetition === REPETITION.OPTIONAL,
+  };
+}
+
+function chunkOf(chunk: ThriftStruct, fileBytes: number): FileChunk {
+  const meta = structOf(chunk, 3);
+  const data = meta && numberOf(meta, 9);
+  const bytes = meta && numberOf(meta, 7);
+  const values = meta && numberOf(meta, 5);
+  const codec = meta && numberOf(meta, 4);
+  if (data === undefined || bytes === undefined || values === undefined || codec === undefined) {
+    throw new Error("a column does not say where it lies");
+  }
+  const at = Math.min(data, (meta && numberOf(meta, 11)) || data);
+  if (at < 0 || bytes < 0 || at + bytes > fileBytes) throw new Error("a column lies beyond the end of the file");
+  return { codec, values, at, bytes };
+}
+
+/**
+ * Decodes a footer of flat columns.
+ * @param bytes the footer alone
+ * @param fileBytes length of the file
+ * @throws Error where it is none, has nested columns or places outside the file
+ */
+export function readFooter(bytes: Uint8Array, fileBytes: number): FileFooter {
+  const { struct } = readThrift(bytes, 0);
+  const [root, ...elements] = structsOf(struct, 2);
+  if (root === undefined || numberOf(root, 5) !== elements.length) throw new Error("its columns are nested");
+  const columns = elements.map(columnOf);
+  const groups = structsOf(struct, 4).map((group): FileGroup => {
+    const chunks = structsOf(group, 1).map((chunk) => chunkOf(chunk, fileBytes));
+    const rows = numberOf(group, 3) ?? -1;
+    if (chunks.length !== columns.length) throw new Error("a row group lacks columns");
+    if (rows < 0 || chunks.some(({ values }) => values !== rows)) throw new Error("a row group has uneven columns");
+    return { rows, chunks };
+  });
+  const rows = groups.reduce((sum, group) => sum + group.rows, 0);
+  if (rows !== numberOf(struct, 3)) throw new Error("its row groups have not as many rows as it says");
+  const metadata = structsOf(struct, 5).map((pair) => [textOf(pair, 1) ?? "", textOf(pair, 2) ?? ""] as const);
+  return { rows, columns, groups, metadata: new Map(metadata) };
+}

@@ -1,0 +1,91 @@
+/** Small whole numbers out of runs and packed bits: Parquet's RLE/bit-packing hybrid, for levels and dictionary codes. */
+
+/** A packed value of so many bits lies within four bytes, wherever it begins. */
+const WIDEST = 25;
+
+/**
+ * Decodes `count` values into `out` from `outAt` on.
+ * Source: github.com/apache/parquet-format, Encodings.md.
+ * @param width bits of a value, at most 25
+ * @param end place behind the last byte that may be read
+ * @throws Error where the bytes end before the values do, or the width is larger
+ */
+export function decodeHybrid(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  width: number,
+  count: number,
+  out: Uint32Array,
+  outAt: number,
+): void {
+  if (width > WIDEST) throw new Error(`codes of ${width} bits`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const last = outAt + count;
+  let to = outAt;
+  let at = start;
+  while (to < last) {
+    let header = 0;
+    let scale = 1;
+    for (;;) {
+      if (at >= end || scale > 2 ** 35) throw new Error("runs end before the values of a page do");
+      const part = bytes[at++] as number;
+      header += (part & 0x7f) * scale;
+      if (part < 0x80) break;
+      scale *= 0x80;
+    }
+    if (header % 2 === 0) {
+      const next = Math.min(last, to + header / 2);
+      let value = 0;
+      for (let shift = 0; shift < width; shift += 8) {
+        if (at >= end) throw new Error("a run ends before its value");
+        value |= (bytes[at++] as number) << shift;
+      }
+      out.fill(value >>> 0, to, next);
+      to = next;
+      continue;
+    }
+    const values = Math.min(last - to, ((header - 1) / 2) * 8);
+    const packed = ((header - 1) / 2) * width;
+    // The last group of a page need not be whole.
+    if (Math.ceil((values * width) / 8) > end - at) throw new Error("packed values end before those of a page do");
+    unpack(bytes, view, at, width, values, out, to);
+    to += values;
+    at += packed;
+  }
+}
+
+/** The one bit of which all values are, where they are a single run; null where they are not. */
+export function runOf(bytes: Uint8Array, start: number, end: number, count: number): number | null {
+  let header = 0;
+  let at = start;
+  for (let shift = 0; shift < 28; shift += 7) {
+    const part = at < end ? (bytes[at++] as number) : 0x80;
+    header |= (part & 0x7f) << shift;
+    if (part < 0x80) return header % 2 === 0 && header / 2 >= count && at < end ? (bytes[at] as number) : null;
+  }
+  return null;
+}
+
+function unpack(
+  bytes: Uint8Array,
+  view: DataView,
+  at: number,
+  width: number,
+  values: number,
+  out: Uint32Array,
+  outAt: number,
+): void {
+  const mask = width === 0 ? 0 : 0xffffffff >>> (32 - width);
+  // Four bytes are read for each value: the last ones may be too near to the end of the memory.
+  const whole = width === 0 ? 0 : Math.min(values, Math.max(0, Math.floor(((view.byteLength - at - 4) * 8) / width)));
+  let bit = 0;
+  for (let i = 0; i < whole; i++, bit += width) {
+    out[outAt + i] = (view.getUint32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
+  }
+  for (let i = whole; i < values; i++, bit += width) {
+    let word = 0;
+    for (let k = 0; k < 4; k++) word |= (bytes[at + (bit >>> 3) + k] ?? 0) << (8 * k);
+    out[outAt + i] = (word >>> (bit & 7)) & mask;
+  }
+}

@@ -1,0 +1,94 @@
+/** The pages of one column of one row group. */
+import { zstdDecompressSync } from "node:zlib";
+import { CODEC, PAGE } from "../parquet-format.ts";
+import type { FileChunk } from "./footer.ts";
+import { numberOf, readThrift, structOf } from "./thrift.ts";
+
+/** Nobody writes larger pages; a few hostile bytes can claim any size. */
+const LARGEST_PAGE_BYTES = 2 ** 28;
+const ZSTD_MAGIC = 0xfd2fb528;
+
+/** A page as it lies in the file. */
+export interface StoredPage {
+  readonly isDictionary: boolean;
+  readonly values: number;
+  readonly encoding: number;
+  readonly codec: number;
+  readonly stored: Uint8Array<ArrayBuffer>;
+  /** Bytes of its body. */
+  readonly length: number;
+}
+
+/** A page whose body has the levels first, where the column has any. */
+export interface Page extends StoredPage {
+  readonly body: Uint8Array;
+}
+
+/** What a zstd frame says of its length; null where it does not. Source: RFC 8878, 3.1.1.1. */
+function frameBytes(frame: Uint8Array): number | null {
+  if (frame.length < 18) return null;
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
+  if (view.getUint32(0, true) !== ZSTD_MAGIC) return null;
+  const descriptor = view.getUint8(4);
+  const single = (descriptor & 0x20) !== 0;
+  const at = 5 + (single ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
+  const kind = descriptor >>> 6;
+  if (kind === 0) return single ? view.getUint8(at) : null;
+  if (kind === 1) return view.getUint16(at, true) + 256;
+  return kind === 2 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true));
+}
+
+/** True where the faster way may be taken: it takes all the memory that a frame asks for. */
+const isHonest = ({ stored, length }: StoredPage): boolean => frameBytes(stored) === length;
+
+function slowly({ codec, stored, length }: StoredPage): Uint8Array {
+  if (codec === CODEC.UNCOMPRESSED) return stored;
+  if (codec === CODEC.ZSTD) return zstdDecompressSync(stored, { maxOutputLength: Math.max(1, length) });
+  throw new Error(`codec ${codec}`);
+}
+
+function whole(page: StoredPage, body: Uint8Array): Page {
+  if (body.length !== page.length) throw new Error("a page has not the length that it says");
+  return { ...page, body };
+}
+
+/** The page with its body. @throws Error where it cannot be decompressed */
+export function unpackPage(page: StoredPage): Page {
+  return whole(page, page.codec === CODEC.ZSTD && isHonest(page) ? Bun.zstdDecompressSync(page.stored) : slowly(page));
+}
+
+/** The same on another thread. */
+export async function unpackAside(page: StoredPage): Promise<Page> {
+  return whole(
+    page,
+    page.codec === CODEC.ZSTD && isHonest(page) ? await Bun.zstdDecompress(page.stored) : slowly(page),
+  );
+}
+
+/**
+ * The pages of a chunk in their order.
+ * @param bytes of the chunk alone; the pages lie in them
+ * @throws Error where they are no pages, or of a kind that is not decoded here
+ */
+export function storedPages(bytes: Uint8Array<ArrayBuffer>, { codec }: FileChunk): StoredPage[] {
+  const pages: StoredPage[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const { struct, end } = readThrift(bytes, at);
+    const type = numberOf(struct, 1);
+    const length = numberOf(struct, 2) ?? -1;
+    const size = numberOf(struct, 3) ?? -1;
+    if (length < 0 || length > LARGEST_PAGE_BYTES || size < 0 || size > bytes.length - end) {
+      throw new Error("a page is longer than its column");
+    }
+    at = end + size;
+    if (type === PAGE.INDEX) continue;
+    if (type !== PAGE.DATA && type !== PAGE.DICTIONARY) throw new Error(`a page of kind ${type}`);
+    const isDictionary = type === PAGE.DICTIONARY;
+    const header = structOf(struct, isDictionary ? 7 : 5);
+    const values = (header && numberOf(header, 1)) ?? -1;
+    const encoding = (header && numberOf(header, 2)) ?? -1;
+    if (values < 0) throw new Error("a page does not say how many values it has");
+    pages.push({ isDictionary, values, encoding, codec, stored: bytes.subarray(end, at), length });
+  }
+  return pages;
+}

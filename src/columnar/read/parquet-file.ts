@@ -1,0 +1,48 @@
+/** A Parquet file as its bytes lie on disk: the footer, and the bytes of one column of one row group at a time. */
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { type FileChunk, type FileFooter, footerBytes, readFooter, TAIL_BYTES } from "./footer.ts";
+
+/** Beyond it no footer is one of ours, or of anybody's who wants it read. */
+const LARGEST_FOOTER_BYTES = 2 ** 26;
+
+export interface ParquetSource extends Disposable {
+  readonly footer: FileFooter;
+  /** The bytes of a chunk. @throws Error where the file has become shorter */
+  bytes(chunk: FileChunk): Uint8Array<ArrayBuffer>;
+}
+
+function readAll(fd: number, into: Uint8Array, from: number): void {
+  for (let done = 0; done < into.length; ) {
+    const read = readSync(fd, into, done, into.length - done, from + done);
+    if (read === 0) throw new Error("it ends before what its footer names");
+    done += read;
+  }
+}
+
+/** @throws Error where the file is missing, is no Parquet file, or has columns that are not decoded here */
+export function openParquetSource(path: string): ParquetSource {
+  const fd = openSync(path, "r");
+  try {
+    const size = fstatSync(fd).size;
+    if (size < TAIL_BYTES) throw new Error("it is too short");
+    const tail = new Uint8Array(TAIL_BYTES);
+    readAll(fd, tail, size - TAIL_BYTES);
+    const length = footerBytes(tail);
+    if (length > Math.min(LARGEST_FOOTER_BYTES, size - TAIL_BYTES)) throw new Error("its footer is longer than it is");
+    const bytes = new Uint8Array(length);
+    readAll(fd, bytes, size - TAIL_BYTES - length);
+    const footer = readFooter(bytes, size);
+    return {
+      footer,
+      bytes(chunk) {
+        const into = new Uint8Array(chunk.bytes);
+        readAll(fd, into, chunk.at);
+        return into;
+      },
+      [Symbol.dispose]: () => closeSync(fd),
+    };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
