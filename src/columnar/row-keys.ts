@@ -15,23 +15,25 @@ export interface RowKeys {
   find(): KeyCodes;
 }
 
-/** @param keys numbers of the rows `0 .. rows-1`, which must not change while they are used; below 2^32 - 1 */
-export function rowKeys(keys: Uint32Array, rows: number): RowKeys {
+/**
+ * @param keys numbers of the rows `0 .. rows-1`, which must not change while they are used; below 2^32 - 1
+ * @param room for the codes, of so many rows or more; it too must stay as it is
+ */
+export function rowKeys(keys: Uint32Array, rows: number, room: Uint32Array = new Uint32Array(rows)): RowKeys {
   let found: KeyCodes | null = null;
   return {
     rows,
     find() {
-      found ??= compact(keys, rows);
+      found ??= compact(keys, rows, room);
       return found;
     },
   };
 }
 
-function compact(keys: Uint32Array, rows: number): KeyCodes {
+function compact(keys: Uint32Array, rows: number, codes: Uint32Array): KeyCodes {
   let most = 0;
   for (let row = 0; row < rows; row++) if ((keys[row] as number) > most) most = keys[row] as number;
   const codeOf = new Uint32Array(most + 1).fill(NONE);
-  const codes = new Uint32Array(rows);
   const used: number[] = [];
   let before = NONE;
   let code = 0;

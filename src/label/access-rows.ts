@@ -50,7 +50,8 @@ export function accessRows(): AccessRows {
 }
 
 /** Makes room, keeping the rows that are there. */
-function grow(rows: AccessRows, needed: number): void {
+export function makeRoom(rows: AccessRows, needed: number): void {
+  if (needed <= rows.capacity) return;
   rows.capacity = needed;
   const larger = accessWords(rows.capacity);
   for (const name of [...WIDE, ...NARROW]) {
@@ -104,7 +105,7 @@ async function fill(
     coming = result.fetchChunk();
     const at = rows.rows;
     rows.rows += chunk.rowCount;
-    if (rows.rows > rows.capacity) grow(rows, 2 * rows.rows);
+    if (rows.rows > rows.capacity) makeRoom(rows, 2 * rows.rows);
     for (const [i, name] of WIDE.entries()) {
       rows.words[name].set(vectorWords(chunk.getColumnVector(i)).subarray(0, 2 * chunk.rowCount), 2 * at);
     }
@@ -117,6 +118,13 @@ async function fill(
   }
 }
 
+/** Position of a word in its list, which takes it where it is new; UNLISTED where the list is full. */
+export function addWord(list: string[], word: string): number {
+  const known = list.indexOf(word);
+  if (known >= 0) return known;
+  return list.length < UNLISTED ? list.push(word) - 1 : UNLISTED;
+}
+
 async function extend(database: Database, part: TracePart, lists: WordLists): Promise<void> {
   for (const [column, list] of [
     ["op_type", lists.ops],
@@ -125,7 +133,7 @@ async function extend(database: Database, part: TracePart, lists: WordLists): Pr
     const found = await database.rows(
       `SELECT DISTINCT ${column} AS word FROM ${parquetScan(part.segments)} WHERE ${partFilter(part)} ORDER BY 1 LIMIT ${UNLISTED}`,
     );
-    for (const { word } of found) if (list.length < UNLISTED && !list.includes(String(word))) list.push(String(word));
+    for (const { word } of found) addWord(list, String(word));
   }
 }
 
@@ -143,7 +151,7 @@ export async function readAccessRows(
   const likely = Math.min(part.most_rows, MOST_ROWS);
   if (likely > rows.capacity) {
     rows.rows = 0;
-    grow(rows, likely);
+    makeRoom(rows, likely);
   }
   if (await fill(database, part, lists, rows, true)) return;
   await extend(database, part, lists);

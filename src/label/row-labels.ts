@@ -101,6 +101,9 @@ function columnsFor(rows: number) {
     place: narrow(),
     slot: narrow(),
     code: narrow(),
+    placeCodes: narrow(),
+    slotCodes: narrow(),
+    codeCodes: narrow(),
     page: new BigUint64Array(rows),
     sample: new BigUint64Array(rows),
     cpu: new Uint16Array(rows),
@@ -246,11 +249,9 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       }
       unpack(words, n);
       lookUp(words, n, sample);
-      const [place, slot, code] = [to.place, to.slot, to.code].map((keys) => rowKeys(keys, n)) as [
-        RowKeys,
-        RowKeys,
-        RowKeys,
-      ];
+      const place = rowKeys(to.place, n, to.placeCodes);
+      const slot = rowKeys(to.slot, n, to.slotCodes);
+      const code = rowKeys(to.code, n, to.codeCodes);
       return {
         table: "trace",
         rows: n,

@@ -5,6 +5,7 @@ import { openParquetWriter, type ParquetWriter } from "../columnar/write-parquet
 import { accessRows, readAccessRows, wordLists } from "./access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "./capture.ts";
 import { type Database, parquetScan } from "./database.ts";
+import { decodeAccessRows } from "./decode-access-rows.ts";
 import { UNFINISHED } from "./derived-file.ts";
 import type { RunWindow } from "./origin.ts";
 import { type RegionAccesses, rowLabels, type TraceLabels } from "./row-labels.ts";
@@ -25,6 +26,7 @@ export interface TraceResult {
 const GROUP_ROWS = 1 << 17;
 /** Rows that a file has at least, but for the last. */
 const FILE_ROWS = 1 << 19;
+const FILES_PER_COLLECTION = 4;
 
 async function unreadable(database: Database, segment: Segment): Promise<string | null> {
   try {
@@ -75,7 +77,7 @@ async function writeParts(
   const open = (): ParquetWriter => openParquetWriter(partPath(folder, written++), "trace");
   try {
     for (const part of parts) {
-      await readAccessRows(database, part, lists, rows);
+      if (!decodeAccessRows(part, lists, rows)) await readAccessRows(database, part, lists, rows);
       const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
       if (rows.rows > 0) file ??= open();
       for (let from = 0; from < rows.rows; from += GROUP_ROWS) {
@@ -83,14 +85,12 @@ async function writeParts(
       }
       sample += rows.rows;
       fileRows += rows.rows;
-      if (fileRows >= FILE_ROWS) {
-        file?.finish();
-        file = null;
-        fileRows = 0;
-      }
-      // What the engine handed over and what was encoded is outside the heap: without this it gathers unseen, in an
-      // import of 5 GB to 70 MB more where it is done once per file.
-      Bun.gc(true);
+      if (fileRows < FILE_ROWS) continue;
+      file?.finish();
+      file = null;
+      fileRows = 0;
+      // What was decoded and what was encoded is outside the heap: without this it gathers unseen.
+      if (written % FILES_PER_COLLECTION === 0) Bun.gc(true);
     }
     if (written === 0) file = open();
     file?.finish();

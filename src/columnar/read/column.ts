@@ -42,9 +42,10 @@ function readCodes({ body }: Page, at: number, count: number, size: number, code
   if (greatest >= size) throw new Error(`code ${greatest} of a dictionary of ${size}`);
 }
 
-/** The words of plain numbers, copied: they may begin at any byte. */
+/** The words of plain numbers, copied where they do not begin at a word. */
 function plainWords(body: Uint8Array, at: number, words: number): Uint32Array {
   if (4 * words > body.length - at) throw new Error("a page ends before its values do");
+  if ((body.byteOffset + at) % 4 === 0) return new Uint32Array(body.buffer, body.byteOffset + at, words);
   const copy = new Uint8Array(4 * words);
   copy.set(body.subarray(at, at + 4 * words));
   return new Uint32Array(copy.buffer);

@@ -3,10 +3,12 @@
 const WORD = 2 ** 32;
 const MOST = 2 ** 53;
 /** Larger blocks are legal, and nobody writes them. */
-const LARGEST_BLOCK = 1 << 16;
+const LARGEST_BLOCK = 1 << 12;
 
 /** The number before the next one: its low word, and its high word. */
-const before = new Float64Array(2);
+const before = new Int32Array(2);
+/** Differences of a part of a block, above the least of the block, as unsigned words. */
+const values = new Int32Array(LARGEST_BLOCK);
 
 /**
  * Decodes `count` numbers into `out` from `outAt` on, as words: two for a wide number, low word first.
@@ -65,55 +67,74 @@ export function decodeDelta(
     for (let mini = 0; mini < minis && to < last; mini++) {
       const width = bytes[widths + mini] ?? 255;
       if (width > 32) throw new Error(`differences of ${width} bits`);
-      const values = Math.min(size, last - to);
-      if (Math.ceil((values * width) / 8) > bytes.length - at) {
+      const here = Math.min(size, last - to);
+      if (Math.ceil((here * width) / 8) > bytes.length - at) {
         throw new Error("differences end before the numbers of a page do");
       }
-      (wide ? addWide : addNarrow)(view, at, width, least, values, out, to);
-      to += values;
+      unpack(view, at, width, here);
+      if (wide) addWide(least, here, out, to);
+      else addNarrow(least, here, out, to);
+      to += here;
       at += (size / 8) * width;
     }
   }
 }
 
-/** A value of up to 32 bits that begins at any bit. */
-function packed(view: DataView, at: number, bit: number, width: number): number {
-  const place = at + (bit >>> 3);
-  const shift = bit & 7;
-  let word = (place + 4 <= view.byteLength ? view.getUint32(place, true) : lastWord(view, place)) >>> shift;
-  if (shift + width > 32) word |= view.getUint8(place + 4) << (32 - shift);
-  return width === 32 ? word >>> 0 : word & ((1 << width) - 1);
+/** Unpacks values of up to 32 bits, each of which may begin at any bit. */
+function unpack(view: DataView, start: number, width: number, count: number): void {
+  // A place that is no small integer is slow to read from.
+  const at = start | 0;
+  if (width === 0) {
+    values.fill(0, 0, count);
+    return;
+  }
+  const mask = width === 32 ? 0xffffffff : (1 << width) - 1;
+  // Four bytes are read for each value, and the fifth where one reaches into it.
+  const whole = Math.min(count, Math.max(0, Math.floor(((view.byteLength - at - 5) * 8) / width)));
+  let bit = 0;
+  if (width <= 25) {
+    for (let i = 0; i < whole; i++, bit += width) {
+      values[i] = (view.getInt32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
+    }
+  } else {
+    for (let i = 0; i < whole; i++, bit += width) {
+      const place = at + (bit >>> 3);
+      const shift = bit & 7;
+      // A shift by 32 is one by 0: a value that ends with its word takes nothing of the byte behind it.
+      const rest = shift + width > 32 ? view.getUint8(place + 4) << (32 - shift) : 0;
+      values[i] = ((view.getInt32(place, true) >>> shift) | rest) & mask;
+    }
+  }
+  for (let i = whole; i < count; i++, bit += width) values[i] = lastValue(view, at + (bit >>> 3), bit & 7, width);
 }
 
-/** Four bytes of which the last ones lie behind the end. */
-function lastWord(view: DataView, place: number): number {
-  let word = 0;
-  for (let k = 0; place + k < view.byteLength; k++) word |= view.getUint8(place + k) << (8 * k);
-  return word >>> 0;
+/** A value some of whose five bytes lie behind the end. */
+function lastValue(view: DataView, place: number, shift: number, width: number): number {
+  let value = 0;
+  for (let k = 0; k < 5 && place + k < view.byteLength; k++) value += view.getUint8(place + k) * 2 ** (8 * k);
+  return Math.floor(value / 2 ** shift) % 2 ** width;
 }
 
 // A loop of its own for each width: the compiler then makes good code of both.
 
-function addWide(
-  view: DataView,
-  at: number,
-  width: number,
-  least: number,
-  values: number,
-  out: Uint32Array,
-  to: number,
-): void {
-  const stepHigh = Math.floor(least / WORD);
-  const stepLow = least - stepHigh * WORD;
+// Signed words all the way: a number beyond 2^31 is slow to make a word of.
+
+/** Turns the order of unsigned words into that of signed ones. */
+const SIGN = 0x80000000 | 0;
+
+function addWide(least: number, count: number, out: Uint32Array, to: number): void {
+  const stepHigh = Math.floor(least / WORD) | 0;
+  const stepLow = (least - Math.floor(least / WORD) * WORD) | 0;
   let low = before[0] as number;
   let high = before[1] as number;
-  for (let i = 0, bit = 0; i < values; i++, bit += width) {
-    low += stepLow + packed(view, at, bit, width);
-    high += stepHigh;
-    while (low >= WORD) {
-      low -= WORD;
-      high += 1;
-    }
+  for (let i = 0; i < count; i++) {
+    const once = (low + stepLow) | 0;
+    const next = (once + (values[i] as number)) | 0;
+    // A sum that is less than what was added to has gone beyond its word.
+    if ((once ^ SIGN) < (low ^ SIGN)) high = (high + 1) | 0;
+    if ((next ^ SIGN) < (once ^ SIGN)) high = (high + 1) | 0;
+    high = (high + stepHigh) | 0;
+    low = next;
     out[2 * (to + i)] = low;
     out[2 * (to + i) + 1] = high;
   }
@@ -121,18 +142,11 @@ function addWide(
   before[1] = high;
 }
 
-function addNarrow(
-  view: DataView,
-  at: number,
-  width: number,
-  least: number,
-  values: number,
-  out: Uint32Array,
-  to: number,
-): void {
+function addNarrow(least: number, count: number, out: Uint32Array, to: number): void {
+  const step = least | 0;
   let value = before[0] as number;
-  for (let i = 0, bit = 0; i < values; i++, bit += width) {
-    value = (value + least + packed(view, at, bit, width)) % WORD;
+  for (let i = 0; i < count; i++) {
+    value = (value + step + (values[i] as number)) | 0;
     out[to + i] = value;
   }
   before[0] = value;

@@ -70,18 +70,20 @@ export function runOf(bytes: Uint8Array, start: number, end: number, count: numb
 function unpack(
   bytes: Uint8Array,
   view: DataView,
-  at: number,
+  start: number,
   width: number,
   values: number,
   out: Uint32Array,
   outAt: number,
 ): void {
+  // A place that is no small integer is slow to read from.
+  const at = start | 0;
   const mask = width === 0 ? 0 : 0xffffffff >>> (32 - width);
   // Four bytes are read for each value: the last ones may be too near to the end of the memory.
   const whole = width === 0 ? 0 : Math.min(values, Math.max(0, Math.floor(((view.byteLength - at - 4) * 8) / width)));
   let bit = 0;
   for (let i = 0; i < whole; i++, bit += width) {
-    out[outAt + i] = (view.getUint32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
+    out[outAt + i] = (view.getInt32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
   }
   for (let i = whole; i < values; i++, bit += width) {
     let word = 0;

@@ -7,8 +7,11 @@ const LARGEST_FOOTER_BYTES = 2 ** 26;
 
 export interface ParquetSource extends Disposable {
   readonly footer: FileFooter;
-  /** The bytes of a chunk. @throws Error where the file has become shorter */
-  bytes(chunk: FileChunk): Uint8Array<ArrayBuffer>;
+  /**
+   * The bytes of a chunk, at the start of `room` where that is large enough, else in memory of their own.
+   * @throws Error where the file has become shorter
+   */
+  bytes(chunk: FileChunk, room?: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
 
 function readAll(fd: number, into: Uint8Array, from: number): void {
@@ -34,8 +37,8 @@ export function openParquetSource(path: string): ParquetSource {
     const footer = readFooter(bytes, size);
     return {
       footer,
-      bytes(chunk) {
-        const into = new Uint8Array(chunk.bytes);
+      bytes(chunk, room) {
+        const into = room && room.length >= chunk.bytes ? room.subarray(0, chunk.bytes) : new Uint8Array(chunk.bytes);
         readAll(fd, into, chunk.at);
         return into;
       },

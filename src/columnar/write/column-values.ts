@@ -44,7 +44,7 @@ function pick(values: readonly string[] | Numbers, positions: Uint32Array): read
   if (Array.isArray(values)) return Array.from(positions, (position) => values[position] as string);
   const numbers = values as Uint32Array;
   const picked = new (numbers.constructor as Uint32ArrayConstructor)(positions.length);
-  for (const [i, position] of positions.entries()) picked[i] = numbers[position] as number;
+  for (let i = 0; i < positions.length; i++) picked[i] = numbers[positions[i] as number] as number;
   return picked;
 }
 
@@ -86,13 +86,18 @@ function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows
 function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, to: Scratch): ColumnValues {
   const found = key.find();
   const newCode = new Map<number, number>();
-  const codeOf = Uint32Array.from(found.used, (k) => {
-    const old = codes[k] ?? NONE;
-    if (old >= values.length) return NONE;
-    const known = newCode.get(old) ?? newCode.size;
-    newCode.set(old, known);
-    return known;
-  });
+  const codeOf = new Uint32Array(found.used.length);
+  let before = -1;
+  let code = NONE;
+  for (let i = 0; i < codeOf.length; i++) {
+    const old = codes[found.used[i] as number] ?? NONE;
+    if (old !== before) {
+      before = old;
+      code = old >= values.length ? NONE : (newCode.get(old) ?? newCode.size);
+      if (code !== NONE) newCode.set(old, code);
+    }
+    codeOf[i] = code;
+  }
   const content = { kind: "codes", codes: to.codes, values: pick(values, Uint32Array.from(newCode.keys())) } as const;
   const nulls = codeOf.includes(NONE);
   if (newCode.size === 0) return { present: null, count: 0, content: { kind: "none" } };
