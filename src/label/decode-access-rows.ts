@@ -6,7 +6,6 @@ import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-
 import { type AccessRows, type AccessWords, addWord, FACTS, makeRoom, type WordLists } from "./access-rows.ts";
 import { MOST_ROWS, type TracePart } from "./trace-plan.ts";
 
-const WORD = 2 ** 32;
 /** Columns of the stream by the array that takes them; rows without a value have 0. */
 const NUMBERS = [
   ["timestamp_ns", "timestamp", null],
@@ -79,15 +78,29 @@ function appendGroup(
   to.rows = at + rows;
 }
 
+/** A time as two words: above 2^53 ns, after 104 days, one number would not be exact. */
+interface WordTime {
+  readonly low: number;
+  readonly high: number;
+}
+
+function wordTime(time_ns: bigint): WordTime {
+  return { low: Number(time_ns & 0xffffffffn), high: Number(time_ns >> 32n) };
+}
+
+const isBefore = (low: number, high: number, bound: WordTime): boolean =>
+  high < bound.high || (high === bound.high && low < bound.low);
+
 /** Closes the gaps of rows outside the part. */
-function keepBetween(rows: AccessRows, from: number, to: number): void {
+function keepBetween(rows: AccessRows, from: WordTime | null, to: WordTime | null): void {
   const { words } = rows;
   const wide = [words.timestamp, words.address, words.ip, words.period, words.data_src];
   const narrow = [words.pid, words.tid, words.cpu, words.watch, words.weight, words.facts];
   let kept = 0;
   for (let row = 0; row < rows.rows; row++) {
-    const time = (words.timestamp[2 * row] as number) + (words.timestamp[2 * row + 1] as number) * WORD;
-    if (time < from || time >= to) continue;
+    const low = words.timestamp[2 * row] as number;
+    const high = words.timestamp[2 * row + 1] as number;
+    if ((from !== null && isBefore(low, high, from)) || (to !== null && !isBefore(low, high, to))) continue;
     if (kept < row) {
       for (const of of wide) {
         of[2 * kept] = of[2 * row] as number;
@@ -123,6 +136,6 @@ export function decodeAccessRows(part: TracePart, lists: WordLists, rows: Access
   }
   const { from_ns, to_ns } = part;
   if (from_ns === null && to_ns === null) return true;
-  keepBetween(rows, Number(from_ns ?? 0n), to_ns === null ? Number.POSITIVE_INFINITY : Number(to_ns));
+  keepBetween(rows, from_ns === null ? null : wordTime(from_ns), to_ns === null ? null : wordTime(to_ns));
   return true;
 }
