@@ -65,11 +65,13 @@ function openSource(path: string): ParquetSource | null {
 /** Columns and rows of a trace. @throws MrmTraceError data_quality where it is no Parquet file, or lacks a column that is needed */
 export async function openTraceFile(database: () => Promise<Database>, path: string): Promise<TraceFile> {
   if (!existsSync(path)) throw refused(path, "there is no such file");
-  const source = openSource(path);
+  using opening = new DisposableStack();
+  const source = opening.use(openSource(path));
   if (source === null) return await describe(await database(), path);
   const { columns, rows, metadata } = source.footer;
   const version = metadata.get(SCHEMA_VERSION_KEY);
   if (version !== undefined) refuseOtherVersion(path, version);
+  const owned = opening.move();
   const has = (name: string) => columns.some((column) => column.name === name);
   return {
     path,
@@ -77,7 +79,7 @@ export async function openTraceFile(database: () => Promise<Database>, path: str
     has_threads: has("thread_id"),
     has_regions: has("region_id"),
     source,
-    [Symbol.dispose]: () => source[Symbol.dispose](),
+    [Symbol.dispose]: () => owned.dispose(),
   };
 }
 

@@ -41,7 +41,8 @@ export function decodeHybrid(
         if (at >= end) throw new Error("a run ends before its value");
         value |= (bytes[at++] as number) << shift;
       }
-      out.fill(value >>> 0, to, next);
+      if (value >>> width > 0) throw new Error(`a run of ${value >>> 0} in ${width} bits`);
+      out.fill(value, to, next);
       to = next;
       continue;
     }
