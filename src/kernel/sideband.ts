@@ -93,6 +93,7 @@ export function openSideband(pid: number): Sideband {
 
   const drainOne = (at: { map: Mapped; tail: number }, out: NamedMapping[]): void => {
     const head = Number(read.u64(at.map.address as Pointer, DATA_HEAD));
+    if (at.tail === head) return;
     const bytes = new Uint8Array(at.map.buffer, PAGE_BYTES, size);
     while (at.tail < head) {
       const start = at.tail % size;

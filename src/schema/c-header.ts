@@ -28,8 +28,18 @@ export interface RingLayout {
   readonly blockBytes: number;
 }
 
+const layouts = new Map<TableName, RingLayout>();
+
 /** Where each ring column of a table lies in a block: wide columns first, so that every column is aligned. */
 export function ringLayout(table: TableName): RingLayout {
+  const known = layouts.get(table);
+  if (known !== undefined) return known;
+  const layout = layOut(table);
+  layouts.set(table, layout);
+  return layout;
+}
+
+function layOut(table: TableName): RingLayout {
   const width = (column: Column) => WIDTH[column.type] ?? 8;
   const ringColumns = columnsOf(table).filter((column) => column.ring);
   const sorted = [...ringColumns].sort((a, b) => width(b) - width(a));
