@@ -58,6 +58,14 @@ function killTree(pid: number): void {
 /** How long a killed process may take to be gone: one that waits for a disk takes a moment. */
 const GONE_MS = 10_000;
 
+/** How long our own signal may be on its way. */
+const OUR_SIGNAL_MS = 250;
+
+/** Ctrl-C goes to all that we started too, and their end may be seen before our own signal: that must come first. */
+async function afterOurSignal(signal: string | number | null): Promise<void> {
+  if (signal === "SIGINT" || signal === "SIGTERM") await Bun.sleep(OUR_SIGNAL_MS);
+}
+
 /** Starts the command without a tracer, in the very way in which the tracer starts it. */
 export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningUnit {
   const launched = launchHeld(unit.command, { env: unit.env, stdoutFd: logFd, stderrFd: logFd, ownStdin: false });
@@ -69,8 +77,9 @@ export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningU
   return {
     pid: launched.pid,
     stop: () => launched.signal("SIGTERM"),
-    ended: launched.ended.then(({ exit_code, signal, ended_ns }) => {
+    ended: launched.ended.then(async ({ exit_code, signal, ended_ns }) => {
       live = false;
+      await afterOurSignal(signal);
       const wall_ns = Number(ended_ns - from_ns);
       return { exit_code, signal, wall_ns, from_ns, to_ns: ended_ns, targetPids: [], facts: null, pinned };
     }),
@@ -158,7 +167,10 @@ export function launchTraced(request: LaunchRequest, options: readonly string[],
           pinned,
         };
       }
-      if (ended) throw failureOf(await stdout, child.exitCode);
+      if (ended) {
+        await afterOurSignal(child.signalCode);
+        throw failureOf(await stdout, child.exitCode);
+      }
       await Bun.sleep(placement.pinned && !pinned ? LOOK_MS : 10 * LOOK_MS);
     }
   };

@@ -112,6 +112,29 @@ describe("compare of arms", () => {
     expect(await goneWithin(mark, 15)).toBe(true);
   });
 
+  for (const [arm, child] of [
+    ["off", "python3"],
+    ["process", "\0run\0"],
+  ] as const) {
+    test(`was interrupted, and did not fail, when Ctrl-C ends the child of ${arm} a moment before it`, async () => {
+      const mark = `mrm-mark-first-${arm}-${process.pid}`;
+      const args = ["compare", "--arms", arm, "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
+      const running = startCli(args, { env: { TMPDIR: output } });
+      started.push(running);
+      const find = (): number | undefined =>
+        marked(mark).find((pid) => {
+          const words = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+          return words.includes(child) && !words.includes("\0compare\0");
+        });
+      while (find() === undefined) await Bun.sleep(20);
+      process.kill(find() ?? 0, "SIGINT");
+      await Bun.sleep(20);
+      running.signal("SIGINT");
+      expect(await running.exited).toBe(130);
+      expect(await goneWithin(mark, 15)).toBe(true);
+    });
+  }
+
   test("keeps what it has when it is interrupted in the middle, and claims nothing", async () => {
     const args = ["compare", "--arms", "off", "--repeats", "10", "--json", "--output", output, "--", ...work("cut")];
     const running = startCli(args);
