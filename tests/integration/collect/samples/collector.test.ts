@@ -159,9 +159,12 @@ test("a recording of samples is labelled and analysed like any other, each row b
     const rows = await database.rows(
       `SELECT op_type, source, count(*) AS n, sum(period) AS period, max(period) AS most FROM ${trace} GROUP BY ALL ORDER BY op_type`,
     );
-    expect(rows.map((row) => [row.op_type, row.source])).toEqual([["load", "pebs"]]);
-    const [loads] = rows;
-    expect(Number(loads?.n)).toBe(collector.sampleSummary()?.rows ?? 0);
+    expect([...new Set(rows.map((row) => row.source))]).toEqual(["pebs"]);
+    const [loads, ...others] = rows;
+    expect(loads?.op_type).toBe("load");
+    // A page of the program that has left the page cache makes a major fault, which this PMU calls a store.
+    expect(others.map((row) => row.op_type).filter((op) => op !== "store")).toEqual([]);
+    expect(rows.reduce((sum, row) => sum + Number(row.n), 0)).toBe(collector.sampleSummary()?.rows ?? 0);
     // Each CPU's last samples are still to come when it ends.
     const missing = pages - Number(loads?.period);
     expect(Math.abs(missing)).toBeLessThan(pages * 0.1 + 4 * Number(loads?.most));
