@@ -5,10 +5,11 @@ import { libc } from "./libc.ts";
 
 const CLOCK_THREAD_CPUTIME_ID = 3;
 const timespec = new BigInt64Array(new ArrayBuffer(16));
+const timespecAt = addressOf(timespec);
 
 /** CPU time of this thread in ns, kernel work on its behalf included. */
 export function threadCpuNs(): number {
-  libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, addressOf(timespec));
+  libc.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespecAt);
   return Number(timespec[0] ?? 0n) * 1e9 + Number(timespec[1] ?? 0n);
 }
 

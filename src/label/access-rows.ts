@@ -148,17 +148,14 @@ export async function readAccessRows(
   rows: AccessRows,
 ): Promise<void> {
   // A footer may claim any number of rows.
-  const likely = Math.min(part.most_rows, MOST_ROWS);
-  if (likely > rows.capacity) {
-    rows.rows = 0;
-    makeRoom(rows, likely);
-  }
+  rows.rows = 0;
+  makeRoom(rows, Math.min(part.most_rows, MOST_ROWS));
   if (await fill(database, part, lists, rows, true)) return;
   await extend(database, part, lists);
   await fill(database, part, lists, rows, false);
 }
 
-/** Copies rows `order[from .. from + n - 1]` to the start of `to`. */
+/** Copies rows `order[from .. from + n - 1]` to the start of `to`, which may be `words` itself where they ascend. */
 export function gatherRows(words: AccessWords, order: Uint32Array, from: number, n: number, to: AccessWords): void {
   for (const name of WIDE) {
     const source = words[name];

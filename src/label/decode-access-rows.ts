@@ -1,12 +1,23 @@
 /** Captured accesses of one part of the trace, decoded without the SQL engine. */
 import { readNumbers, readScratch, readTexts } from "../columnar/read/column.ts";
-import type { FileGroup } from "../columnar/read/footer.ts";
+import { chunkOfColumn, type FileGroup } from "../columnar/read/footer.ts";
 import { storedPages, unpackPage } from "../columnar/read/pages.ts";
 import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-file.ts";
-import { type AccessRows, type AccessWords, addWord, FACTS, makeRoom, type WordLists } from "./access-rows.ts";
+import {
+  type AccessRows,
+  type AccessWords,
+  addWord,
+  FACTS,
+  gatherRows,
+  makeRoom,
+  type WordLists,
+} from "./access-rows.ts";
 import { MOST_ROWS, type TracePart } from "./trace-plan.ts";
 
-/** Columns of the stream by the array that takes them; rows without a value have 0. */
+/**
+ * Columns of the stream by the array that takes them, and the fact that a row has a value: 0 where nobody asks, null
+ * where it must have one. Rows without a value have 0.
+ */
 const NUMBERS = [
   ["timestamp_ns", "timestamp", null],
   ["address", "address", null],
@@ -47,10 +58,9 @@ function appendGroup(
   facts.fill(0);
 
   function find(name: string) {
-    const position = source.footer.columns.findIndex((column) => column.name === name);
-    const [column, chunk] = [source.footer.columns[position], group.chunks[position]];
-    if (column === undefined || chunk === undefined) throw new Error(`no column ${name}`);
-    return { column, chunk, pages: storedPages(source.bytes(chunk, room.stored), chunk).map(unpackPage) };
+    const found = chunkOfColumn(source.footer, group, name);
+    if (found === null) throw new Error(`no column ${name}`);
+    return { ...found, pages: storedPages(source.bytes(found.chunk, room.stored), found.chunk).map(unpackPage) };
   }
 
   for (const [name, target, fact] of NUMBERS) {
@@ -93,23 +103,16 @@ const isBefore = (low: number, high: number, bound: WordTime): boolean =>
 
 /** Closes the gaps of rows outside the part. */
 function keepBetween(rows: AccessRows, from: WordTime | null, to: WordTime | null): void {
-  const { words } = rows;
-  const wide = [words.timestamp, words.address, words.ip, words.period, words.data_src];
-  const narrow = [words.pid, words.tid, words.cpu, words.watch, words.weight, words.facts];
+  const { timestamp } = rows.words;
+  const inside = new Uint32Array(rows.rows);
   let kept = 0;
   for (let row = 0; row < rows.rows; row++) {
-    const low = words.timestamp[2 * row] as number;
-    const high = words.timestamp[2 * row + 1] as number;
+    const low = timestamp[2 * row] as number;
+    const high = timestamp[2 * row + 1] as number;
     if ((from !== null && isBefore(low, high, from)) || (to !== null && !isBefore(low, high, to))) continue;
-    if (kept < row) {
-      for (const of of wide) {
-        of[2 * kept] = of[2 * row] as number;
-        of[2 * kept + 1] = of[2 * row + 1] as number;
-      }
-      for (const of of narrow) of[kept] = of[row] as number;
-    }
-    kept += 1;
+    inside[kept++] = row;
   }
+  gatherRows(rows.words, inside, 0, kept, rows.words);
   rows.rows = kept;
 }
 

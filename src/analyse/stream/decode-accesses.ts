@@ -1,6 +1,6 @@
 /** Labelled accesses of a trace file as typed arrays, one row group at a time, decoded without the SQL engine. */
 import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import type { FileChunk, FileColumn, FileGroup } from "../../columnar/read/footer.ts";
+import { chunkOfColumn, type FileChunk, type FileColumn, type FileGroup } from "../../columnar/read/footer.ts";
 import { type Page, storedPages, unpackAside } from "../../columnar/read/pages.ts";
 import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
 import { OP } from "../input.ts";
@@ -89,16 +89,13 @@ interface Loaded {
 type LoadedGroup = ReadonlyMap<(typeof READ)[number], Loaded>;
 
 async function load({ footer, bytes }: ParquetSource, group: FileGroup): Promise<LoadedGroup> {
-  const columns = READ.flatMap((name) => {
-    const position = footer.columns.findIndex((column) => column.name === name);
-    const [column, chunk] = [footer.columns[position], group.chunks[position]];
-    return column === undefined || chunk === undefined ? [] : [{ name, column, chunk }];
+  const loaded = READ.map(async (name) => {
+    const found = chunkOfColumn(footer, group, name);
+    if (found === null) return [];
+    const pages = await Promise.all(storedPages(bytes(found.chunk), found.chunk).map(unpackAside));
+    return [[name, { ...found, pages }] as const];
   });
-  const loaded = columns.map(async ({ name, column, chunk }) => {
-    const pages = await Promise.all(storedPages(bytes(chunk), chunk).map(unpackAside));
-    return [name, { column, chunk, pages }] as const;
-  });
-  return new Map(await Promise.all(loaded));
+  return new Map((await Promise.all(loaded)).flat());
 }
 
 /**

@@ -169,7 +169,7 @@ export function readTexts(
   for (const page of pages) {
     const { body, values, encoding } = page;
     if (page.isDictionary) {
-      texts.push(...plainTexts(body, 0, values));
+      for (const text of plainTexts(body, 0, values)) texts.push(text);
       coded = texts.length;
       continue;
     }

@@ -115,9 +115,8 @@ function lastValue(view: DataView, place: number, shift: number, width: number):
   return Math.floor(value / 2 ** shift) % 2 ** width;
 }
 
-// A loop of its own for each width: the compiler then makes good code of both.
-
-// Signed words all the way: a number beyond 2^31 is slow to make a word of.
+// A loop of its own for each width: the compiler then makes good code of both. Signed words all the way: a number beyond
+// 2^31 is slow to make a word of.
 
 /** Turns the order of unsigned words into that of signed ones. */
 const SIGN = 0x80000000 | 0;

@@ -72,15 +72,12 @@ function columnOf(element: ThriftStruct): FileColumn {
 }
 
 function chunkOf(chunk: ThriftStruct, fileBytes: number): FileChunk {
-  const meta = structOf(chunk, 3);
-  const data = meta && numberOf(meta, 9);
-  const bytes = meta && numberOf(meta, 7);
-  const values = meta && numberOf(meta, 5);
-  const codec = meta && numberOf(meta, 4);
+  const meta: ThriftStruct = structOf(chunk, 3) ?? new Map();
+  const [codec, values, bytes, data] = [4, 5, 7, 9].map((field) => numberOf(meta, field));
   if (data === undefined || bytes === undefined || values === undefined || codec === undefined) {
     throw new Error("a column does not say where it lies");
   }
-  const at = Math.min(data, (meta && numberOf(meta, 11)) || data);
+  const at = Math.min(data, numberOf(meta, 11) || data);
   if (at < 0 || bytes < 0 || at + bytes > fileBytes) throw new Error("a column lies beyond the end of the file");
   return { codec, values, at, bytes };
 }
@@ -107,4 +104,15 @@ export function readFooter(bytes: Uint8Array, fileBytes: number): FileFooter {
   if (rows !== numberOf(struct, 3)) throw new Error("its row groups have not as many rows as it says");
   const metadata = structsOf(struct, 5).map((pair) => [textOf(pair, 1) ?? "", textOf(pair, 2) ?? ""] as const);
   return { rows, columns, groups, metadata: new Map(metadata) };
+}
+
+/** A column by its name, and where its values of a row group lie; null where the file has none of that name. */
+export function chunkOfColumn(
+  { columns }: FileFooter,
+  { chunks }: FileGroup,
+  name: string,
+): { readonly column: FileColumn; readonly chunk: FileChunk } | null {
+  const position = columns.findIndex((column) => column.name === name);
+  const [column, chunk] = [columns[position], chunks[position]];
+  return column === undefined || chunk === undefined ? null : { column, chunk };
 }

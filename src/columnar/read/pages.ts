@@ -2,7 +2,7 @@
 import { zstdDecompressSync } from "node:zlib";
 import { CODEC, PAGE } from "../parquet-format.ts";
 import type { FileChunk } from "./footer.ts";
-import { numberOf, readThrift, structOf } from "./thrift.ts";
+import { numberOf, readThrift, structOf, type ThriftStruct } from "./thrift.ts";
 
 /** Nobody writes larger pages; a few hostile bytes can claim any size. */
 const LARGEST_PAGE_BYTES = 2 ** 28;
@@ -19,7 +19,7 @@ export interface StoredPage {
   readonly length: number;
 }
 
-/** A page whose body has the levels first, where the column has any. */
+/** A page with its body, which begins with the levels of an optional column. */
 export interface Page extends StoredPage {
   readonly body: Uint8Array;
 }
@@ -39,7 +39,8 @@ function frameBytes(frame: Uint8Array): number | null {
 }
 
 /** True where the faster way may be taken: it takes all the memory that a frame asks for. */
-const isHonest = ({ stored, length }: StoredPage): boolean => frameBytes(stored) === length;
+const isHonest = ({ codec, stored, length }: StoredPage): boolean =>
+  codec === CODEC.ZSTD && frameBytes(stored) === length;
 
 function slowly({ codec, stored, length }: StoredPage): Uint8Array {
   if (codec === CODEC.UNCOMPRESSED) return stored;
@@ -54,15 +55,12 @@ function whole(page: StoredPage, body: Uint8Array): Page {
 
 /** The page with its body. @throws Error where it cannot be decompressed */
 export function unpackPage(page: StoredPage): Page {
-  return whole(page, page.codec === CODEC.ZSTD && isHonest(page) ? Bun.zstdDecompressSync(page.stored) : slowly(page));
+  return whole(page, isHonest(page) ? Bun.zstdDecompressSync(page.stored) : slowly(page));
 }
 
 /** The same on another thread. */
 export async function unpackAside(page: StoredPage): Promise<Page> {
-  return whole(
-    page,
-    page.codec === CODEC.ZSTD && isHonest(page) ? await Bun.zstdDecompress(page.stored) : slowly(page),
-  );
+  return whole(page, isHonest(page) ? await Bun.zstdDecompress(page.stored) : slowly(page));
 }
 
 /**
@@ -84,9 +82,9 @@ export function storedPages(bytes: Uint8Array<ArrayBuffer>, { codec }: FileChunk
     if (type === PAGE.INDEX) continue;
     if (type !== PAGE.DATA && type !== PAGE.DICTIONARY) throw new Error(`a page of kind ${type}`);
     const isDictionary = type === PAGE.DICTIONARY;
-    const header = structOf(struct, isDictionary ? 7 : 5);
-    const values = (header && numberOf(header, 1)) ?? -1;
-    const encoding = (header && numberOf(header, 2)) ?? -1;
+    const header: ThriftStruct = structOf(struct, isDictionary ? 7 : 5) ?? new Map();
+    const values = numberOf(header, 1) ?? -1;
+    const encoding = numberOf(header, 2) ?? -1;
     if (values < 0) throw new Error("a page does not say how many values it has");
     pages.push({ isDictionary, values, encoding, codec, stored: bytes.subarray(end, at), length });
   }

@@ -1,26 +1,18 @@
 /** What long columns look like in the file: runs, packed bits, differences, dictionaries, with and without nulls. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Batch, ColumnData } from "../../../src/columnar/batch.ts";
 import { decodeParquet } from "../../../src/columnar/parquet.ts";
 import { rowKeys } from "../../../src/columnar/row-keys.ts";
 import { encodeParquet } from "../../../src/columnar/write-parquet.ts";
-import { type Database, openDatabase } from "../../../src/label/database.ts";
 import { decodedRows } from "../../fixtures/decoded-parquet.ts";
+import { sqlEngine } from "../../fixtures/sql-engine.ts";
 import { plainRows } from "./arbitrary-batch.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "mrm-encodings-"));
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase({ threads: 1 });
-});
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+const engine = sqlEngine();
+const { folder } = engine;
 
 /** A sequence with a shape: how it begins, how it goes on, and how often a value stays. */
 interface Shape {
@@ -114,7 +106,7 @@ test("every long column comes back as it was, by one reader and by two others", 
       const expected = plainRows(batch);
       expect(plainRows(decodeParquet(bytes, "test"))).toEqual(expected);
       writeFileSync(path, bytes);
-      const rows = await database.rows(`SELECT * FROM read_parquet('${path}')`);
+      const rows = await engine.database.rows(`SELECT * FROM read_parquet('${path}')`);
       expect(rows.map((row) => ({ ...row, in_kernel: row.in_kernel ? 1 : 0 }))).toEqual(expected as never);
       const decoded = expected.map((row) =>
         Object.fromEntries(
@@ -122,7 +114,7 @@ test("every long column comes back as it was, by one reader and by two others", 
         ),
       );
       expect(await decodedRows(path)).toEqual(decoded as never);
-      const [bounds] = await database.rows(
+      const [bounds] = await engine.database.rows(
         `SELECT bool_and(stats_min_value IS NULL OR CAST(stats_min_value AS UBIGINT) <= low) AS least,
            bool_and(stats_max_value IS NULL OR CAST(stats_max_value AS UBIGINT) >= high) AS greatest
          FROM parquet_metadata('${path}'), (SELECT min(timestamp_ns) AS low, max(timestamp_ns) AS high FROM read_parquet('${path}'))

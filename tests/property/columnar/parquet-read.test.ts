@@ -1,31 +1,23 @@
 /** Parquet files decoded in typed arrays: those of the SQL engine beside those of this package, and hostile ones. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { unpackPage } from "../../../src/columnar/read/pages.ts";
 import { readThrift } from "../../../src/columnar/read/thrift.ts";
 import { encodeParquet } from "../../../src/columnar/write-parquet.ts";
-import { type Database, openDatabase } from "../../../src/label/database.ts";
 import { decodedRows } from "../../fixtures/decoded-parquet.ts";
 import { GOLDEN_TRACE } from "../../fixtures/python-package.ts";
+import { sqlEngine } from "../../fixtures/sql-engine.ts";
 import { arbitraryBatch } from "./arbitrary-batch.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "mrm-read-"));
+const engine = sqlEngine();
+const { folder } = engine;
 const path = join(folder, "file.parquet");
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase({ threads: 1 });
-});
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
 
 /** Rows of the SQL engine, numbers as words of their width. */
 async function engineRows(file: string, wide: readonly string[]): Promise<Record<string, unknown>[]> {
-  const rows = await database.rows(`SELECT * FROM read_parquet('${file}')`);
+  const rows = await engine.database.rows(`SELECT * FROM read_parquet('${file}')`);
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => {
@@ -52,7 +44,7 @@ test("a file of the SQL engine is decoded as that reads it: any size of group, p
       const value = `hash(i + ${seed}) % ${spread}`;
       const maybe = (sql: string) => (nulls === 0 ? sql : `CASE WHEN i % ${nulls} = 0 THEN NULL ELSE ${sql} END`);
       rmSync(path, { force: true });
-      await database.run(
+      await engine.database.run(
         `COPY (SELECT CAST(i * 1000 + ${value} AS UBIGINT) AS time, ${maybe(`CAST(${value} AS UINTEGER)`)} AS narrow,
           CAST(${value} AS BIGINT) - 100 AS low, ${maybe(`'w' || ${value}`)} AS word FROM range(${rows}) t(i))
          TO '${path}' (FORMAT parquet, COMPRESSION ${codec}, ROW_GROUP_SIZE 4096, PARQUET_VERSION ${version})`,
@@ -72,7 +64,7 @@ test("a file of the SQL engine is decoded as that reads it: any size of group, p
 }, 60_000);
 
 test("a trace of the Python package is decoded as the SQL engine reads it", async () => {
-  const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${GOLDEN_TRACE}')`);
+  const described = await engine.database.rows(`DESCRIBE SELECT * FROM read_parquet('${GOLDEN_TRACE}')`);
   const wide = described
     .filter((row) => String(row.column_type).includes("BIGINT"))
     .map((row) => String(row.column_name));

@@ -1,7 +1,6 @@
 /** Captured accesses as this package decodes them, beside what the SQL engine reads of the same segments. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, truncateSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
@@ -13,20 +12,13 @@ import {
   type WordLists,
   wordLists,
 } from "../../../src/label/access-rows.ts";
-import { type Database, openDatabase } from "../../../src/label/database.ts";
 import { decodeAccessRows } from "../../../src/label/decode-access-rows.ts";
 import type { TracePart } from "../../../src/label/trace-plan.ts";
+import { sqlEngine } from "../../fixtures/sql-engine.ts";
 import { arbitraryBatch } from "../columnar/arbitrary-batch.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "mrm-rows-"));
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase({ threads: 1 });
-});
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+const engine = sqlEngine();
+const { folder } = engine;
 
 /** Rows as values, with the words that the facts name. */
 function plain({ words, rows }: AccessRows, lists: WordLists): unknown[] {
@@ -71,7 +63,7 @@ test("segments are decoded as the SQL engine reads them, whole or between two ti
       };
       const [ours, theirs] = [wordLists(), wordLists()];
       expect(decodeAccessRows(part, ours, decoded)).toBe(true);
-      await readAccessRows(database, part, theirs, read);
+      await readAccessRows(engine.database, part, theirs, read);
       expect(plain(decoded, ours)).toEqual(plain(read, theirs));
       rows += decoded.rows;
     }),
