@@ -88,9 +88,10 @@ function newPass(keep: boolean): Pass {
 
 /** Null where the file has what only the SQL engine decodes, or is broken: that says how. */
 async function decodedPass(
-  source: ParquetSource,
+  source: ParquetSource | null,
   keep: boolean,
 ): Promise<{ pass: Pass; regions: ReadonlyMap<string, number> } | null> {
+  if (source === null) return null;
   const pass = newPass(keep);
   const regions = regionCounter();
   try {
@@ -119,14 +120,16 @@ export async function reduceTrace(
     await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
     return pass;
   };
-  const decoded = file.source === null ? null : await decodedPass(file.source, whole);
-  let pass = decoded?.pass ?? (await queriedPass(false));
+  let { pass, regions: known } = (await decodedPass(file.source, whole)) ?? {
+    pass: await queriedPass(false),
+    regions: null,
+  };
   const inOrderOfTime = !pass.time.inOrder;
   if (inOrderOfTime) pass = await queriedPass(true);
   const { time, buckets } = pass;
   const own = CLASSES.map(() => addressSums());
   // The SQL engine counts on its own threads while this one sorts.
-  const counting = decoded?.regions ?? countRegions(await database(), file);
+  const counting = known ?? countRegions(await database(), file);
   if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, own));
   else await takeParts(await database(), { ...query, inOrderOfTime }, time, own, mostRows);
   const sums: AccessSums[] = [];
