@@ -87,6 +87,10 @@ export const runSchema = z.object({
 });
 export type RunOptions = z.output<typeof runSchema>;
 
+/** What `attach` takes: nothing that needs to launch the target. */
+export const attachSchema = runSchema.omit({ memray: true });
+export type AttachOptions = z.output<typeof attachSchema>;
+
 /** What `analyse` takes; all but the last few options are for traces that were recorded elsewhere. */
 export const analyseSchema = z.object({
   period: whole(1, 1e12)

@@ -1,10 +1,9 @@
 /** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
 
-import type { Collector } from "../collect/collector.ts";
+import type { Collector, Target } from "../collect/collector.ts";
 import type { ClockSummary } from "../collect/ebpf/clock/summary.ts";
 import { type SampleSummary, sampleWarnings } from "../collect/ebpf/samples/summary.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
-import type { RunOptions } from "../config/schema.ts";
 import type { Launched } from "../engine/command.ts";
 import type { BpfCost } from "../kernel/bpf-costs.ts";
 import type { Baseline } from "../overhead/baseline.ts";
@@ -20,26 +19,25 @@ import type { ProcessUse } from "./process-use.ts";
 import type { Recording } from "./recorder.ts";
 import type { RunState } from "./run-state.ts";
 import { costOfRun } from "./slowdown.ts";
-import type { RunTarget } from "./target.ts";
+import type { CanRun, TracerOptions } from "./start-collectors.ts";
 import type { TokenCount } from "./token-count.ts";
 
-/** What a collector that can run says of itself. */
-export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: true }>;
+/** How a target that we launched ended; null where it has not, and where it is not ours to know. */
+export type TargetEnd = Awaited<Launched["ended"]> | null;
 
 export interface JudgeInput {
   readonly recording: Recording;
-  readonly ended: Awaited<Launched["ended"]> | null;
+  readonly ended: TargetEnd;
   readonly started_ns: bigint;
   readonly started_at: Date;
   readonly use: ProcessUse;
   readonly tokens: TokenCount;
-  readonly launched: Launched;
-  readonly target: RunTarget;
+  readonly target: Target;
   readonly state: RunState;
   /** The collectors of the run with what they said before it. */
   readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
   readonly directory: RunDirectory;
-  readonly options: RunOptions;
+  readonly options: TracerOptions;
   /** What the experiment says of this run; null outside of one. */
   readonly experiment: ExperimentFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
@@ -130,7 +128,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     })),
     target: {
       command: [...target.command],
-      pid: input.launched.pid,
+      pid: target.pid,
       pids: [...input.state.pids],
       exit_code: ended?.exit_code ?? null,
       signal: ended?.signal ?? null,
@@ -182,6 +180,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       engine_objects: input.state.engineObjects,
       rows: recording.rows,
       capture_bytes: recording.bytes,
+      attached: !target.held,
       // Of the process that was launched; the tree may live longer, and the recording ends with a poll.
       root_wall_ns: ended === null ? null : ended.ended_ns - input.started_ns,
       slowest_poll_ms: recording.slowest_poll_ms,
@@ -190,13 +189,13 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   };
 }
 
-function warningsOf({ recording, collectors, ended, watch, samples, options }: JudgeInput): string[] {
+function warningsOf({ recording, collectors, target, ended, watch, samples, options }: JudgeInput): string[] {
   const out: string[] = samples === null ? [] : sampleWarnings(samples);
   for (const { collector } of collectors) out.push(...(collector.warnings?.() ?? []));
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${row.path} does not balance: a counter is wrong`);
   }
-  if (ended === null) out.push("the target did not end when it was told to, and runs on");
+  if (target.held && ended === null) out.push("the target did not end when it was told to, and runs on");
   if (recording.reason === "max_size") out.push("recording stopped at --max-size");
   if (recording.reason === "disk") out.push("recording stopped: a segment could not be written");
   if (options.watch_registers > 0 && watch !== null && watch.registers.free_at_start === 0) {

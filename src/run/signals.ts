@@ -1,5 +1,5 @@
 /** SIGINT and SIGTERM during a run: the first goes to the target and ends the run in order, the second ends us at once. */
-import { EXIT_CODES } from "../errors.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 
 export type StopSignal = "SIGINT" | "SIGTERM";
 
@@ -14,7 +14,7 @@ export function watchSignals(): SignalWatch {
   let received: StopSignal | null = null;
   const acts: ((signal: StopSignal) => void)[] = [];
   const handle = (signal: StopSignal): void => {
-    if (received !== null) process.exit(signal === "SIGINT" ? EXIT_CODES.interrupted : EXIT_CODES.terminated);
+    if (received !== null) process.exit(EXIT_CODES[reasonOf(signal)]);
     received = signal;
     for (const act of acts) act(signal);
   };
@@ -35,4 +35,15 @@ export function watchSignals(): SignalWatch {
       process.off("SIGTERM", onTerminate);
     },
   };
+}
+
+/** What a signal makes of a run: the reason of its end, and the name of its exit code. */
+export function reasonOf(signal: StopSignal): "interrupted" | "terminated" {
+  return signal === "SIGINT" ? "interrupted" : "terminated";
+}
+
+/** @throws MrmTraceError interrupted or terminated, when a signal came before anything was recorded */
+export function stopIfAsked({ received }: SignalWatch): void {
+  if (received === null) return;
+  throw new MrmTraceError(reasonOf(received), `${received} came before the target was traced`, "nothing was recorded");
 }

@@ -1,0 +1,56 @@
+/** The collectors of a recording: made from its options, asked whether they can, started together. */
+import type { Collector, Target } from "../collect/collector.ts";
+import { type CollectorSettings, type Collectors, createCollectors } from "../collect/collectors.ts";
+import type { AttachOptions, RunOptions } from "../config/schema.ts";
+import { MrmTraceError } from "../errors.ts";
+
+/** Options of the tracer, whether it launches its target or finds it running. */
+export type TracerOptions = AttachOptions & Partial<Pick<RunOptions, "memray">>;
+
+/** What a collector that can run says of itself. */
+export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: true }>;
+
+/** The collectors that the options name. @param known what is known of the target and of the run directory by now */
+export function collectorsOf(
+  options: TracerOptions,
+  known: Pick<CollectorSettings, "engineObjects" | "rawDir">,
+): Collectors {
+  return createCollectors(options.collector, {
+    budgetPct: options.budget,
+    watchRegisters: options.watch_registers,
+    sources: options.source,
+    ebpf: options.ebpf,
+    clockHz: options.clock_hz,
+    memray: options.memray ?? [],
+    seed: options.seed,
+    perfMem: options.perf,
+    ...known,
+  });
+}
+
+/** What each collector says of itself. @throws MrmTraceError environment, where one of them cannot run */
+export async function requireCollectors({ all }: Collectors, target: Target) {
+  const able: { readonly collector: Collector; readonly can: CanRun }[] = [];
+  for (const collector of all) {
+    const can = await collector.canRun(target);
+    if (!can.ok) throw new MrmTraceError("environment", can.reason, can.hint);
+    able.push({ collector, can });
+  }
+  return able;
+}
+
+/**
+ * Starts them in order, and asks each again now that it has its target; where one fails, all are stopped.
+ * @throws MrmTraceError of the one that failed
+ */
+export async function startCollectors(collectors: Collectors, target: Target) {
+  const { all, process } = collectors;
+  try {
+    for (const collector of all) await collector.start(target);
+    for (const collector of all) for (const pid of collector.helpers?.() ?? []) process.addHelper(pid);
+    return await requireCollectors(collectors, target);
+  } catch (error) {
+    await Promise.allSettled(all.map((collector) => collector.stop()));
+    throw error;
+  }
+}
