@@ -8,6 +8,10 @@ const LOADERS = {
       takesCommand: true,
       common: ["config", "resume", "output", "run-id", "source", "duration", "budget", "json", "quiet"],
     }),
+  attach: async () =>
+    verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
+      common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "quiet"],
+    }),
   plan: async () =>
     verb((await import("./plan.ts")).planCommand, "mrm-trace plan experiment.yaml", {
       common: ["max-runs", "output", "json", "color"],

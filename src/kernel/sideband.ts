@@ -48,6 +48,8 @@ const ATTR: PerfAttr = {
   wakeup: 1 << 20,
   clockid: 1,
 };
+/** The same of a whole CPU, which inherits nothing and need not be told of births and deaths. */
+const CPU_ATTR: PerfAttr = { ...ATTR, flags: ATTR.flags.filter((flag) => flag !== "inherit" && flag !== "task") };
 
 /**
  * A MMAP2 record (include/uapi/linux/perf_event.h): addr at 16, len 24, pgoff 32, maj 40, min 44, ino 48, prot 64,
@@ -75,12 +77,16 @@ export function decodeMmap2(view: DataView): NamedMapping | null {
   };
 }
 
-/** Opens the side band of a process and all that it will fork. @throws MrmTraceError environment */
-export function openSideband(pid: number): Sideband {
+/**
+ * Opens the side band of a process and all that it will fork; null for every process of the machine: an event that is
+ * opened on a process follows only the thread whose number it is given, and what that one makes later.
+ * @throws MrmTraceError environment
+ */
+export function openSideband(pid: number | null): Sideband {
   using opening = new DisposableStack();
   const buffers: { map: Mapped; tail: number }[] = [];
   for (const cpu of onlineCpus()) {
-    const event = opening.use(perfEventOpen(ATTR, pid, cpu, "names of mappings"));
+    const event = opening.use(perfEventOpen(pid === null ? CPU_ATTR : ATTR, pid ?? -1, cpu, "names of mappings"));
     const map = opening.use(mapFd(event.fd, PAGE_BYTES * (1 + DATA_PAGES), { write: true }));
     perfIoctl(event, IOC.enable);
     buffers.push({ map, tail: 0 });

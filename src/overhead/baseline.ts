@@ -1,4 +1,4 @@
-/** How busy the machine is before the run. */
+/** How busy the machine is before the run, by whatever is not the target. */
 import { readFileSync } from "node:fs";
 
 /** Clock ticks of all CPUs together since boot. */
@@ -23,7 +23,7 @@ export function parseCpuTicks(text: string): CpuTicks | null {
 }
 
 export interface Baseline {
-  /** Busy share of all CPUs over the whole time in %; null where /proc/stat could not be read. */
+  /** Busy share of all CPUs over the whole time in %, without the target's; null where /proc/stat could not be read. */
   readonly cpu_pct: number | null;
   /** The busiest part of it. */
   readonly cpu_pct_max: number | null;
@@ -35,6 +35,8 @@ export interface Baseline {
 export interface BaselineOptions {
   /** Time to look in ms; 2 s by default. */
   readonly durationMs?: number;
+  /** Ticks so far of a target that runs already: they are no baseline. */
+  readonly targetTicks?: () => number;
   /** Ends the look early; what was seen until then is returned. */
   readonly signal?: AbortSignal;
   readonly procRoot?: string;
@@ -42,13 +44,24 @@ export interface BaselineOptions {
 
 const PART_MS = 200;
 
-function readTicks(procRoot: string): CpuTicks | null {
+interface Reading extends CpuTicks {
+  /** Part of `busy` that is the target's. */
+  readonly target: number;
+}
+
+function readTicks(procRoot: string, targetTicks: () => number): Reading | null {
   try {
-    return parseCpuTicks(readFileSync(`${procRoot}/stat`, "utf8"));
+    const ticks = parseCpuTicks(readFileSync(`${procRoot}/stat`, "utf8"));
+    return ticks === null ? null : { ...ticks, target: targetTicks() };
   } catch {
     // Without /proc/stat the baseline is not measured, which the validity class says.
     return null;
   }
+}
+
+/** Busy ticks between two readings that are not the target's: its own are counted finer, and may come out as more. */
+function others(from: Reading, to: Reading): number {
+  return Math.max(0, to.busy - from.busy - Math.max(0, to.target - from.target));
 }
 
 function pct(part: number, from: CpuTicks, to: CpuTicks): number | null {
@@ -71,22 +84,22 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 /** Looks at the CPUs for some seconds; never throws. */
 export async function measureBaseline(options: BaselineOptions = {}): Promise<Baseline> {
-  const { durationMs = 2000, signal, procRoot = "/proc" } = options;
+  const { durationMs = 2000, targetTicks = () => 0, signal, procRoot = "/proc" } = options;
   const began = performance.now();
-  const first = readTicks(procRoot);
+  const first = readTicks(procRoot, targetTicks);
   let last = first;
   let max: number | null = null;
   for (;;) {
     const leftMs = durationMs - (performance.now() - began);
     if (leftMs <= 0 || signal?.aborted) break;
     await wait(Math.min(PART_MS, leftMs), signal);
-    const now = readTicks(procRoot);
-    const part = now && last ? pct(now.busy - last.busy, last, now) : null;
+    const now = readTicks(procRoot, targetTicks);
+    const part = now && last ? pct(others(last, now), last, now) : null;
     if (part !== null) max = Math.max(max ?? 0, part);
     last = now ?? last;
   }
   return {
-    cpu_pct: first && last ? pct(last.busy - first.busy, first, last) : null,
+    cpu_pct: first && last ? pct(others(first, last), first, last) : null,
     cpu_pct_max: max,
     steal_pct: first && last ? pct(last.steal - first.steal, first, last) : null,
     duration_ms: performance.now() - began,

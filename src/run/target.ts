@@ -15,11 +15,16 @@ export interface RunTarget {
   readonly isDemo: boolean;
 }
 
-/** The GGUF that a command line names, if it names one that can be read. */
+/** Paths of GGUF files among the words of a command line, as they stand there. */
+export function ggufWords(command: readonly string[]): string[] {
+  return command
+    .map((word) => (word.startsWith("--") && word.includes("=") ? word.slice(word.indexOf("=") + 1) : word))
+    .filter((path) => path.endsWith(".gguf"));
+}
+
+/** Name of the GGUF that a command line names, if it names one that can be read. */
 function modelOf(command: readonly string[]): string | null {
-  for (const word of command) {
-    const path = word.startsWith("--") && word.includes("=") ? word.slice(word.indexOf("=") + 1) : word;
-    if (!path.endsWith(".gguf")) continue;
+  for (const path of ggufWords(command)) {
     const name = generalName(path);
     if (name !== null) return name;
   }

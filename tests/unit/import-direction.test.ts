@@ -21,6 +21,7 @@ const FREE = [
   "commands",
   "cli.ts",
   "run.ts",
+  "attach.ts",
   "analyse.ts",
   "import.ts",
   "build.ts",

@@ -7,14 +7,12 @@ import { createEngineSession } from "../../engine/llama-cpp/session.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { openBpfObject } from "../../kernel/bpf-object.ts";
-import { affinityCpus, monotonicNs } from "../../kernel/libc.ts";
+import { monotonicNs } from "../../kernel/libc.ts";
 import { readRemote } from "../../kernel/remote-memory.ts";
 import { createProcessMaps, type ProcessMaps } from "../../regions/mapping-events.ts";
 import type { MappingEvent } from "../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
-import { readProc } from "../process/proc-file.ts";
-import { parseStat } from "../process/proc-text.ts";
 import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
 import type { ClockSource } from "./clock/clock.ts";
 import { type ClockSummary, clockWarnings } from "./clock/summary.ts";
@@ -24,6 +22,7 @@ import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { goneRanges } from "./gone-ranges.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
+import { treeAffinityCpus, watchTree } from "./running-tree.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
 import { splitByHeat } from "./samples/heat.ts";
 import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
@@ -181,7 +180,7 @@ async function startParts(
   { recorded, ...options }: EbpfOptions & { readonly recorded: EbpfParts },
   sources: AccessSources,
 ): Promise<Parts> {
-  const lifecycle = owned.use(await openLifecycle(target.pid));
+  const lifecycle = owned.use(await openLifecycle(target.held ? target.pid : null));
   const faults = recorded.faults ? owned.use(await openFaults(lifecycle.targetsFd)) : null;
   const session = await createEngineSession({
     targetsFd: lifecycle.targetsFd,
@@ -205,14 +204,13 @@ async function startParts(
       budgetPct,
       registers: options.watchRegisters,
       seed: options.seed,
-      affinityCpus: affinityCpus(target.pid),
+      affinityCpus: treeAffinityCpus(target.pid),
       named: { pid: target.pid, words: recorded.words },
     }),
   );
-  lifecycle.addProcess(target.pid);
-  // Its end is seen from now on; what ended before is told by nobody.
-  if (hasEnded(target.pid)) {
-    throw new MrmTraceError("target", "the target ended before it was let go", "run it again; something killed it");
+  const pids = watchTree(target.pid, lifecycle);
+  if (!pids.includes(target.pid)) {
+    throw new MrmTraceError("target", "the target ended before it was traced", "start it again; something ended it");
   }
   const parts: Parts = {
     lifecycle,
@@ -224,19 +222,13 @@ async function startParts(
     samples,
     costs: owned.use(sampleBpfCosts(monotonicNs())),
     maps,
-    pids: new Set([target.pid]),
+    pids: new Set(pids),
     ended: new Set(),
     stale: true,
     cache,
   };
   live.bind(parts);
   return parts;
-}
-
-function hasEnded(pid: number): boolean {
-  const stat = readProc(`/proc/${pid}/stat`);
-  const state = stat.ok ? parseStat(stat.text)?.state : "X";
-  return state === "Z" || state === "X";
 }
 
 /** The list of regions to draw from, made anew when the map changed, but not at every change. */

@@ -16,8 +16,12 @@ export interface LifecycleSource extends Disposable {
   /** The shared map of traced processes, for the other objects. */
   readonly targetsFd: number;
   readonly object: BpfObject;
-  /** Adds a process that exists already, with a snapshot of its mappings. */
-  addProcess(pid: number): void;
+  /** Adds a process that exists already, with a snapshot of its mappings; false where it is watched already. */
+  addProcess(pid: number): boolean;
+  /** True where the programs know the process: it was added, or forked by one that they knew. */
+  watches(pid: number): boolean;
+  /** Takes a process out that had ended before it was added. */
+  dropProcess(pid: number): void;
   /** Asks for a snapshot of a process at the next drain: a call failed half-way. */
   requestSnapshot(pid: number): void;
   /** Rows since the last call, in order of the time they took effect. */
@@ -27,10 +31,16 @@ export interface LifecycleSource extends Disposable {
   ledger(): LedgerRow[];
 }
 
+const keyOf = (pid: number): Uint8Array => u32Bytes(pid).subarray(0, 4);
 const COUNTERS = recordLayout("lifecycle_counters").offsets;
 
-/** Loads the programs and watches `pid` and all that it forks. @throws MrmTraceError environment */
-export async function openLifecycle(pid: number): Promise<LifecycleSource> {
+/**
+ * Loads the programs; a process is watched, with all that it forks, once it was added.
+ * @param held the process, where it has one thread and no children yet: it alone is then asked for names of mappings.
+ *   Null for processes that run: threads that exist already are reached only by asking for the names of all processes
+ * @throws MrmTraceError environment
+ */
+export async function openLifecycle(held: number | null): Promise<LifecycleSource> {
   ensureTracefs();
   const owned = new DisposableStack();
   const attached = new DisposableStack();
@@ -38,10 +48,10 @@ export async function openLifecycle(pid: number): Promise<LifecycleSource> {
     const object = owned.use(await openBpfObject("lifecycle"));
     const counters = owned.use(object.map("lifecycle_counts").mmap());
     const events = owned.use(openRingBuffer(object.map("lifecycle_events")));
-    const sideband = owned.use(openSideband(pid));
+    const sideband = owned.use(openSideband(held));
     owned.use(attached);
     for (const program of object.programs) attached.use(object.program(program).attach());
-    return assemble({ owned, attached, object, counters, events, sideband });
+    return assemble({ owned, attached, object, counters, events, sideband, foreign: held === null });
   } catch (error) {
     owned.dispose();
     throw error;
@@ -55,13 +65,39 @@ interface Parts {
   readonly counters: Mapped;
   readonly events: RingBufferReader;
   readonly sideband: Sideband;
+  /** True where the side band tells of processes that are not watched. */
+  readonly foreign: boolean;
 }
 
-function assemble({ owned, attached, object, counters, events, sideband }: Parts): LifecycleSource {
+/** The watched processes, by what the lifecycle records tell, to know whose name a mapping's name is. */
+function namedTree() {
+  const tree = new Set<number>();
+  let ended = new Set<number>();
+  let endedBefore = new Set<number>();
+  const begin = (pid: number): void => {
+    tree.add(pid);
+    ended.delete(pid);
+    endedBefore.delete(pid);
+  };
+  return {
+    begin,
+    end: (pid: number) => ended.add(pid),
+    has: (pid: number) => tree.has(pid),
+    /** After each drain: the last names of what ended in it come with the next. */
+    turn() {
+      for (const pid of endedBefore) tree.delete(pid);
+      [endedBefore, ended] = [ended, new Set()];
+    },
+  };
+}
+
+function assemble({ owned, attached, object, counters, events, sideband, foreign }: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
   const epochs = new Map<number, number>();
   const wanted = new Set<number>();
   const targets = object.map("targets");
+  const tree = namedTree();
+  let strangers = 0;
   let kept = 0;
   let vanished = 0;
   let snapshots = 0;
@@ -76,18 +112,31 @@ function assemble({ owned, attached, object, counters, events, sideband }: Parts
     out.push(...rows);
   };
 
+  const watches = (pid: number): boolean => targets.lookup(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
+
   return {
     targetsFd: targets.fd,
     object,
     addProcess(pid) {
-      targets.update(u32Bytes(pid).subarray(0, 4), new Uint8Array(new ArrayBuffer(8)));
+      if (watches(pid)) return false;
+      targets.update(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
+      tree.begin(pid);
       wanted.add(pid);
+      return true;
+    },
+    watches,
+    dropProcess(pid) {
+      targets.delete(keyOf(pid));
+      tree.end(pid);
+      wanted.delete(pid);
     },
     requestSnapshot(pid) {
       wanted.add(pid);
     },
     drain() {
       const out: MappingEvent[] = [];
+      // Before the records: the fork of whom a name belongs to is then among them.
+      const names = sideband.drain();
       events.drain((view, offset, length) => {
         const row = decoder.decode(view, offset, length);
         if (row === null) return;
@@ -98,12 +147,20 @@ function assemble({ owned, attached, object, counters, events, sideband }: Parts
           wanted.add(row.pid);
         } else if (row.kind === "exit") {
           wanted.delete(row.pid);
+          tree.end(row.pid);
         } else if (row.kind === "fork" && row.child_pid !== null) {
+          tree.begin(row.child_pid);
+          // What it copied is not known yet.
+          if (wanted.has(row.pid)) wanted.add(row.child_pid);
           // The number may have been that of a process that has ended.
           epochs.delete(row.child_pid);
         }
       });
-      for (const { pid, ...named } of sideband.drain()) {
+      for (const { pid, ...named } of names) {
+        if (foreign && !tree.has(pid)) {
+          strangers += 1;
+          continue;
+        }
         out.push({
           ...emptyMappingEvent("file", named.timestamp_ns, pid),
           ...named,
@@ -111,6 +168,7 @@ function assemble({ owned, attached, object, counters, events, sideband }: Parts
           exec_epoch: epochs.get(pid) ?? 0,
         });
       }
+      tree.turn();
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
       return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
@@ -137,8 +195,8 @@ function assemble({ owned, attached, object, counters, events, sideband }: Parts
           path: "mapping/names",
           pid: null,
           seen: sideband.seen + sideband.lost,
-          kept: sideband.seen - sideband.malformed,
-          filtered: 0,
+          kept: sideband.seen - sideband.malformed - strangers,
+          filtered: strangers,
           dropped: sideband.lost + sideband.malformed,
           dropped_by: { ring_full: sideband.lost, malformed: sideband.malformed },
           unseen_estimate: null,

@@ -38,6 +38,8 @@ export interface ProcStat {
   /** Clock ticks, see TICK_NS. */
   readonly user_ticks: bigint;
   readonly system_ticks: bigint;
+  /** Of both, those of children that have ended and were waited for. */
+  readonly reaped_ticks: bigint;
   readonly threads: number;
   /** Ticks since boot: with the pid it names one process for ever. */
   readonly start_ticks: bigint;
@@ -60,11 +62,14 @@ export function parseStat(text: string): ProcStat | null {
   const major = parseU64(fields[9]);
   const user = parseU64(fields[11]);
   const system = parseU64(fields[12]);
+  const reapedUser = parseU64(fields[13]);
+  const reapedSystem = parseU64(fields[14]);
   const threads = parseU32(fields[17]);
   const start = parseU64(fields[19]);
   if (state === undefined || !/^[A-Za-z]$/.test(state) || ppid === null || threads === null || start === null)
     return null;
   if (minor === null || major === null || user === null || system === null) return null;
+  if (reapedUser === null || reapedSystem === null) return null;
   if (user > U64_MAX / TICK_NS || system > U64_MAX / TICK_NS) return null;
   return {
     state,
@@ -73,6 +78,7 @@ export function parseStat(text: string): ProcStat | null {
     major_faults: major,
     user_ticks: user,
     system_ticks: system,
+    reaped_ticks: reapedUser + reapedSystem,
     threads,
     start_ticks: start,
   };

@@ -51,7 +51,7 @@ describe("parsers of /proc", () => {
     const name = fc.string({ maxLength: 15, unit: "binary" });
     fc.assert(
       fc.property(name, u64, u64, ticks, ticks, u64, (comm, minor, major, user, system, start) => {
-        const line = `7 (${comm}) S 3 7 7 0 -1 4194304 ${minor} 0 ${major} 0 ${user} ${system} 0 0 20 0 5 0 ${start} 1 1\n`;
+        const line = `7 (${comm}) S 3 7 7 0 -1 4194304 ${minor} 0 ${major} 0 ${user} ${system} 11 31 20 0 5 0 ${start} 1 1\n`;
         expect(parseStat(line)).toEqual({
           state: "S",
           ppid: 3,
@@ -59,6 +59,7 @@ describe("parsers of /proc", () => {
           major_faults: major,
           user_ticks: user,
           system_ticks: system,
+          reaped_ticks: 42n,
           threads: 5,
           start_ticks: start,
         });

@@ -1,0 +1,18 @@
+/** CPU time of a process tree, those of it that have ended included. */
+import { readProc } from "./proc-file.ts";
+import { parseStat } from "./proc-text.ts";
+import { descendants, listsChildren } from "./tree.ts";
+
+/**
+ * Clock ticks that the tree of `root` has had so far. What ended is in the ticks that its parent reaped: the sum only grows,
+ * but for processes that leave the tree when their parent dies.
+ */
+export function treeTicks(root: number, procRoot = "/proc"): number {
+  let ticks = 0n;
+  for (const pid of descendants(procRoot, [root], listsChildren(procRoot))) {
+    const read = readProc(`${procRoot}/${pid}/stat`);
+    const stat = read.ok ? parseStat(read.text) : null;
+    if (stat !== null) ticks += stat.user_ticks + stat.system_ticks + stat.reaped_ticks;
+  }
+  return Number(ticks);
+}

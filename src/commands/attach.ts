@@ -1,0 +1,48 @@
+/** `mrm-trace attach`: traces a process tree that runs already. */
+import { defineCommand } from "citty";
+import { flagsOf } from "../config/flags.ts";
+import { attachSchema } from "../config/schema.ts";
+import { MrmTraceError } from "../errors.ts";
+import { createProgress } from "../report/progress.ts";
+import { watchSignals } from "../run/signals.ts";
+import { readOptions } from "./experiment.ts";
+import { printReport } from "./report-output.ts";
+
+export const attachCommand = defineCommand({
+  meta: { name: "attach", description: "Trace a process that runs, with its children, and leave it as it is" },
+  args: {
+    process: {
+      type: "positional",
+      required: true,
+      description: "pid, or the whole name of a process or of its executable",
+    },
+    ...flagsOf(attachSchema),
+  },
+  async run({ args }) {
+    const [, stranger] = args._;
+    if (stranger !== undefined) {
+      throw new MrmTraceError(
+        "usage",
+        `unexpected word "${stranger}"`,
+        "attach to one process: its children come with it",
+      );
+    }
+    const { run: options } = readOptions(args, undefined, 0);
+    // Loaded on use: every other command has the same entry point.
+    const { attach } = await import("../attach.ts");
+    const progress = createProgress(process.stderr, { quiet: options.quiet });
+    const say = (line: string): void => {
+      if (!options.verbose) return;
+      progress.clear();
+      process.stderr.write(`mrm-trace: ${line}\n`);
+    };
+    using signals = watchSignals();
+    try {
+      const outcome = await attach({ options, process: String(args.process), progress, say, signals });
+      printReport(outcome.report, { ...options, stdoutIsTargets: false });
+      return outcome.exitCode;
+    } finally {
+      progress.clear();
+    }
+  },
+});
