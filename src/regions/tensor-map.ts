@@ -34,7 +34,7 @@ export interface TensorLifetime {
   readonly size_bytes: bigint;
   readonly buffer: bigint | null;
   readonly birth_ns: bigint;
-  /** True when it was found in a graph, so placed at some time before `birth_ns`. */
+  /** True when it was found in a graph, or is a buffer whose making was not seen: born at some time before `birth_ns`. */
   readonly birth_censored: boolean;
   readonly evidence: string;
   /** weight, kv_cache, activation or runtime; what the buffer's usage tells later applies from the birth on. */
@@ -73,6 +73,8 @@ interface Buffer {
   readonly pid: number;
   readonly addr: bigint;
   readonly size_bytes: bigint;
+  /** False where its making was not seen: it was there before we looked. */
+  readonly born: boolean;
   /** Tensors of their own, by name and address. */
   readonly own: Map<string, TensorLifetime>;
   /** The region that stands for the tensors which share its bytes. */
@@ -135,7 +137,8 @@ export function createTensorMap(): TensorMap {
       if (other === key || overlaps) closeBuffer(other, buffer, row.timestamp_ns, "replaced");
     }
     const { pid, usage } = row;
-    const buffer: Buffer = { pid, addr, size_bytes, own: new Map(), shared: null, sharedRows: new Map(), usage };
+    const born = row.kind === "buffer";
+    const buffer: Buffer = { pid, addr, size_bytes, born, own: new Map(), shared: null, sharedRows: new Map(), usage };
     buffers.set(key, buffer);
     return buffer;
   }
@@ -172,7 +175,7 @@ export function createTensorMap(): TensorMap {
       size_bytes: buffer.size_bytes,
       buffer: row.buffer,
       birth_ns: row.timestamp_ns,
-      birth_censored: row.kind === "graph",
+      birth_censored: row.kind === "graph" || !buffer.born,
       evidence: row.evidence,
       region_type,
       death_ns: null,

@@ -336,6 +336,7 @@ function stopParts(
 ): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null; timed: ClockSummary | null } {
   parts.objects?.close();
   const watched = parts.watch?.stop() ?? null;
+  parts.lifecycle.leave();
   parts.samples?.detach();
   parts.faults?.detach();
   parts.lifecycle.detach();

@@ -2,6 +2,7 @@
 
 import { u32Bytes } from "../../kernel/bpf-map.ts";
 import { type BpfObject, openBpfObject } from "../../kernel/bpf-object.ts";
+import { monotonicNs } from "../../kernel/libc.ts";
 import type { Mapped } from "../../kernel/mapped.ts";
 import { openRingBuffer, type RingBufferReader } from "../../kernel/ringbuf.ts";
 import { openSideband, type Sideband } from "../../kernel/sideband.ts";
@@ -26,6 +27,8 @@ export interface LifecycleSource extends Disposable {
   requestSnapshot(pid: number): void;
   /** Rows since the last call, in order of the time they took effect. */
   drain(): MappingEvent[];
+  /** Watches nobody any more: all programs pass over what is done from now on, while detaching them takes its time. */
+  leave(): void;
   /** Detaches the programs, so that the counters stand still and the last drain is exact. */
   detach(): void;
   ledger(): LedgerRow[];
@@ -83,6 +86,7 @@ function namedTree() {
     begin,
     end: (pid: number) => ended.add(pid),
     has: (pid: number) => tree.has(pid),
+    pids: () => [...tree],
     /** After each drain: the last names of what ended in it come with the next. */
     turn() {
       for (const pid of endedBefore) tree.delete(pid);
@@ -98,6 +102,7 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
   const targets = object.map("targets");
   const tree = namedTree();
   let strangers = 0;
+  let left_ns: bigint | null = null;
   let kept = 0;
   let vanished = 0;
   let snapshots = 0;
@@ -157,7 +162,7 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
         }
       });
       for (const { pid, ...named } of names) {
-        if (foreign && !tree.has(pid)) {
+        if ((foreign && !tree.has(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
           strangers += 1;
           continue;
         }
@@ -172,6 +177,10 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
       return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
+    },
+    leave() {
+      left_ns = monotonicNs();
+      for (const pid of tree.pids()) targets.delete(keyOf(pid));
     },
     detach() {
       attached.dispose();

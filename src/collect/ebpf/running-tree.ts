@@ -1,16 +1,8 @@
 /** A process tree that may run while we come to it: every process of it is watched, and every CPU that it may use is known. */
 import { readdirSync } from "node:fs";
 import { affinityCpus } from "../../kernel/libc.ts";
-import { readProc } from "../process/proc-file.ts";
-import { parseStat } from "../process/proc-text.ts";
-import { descendants, listsChildren } from "../process/tree.ts";
+import { descendants, hasEnded, listsChildren } from "../process/tree.ts";
 import type { LifecycleSource } from "./lifecycle.ts";
-
-function hasEnded(pid: number): boolean {
-  const stat = readProc(`/proc/${pid}/stat`);
-  const state = stat.ok ? parseStat(stat.text)?.state : "X";
-  return state === "Z" || state === "X";
-}
 
 /**
  * Watches `root` and all that descend from it, looking again until nothing is new: a process may fork until the kernel

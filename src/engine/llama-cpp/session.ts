@@ -26,7 +26,7 @@ export interface EngineSessionOptions {
   readonly engine?: Engine;
 }
 
-const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory"];
+const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory", "under_way"];
 const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
 /** Steps wait this long, or until they are so many, to become a batch: it costs the same for one row as for hundreds. */
 const GATHER_NS = 250_000_000n;
@@ -64,6 +64,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     duplicate: 0,
     null_handle: 0,
     not_in_memory: 0,
+    under_way: 0,
     call_unseen: 0,
     unreadable: 0,
     implausible: 0,

@@ -79,6 +79,8 @@ function positionOf(batch: DecodedBatch | null, head: Head): number | null {
 export function stepLog(context: StepContext): StepLog {
   const { pid, layout, weights } = context;
   const open = new Map<string, OpenCall>();
+  /** Probes of which a call was seen to begin. */
+  const begun = new Set<number>();
   const heads = new Map<bigint, Head>();
   let params: ParamsLayout | null = null;
   let rows: StepRow[] = [];
@@ -132,6 +134,7 @@ export function stepLog(context: StepContext): StepLog {
       sequence_id: batch?.sequence_id ?? null,
     };
     if (open.size >= OPEN_LIMIT) flush();
+    begun.add(record.probe);
     const key = `${record.tid}/${record.probe}`;
     const stale = open.get(key);
     if (stale) rows.push(stale.row);
@@ -142,7 +145,7 @@ export function stepLog(context: StepContext): StepLog {
   function finish(record: RawRecord, kind: StepRow["kind"]): Outcome {
     const key = `${record.tid}/${record.probe}`;
     const call = open.get(key);
-    if (!call) return "call_unseen";
+    if (!call) return begun.has(record.probe) ? "call_unseen" : "under_way";
     open.delete(key);
     const value = record.args[0];
     const result = kind === "decode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);

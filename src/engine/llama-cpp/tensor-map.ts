@@ -17,7 +17,9 @@ export type Outcome =
   | "duplicate"
   /** A buffer that is not in the process's memory, such as a GPU's. */
   | "not_in_memory"
-  /** A return whose call was not seen: it was lost, or began before the probes were there. */
+  /** The return of a call that began before the probes were there. */
+  | "under_way"
+  /** A return whose call was not seen: it was lost. */
   | "call_unseen"
   /** The structure's bytes could not be read. */
   | "unreadable"
@@ -173,9 +175,8 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     if (raw === null) return known ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
     if (same(known, raw.context, raw.sizeBytes)) return known;
-    const opened = open(handle, raw.context, raw.sizeBytes, raw.usage);
-    bufferRow("buffer", opened, record.timestamp_ns, record.tid);
-    return opened;
+    // No row: it was made before the probes were there, and nobody saw when.
+    return open(handle, raw.context, raw.sizeBytes, raw.usage);
   }
 
   /** Sends a record about a buffer on to `then`. */

@@ -46,6 +46,20 @@ test("tensors that share a compute buffer are its candidates", () => {
   expect([region?.name, region?.candidates, region?.size_bytes]).toEqual([null, ["x", "y"], 0x1000n]);
 });
 
+test("what was found in a graph, and a buffer that nobody saw made, were born before we looked", () => {
+  const map = createTensorMap();
+  const unseen = { buffer: 2n, addr: 0x4000n, buffer_addr: 0x4000n, region_type: "activation" };
+  map.apply(row("buffer", 1, { buffer: 3n, addr: 0x8000n, buffer_addr: 0x8000n }));
+  map.apply(row("tensor", 2, { ...unseen, buffer: 3n, addr: 0x8000n, buffer_addr: 0x8000n, name: "made" }));
+  map.apply(row("tensor", 3, { ...unseen, name: "unseen" }));
+  map.apply(row("graph", 4, { name: "a.weight", region_type: "weight" }));
+  expect(map.lifetimes().map((life) => [life.birth_ns, life.birth_censored])).toEqual([
+    [2n, false],
+    [3n, true],
+    [4n, true],
+  ]);
+});
+
 test("a usage that comes later makes weights of the tensors from their birth", () => {
   const map = createTensorMap();
   map.apply(row("tensor", 1, { name: "x" }));

@@ -180,6 +180,17 @@ describe("the steps of a process", () => {
     expect(second).toEqual({ path: "/m.gguf", weight_tensors: 2, weight_bytes: 1000 });
   });
 
+  test("tell a return whose call began before the probes were there from one whose call was lost", () => {
+    const steps = log();
+    const ended = { isReturn: true, args: [0n] };
+    expect(steps.take(record({ probe: PROBE.decode, ...ended }))).toBe("under_way");
+    expect(steps.take(record({ probe: PROBE.decode, ...ended }))).toBe("under_way");
+    decode(steps, 10n, { tokens: 1 });
+    expect(steps.take(record({ probe: PROBE.decode, ...ended }))).toBe("call_unseen");
+    expect(steps.take(record({ probe: PROBE.context_init, ...ended }))).toBe("under_way");
+    expect(steps.takeRows()).toHaveLength(1);
+  });
+
   test("give a call that never returned a row without an end", () => {
     const steps = log();
     const payload = batchBytes({ tokens: 1 });

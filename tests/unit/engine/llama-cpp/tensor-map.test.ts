@@ -69,11 +69,10 @@ describe("the tensor map of a process", () => {
     expect(map.takeRows().at(-1)).toMatchObject({ kind: "usage", usage: "weights", region_type: "weight" });
   });
 
-  test("knows the buffer of a tensor that was placed before anything else was seen", () => {
+  test("knows the buffer of a tensor that was placed before anything else was seen, and tells no birth of it", () => {
     const map = tensorMap(7, GGML_LAYOUT);
     expect(map.tensorAlloc(alloc(BASE, { name: "cache_k_l0" }))).toBe("kept");
     expect(map.takeRows()).toMatchObject([
-      { kind: "buffer", addr: BASE },
       { kind: "tensor", region_type: "kv_cache", logical_id: "layer0.k", shape: "4x1x1x1", buffer_addr: BASE },
     ]);
   });
@@ -91,7 +90,7 @@ describe("the tensor map of a process", () => {
     expect(map.bufferFreed(about(PROBE.buffer_free))).toBe("kept");
     expect(map.live()).toEqual([]);
     expect(construct(map, BASE, 65536n)).toBe("kept");
-    expect(map.takeRows().map(({ kind }) => kind)).toEqual(["buffer", "tensor", "free", "buffer"]);
+    expect(map.takeRows().map(({ kind }) => kind)).toEqual(["tensor", "free", "buffer"]);
   });
 
   test("makes no row of a simulated load, of an unreadable or implausible structure, or of memory elsewhere", () => {
@@ -107,7 +106,7 @@ describe("the tensor map of a process", () => {
     expect(map.takeRows()).toEqual([]);
     expect(map.tensorAlloc(alloc(BASE, { type: 77 }))).toBe("implausible");
     expect(map.tensorAlloc(alloc(BASE + 65536n, { ne: [400, 1, 1, 1] }))).toBe("not_in_memory");
-    expect(map.takeRows().map(({ kind }) => kind)).toEqual(["buffer"]);
+    expect(map.takeRows()).toEqual([]);
   });
 
   test("counts the weights that were placed", () => {
