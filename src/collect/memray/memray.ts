@@ -72,6 +72,13 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
   let records = 0;
 
   async function canRun(target: Target): Promise<Capability> {
+    if (!target.held) {
+      return {
+        ok: false,
+        reason: `memray has to start the program, and process ${target.pid} runs already`,
+        hint: "leave memray out here, or start the program anew: mrm-trace run --collector memray -- python3 script.py",
+      };
+    }
     const python = pythonCommand(target.command, findProgram);
     if (python === null) {
       const what = target.command.length === 0 ? "the demo" : `"${target.command[0]}"`;

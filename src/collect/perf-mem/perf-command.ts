@@ -55,8 +55,8 @@ function wrongEvent(events: readonly string[]): string | null {
   return events.includes("mem") && events.length > 1 ? "mem cannot stand beside other events" : null;
 }
 
-/** Words for perf, from `perf` on, that record the process `pid` into `path` once they are enabled. */
-export function perfCommand(options: PerfMemOptions, pid: number, path: string): string[] {
+/** Words for perf, from `perf` on, that record the processes `pids` into `path` once they are enabled. */
+export function perfCommand(options: PerfMemOptions, pids: readonly number[], path: string): string[] {
   const { events, period, ldlatCycles, frequencyHz } = options;
   const common = [
     "-q",
@@ -66,7 +66,7 @@ export function perfCommand(options: PerfMemOptions, pid: number, path: string):
     // No search for build ids in the end: it reads every mapped file.
     ...["-N", "-B"],
     ...["-D", "-1", "--control", "fd:3,4"],
-    ...["-p", String(pid), "-o", path],
+    ...["-p", pids.join(","), "-o", path],
   ];
   if (events.includes("mem")) {
     const each = period === null ? [] : ["-c", String(period)];

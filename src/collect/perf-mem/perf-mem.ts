@@ -7,7 +7,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createCodeMap } from "../ebpf/watch/code-map.ts";
-import { descendants, listsChildren } from "../process/tree.ts";
+import { descendants, hasEnded, listsChildren } from "../process/tree.ts";
 import { createBreakpoints } from "./breakpoints.ts";
 import { ledgerOf } from "./file/account.ts";
 import { hasMemoryPmu, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
@@ -131,10 +131,11 @@ export function createPerfMemCollector({
       mkdirSync(rawDir, { recursive: true, mode: 0o700 });
       // perf keeps the mode of a file that is there.
       closeSync(openSync(path, "w", 0o600));
-      perf = await startPerf(perfCommand(options, target.pid, path));
-      started = perf.pid;
       root = target.pid;
       byThread = listsChildren("/proc");
+      const pids = [...descendants("/proc", [root], byThread)].filter((pid) => pid === root || !hasEnded(pid));
+      perf = await startPerf(perfCommand(options, pids, path));
+      started = perf.pid;
       try {
         tail = openPerfTail(path, createTimerSink(code));
       } catch (cause) {

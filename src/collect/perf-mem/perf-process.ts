@@ -73,7 +73,8 @@ export async function startPerf(command: readonly string[]): Promise<PerfProcess
       return child.exitCode === null && child.signalCode === null;
     },
     async stop() {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGINT");
+      const asked = child.exitCode === null && child.signalCode === null;
+      if (asked) child.kill("SIGINT");
       const ended = await Promise.race([child.exited, Bun.sleep(END_MS).then(() => null)]);
       close();
       if (ended === null) {
@@ -81,7 +82,8 @@ export async function startPerf(command: readonly string[]): Promise<PerfProcess
         return `perf did not end in ${END_MS / 1000} s and was killed: its last rows may be missing`;
       }
       const words = await said;
-      if (child.exitCode === 0) return null;
+      // A perf that was told to end has written everything, and then ends by that signal.
+      if (child.exitCode === 0 || (asked && child.signalCode === "SIGINT")) return null;
       const how = child.signalCode === null ? `ended with ${child.exitCode}` : `was ended by ${child.signalCode}`;
       return `perf ${how}${words === "" ? "" : `: ${words}`}`;
     },

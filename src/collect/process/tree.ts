@@ -52,3 +52,10 @@ export function descendants(procRoot: string, known: Iterable<number>, byThread:
   }
   return found;
 }
+
+/** True for a process that is gone, or waits for its parent to take note of its end. */
+export function hasEnded(pid: number): boolean {
+  const stat = readProc(`/proc/${pid}/stat`);
+  const state = stat.ok ? parseStat(stat.text)?.state : "X";
+  return state === "Z" || state === "X";
+}
