@@ -68,7 +68,10 @@ export async function attach({ options, progress, say, signals, ...request }: At
     collectors,
     progress,
     expected_ns: null,
-    begin: () => signals.onFirst((signal) => stopped.resolve(reasonOf(signal))),
+    begin() {
+      say("recording");
+      signals.onFirst((signal) => stopped.resolve(reasonOf(signal)));
+    },
     rootEnded: () => true,
     stopped: stopped.promise,
   });

@@ -49,7 +49,7 @@ function candidateOf(procRoot: string, pid: number, name: string): Candidate | n
 }
 
 /** `self`, all that called it and all that it started. */
-export function family(procRoot: string, self: number): Set<number> {
+function family(procRoot: string, self: number): Set<number> {
   const found = descendants(procRoot, [self], listsChildren(procRoot));
   for (let pid = self; pid > 1; ) {
     found.add(pid);

@@ -2,7 +2,6 @@
 import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
-import { family } from "./named-process.ts";
 import { readProc } from "./proc-file.ts";
 import { parseField, parseStat } from "./proc-text.ts";
 
@@ -102,11 +101,11 @@ function programOf(procRoot: string, pid: number): string | null {
 }
 
 function matches(name: string, self: number, procRoot: string): RunningProcess[] {
-  const own = family(procRoot, self);
+  const callers = ancestors(self, procRoot);
   const found: RunningProcess[] = [];
   for (const entry of readdirSync(procRoot)) {
     const pid = /^\d{1,9}$/.test(entry) ? Number(entry) : 0;
-    if (pid === 0 || own.has(pid)) continue;
+    if (pid === 0 || pid === self || callers.has(pid)) continue;
     const seen = lookAt(procRoot, pid);
     if (seen === null || seen.hasEnded || !seen.hasMemory) continue;
     if (seen.comm === name || programOf(procRoot, pid) === name) found.push(seen.process);
