@@ -18,7 +18,7 @@ const NOTHING: UnitTimes = { complete: [], censored: [] };
 export interface EpochTimes {
   /** Name of the metric, the quantile, and the fewest samples for its upper end; quantiles ascending. */
   readonly quantiles: readonly (readonly [metric: string, q: number, fewestForHi: number])[];
-  /** Times of KV rows by steps, the weight of each unit, and units whose end was not seen. */
+  /** Times of KV rows by steps, the weight of each unit, and the units with a time of which one end was not seen. */
   readonly ofRows: (units: ReturnType<typeof kvUnits>) => {
     readonly times: readonly UnitTimes[];
     readonly weights: readonly number[];
@@ -27,6 +27,8 @@ export interface EpochTimes {
   readonly ofWatch: (history: WriteHistory) => UnitTimes;
   readonly ofStream: (stream: AccessStream) => BinnedTimes;
   readonly stepMethod: string;
+  /** Why a time of KV rows is open. */
+  readonly stepOpen: string;
   readonly watchMethod: string;
   readonly streamMethod: string;
   /** Why a time of a stream is open. */
@@ -53,7 +55,7 @@ function stepFigures(group: Group, of: EpochTimes): Figure[] {
     coverage: 1,
     fewest_for_hi: fewest,
     method: of.stepMethod,
-    ...(open > 0 ? { why: "rows still in the cache at the end" } : {}),
+    ...(open > 0 ? { why: of.stepOpen } : {}),
   }));
 }
 

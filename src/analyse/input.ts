@@ -89,7 +89,10 @@ export interface StepSample {
 
 /** One KV row by the engine's steps. */
 export interface KvRowSample {
+  /** Of a row whose write was not seen: begin of the first batch that was. */
   readonly write_ns: number;
+  /** False for a row that was in the cache before the first batch that was seen. */
+  readonly is_written: boolean;
   /** NaN for never. */
   readonly last_read_ns: number;
   /** NaN while alive. */

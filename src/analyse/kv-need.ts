@@ -5,16 +5,22 @@ import type { UnitTimes } from "./recurrent-survival.ts";
 /** Reads of one row are put into so many parts of equal size. */
 const PARTS = 32;
 
-/** Rows written at the same time: one unit, because one step wrote them all and one step reads them all. */
+/**
+ * Rows written at the same time: one unit, because one step wrote them all and one step reads them all. Rows that were there
+ * before the first step are one unit too, in `ages` alone.
+ */
 export interface KvUnits {
   readonly retention: UnitTimes[];
   /** Bytes written. */
   readonly bytes: number[];
+  /** Times from the write to each read; of a row that was there, times that it was older than. */
   readonly ages: UnitTimes[];
   /** Bytes read: bytes times read passes. */
   readonly readBytes: number[];
   /** Units with a row whose end was not seen. */
   readonly open: number;
+  /** Units of rows that were there: one or none. */
+  readonly there: number;
 }
 
 interface Unit {
@@ -30,12 +36,13 @@ interface Unit {
  * The reads of a row are spaced evenly from its write to its last read, one per step.
  */
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
-  const units = new Map<number, Unit & { seen: Set<string> }>();
+  const units = new Map<number | "there", Unit & { seen: Set<string> }>();
   for (const row of rows) {
-    let unit = units.get(row.write_ns);
+    const of = row.is_written ? row.write_ns : "there";
+    let unit = units.get(of);
     if (!unit) {
       unit = { need: [], open: [], bytes: 0, age: [], readBytes: 0, seen: new Set() };
-      units.set(row.write_ns, unit);
+      units.set(of, unit);
     }
     unit.bytes += row.size_bytes;
     unit.readBytes += row.size_bytes * row.total_reads;
@@ -48,12 +55,18 @@ export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
     const parts = Math.min(PARTS, row.total_reads);
     for (let k = 0; k < parts; k++) unit.age.push((need * (k + 0.5 * (1 + parts / row.total_reads))) / parts);
   }
+  const there = units.get("there");
+  units.delete("there");
   const all = [...units.values()];
   return {
     retention: all.map((unit) => ({ complete: unit.need, censored: unit.open })),
     bytes: all.map((unit) => unit.bytes),
-    ages: all.map((unit) => ({ complete: unit.age, censored: [] })),
-    readBytes: all.map((unit) => unit.readBytes),
+    ages: [
+      ...all.map((unit) => ({ complete: unit.age, censored: [] })),
+      ...(there === undefined ? [] : [{ complete: [], censored: there.age }]),
+    ],
+    readBytes: [...all, ...(there === undefined ? [] : [there])].map((unit) => unit.readBytes),
     open: all.filter((unit) => unit.open.length > 0).length,
+    there: there === undefined ? 0 : 1,
   };
 }

@@ -25,7 +25,8 @@ function after(begins: Float64Array, time: number): number {
 
 /**
  * A row's write belongs to the step in which it happened. Its reads are spread evenly over the steps from its write to
- * its last read, which is when the engine reads it: once per step.
+ * its last read, which is when the engine reads it: once per step. A row that was there before the first step counts with
+ * its bytes and its reads.
  */
 export function kvTokens(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvTokens {
   const all = steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
@@ -38,8 +39,9 @@ export function kvTokens(rows: readonly KvRowSample[], steps: readonly StepSampl
     to[i] = (to[i] ?? 0) + x;
   };
   for (const row of rows) {
-    const w = after(begins, row.write_ns);
-    if (w > 0) add(written, w - 1, row.size_bytes);
+    // A row that was there is read by the first batch already, and is not written by it.
+    const w = Math.max(0, after(begins, row.write_ns) - (row.is_written ? 0 : 1));
+    if (row.is_written && w > 0) add(written, w - 1, row.size_bytes);
     const end = Number.isNaN(row.evict_ns) ? n : after(begins, row.evict_ns);
     add(filled, w, row.size_bytes);
     add(filled, Math.max(w, end), -row.size_bytes);

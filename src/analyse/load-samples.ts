@@ -49,6 +49,7 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
 export function kvRowSamples(rows: readonly KvRow[]): KvRowSample[] {
   return rows.map((row) => ({
     write_ns: row.write_ns,
+    is_written: row.is_written,
     last_read_ns: row.last_read_ns ?? Number.NaN,
     evict_ns: row.evict_ns ?? Number.NaN,
     total_reads: row.total_reads,

@@ -41,10 +41,12 @@ function stepFigures(group: Group): Figure[] {
   if (group.kvRows.length === 0) return [];
   const byWrite = new Map<number, [reads: number, bytes: number]>();
   for (const row of group.kvRows) {
+    if (!row.is_written) continue;
     const sums = byWrite.get(row.write_ns) ?? [0, 0];
     byWrite.set(row.write_ns, [sums[0] + row.total_reads * row.size_bytes, sums[1] + row.size_bytes]);
   }
   const units = [...byWrite.values()];
+  if (units.length === 0) return [];
   return [
     {
       metric: METRIC,

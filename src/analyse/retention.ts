@@ -13,6 +13,7 @@ const TIMES: EpochTimes = {
   ofStream: (stream) => stream.retention,
   stepMethod:
     "KM over KV rows by the engine's steps, per byte written; percentile bootstrap over writing steps, n counts them",
+  stepOpen: "rows still in the cache at the end",
   watchMethod:
     "KM of write to last read before overwrite or free (Wang-Chang weights, per byte written in the exposure), percentile bootstrap over addresses",
   streamMethod:
@@ -33,7 +34,7 @@ export const retention: MetricFamily = {
     definition: `${words}, over bytes written, of the time from a write to the last read of what it wrote; 0 for data that is overwritten or freed unread.`,
   })),
   estimator:
-    "Survival analysis. Data that was overwritten or freed inside the exposure is complete; data whose end was not seen is right-censored at its last read seen, which leans to longer retention, since the end of the need shows only at the overwrite. What was read before the first write seen is left out: its write is not known. Addresses weigh as in iai. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored.",
+    "Survival analysis. Data that was overwritten or freed inside the exposure is complete; data whose end was not seen is right-censored at its last read seen, which leans to longer retention, since the end of the need shows only at the overwrite. What was read before the first write seen is left out: its write is not known. Addresses weigh as in iai. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
   sources: [
     ["step", "KV rows: the engine's batches, clears and trims"],
     ["watch", "writes, reads and the free of the watched bytes"],

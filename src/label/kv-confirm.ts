@@ -57,7 +57,7 @@ export function confirmRows(
     batchesOf.set(step.pid, [...(batchesOf.get(step.pid) ?? []), step]);
   }
   return rows.map((row) => {
-    const own = row.position === null ? undefined : watched.get(row.tensor)?.get(row.position);
+    const own = row.position === null || !row.is_written ? undefined : watched.get(row.tensor)?.get(row.position);
     const confirmed = own?.some((watch) => agrees(row, watch, batchesOf.get(row.pid) ?? []));
     return confirmed ? { ...row, evidence: "watch" } : row;
   });

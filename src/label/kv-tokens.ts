@@ -3,7 +3,8 @@
  *
  * A batch appends one row per token. Attention runs over every filled row, so each later batch reads every live row
  * once; the read by the batch that wrote it is not counted. Times are the begins of the batches: a row is written and
- * read at the same offset in each, so that their difference is its age.
+ * read at the same offset in each, so that their difference is its age. Where the first batch that was seen continues a
+ * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import { isBatch, type StepRow } from "./step-row.ts";
 
@@ -11,7 +12,10 @@ export interface KvToken {
   readonly pid: number;
   /** Position in the sequence; null where several sequences are in the batch. */
   readonly position: number | null;
+  /** Of a row that was there: begin of the first batch that was seen, so that it is older. */
   readonly write_ns: number;
+  /** False for a row that was in the cache before the first batch that was seen. */
+  readonly is_written: boolean;
   /** End of the batch that wrote it. */
   readonly written_by_ns: number;
   /** Begin of the last later batch that read it; null for none. */
@@ -20,6 +24,9 @@ export interface KvToken {
   readonly evict_ns: number | null;
   readonly total_reads: number;
 }
+
+/** A token that was there has no batch that wrote it. */
+const THERE = -1;
 
 interface LiveToken {
   readonly position: number | null;
@@ -58,14 +65,17 @@ function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
   const batches: StepRow[] = [];
   const ended: KvToken[] = [];
   let live: LiveToken[] = [];
+  /** Nothing told yet what the cache holds. */
+  let unknown = true;
 
   function close(token: LiveToken, evict_ns: number | null): void {
-    const written = batches[token.batch] as StepRow;
+    const written = batches[Math.max(0, token.batch)] as StepRow;
     const reads = batches.length - 1 - token.batch;
     ended.push({
       pid,
       position: token.position,
       write_ns: written.begin_ns,
+      is_written: token.batch !== THERE,
       written_by_ns: written.end_ns,
       last_read_ns: reads > 0 ? (batches[batches.length - 1] as StepRow).begin_ns : null,
       evict_ns,
@@ -82,6 +92,7 @@ function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
   }
 
   for (const step of steps) {
+    if (step.kind === "context" || step.kind === "kv_clear") unknown = false;
     if (step.kind === "kv_clear" || step.kind === "context_free") {
       evict({ from: 0, to: Number.POSITIVE_INFINITY }, step.begin_ns);
     } else if (step.kind === "kv_trim") {
@@ -89,6 +100,8 @@ function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
     } else if (isBatch(step)) {
       const first = (step.n_sequences ?? 1) > 1 ? null : step.position_first;
       const last = live.at(-1)?.position ?? -1;
+      for (let i = 0; unknown && i < (first ?? 0); i++) live.push({ position: i, batch: THERE });
+      unknown = false;
       // A batch that goes back writes over what is there.
       if (first !== null && first <= last) evict({ from: first, to: Number.POSITIVE_INFINITY }, step.begin_ns);
       batches.push(step);

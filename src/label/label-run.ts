@@ -5,6 +5,7 @@ import type { StreamName } from "../schema/columns.ts";
 import { addAllocationRegions } from "./allocation-regions.ts";
 import { type Capture, openCapture } from "./capture.ts";
 import { mappingLives, tensorLives } from "./capture-events.ts";
+import { sinceFirstLook } from "./censored-births.ts";
 import type { Database } from "./database.ts";
 import { confirmRows } from "./kv-confirm.ts";
 import { type KvRow, kvRows } from "./kv-lifecycle.ts";
@@ -78,12 +79,13 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const steps = stepRows(await read("step"), origin_ns);
   const watchRows = await read("watch");
   const mappings = mappingLives(mappingEvents);
-  const tensors = tensorLives(tensorEvents, mappingEvents);
+  const placed = tensorLives(tensorEvents, mappingEvents);
+  const tensors = sinceFirstLook(placed.rows, mappings.rows);
   const timeline = timelineOf(steps);
   const flashAttention = flashAttentionOf(steps);
   const regions = regionMap({
     mappings: mappings.rows,
-    tensors: tensors.rows,
+    tensors,
     timeline,
     enginePids: new Set(steps.map((step) => step.pid)),
     workedPids: new Set(steps.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
@@ -97,9 +99,14 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
   await writeRegionMap(database, runDir);
   const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
-  const rows = confirmRows(kvRows(steps, tensors.rows, flashAttention, origin_ns), watches, steps);
-  await writeKvLifecycle(database, runDir, rows, origin_ns);
-  const counters = { incomplete, mapping: mappings.counters, tensor: tensors.counters };
+  const rows = confirmRows(kvRows(steps, tensors, flashAttention, origin_ns), watches, steps);
+  await writeKvLifecycle(
+    database,
+    runDir,
+    rows.filter((row) => row.is_written),
+    origin_ns,
+  );
+  const counters = { incomplete, mapping: mappings.counters, tensor: placed.counters };
   return {
     capture,
     origin_ns,

@@ -95,6 +95,7 @@ const time = fc.oneof(fc.constant(Number.NaN), fc.integer({ min: 0, max: RUN_NS 
 const kvRows: fc.Arbitrary<KvRowSample[]> = fc.array(
   fc.record({
     write_ns: fc.integer({ min: 0, max: RUN_NS }),
+    is_written: fc.boolean(),
     last_read_ns: time,
     evict_ns: time,
     total_reads: fc.integer({ min: 0, max: 100 }),

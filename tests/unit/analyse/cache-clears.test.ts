@@ -3,7 +3,15 @@ import { cacheClears } from "../../../src/analyse/cache-clears.ts";
 import type { KvRowSample } from "../../../src/analyse/input.ts";
 
 function row(write_ns: number, evict_ns: number): KvRowSample {
-  return { write_ns, evict_ns, last_read_ns: write_ns, total_reads: 0, size_bytes: 8, evidence: "step" };
+  return {
+    write_ns,
+    evict_ns,
+    is_written: true,
+    last_read_ns: write_ns,
+    total_reads: 0,
+    size_bytes: 8,
+    evidence: "step",
+  };
 }
 
 test("a clear is where the last live row leaves, a trim that leaves some is none", () => {

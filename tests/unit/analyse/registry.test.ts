@@ -162,6 +162,7 @@ describe("KV rows by the engine's steps", () => {
   const rows = (evicted: boolean): KvRowSample[] =>
     STEPS.map((step, i) => ({
       write_ns: step.begin_ns + MS,
+      is_written: true,
       last_read_ns: i < 179 ? 999 * MS : Number.NaN,
       evict_ns: evicted ? 1000 * MS : Number.NaN,
       total_reads: 179 - i,
@@ -200,10 +201,59 @@ describe("KV rows by the engine's steps", () => {
   });
 });
 
+describe("KV rows of which a third was there before the first step that was seen", () => {
+  const FIRST = 60;
+  const seen = STEPS.slice(FIRST);
+  const begin_ns = seen[0]?.begin_ns ?? 0;
+  /** What is known of the triangle of rows from step FIRST on. */
+  const known = STEPS.map(
+    (step, i): KvRowSample => ({
+      write_ns: i < FIRST ? begin_ns : step.begin_ns + MS,
+      is_written: i >= FIRST,
+      last_read_ns: i < 179 ? 999 * MS : Number.NaN,
+      evict_ns: 1000 * MS,
+      total_reads: i < FIRST ? 180 - FIRST : 179 - i,
+      size_bytes: 1024,
+      evidence: "step",
+    }),
+  );
+  const figure = (rows: readonly KvRowSample[], metric: string, step = "all") =>
+    one(computeMetrics(input({ steps: seen, kvRows: rows })), metric, step, "step");
+  const written = known.filter(({ is_written }) => is_written);
+
+  test("are read by every step with the rest, and are none of what was written", () => {
+    expect(figure(known, "reads_per_byte_per_token", "decode").value ?? 0).toBeCloseTo(1, 2);
+    const writes = figure(known, "write_bytes_per_s", "decode");
+    expect(((writes.value ?? 0) * writes.window_ns) / 1e9).toBeCloseTo(written.length * 1024, 3);
+    const rate = figure(known, "writes_per_byte_per_token", "decode").value ?? 0;
+    expect(rate).toBeLessThan(figure(written, "writes_per_byte_per_token", "decode").value ?? 0);
+    for (const metric of ["reads_per_write", "retention_p50_ns"]) {
+      const { value, n } = figure(written, metric);
+      expect(figure(known, metric)).toMatchObject({ value, n });
+    }
+  });
+
+  test("were older when they were read than since the first step", () => {
+    const ages = STEPS.flatMap((_, i) => seen.map((__, t) => FIRST + t - i).filter((steps) => steps > 0)).sort(
+      (a, b) => a - b,
+    );
+    const truth = (ages[ages.length >> 1] ?? 0) * 5 * MS;
+    const age = figure(known, "age_at_read_p50_ns");
+    expect(age).toMatchObject({ status: "bound", value: null, hi: null, n_censored: 1 });
+    expect(age.why).toContain("in the cache before the first step");
+    expect(age.lo ?? Number.POSITIVE_INFINITY).toBeLessThan(truth);
+    // Without them the younger rows alone would be taken for all.
+    const without = figure(written, "age_at_read_p50_ns");
+    expect(without.status).toBe("ok");
+    expect(without.hi ?? 0).toBeLessThan(truth);
+  });
+});
+
 test("the printed figure is the first source that says something, each grain its own", () => {
   const steps = STEPS.map((step) => ({ ...step, step: "prefill" as const })).slice(0, 20);
   const kvRows = steps.map((step) => ({
     write_ns: step.begin_ns,
+    is_written: true,
     last_read_ns: Number.NaN,
     evict_ns: Number.NaN,
     total_reads: 0,
