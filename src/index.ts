@@ -4,6 +4,7 @@
  */
 export type { MetricRow } from "./analyse/metric-row.ts";
 export { type AnalyseOptions, type AnalyseResult, analyse } from "./api/analyse.ts";
+export { type AttachOptions, attach } from "./api/attach.ts";
 export { type OpenedRun, openRun, type RunTable } from "./api/open-run.ts";
 export { type RunOptions, type RunResult, run } from "./api/run.ts";
 export type { RunMetadata } from "./api/run-metadata.ts";

@@ -5,8 +5,7 @@ import { watchAbort } from "../run/abort-watch.ts";
 import { run as runPipeline } from "../run.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { type ProgramOptions, programOptions } from "./options.ts";
-
-const PROGRESS_MS = 100;
+import { progressTo } from "./progress.ts";
 
 /** The options of `mrm-trace run` under their names in a configuration file; times in ns or `500ms`, sizes in bytes or `64MB`. */
 export interface RunOptions extends ProgramOptions<typeof runSchema> {
@@ -30,22 +29,6 @@ export interface RunResult {
   readonly report: RunReport;
   /** What the command line would exit with: 0, 6 (the command failed), 124 (`duration`), 143 (aborted). */
   readonly exitCode: number;
-}
-
-/** A progress that tells a program at most every PROGRESS_MS, and at once when the phase is another. */
-function progressTo(tell: ((state: ProgressState) => void) | undefined) {
-  let phase = "";
-  let toldMs = Number.NEGATIVE_INFINITY;
-  return {
-    update(state: ProgressState): void {
-      const nowMs = performance.now();
-      if (tell === undefined || (state.phase === phase && nowMs - toldMs < PROGRESS_MS)) return;
-      phase = state.phase;
-      toldMs = nowMs;
-      tell(state);
-    },
-    clear() {},
-  };
 }
 
 /**

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, cpSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { analyse, MrmTraceError, openRun, type RunResult, run } from "mrm-trace";
+import { analyse, attach, MrmTraceError, openRun, type RunResult, run } from "mrm-trace";
 import { listSegments } from "../../../src/columnar/segment-files.ts";
 import { columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
+import { startLiveTree } from "../../fixtures/live-tree.ts";
 
 let folder = "";
 let made: RunResult;
@@ -72,6 +73,35 @@ describe("run", () => {
     expect(await refusal(() => run({ command: ["/no/such/program"], output: folder }))).toMatchObject({
       code: "target",
     });
+  });
+});
+
+describe("attach", () => {
+  test("traces a process that the caller started, until it is aborted, and leaves it as it is", async () => {
+    await using tree = await startLiveTree();
+    const controller = new AbortController();
+    const traced = await attach({
+      process: tree.pid,
+      output: folder,
+      watch_registers: 0,
+      baseline: "100ms",
+      signal: controller.signal,
+      onProgress: ({ phase }) => {
+        if (phase === "running") setTimeout(() => controller.abort(), 300);
+      },
+    });
+    expect(traced.exitCode).toBe(143);
+    expect(traced.report.target).toMatchObject({ pid: tree.pid, exit_code: null, signal: null });
+    using opened = openRun(traced.runDir);
+    expect(opened.table("mapping").numRows).toBeGreaterThan(20);
+    expect(await tree.end()).toBe(7);
+  });
+
+  test("refuses a process that is not there, and options of a launch", async () => {
+    expect(await refusal(() => attach({ process: 4194303 }))).toMatchObject({ code: "target" });
+    expect(await refusal(() => attach({ process: "nobody-is-named-so" }))).toMatchObject({ code: "target" });
+    const launching = JSON.parse(`{"process": ${process.pid}, "memray": ["native"]}`);
+    expect(await refusal(() => attach(launching))).toMatchObject({ code: "usage" });
   });
 });
 

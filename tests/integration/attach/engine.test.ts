@@ -13,7 +13,8 @@ import { jsonOf, outputFolder, QUICK, runCli } from "../run/cli.ts";
 
 setDefaultTimeout(120_000);
 
-const TOKENS = 2400;
+/** Some five seconds of decoding, of which the tracer sees two in the middle. */
+const TOKENS = 8000;
 const CONTEXT = 512;
 const folder = mkdtempSync(join(tmpdir(), "mrm-attach-"));
 const model = join(folder, "model.gguf");
@@ -131,6 +132,13 @@ describe("a decoder that had loaded its model before", () => {
     const binary = rows("region_map").filter(({ name }) => String(name).includes("libllama"));
     expect(binary.length).toBeGreaterThan(0);
     for (const { birth_censored } of binary) expect(birth_censored).toBe(true);
+  });
+
+  test("has its tensors from the first look at the process on, not from the first graph", () => {
+    const look = rows("mapping").find(({ kind }) => kind === "snapshot_begin")?.timestamp_ns;
+    const tensors = rows("region_map").filter(({ tensor }) => tensor !== null);
+    expect(tensors.length).toBeGreaterThan(0);
+    expect(new Set(tensors.map(({ birth_ns }) => birth_ns))).toEqual(new Set([look]));
   });
 
   test("has one step for each token from the first that was seen to the last", () => {
