@@ -83,4 +83,15 @@ function runDirOf(error: unknown): string | null {
   return typeof found === "string" ? found : null;
 }
 
-process.exit(await cli(process.argv.slice(2)));
+/** Resolves when the reader has taken what was written, or is gone: a pipe holds 64 KiB, and what waits behind it ends with us. */
+async function written(stream: NodeJS.WriteStream): Promise<void> {
+  await new Promise<void>((resolve) => {
+    // Only the end waits for all of it: an empty write is called back at once.
+    stream.once("error", () => resolve());
+    stream.end(() => resolve());
+  });
+}
+
+const code = await cli(process.argv.slice(2));
+await written(process.stdout);
+process.exit(code);

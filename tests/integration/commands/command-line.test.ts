@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import packageJson from "../../../package.json" with { type: "json" };
 import { bpfObjectPath } from "../../../src/kernel/bpf-object-files.ts";
 import { failureJsonSchema } from "../../../src/schema/run-json.ts";
-import { jsonOf, runCli } from "../run/cli.ts";
+import { CLI, jsonOf, outputFolder, QUICK, runCli } from "../run/cli.ts";
 
 describe("--version", () => {
   test("begins with name and version, and says build, schemas and BPF objects", async () => {
@@ -38,4 +38,20 @@ describe("what the command line does not know", () => {
     expect([ended.exitCode, error.code]).toEqual([2, "usage"]);
     expect(error.hint).toContain(hint);
   });
+});
+
+test("a report that is longer than a pipe holds reaches a slow reader whole, and no reader ends it well", async () => {
+  const output = outputFolder();
+  const demo = ["--params", "1m", "--tokens", "100", "--watch-registers", "0"];
+  const made = await runCli(["run", "--json", ...QUICK, "--output", output, ...demo]);
+  const { run_dir, metrics } = jsonOf(made) as { run_dir: string; metrics: unknown[] };
+  const piped = (reader: string) => {
+    const words = [process.execPath, CLI, "analyse", run_dir, "--json"];
+    const shell = ["bash", "-c", `"$@" | { ${reader}; }; exit "\${PIPESTATUS[0]}"`, "bash", ...words];
+    return Bun.spawnSync(shell, { stderr: "pipe" });
+  };
+  const slow = piped("sleep 4; cat");
+  expect(slow.stdout.length).toBeGreaterThan(65_536);
+  expect([slow.exitCode, JSON.parse(slow.stdout.toString()).metrics.length]).toEqual([0, metrics.length]);
+  expect(piped("exec <&-; sleep 4").exitCode).toBe(0);
 });
