@@ -1,4 +1,7 @@
-/** Rows of one table gathered from many small batches into columns that grow, until they are taken as one segment. */
+/**
+ * Rows of one table gathered from many small batches into columns that grow, until they are taken as one segment.
+ * The columns are shared memory: another thread reads them where they are, and they are used again after it.
+ */
 import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
 import { ARRAY_TYPES } from "./arrays.ts";
 import { type Batch, type ColumnData, isStringColumn, NULL_CODE, type NumberColumn } from "./batch.ts";
@@ -97,12 +100,21 @@ export function openAccumulator(table: TableName): Accumulator {
 function emptyStore(column: Column, capacity: number, used?: ColumnData): Store {
   if (column.type === "string") {
     const fits = used !== undefined && isStringColumn(used) && used.codes.length >= capacity;
-    const codes = fits ? used.codes : new Uint32Array(capacity);
+    const codes = fits ? used.codes : shared(Uint32Array, capacity);
     return { kind: "string", column, codes, values: [], codeOf: new Map(), textBytes: 0 };
   }
   const fits = used !== undefined && !isStringColumn(used) && used.data.length >= capacity;
-  const data = fits ? used.data : new ARRAY_TYPES[column.type](capacity);
+  const data = fits ? used.data : shared<Numbers>(ARRAY_TYPES[column.type], capacity);
   return { kind: "number", column, data, valid: null };
+}
+
+interface ArrayType<T> {
+  new (buffer: SharedArrayBuffer): T;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
+function shared<T>(type: ArrayType<T>, length: number): T {
+  return new type(new SharedArrayBuffer(length * type.BYTES_PER_ELEMENT));
 }
 
 function bytesOf(store: Store): number {
@@ -117,16 +129,16 @@ function columnOf(store: Store): ColumnData {
 
 function grow(store: Store, capacity: number, rows: number): void {
   if (store.kind === "string") {
-    const codes = new Uint32Array(capacity);
+    const codes = shared(Uint32Array, capacity);
     codes.set(store.codes.subarray(0, rows));
     store.codes = codes;
     return;
   }
-  const data = new (store.data.constructor as Uint8ArrayConstructor)(capacity);
+  const data = shared(store.data.constructor as Uint8ArrayConstructor, capacity);
   data.set(store.data.subarray(0, rows) as Uint8Array);
   store.data = data;
   if (store.valid === null) return;
-  const valid = new Uint8Array(capacity);
+  const valid = shared(Uint8Array, capacity);
   valid.set(store.valid.subarray(0, rows));
   store.valid = valid;
 }
@@ -151,7 +163,7 @@ function copy(
     store.valid?.fill(1, at, at + to - from);
     return;
   }
-  store.valid ??= new Uint8Array(capacity).fill(1, 0, at);
+  store.valid ??= shared(Uint8Array, capacity).fill(1, 0, at);
   if (valid) store.valid.set(valid.subarray(from, to), at);
   else store.valid.fill(0, at, at + to - from);
 }

@@ -1,6 +1,6 @@
 /** The one worker of a run that encodes segments and writes them, so that the poll loop never waits for either. */
 import type { TableName } from "../schema/columns.ts";
-import { type Batch, type ColumnData, isStringColumn } from "./batch.ts";
+import { type Batch, isStringColumn } from "./batch.ts";
 
 /** What the worker is asked: rows become one file. */
 export interface EncodeJob {
@@ -11,17 +11,16 @@ export interface EncodeJob {
   readonly keyValues: readonly (readonly [string, string])[];
 }
 
-/** What the worker answers; the batch comes back for reuse. */
+/** What the worker answers. */
 export interface EncodeResult {
   readonly id: number;
-  readonly batch: Batch;
   readonly bytes: number;
   /** Null when the file is there; else what failed, with errno where the system said one. */
   readonly failure: { readonly message: string; readonly errno: string | null } | null;
 }
 
 /** What a segment writer learns of one segment. */
-export type Outcome = Omit<EncodeResult, "id" | "batch"> & { readonly batch: Batch | null };
+export type Outcome = Omit<EncodeResult, "id">;
 
 export interface Encoder extends AsyncDisposable {
   /** Bytes of the segments that are waiting or being written. */
@@ -30,7 +29,7 @@ export interface Encoder extends AsyncDisposable {
   readonly maxQueueBytes: number;
   /** True when a segment of this size may be submitted now; an idle queue takes any. */
   accepts(bytes: number): boolean;
-  /** Hands rows over; the arrays of the batch are gone until the outcome gives them back. Never rejects. */
+  /** Has the rows written; arrays in shared memory are read where they are, and must rest until then. Never rejects. */
   submit(path: string, batch: Batch, keyValues: ReadonlyMap<string, string>): Promise<Outcome>;
 }
 
@@ -60,7 +59,7 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
 
   function die(message: string): void {
     dead = message;
-    for (const id of [...waiting.keys()]) settle(id, { batch: null, bytes: 0, failure: { message, errno: null } });
+    for (const id of [...waiting.keys()]) settle(id, { bytes: 0, failure: { message, errno: null } });
   }
 
   worker.onmessage = (event: MessageEvent<EncodeResult>) => settle(event.data.id, event.data);
@@ -75,17 +74,16 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
     accepts: (bytes) => queuedBytes === 0 || queuedBytes + bytes <= maxQueueBytes,
     submit(path, batch, keyValues) {
       if (dead !== null) {
-        return Promise.resolve({ batch: null, bytes: 0, failure: { message: dead, errno: null } });
+        return Promise.resolve({ bytes: 0, failure: { message: dead, errno: null } });
       }
       const id = ++lastId;
-      const buffers = transferables(batch);
-      const bytes = buffers.reduce((sum, buffer) => sum + buffer.byteLength, 0);
+      const bytes = memoryOf(batch);
       queuedBytes += bytes;
       worker.ref();
       return new Promise((done) => {
         waiting.set(id, { bytes, done });
         const job: EncodeJob = { id, path, table: batch.table, batch, keyValues: [...keyValues] };
-        worker.postMessage(job, buffers);
+        worker.postMessage(job);
       });
     },
     async [Symbol.asyncDispose]() {
@@ -100,16 +98,12 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
   };
 }
 
-/** Memory of a batch's arrays. */
-export function transferables(batch: Batch): ArrayBuffer[] {
-  const buffers = new Set<ArrayBuffer>();
+/** Bytes of a batch's arrays. */
+function memoryOf(batch: Batch): number {
+  let bytes = 0;
   for (const column of Object.values(batch.columns)) {
-    for (const array of arraysOf(column)) buffers.add(array.buffer as ArrayBuffer);
+    if (isStringColumn(column)) bytes += column.codes.byteLength;
+    else bytes += column.data.byteLength + (column.valid?.byteLength ?? 0);
   }
-  return [...buffers];
-}
-
-function arraysOf(column: ColumnData): ArrayBufferView[] {
-  if (isStringColumn(column)) return [column.codes];
-  return column.valid ? [column.data, column.valid] : [column.data];
+  return bytes;
 }

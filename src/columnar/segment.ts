@@ -86,7 +86,6 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
         full ? "free some space, or name another folder with --output" : "check that the output folder is writable",
       );
     }
-    if (outcome.batch !== null) gathered.recycle(outcome.batch);
   }
 
   function flush(): void {
@@ -98,6 +97,7 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     const path = join(dir, segmentName(firstTime(batch), sequence++));
     const done = encoder.submit(path, batch, keyValues).then((outcome) => {
       finish(outcome, rows);
+      gathered.recycle(batch);
       underWay.delete(done);
     });
     underWay.add(done);
