@@ -31,29 +31,48 @@ const ARRAYS: Record<number, new (rows: number) => Numbers> = {
   8: BigUint64Array,
 };
 
+/** Turns the blocks of one ring area into rows; its arrays are used again by the next call. */
+export type BlockReader = (arena: BlockArena) => BlockRows;
+
 /**
- * The rows of all sound blocks, in the order of the blocks; `cpu` is filled where the table has it outside the ring.
+ * A reader of blocks of `table`. It gives the rows of all sound blocks, in the order of the blocks, good until its next
+ * call; `cpu` is filled where the table has it outside the ring.
  *
  * Headers come from shared memory and are judged, never believed: a block whose position is not the expected one or
  * whose row count exceeds a block is counted and left out.
  */
-export function batchFromBlocks(table: TableName, arena: BlockArena): BlockRows {
+export function blockReader(table: TableName): BlockReader {
   const layout = ringLayout(table);
-  const counts = soundRows(layout, arena);
-  let rows = 0;
-  let corruptBlocks = 0;
-  for (const count of counts) {
-    if (count < 0) corruptBlocks += 1;
-    else rows += count;
-  }
-  const columns: Record<string, NumberColumn> = {};
-  for (const column of layout.columns) {
-    columns[column.name] = { data: gather(layout, column, arena, counts, rows) };
-  }
-  if (columnsOf(table).some((column) => column.name === "cpu" && !column.ring)) {
-    columns.cpu = { data: fillCpus(arena, counts, rows) };
-  }
-  return { batch: { table, rows, columns }, corruptBlocks, corruptRows: corruptBlocks * BLOCK_ROWS };
+  const hasCpu = columnsOf(table).some((column) => column.name === "cpu" && !column.ring);
+  const arraysOf = (rows: number): Readonly<Record<string, Numbers>> => ({
+    ...Object.fromEntries(layout.columns.map(({ name, width }) => [name, new (ARRAYS[width] ?? Uint8Array)(rows)])),
+    ...(hasCpu ? { cpu: new Uint16Array(rows) } : {}),
+  });
+  let room = BLOCK_ROWS;
+  let store = arraysOf(room);
+  return (arena) => {
+    const counts = soundRows(layout, arena);
+    let rows = 0;
+    let corruptBlocks = 0;
+    for (const count of counts) {
+      if (count < 0) corruptBlocks += 1;
+      else rows += count;
+    }
+    if (rows > room) {
+      // A busy ring gives more with every call for a while: doubling ends that soon.
+      room = Math.max(rows, 2 * room);
+      store = arraysOf(room);
+    }
+    for (const column of layout.columns) {
+      const out = store[column.name];
+      if (out !== undefined) gather(layout, column, arena, counts, out);
+    }
+    if (store.cpu !== undefined) fillCpus(arena, counts, store.cpu);
+    const columns = Object.fromEntries(
+      Object.entries(store).map(([name, data]): [string, NumberColumn] => [name, { data: data.subarray(0, rows) }]),
+    );
+    return { batch: { table, rows, columns }, corruptBlocks, corruptRows: corruptBlocks * BLOCK_ROWS };
+  };
 }
 
 /** Rows of each block; -1 for one that is not sound or not wholly inside the arena. */
@@ -76,12 +95,11 @@ function gather(
   column: RingLayout["columns"][number],
   arena: BlockArena,
   counts: Int32Array,
-  rows: number,
-): Numbers {
-  const make = ARRAYS[column.width] ?? Uint8Array;
-  const out = new make(rows);
+  out: Numbers,
+): void {
+  const make = out.constructor as Uint8ArrayConstructor;
   const { buffer, byteOffset, length } = arena.bytes;
-  const view = new (make as unknown as Uint8ArrayConstructor)(buffer, byteOffset, Math.floor(length / column.width));
+  const view = new make(buffer, byteOffset, Math.floor(length / column.width));
   let from = column.offset / column.width;
   const step = layout.blockBytes / column.width;
   let to = 0;
@@ -92,16 +110,13 @@ function gather(
     }
     from += step;
   }
-  return out;
 }
 
-function fillCpus(arena: BlockArena, counts: Int32Array, rows: number): Uint16Array {
-  const out = new Uint16Array(rows);
+function fillCpus(arena: BlockArena, counts: Int32Array, out: Numbers): void {
   let to = 0;
   for (const [block, count] of counts.entries()) {
     if (count <= 0) continue;
-    out.fill(arena.cpus[block] ?? 0, to, to + count);
+    (out as Uint16Array).fill(arena.cpus[block] ?? 0, to, to + count);
     to += count;
   }
-  return out;
 }

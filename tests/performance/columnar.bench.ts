@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
-import { batchFromBlocks } from "../../src/columnar/blocks.ts";
+import { blockReader } from "../../src/columnar/blocks.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
 import type { writeParquetFile } from "../../src/columnar/write-parquet.ts";
@@ -86,7 +86,7 @@ function oneCore(round: () => Written[]): { rowsPerCpuSecond: number; bytesPerRo
 /** Some blocks of an arena as a batch. */
 function slice(arena: FaultArena, from: number, to: number): Batch {
   const blockBytes = arena.arena.length / arena.blocks;
-  return batchFromBlocks("fault", {
+  return blockReader("fault")({
     bytes: arena.arena.subarray(from * blockBytes, to * blockBytes),
     blocks: to - from,
     cpus: arena.cpus.subarray(from, to),

@@ -1,6 +1,6 @@
 /** The fault stream: rings of faults as they are taken, and of major faults as their I/O ends. */
-import type { Batch, ColumnData } from "../../columnar/batch.ts";
-import { type BlockRows, batchFromBlocks } from "../../columnar/blocks.ts";
+import type { Batch } from "../../columnar/batch.ts";
+import { type BlockReader, blockReader } from "../../columnar/blocks.ts";
 import { openBpfObject } from "../../kernel/bpf-object.ts";
 import { onlineCpus } from "../../kernel/cpus.ts";
 import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../../kernel/perf-event.ts";
@@ -9,7 +9,7 @@ import { ringLayout } from "../../schema/c-header.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 
 export interface FaultSource extends Disposable {
-  /** At most one batch per ring area. */
+  /** At most one batch per ring area, each good until the next drain. */
   drain(): Batch<"fault">[];
   ledger(): LedgerRow[];
   /** Detaches the programs, so that the rings stand still and the last drain is exact. */
@@ -33,6 +33,7 @@ export async function openFaults(targetsFd: number): Promise<FaultSource> {
     const layout = ringLayout("fault");
     const rings = AREAS.map((area) => ({
       area,
+      read: blockReader("fault"),
       ring: owned.use(openRing(object.map(`${area}_ctl`), object.map(`${area}_ring`), layout)),
     }));
     attached.use(object.program("fault_user").attach());
@@ -59,19 +60,18 @@ export async function openFaults(targetsFd: number): Promise<FaultSource> {
 function assemble(
   owned: DisposableStack,
   attached: DisposableStack,
-  rings: readonly { readonly area: string; readonly ring: RingReader }[],
+  rings: readonly { readonly area: string; readonly ring: RingReader; readonly read: BlockReader }[],
 ): FaultSource {
   const corrupt = new Map<string, number>();
   return {
     drain() {
       const out: Batch<"fault">[] = [];
-      for (const { area, ring } of rings) {
+      for (const { area, ring, read } of rings) {
         const drained = ring.drain();
         if (drained.blocks === 0) continue;
-        const rows: BlockRows = batchFromBlocks("fault", drained);
-        if (rows.corruptRows > 0) corrupt.set(area, (corrupt.get(area) ?? 0) + rows.corruptRows);
-        const columns: Readonly<Record<string, ColumnData>> = rows.batch.columns;
-        if (rows.batch.rows > 0) out.push({ table: "fault", rows: rows.batch.rows, columns });
+        const { batch, corruptRows } = read(drained);
+        if (corruptRows > 0) corrupt.set(area, (corrupt.get(area) ?? 0) + corruptRows);
+        if (batch.rows > 0) out.push({ ...batch, table: "fault" });
       }
       return out;
     },

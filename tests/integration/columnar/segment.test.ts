@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Batch } from "../../../src/columnar/batch.ts";
-import { batchFromBlocks } from "../../../src/columnar/blocks.ts";
+import { blockReader } from "../../../src/columnar/blocks.ts";
 import { type Encoder, openEncoder } from "../../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../../src/columnar/segment.ts";
 import { listSegments } from "../../../src/columnar/segment-files.ts";
@@ -27,7 +27,7 @@ function newRun(): { run: string; dir: string } {
 
 function faults(rows: number, seed = 1): Batch {
   const { arena, blocks, cpus, sequence } = faultArena(addressModel(rows, seed));
-  return batchFromBlocks("fault", { bytes: arena, blocks, cpus, sequence }).batch;
+  return blockReader("fault")({ bytes: arena, blocks, cpus, sequence }).batch;
 }
 
 function rowsIn(run: string): number {
@@ -155,12 +155,12 @@ describe("a segment writer", () => {
     const from = (path: string) => JSON.stringify(new URL(`../../../${path}`, import.meta.url).pathname);
     writeFileSync(
       script,
-      `import { batchFromBlocks } from ${from("src/columnar/blocks.ts")};
+      `import { blockReader } from ${from("src/columnar/blocks.ts")};
 import { openEncoder } from ${from("src/columnar/encoder.ts")};
 import { openSegmentWriter } from ${from("src/columnar/segment.ts")};
 import { addressModel, faultArena } from ${from("tests/performance/address-model.ts")};
 const { arena, blocks, cpus, sequence } = faultArena(addressModel(4096, 1));
-const { batch } = batchFromBlocks("fault", { bytes: arena, blocks, cpus, sequence });
+const { batch } = blockReader("fault")({ bytes: arena, blocks, cpus, sequence });
 const encoder = openEncoder();
 const writer = openSegmentWriter({ encoder, dir: ${JSON.stringify(dir)}, table: "fault", maxRows: 4096 });
 for (;;) { writer.append(batch); await Bun.sleep(1); }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { batchFromBlocks } from "../../../src/columnar/blocks.ts";
+import { blockReader } from "../../../src/columnar/blocks.ts";
 import { BLOCK_ROWS, ringLayout, ringTables } from "../../../src/schema/c-header.ts";
 import { addressModel, faultArena } from "../../performance/address-model.ts";
 
@@ -35,7 +35,7 @@ test("blocks with any header are taken or counted, never thrown, and every taken
             (random[i] ?? 0) % 2 === 0 ? sequenceLow : sequenceLow + 1,
           );
           const cpus = headers.map((_, i) => i);
-          const taken = batchFromBlocks(table, { bytes, blocks: headers.length, cpus, sequence: right });
+          const taken = blockReader(table)({ bytes, blocks: headers.length, cpus, sequence: right });
           const sound = headers.map(
             (h, i) => right[i] === h.sequenceLow && h.rowsHigh === 0 && h.rowsLow <= BLOCK_ROWS,
           );
@@ -58,7 +58,7 @@ test("an arena shorter than its count of blocks gives the whole blocks and count
   const blockBytes = arena.length / blocks;
   fc.assert(
     fc.property(fc.nat(arena.length), (length) => {
-      const taken = batchFromBlocks("fault", { bytes: arena.subarray(0, length), blocks, cpus, sequence });
+      const taken = blockReader("fault")({ bytes: arena.subarray(0, length), blocks, cpus, sequence });
       expect(taken.corruptBlocks).toBe(blocks - Math.floor(length / blockBytes));
     }),
   );
@@ -67,7 +67,7 @@ test("an arena shorter than its count of blocks gives the whole blocks and count
 test("sound blocks give the rows that the kernel wrote, with the CPU of their ring", () => {
   const model = addressModel(5000, 11);
   const { arena, blocks, cpus, sequence } = faultArena(model);
-  const { batch, corruptBlocks } = batchFromBlocks("fault", { bytes: arena, blocks, cpus, sequence });
+  const { batch, corruptBlocks } = blockReader("fault")({ bytes: arena, blocks, cpus, sequence });
   expect(corruptBlocks).toBe(0);
   expect(batch.rows).toBe(model.rows);
   const rowsOf = (columns: Record<string, ArrayLike<number | bigint>>) =>

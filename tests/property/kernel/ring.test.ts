@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { batchFromBlocks } from "../../../src/columnar/blocks.ts";
+import { blockReader } from "../../../src/columnar/blocks.ts";
 import { openRing, type RingReader } from "../../../src/kernel/ring.ts";
 import { BLOCK_ROWS, ringLayout } from "../../../src/schema/c-header.ts";
 import { balances } from "../../../src/schema/ledger.ts";
@@ -11,7 +11,7 @@ const BLOCKS = 4;
 
 /** What one drain gives: cpu and value of every row; every column of a row must hold the same value. */
 function drained(reader: RingReader): { rows: (readonly [cpu: number, value: number])[]; corrupt: number } {
-  const { batch, corruptBlocks } = batchFromBlocks("fault", reader.drain());
+  const { batch, corruptBlocks } = blockReader("fault")(reader.drain());
   const column = (name: string): number[] => {
     const data = batch.columns[name];
     return data && "data" in data ? Array.from(data.data as Iterable<number | bigint>, Number) : [];
@@ -90,7 +90,7 @@ describe("the reader of a ring", () => {
         using reader = openRing(producer.control, producer.ring, LAYOUT);
         for (let i = 0; i < BLOCKS * BLOCK_ROWS; i++) producer.push(0, i);
         producer.bytes.set(header, block * LAYOUT.blockBytes);
-        const { batch, corruptBlocks } = batchFromBlocks("fault", reader.drain());
+        const { batch, corruptBlocks } = blockReader("fault")(reader.drain());
         expect(batch.rows).toBeLessThanOrEqual(BLOCKS * BLOCK_ROWS);
         expect(batch.rows).toBeGreaterThanOrEqual((BLOCKS - 1) * BLOCK_ROWS);
         const view = new DataView(header.buffer, header.byteOffset);

@@ -1,7 +1,7 @@
 /** The sampling sources (pebs, ibs): one event per CPU and kind of access, at rates that keep a budget. */
 import { readFileSync } from "node:fs";
 import type { Batch } from "../../../columnar/batch.ts";
-import { batchFromBlocks } from "../../../columnar/blocks.ts";
+import { blockReader } from "../../../columnar/blocks.ts";
 import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
@@ -90,6 +90,7 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
     running.reduce((sum, { index }) => sum + cpus.reduce((of, cpu) => of + loaded.count(cpu, index, name), 0), 0);
   let adaptedNs: bigint | null = null;
   let kept = 0;
+  const readBlocks = blockReader("sample");
   let corrupt = 0;
   let attached = true;
 
@@ -115,7 +116,7 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
     drain() {
       const drained = loaded.ring.drain();
       if (drained.blocks === 0) return [];
-      const found = batchFromBlocks("sample", drained);
+      const found = readBlocks(drained);
       corrupt += found.corruptRows;
       const batch: Batch<"sample"> = { ...found.batch, table: "sample" };
       if (batch.rows === 0) return [];
