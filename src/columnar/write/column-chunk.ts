@@ -68,26 +68,26 @@ function writeLevels(column: Column, { present, count }: ColumnValues, rows: num
 }
 
 /** Numbers one after the other, in the words of their physical type. */
-function plainNumbers(column: Column, numbers: Numbers): Uint8Array {
+function plainNumbers(column: Column, numbers: Numbers, room: Uint32Array): Uint8Array {
   if (column.type === "bool") return plainBits(numbers as Uint8Array, numbers.length);
-  return bytesOf(numbers.BYTES_PER_ELEMENT < 4 ? widened(numbers) : numbers);
+  return bytesOf(numbers.BYTES_PER_ELEMENT < 4 ? widened(numbers, room) : numbers);
 }
 
 /** Writes differences where they fit; floats have none, and some addresses are too far from each other. */
 function writeNumbers(
   column: Column,
   numbers: Numbers,
-  out: Uint8Array,
+  { page: out, words: room }: Scratch,
   at: number,
 ): { readonly encoding: number; readonly end: number; readonly ascending: boolean } {
   if (column.type !== "bool" && column.type !== "f32" && column.type !== "f64") {
     const wide = numbers.BYTES_PER_ELEMENT === 8;
-    const words = wide ? wordsOf(numbers) : widened(numbers);
+    const words = wide ? wordsOf(numbers) : widened(numbers, room);
     const signed = new Int32Array(words.buffer, words.byteOffset, words.length);
     const differences = encodeDelta(signed, numbers.length, wide, out, at);
     if (differences !== null) return { encoding: ENCODING.DELTA_BINARY_PACKED, ...differences };
   }
-  const plain = plainNumbers(column, numbers);
+  const plain = plainNumbers(column, numbers, room);
   out.set(plain, at);
   return { encoding: ENCODING.PLAIN, end: at + plain.length, ascending: false };
 }
@@ -106,9 +106,10 @@ function pagesOf(
   column: Column,
   rows: number,
   of: ColumnValues,
-  out: Uint8Array,
+  scratch: Scratch,
 ): { readonly pages: readonly Page[]; readonly bounds: Bounds | null } {
   const { content, count } = of;
+  const out = scratch.page;
   const at = writeLevels(column, of, rows, out);
   const data = (encoding: number, end: number): Page => ({
     type: PAGE.DATA,
@@ -119,7 +120,7 @@ function pagesOf(
   if (content.kind === "none") return { pages: [data(ENCODING.PLAIN, at)], bounds: null };
   if (content.kind === "numbers") {
     const { numbers } = content;
-    const { encoding, end, ascending } = writeNumbers(column, numbers, out, at);
+    const { encoding, end, ascending } = writeNumbers(column, numbers, scratch, at);
     const ends = ascending ? pickEnds(numbers) : column.name === "timestamp_ns" ? numbers : null;
     // Bounds of numbers without order leave no row group out, but for times, which are nearly in order.
     return { pages: [data(encoding, end)], bounds: ends === null ? null : numberBounds(column, ends) };
@@ -134,7 +135,7 @@ function pagesOf(
     type: PAGE.DICTIONARY,
     values: values.length,
     encoding: ENCODING.PLAIN,
-    body: texts === null ? plainNumbers(column, numbers) : plainTexts(texts),
+    body: texts === null ? plainNumbers(column, numbers, scratch.words) : plainTexts(texts),
   };
   return {
     pages: [dictionary, data(ENCODING.RLE_DICTIONARY, end)],
@@ -150,7 +151,7 @@ export function columnChunk(
   scratch: Scratch,
 ): ColumnChunk {
   const of = columnValues(column, given, rows, scratch);
-  const { pages, bounds } = pagesOf(column, rows, of, scratch.page);
+  const { pages, bounds } = pagesOf(column, rows, of, scratch);
   const compressed = pages.some((page) => page.body.length >= LEAST_COMPRESSED_BYTES);
   const pieces: Uint8Array[] = [];
   let plain = 0;

@@ -27,6 +27,8 @@ const LEVELS_BYTES = 5;
 export interface Scratch {
   readonly codes: Uint32Array;
   readonly present: Uint32Array;
+  /** Room for numbers of 32 bits. */
+  readonly words: Uint32Array;
   /** Room for any page of data. */
   readonly page: Uint8Array;
 }
@@ -36,6 +38,7 @@ export function scratchFor(rows: number): Scratch {
   return {
     codes: new Uint32Array(rows),
     present: new Uint32Array(rows),
+    words: new Uint32Array(rows),
     page: new Uint8Array(LEVELS_BYTES + hybridRoom(rows, 1) + body),
   };
 }
@@ -146,9 +149,11 @@ export function wordsOf(data: Numbers): Uint32Array {
   return new Uint32Array(data.buffer, data.byteOffset, data.byteLength >> 2);
 }
 
-/** 32-bit words of numbers that are narrower. */
-export function widened(data: Numbers): Uint32Array {
-  return data.BYTES_PER_ELEMENT === 4 ? wordsOf(data) : Uint32Array.from(data as Uint16Array);
+/** Numbers of at most 32 bits as words; `room` is for those that are narrower. */
+export function widened(data: Numbers, room: Uint32Array): Uint32Array {
+  if (data.BYTES_PER_ELEMENT === 4) return wordsOf(data);
+  room.set(data as Uint16Array);
+  return room.subarray(0, data.length);
 }
 
 /** @param data undefined for a column without values */
@@ -168,7 +173,7 @@ export function columnValues(
   if (count === 0) return { present, count, content: { kind: "none" } };
   if (column.type === "bool") return { present, count, content: { kind: "numbers", numbers } };
   const wide = numbers.BYTES_PER_ELEMENT === 8;
-  const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers), count, wide, to.codes);
+  const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers, to.words), count, wide, to.codes);
   if (found === null) return { present, count, content: { kind: "numbers", numbers } };
   return { present, count, content: { kind: "codes", codes: found.codes, values: pick(numbers, found.firstRow) } };
 }

@@ -25,6 +25,8 @@ export interface Differences {
 }
 
 const deltas = new Float64Array(BLOCK);
+/** How much each is above the least of its block. */
+const above = new Uint32Array(BLOCK);
 /** Least and greatest of them. */
 const extremes = new Float64Array(2);
 
@@ -86,10 +88,14 @@ export function encodeDelta(
       const begin = mini * MINIBLOCK;
       const end = Math.min(begin + MINIBLOCK, count);
       let bits = 0;
-      for (let i = begin; i < end; i++) bits |= (deltas[i] as number) - least;
+      for (let i = begin; i < end; i++) {
+        const value = ((deltas[i] as number) - least) >>> 0;
+        above[i] = value;
+        bits |= value;
+      }
       const width = begin < count ? 32 - Math.clz32(bits) : 0;
       out[widths + mini] = width;
-      at = width === 0 ? at : pack(begin, end, least, width, out, at);
+      at = width === 0 ? at : pack(begin, end, width, out, at);
     }
   }
   return { end: at, ascending };
@@ -100,11 +106,14 @@ export function encodeDelta(
 function wideDeltas(words: Int32Array, row: number, count: number): void {
   let least = Number.POSITIVE_INFINITY;
   let greatest = Number.NEGATIVE_INFINITY;
+  let lowBefore = (words[2 * row - 2] as number) >>> 0;
+  let highBefore = words[2 * row - 1] as number;
   for (let i = 0; i < count; i++) {
-    const low = 2 * (row + i);
-    const delta =
-      ((words[low + 1] as number) - (words[low - 1] as number)) * WORD +
-      (((words[low] as number) >>> 0) - ((words[low - 2] as number) >>> 0));
+    const low = (words[2 * (row + i)] as number) >>> 0;
+    const high = words[2 * (row + i) + 1] as number;
+    const delta = (high - highBefore) * WORD + (low - lowBefore);
+    lowBefore = low;
+    highBefore = high;
     deltas[i] = delta;
     if (delta < least) least = delta;
     if (delta > greatest) greatest = delta;
@@ -127,12 +136,12 @@ function narrowDeltas(words: Int32Array, row: number, count: number): void {
 }
 
 /** Packs one miniblock; values behind its end are 0. */
-function pack(begin: number, end: number, least: number, width: number, out: Uint8Array, start: number): number {
+function pack(begin: number, end: number, width: number, out: Uint8Array, start: number): number {
   let at = start;
   let word = 0;
   let filled = 0;
   for (let i = begin; i < begin + MINIBLOCK; i++) {
-    const value = i < end ? ((deltas[i] as number) - least) >>> 0 : 0;
+    const value = i < end ? (above[i] as number) : 0;
     word |= value << filled;
     filled += width;
     if (filled < 32) continue;

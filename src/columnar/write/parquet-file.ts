@@ -14,6 +14,9 @@ export interface ParquetFile {
   finish(): number;
 }
 
+/** Used by all files of a thread, one column after the other: a segment is too small to make it anew. */
+let scratch: Scratch = scratchFor(0);
+
 /** @param put takes the bytes of the file in order */
 export function parquetFile(
   table: TableName,
@@ -22,7 +25,6 @@ export function parquetFile(
 ): ParquetFile {
   const groups: RowGroup[] = [];
   let at = 0;
-  let scratch: Scratch = scratchFor(0);
 
   function write(bytes: Uint8Array): void {
     put(bytes);

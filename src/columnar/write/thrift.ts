@@ -20,26 +20,41 @@ export interface ThriftWriter {
 }
 
 const encoder = new TextEncoder();
+/** Room for a page header. */
+const FIRST_BYTES = 64;
 
 /** The bytes of one structure. */
 export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
-  const out: number[] = [];
+  let out = new Uint8Array(FIRST_BYTES);
+  let at = 0;
   let last = 0;
+
+  function reserve(bytes: number): void {
+    if (at + bytes <= out.length) return;
+    const larger = new Uint8Array(Math.max(at + bytes, 2 * out.length));
+    larger.set(out);
+    out = larger;
+  }
+
+  function put(byte: number): void {
+    reserve(1);
+    out[at++] = byte;
+  }
 
   function varint(value: number): void {
     let rest = value;
     while (rest >= 0x80) {
-      out.push((rest % 0x80) | 0x80);
+      put((rest % 0x80) | 0x80);
       rest = Math.floor(rest / 0x80);
     }
-    out.push(rest);
+    put(rest);
   }
 
   function header(field: number, type: number): void {
     const step = field - last;
-    if (step > 0 && step < 16) out.push((step << 4) | type);
+    if (step > 0 && step < 16) put((step << 4) | type);
     else {
-      out.push(type);
+      put(type);
       zigzag(field);
     }
     last = field;
@@ -52,14 +67,16 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
   function bareBinary(value: Uint8Array | string): void {
     const bytes = typeof value === "string" ? encoder.encode(value) : value;
     varint(bytes.length);
-    for (const byte of bytes) out.push(byte);
+    reserve(bytes.length);
+    out.set(bytes, at);
+    at += bytes.length;
   }
 
   function element(inner: () => void): void {
     const outer = last;
     last = 0;
     inner();
-    out.push(0);
+    put(0);
     last = outer;
   }
 
@@ -67,7 +84,7 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
     bool: (field, value) => header(field, value ? TYPE.true : TYPE.false),
     byte(field, value) {
       header(field, TYPE.byte);
-      out.push(value & 0xff);
+      put(value & 0xff);
     },
     i32(field, value) {
       header(field, TYPE.i32);
@@ -87,9 +104,9 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
     },
     list(field, type, size, inner) {
       header(field, TYPE.list);
-      if (size < 15) out.push((size << 4) | TYPE[type]);
+      if (size < 15) put((size << 4) | TYPE[type]);
       else {
-        out.push(0xf0 | TYPE[type]);
+        put(0xf0 | TYPE[type]);
         varint(size);
       }
       inner();
@@ -98,6 +115,6 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
     bareI32: zigzag,
     bareBinary,
   });
-  out.push(0);
-  return Uint8Array.from(out);
+  put(0);
+  return out.subarray(0, at);
 }
