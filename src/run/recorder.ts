@@ -8,16 +8,10 @@ import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import { pollPace } from "./poll-pace.ts";
 
-/** While a target starts, libraries and tensors appear: the sooner they are seen, the less is missed. */
-const EAGER_POLL_MS = 5;
-/** The rings hold 26 ms at 2.5 M rows/s and CPU; a finished watch waits 10 ms on average for its next address. */
-const STEADY_POLL_MS = 20;
-/** More faults than this in one poll: the rings fill, and are read eagerly. */
-const BUSY_ROWS = 4096;
 /** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
 const REST_QUEUE_BYTES = 2 ** 20;
-const EAGER_NS = 2_000_000_000n;
 
 export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "disk";
 
@@ -89,6 +83,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   options.stopped.then((why) => {
     reason ??= why;
   });
+  const pace = pollPace(begin_ns);
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
@@ -103,7 +98,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
     else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
-    else await Bun.sleep(now_ns - begin_ns < EAGER_NS || taken > BUSY_ROWS ? EAGER_POLL_MS : STEADY_POLL_MS);
+    else await Bun.sleep(pace.after(now_ns, taken));
   }
   const end_ns = monotonicNs();
   const ledger: LedgerRow[] = [];

@@ -4,9 +4,9 @@ import { openFaults } from "../../src/collect/ebpf/faults.ts";
 import { openLifecycle } from "../../src/collect/ebpf/lifecycle.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
+import { monotonicNs } from "../../src/kernel/libc.ts";
 import { threadCpuNs } from "../../src/kernel/thread-time.ts";
-
-const POLL_MS = 5;
+import { pollPace } from "../../src/run/poll-pace.ts";
 
 /** What the recorder prints when the process has ended. */
 export interface Recorded {
@@ -39,11 +39,17 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   const threadBegin = threadCpuNs();
   ready();
   let ended = false;
+  const pace = pollPace(monotonicNs());
+  let rows = 0;
   while (!ended) {
-    await Bun.sleep(POLL_MS);
+    await Bun.sleep(pace.after(monotonicNs(), rows));
     ended = lifecycle.drain().some((row) => row.kind === "exit" && row.pid === pid);
     if (ended) faults.detach();
-    for (const batch of faults.drain()) writer.append(batch);
+    rows = 0;
+    for (const batch of faults.drain()) {
+      rows += batch.rows;
+      writer.append(batch);
+    }
   }
   const reading_cpu_ns = threadCpuNs() - threadBegin;
   const lost = faults.ledger().reduce((sum, row) => sum + row.dropped, 0);
