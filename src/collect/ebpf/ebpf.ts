@@ -22,7 +22,7 @@ import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { type FaultSource, openFaults } from "./faults.ts";
 import { goneRanges } from "./gone-ranges.ts";
 import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
-import { treeAffinityCpus, watchTree } from "./running-tree.ts";
+import { offerMapped, treeAffinityCpus, watchTree } from "./running-tree.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
 import { splitByHeat } from "./samples/heat.ts";
 import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
@@ -194,6 +194,7 @@ async function startParts(
   const maps = createProcessMaps({});
   const engineObjects = recorded.engine ? options.engineObjects : [];
   for (const path of engineObjects) await session.attachObject(path, target.pid);
+  if (!target.held) await offerMapped(objects, target.pid);
   const live = regionList(maps, session);
   const cache = cacheTensors(session);
   const { clock, samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>

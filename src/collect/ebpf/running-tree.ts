@@ -2,7 +2,9 @@
 import { readdirSync } from "node:fs";
 import { affinityCpus } from "../../kernel/libc.ts";
 import { descendants, hasEnded, listsChildren } from "../process/tree.ts";
+import type { EngineObjects } from "./engine-objects.ts";
 import type { LifecycleSource } from "./lifecycle.ts";
+import { snapshotRows } from "./snapshot.ts";
 
 /**
  * Watches `root` and all that descend from it, looking again until nothing is new: a process may fork until the kernel
@@ -40,4 +42,11 @@ function threadsOf(pid: number): number[] {
 export function treeAffinityCpus(root: number): number[] {
   const pids = descendants("/proc", [root], listsChildren("/proc"));
   return [...new Set([...pids].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
+}
+
+/** Offers what the tree has mapped by now, so that its engine is probed before the first of its steps is asked for. */
+export async function offerMapped(objects: EngineObjects | null, root: number): Promise<void> {
+  for (const pid of descendants("/proc", [root], listsChildren("/proc"))) {
+    await objects?.offer(snapshotRows(pid, 0) ?? []);
+  }
 }
