@@ -1,4 +1,4 @@
-/** The tracer attached to a process that runs, from a benchmark. */
+/** The tracer attached to a process that runs, from a benchmark or a test. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { lineReader } from "./line-reader.ts";
@@ -11,7 +11,8 @@ const INTERRUPTED = 130;
 export interface AttachedRun {
   /** CPU of the tracer in % of one CPU while it recorded. */
   readonly cpuPct: number | null;
-  readonly decodeSteps: number;
+  readonly decodeTokens: number;
+  readonly promptTokens: number;
 }
 
 export interface Attached {
@@ -57,12 +58,17 @@ export async function attachTo(pid: number, { cpu, output, args }: AttachedOptio
       if (code !== INTERRUPTED) throw new Error(`attach ended with ${child.signalCode ?? code}: ${said}`);
       const { run_dir } = JSON.parse(await stdout) as Report;
       const facts = JSON.parse(readFileSync(join(run_dir, "capture", "facts.json"), "utf8")) as Facts;
-      return { cpuPct: facts.observer.cpu_pct ?? null, decodeSteps: facts.target.decode_tokens ?? 0 };
+      const { decode_tokens, prompt_tokens } = facts.target;
+      return {
+        cpuPct: facts.observer.cpu_pct ?? null,
+        decodeTokens: decode_tokens ?? 0,
+        promptTokens: prompt_tokens ?? 0,
+      };
     },
   };
 }
 
 interface Facts {
   readonly observer: { readonly cpu_pct?: number | null };
-  readonly target: { readonly decode_tokens?: number | null };
+  readonly target: { readonly decode_tokens?: number | null; readonly prompt_tokens?: number | null };
 }

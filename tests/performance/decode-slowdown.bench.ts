@@ -2,15 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { demoCacheDir } from "../../src/engine/demo/cache.ts";
-import { demoCommand } from "../../src/engine/demo/demo.ts";
 import { affinityCpus } from "../../src/kernel/libc.ts";
 import { type AbResult, type BlockCosts, compareArms } from "../../src/overhead/ab.ts";
 import { mirroredOrder } from "../../src/overhead/arm-order.ts";
 import { type Attached, attachTo } from "./attached-run.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
-import { lineReader } from "./line-reader.ts";
 import type { Passes } from "./pass-decoder.ts";
+import { type RunningDecoder, startDecoder } from "./running-decoder.ts";
 
 /** Passes of the demo's context, some 10 s: the tracer polls eagerly for its first two. */
 const PASSES = 3;
@@ -24,40 +22,8 @@ interface Measured extends Passes {
   readonly toolCpuPct: number | null;
 }
 
-interface Decoder extends AsyncDisposable {
-  readonly pid: number;
-  decode(passes: number): Promise<Passes>;
-}
-
-/** One process that decodes on its own CPU and lives through all arms: what differs from process to process cancels. */
-async function startDecoder(cpu: string): Promise<Decoder> {
-  const { command, env } = await demoCommand({ cacheDir: demoCacheDir(), params: "110m", type: "q8_0", threads: 1 });
-  const ours = new URL("./pass-decoder.ts", import.meta.url).pathname;
-  const argv = command.map((word) => (word.endsWith("/runner.ts") ? ours : word));
-  const child = Bun.spawn(["taskset", "-c", cpu, ...argv], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, ...env },
-  });
-  const nextLine = lineReader(child.stdout);
-  if ((await nextLine()) !== "ready") throw new Error("the decoder did not start");
-  return {
-    pid: child.pid,
-    async decode(passes) {
-      child.stdin.write(`${passes}\n`);
-      child.stdin.flush();
-      const line = await nextLine();
-      if (line === null) throw new Error("the decoder ended");
-      return JSON.parse(line) as Passes;
-    },
-    async [Symbol.asyncDispose]() {
-      child.stdin.end();
-      await child.exited;
-    },
-  };
-}
-
 /** One arm: the tracer comes and goes around the passes, on a CPU of its own. */
-async function measure(arm: Arm, decoder: Decoder, toolCpu: string, passes: number): Promise<Measured> {
+async function measure(arm: Arm, decoder: RunningDecoder, toolCpu: string, passes: number): Promise<Measured> {
   const output = mkdtempSync(join(tmpdir(), "mrm-slowdown-"));
   try {
     const tracer: Attached | null =
@@ -65,8 +31,8 @@ async function measure(arm: Arm, decoder: Decoder, toolCpu: string, passes: numb
     const taken = await decoder.decode(passes);
     const run = (await tracer?.end()) ?? null;
     // A tracer that did not see the steps would look cheap.
-    if (run !== null && run.decodeSteps < taken.tokens) {
-      throw new Error(`${run.decodeSteps} decode steps were seen of ${taken.tokens}`);
+    if (run !== null && run.decodeTokens < taken.tokens) {
+      throw new Error(`${run.decodeTokens} decode steps were seen of ${taken.tokens}`);
     }
     return { ...taken, toolCpuPct: run?.cpuPct ?? null };
   } finally {
@@ -79,7 +45,8 @@ export async function benchDecodeSlowdown({ blocks: count, quick }: BenchOptions
   const cpus = affinityCpus(0);
   const passes = quick ? 1 : PASSES;
   const toolCpu = String(cpus.at(-1) ?? 0);
-  await using decoder = await startDecoder(String(cpus[0] ?? 0));
+  // It lives through all arms: what differs from process to process cancels.
+  await using decoder = await startDecoder("110m", String(cpus[0] ?? 0));
   const { digest } = await decoder.decode(passes);
   const measured: Record<Arm, Measured[]>[] = [];
   for (const order of mirroredOrder<Arm>(["off", "on", "probes"], count, SEED)) {
