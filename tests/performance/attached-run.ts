@@ -13,9 +13,14 @@ export interface AttachedRun {
   readonly cpuPct: number | null;
   readonly decodeTokens: number;
   readonly promptTokens: number;
+  /** Accesses to watched addresses. */
+  readonly accesses: number;
+  /** What the hits of the engine's probes cost the target at most, by what one costs in a loop; ns. */
+  readonly probesAtMostNs: number;
 }
 
 export interface Attached {
+  readonly pid: number;
   /** Tells the tracer to end, waits for it, and reads what it says. @throws Error when it failed */
   end(): Promise<AttachedRun>;
 }
@@ -49,6 +54,7 @@ export async function attachTo(pid: number, { cpu, output, args }: AttachedOptio
     for (let line = await nextLine(); line !== null; line = await nextLine()) said += `${line}\n`;
   })();
   return {
+    pid: child.pid,
     async end() {
       child.kill("SIGINT");
       const limit = setTimeout(() => child.kill("SIGKILL"), END_LIMIT_MS);
@@ -57,18 +63,29 @@ export async function attachTo(pid: number, { cpu, output, args }: AttachedOptio
       await rest;
       if (code !== INTERRUPTED) throw new Error(`attach ended with ${child.signalCode ?? code}: ${said}`);
       const { run_dir } = JSON.parse(await stdout) as Report;
-      const facts = JSON.parse(readFileSync(join(run_dir, "capture", "facts.json"), "utf8")) as Facts;
-      const { decode_tokens, prompt_tokens } = facts.target;
-      return {
-        cpuPct: facts.observer.cpu_pct ?? null,
-        decodeTokens: decode_tokens ?? 0,
-        promptTokens: prompt_tokens ?? 0,
-      };
+      return resultOf(JSON.parse(readFileSync(join(run_dir, "capture", "facts.json"), "utf8")) as Facts);
     },
   };
 }
 
+function resultOf({ observer, target, ledger, details }: Facts): AttachedRun {
+  const probes = details.cost_parts.find(({ what }) => what === "engine probes");
+  if (probes === undefined) throw new Error("the run does not say what its probes cost");
+  return {
+    cpuPct: observer.cpu_pct ?? null,
+    decodeTokens: target.decode_tokens ?? 0,
+    promptTokens: target.prompt_tokens ?? 0,
+    accesses: Number(ledger.find(({ path }) => path === "access/watch/rows")?.kept ?? 0),
+    probesAtMostNs: probes.cost_ns.hi,
+  };
+}
+
+/** What of capture/facts.json is read here. */
 interface Facts {
   readonly observer: { readonly cpu_pct?: number | null };
   readonly target: { readonly decode_tokens?: number | null; readonly prompt_tokens?: number | null };
+  readonly ledger: readonly { readonly path: string; readonly kept: string }[];
+  readonly details: {
+    readonly cost_parts: readonly { readonly what: string; readonly cost_ns: { readonly hi: number } }[];
+  };
 }

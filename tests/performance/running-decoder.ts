@@ -2,14 +2,13 @@
 import { demoCacheDir } from "../../src/engine/demo/cache.ts";
 import { type DemoOptions, demoCommand } from "../../src/engine/demo/demo.ts";
 import { lineReader } from "./line-reader.ts";
-import type { Passes } from "./pass-decoder.ts";
+import type { Ask, Decodes } from "./pass-decoder.ts";
 
 const PASS_DECODER = new URL("./pass-decoder.ts", import.meta.url).pathname;
 
 export interface RunningDecoder extends AsyncDisposable {
   readonly pid: number;
-  /** Decodes so many times from a prompt to a full context. */
-  decode(passes: number): Promise<Passes>;
+  decode(ask: Ask): Promise<Decodes>;
 }
 
 /** Starts it, with one thread, on one CPU. @throws Error when it cannot load the model */
@@ -24,12 +23,12 @@ export async function startDecoder(params: DemoOptions["params"], cpu: string): 
   if ((await nextLine()) !== "ready") throw new Error("the decoder did not start");
   return {
     pid: child.pid,
-    async decode(passes) {
-      child.stdin.write(`${passes}\n`);
+    async decode(ask) {
+      child.stdin.write(`${JSON.stringify(ask)}\n`);
       child.stdin.flush();
       const line = await nextLine();
       if (line === null) throw new Error("the decoder ended");
-      return JSON.parse(line) as Passes;
+      return JSON.parse(line) as Decodes;
     },
     async [Symbol.asyncDispose]() {
       child.stdin.end();

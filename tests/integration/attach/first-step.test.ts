@@ -12,7 +12,7 @@ test("from the moment that it records, attaching misses no step of an engine tha
   const output = mkdtempSync(join(tmpdir(), "mrm-first-step-"));
   try {
     const tracer = await attachTo(decoder.pid, { cpu: String(cpus.at(-1)), output, args: ["--watch-registers", "0"] });
-    const { tokens } = await decoder.decode(2);
+    const { tokens } = await decoder.decode({ prompts: 2, seconds: null });
     const run = await tracer.end();
     expect(run).toMatchObject({ decodeTokens: tokens, promptTokens: 2 * 66 });
   } finally {
