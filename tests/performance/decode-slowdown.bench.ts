@@ -80,13 +80,13 @@ async function toggleTracer(decoder: RunningDecoder, cpu: string, blocks: number
 
 /**
  * The tracer stays attached and is stopped by turns: then it polls nothing, arms nothing, and what it armed is hit no more.
- * What its probes cost even then is added from what a hit costs in a loop. A minute for each block, and half of one.
+ * What its probes cost even then is added from what a hit costs in a loop. A minute and a quarter a block.
  */
 export async function benchDecodeSlowdown({ blocks: count, quick }: BenchOptions): Promise<BenchRow[]> {
   const cpus = affinityCpus(0);
   const blocks = quick ? QUICK_BLOCKS : count * BLOCKS;
   await using decoder = await startDecoder("110m", String(cpus[0] ?? 0));
-  const nothing = await toggleNothing(decoder, Math.ceil(blocks / 2));
+  const nothing = await toggleNothing(decoder, Math.ceil(blocks / 4));
   const traced = await toggleTracer(decoder, String(cpus.at(-1) ?? 0), blocks);
   return rowsOf(nothing, traced, cpus.length);
 }
