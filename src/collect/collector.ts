@@ -37,7 +37,7 @@ export interface Collector {
   launch?(command: readonly string[]): readonly string[];
   /** Attaches everything; after it resolves no event of the target is missed unless counted. @throws MrmTraceError */
   start(target: Target): Promise<void>;
-  /** What has come since the last call, in batches of at least one row; never blocks, called every few milliseconds. */
+  /** What came since the last call, in batches of a row or more, each good until the next; never blocks, called every few ms. */
   batches(): Batch[];
   /**
    * Detaches, and returns the last batches and the ledger; safe to call after a failed start. The batches may be read

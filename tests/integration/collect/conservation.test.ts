@@ -28,12 +28,13 @@ async function storm(pages: number, turns: number, drain_ms: number | null) {
   using faults = await openFaults(lifecycle.targetsFd);
   lifecycle.addProcess(held.target.pid);
   const batches: Batch[] = [];
-  const timer = drain_ms === null ? null : setInterval(() => batches.push(...faults.drain()), drain_ms);
+  const timer =
+    drain_ms === null ? null : setInterval(() => batches.push(...structuredClone(faults.drain())), drain_ms);
   try {
     held.release();
     const did = JSON.parse(await held.line()) as Storm;
     faults.detach();
-    batches.push(...faults.drain());
+    batches.push(...structuredClone(faults.drain()));
     const ledger = faults.ledger();
     const sum = (field: "seen" | "kept" | "dropped") => ledger.reduce((all, row) => all + row[field], 0);
     const inArea = (address: bigint) =>

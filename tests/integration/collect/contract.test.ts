@@ -93,7 +93,7 @@ async function poll(collector: Collector, ms: number): Promise<{ batches: Batch[
     const got = collector.batches();
     const took = Number(monotonicNs() - begin) - (runQueueWaitNs(process.pid) - waited);
     longestMs = Math.max(longestMs, took / 1e6);
-    batches.push(...got);
+    batches.push(...structuredClone(got));
     await Bun.sleep(5);
   }
   return { batches, longestMs };

@@ -22,14 +22,14 @@ async function attached() {
   const first = await tree.again();
   rows.push(...lifecycle.drain());
   const areas = [...first, ...(await tree.again())];
-  const faults: Batch<"fault">[] = faultSource.drain();
+  const faults: Batch<"fault">[] = structuredClone(faultSource.drain());
   rows.push(...lifecycle.drain());
   const living = [...new Set(areas.map(({ pid }) => pid))];
   const texts = new Map(living.map((pid) => [pid, readFileSync(`/proc/${pid}/maps`, "utf8")]));
   rows.push(...lifecycle.drain());
   lifecycle.leave();
   const afterwards = await tree.again();
-  faults.push(...faultSource.drain());
+  faults.push(...structuredClone(faultSource.drain()));
   const late = lifecycle.drain();
   faultSource.detach();
   lifecycle.detach();

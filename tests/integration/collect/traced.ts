@@ -33,7 +33,7 @@ export async function trace(command: readonly string[]): Promise<Traced> {
   const faults: Batch<"fault">[] = [];
   const drain = (): void => {
     rows.push(...lifecycle.drain());
-    faults.push(...faultSource.drain());
+    faults.push(...structuredClone(faultSource.drain()));
   };
   lifecycle.addProcess(child.pid);
   drain();

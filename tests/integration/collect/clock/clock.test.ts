@@ -42,7 +42,7 @@ async function sample(
       over = true;
     });
     while (!over) {
-      batches.push(...collector.batches());
+      batches.push(...structuredClone(collector.batches()));
       await Bun.sleep(5);
     }
     const { batches: last, ledger } = await collector.stop();

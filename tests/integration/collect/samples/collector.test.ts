@@ -58,7 +58,7 @@ async function collect(sources: readonly string[], pmu: Pmu, turns?: number) {
     // It waits for the end of its input when it is done.
     const ended = held.line().then(() => held.finish());
     while (!collector.state().treeEnded) {
-      batches.push(...collector.batches());
+      batches.push(...structuredClone(collector.batches()));
       await Bun.sleep(5);
     }
     await ended;
