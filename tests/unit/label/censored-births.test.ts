@@ -44,8 +44,15 @@ describe("a tensor that was found in a graph", () => {
       mapping({ pid: 8 }),
       mapping({ addr: 0x8000n }),
     ]) {
-      expect(births([tensor()], [other])).toEqual([[500n, true]]);
+      const elsewhere = mapping({ addr: 0x9000n });
+      expect(births([tensor()], [elsewhere, other])).toEqual([[500n, true]]);
     }
+  });
+
+  test("lives since the first look at its process where its graph came a moment before, unless it ended before it", () => {
+    expect(births([tensor({ birth_ns: 99n })], [mapping()])).toEqual([[LOOK, true]]);
+    expect(births([tensor({ birth_ns: 98n, death_ns: 99n })], [mapping()])).toEqual([[98n, true]]);
+    expect(births([tensor({ birth_ns: 99n })], [mapping({ birth_censored: false })])).toEqual([[99n, true]]);
   });
 
   test("stays as it was found where another held its bytes before", () => {
