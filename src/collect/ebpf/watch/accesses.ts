@@ -44,8 +44,8 @@ interface Judged extends SeenAccess {
   readonly decoded: DecodedAccess;
 }
 
-/** Traps of one string instruction that an interrupt may part, yet that belong together. */
-const BURST_NS = 200_000n;
+/** The traps of one copy in the kernel, where nothing tells its end; a host may take the virtual CPU away in it. */
+const KERNEL_COPY_NS = 1_000_000n;
 const LONGEST_INSTRUCTION_BYTES = 15n;
 const LONGEST_ELEMENT_BYTES = 64n;
 
@@ -64,8 +64,10 @@ function movement(from: bigint, to: bigint, watched: WatchedBytes): number {
 function burstOp(last: Judged, next: Judged, watched: WatchedBytes): AccessOp | null {
   const a = last.trap;
   const b = next.trap;
-  if (a.inKernel !== b.inKernel || !(a.inKernel || last.decoded.repeated) || last.op !== next.op) return null;
-  if (b.timeNs - a.timeNs > BURST_NS || b.ip < a.ip || b.ip - a.ip > LONGEST_INSTRUCTION_BYTES) return null;
+  if (a.inKernel !== b.inKernel || last.op !== next.op) return null;
+  // A repeated instruction that has not ended goes on, however long its thread has to wait for a CPU.
+  if (a.inKernel ? b.timeNs - a.timeNs > KERNEL_COPY_NS : !last.decoded.repeated) return null;
+  if (b.ip < a.ip || b.ip - a.ip > LONGEST_INSTRUCTION_BYTES) return null;
   const si = last.op === "store" ? 0 : movement(a.registerSi, b.registerSi, watched);
   const di = last.op === "load" ? 0 : movement(a.registerDi, b.registerDi, watched);
   if (si < 0 || di < 0 || si + di === 0) return null;

@@ -13,7 +13,7 @@ export type OpEvidence = "decoded" | "registers" | "none";
 export interface DecodedAccess {
   readonly op: AccessOp;
   readonly evidence: OpEvidence;
-  /** True where the trap is one of the many of a repeated string instruction. */
+  /** True where the trap is inside a repeated string instruction, which goes on after it. */
   readonly repeated: boolean;
 }
 

@@ -67,6 +67,20 @@ describe("a watch on one word", () => {
     expect(opsOf(to.seen.accesses)).toEqual({ "store registers": 20 });
     for (const { seen } of [from, to]) expect(seen.traps).toBe(seen.accesses.length + seen.collapsed);
   });
+  test("makes one access of a string copy in whose middle another takes the CPU", async () => {
+    const rivals = CPUS.map(() => Bun.spawn(["sh", "-c", "while :; do :; done"]));
+    try {
+      for (let turn = 0; turn < 5; turn++) {
+        const from = await run("copy_from", 100, "rw", program.bytes);
+        expect(opsOf(from.seen.accesses)).toEqual({ "load registers": 100 });
+        const to = await run("copy_to", 100, "rw", program.bytes);
+        expect(opsOf(to.seen.accesses)).toEqual({ "store registers": 100 });
+      }
+    } finally {
+      for (const rival of rivals) rival.kill("SIGKILL");
+      await Promise.all(rivals.map((rival) => rival.exited));
+    }
+  });
   test("sees what the kernel does on the program's behalf, and marks it", async () => {
     const into = await run("read", 10);
     expect(opsOf(into.seen.accesses)).toEqual({ "store registers": 10 });

@@ -89,8 +89,21 @@ describe("the traps of one string instruction", () => {
     const traps = [step(10_000, 1), { ...step(20_000, 2), tid: 2 }];
     expect(seenAccesses(traps, watched, repeated).accesses.length).toBe(2);
   });
-  test("are not taken for one across a pause", () => {
-    expect(seenAccesses([step(1, 1), step(300_000, 2)], watched, repeated).accesses.length).toBe(2);
+  test("are one access however long the thread waits for a CPU in the middle of it", () => {
+    const late = { ...watched, endNs: 10_000_000_000n };
+    const seen = seenAccesses([step(1, 1), step(9_000_000_000, 2)], late, repeated);
+    expect(seen).toMatchObject({ traps: 2, collapsed: 1 });
+  });
+  test("end with the one at the next instruction, and another goes on where it stopped", () => {
+    const decode = ({ ip }: { ip: bigint }): DecodedAccess => ({ ...repeated(), repeated: ip === 100n });
+    const traps = [step(1, 1), { ...step(2, 2), ip: 102n }, step(3, 3)];
+    expect(seenAccesses(traps, watched, decode).accesses.map(({ trap }) => trap.timeNs)).toEqual([1n, 3n]);
+  });
+  test("in the kernel are two copies across a pause", () => {
+    const kernel = (time: number, bytes: number) => ({ ...step(time, bytes), inKernel: true });
+    const long = { ...watched, endNs: 10_000_000n };
+    expect(seenAccesses([kernel(1, 1), kernel(900_000, 2)], long, unknown).accesses.length).toBe(1);
+    expect(seenAccesses([kernel(1, 1), kernel(2_000_000, 2)], long, unknown).accesses.length).toBe(2);
   });
   test("in the kernel tell by the register that moves what they did, where both are near", () => {
     const kernel = (time: number, bytes: number) =>
