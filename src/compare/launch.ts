@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readProc } from "../collect/process/proc-file.ts";
-import { descendants, listsChildren } from "../collect/process/tree.ts";
+import { treeOf } from "../collect/process/tree.ts";
 import { HOLD, launchHeld } from "../engine/command.ts";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
@@ -46,7 +46,7 @@ export interface LaunchRequest {
 
 /** Ends a process and all below it at once; those that are gone are no failure. */
 function killTree(pid: number): void {
-  for (const one of [...descendants("/proc", [pid], listsChildren("/proc"))].reverse()) {
+  for (const one of [...treeOf(pid)].reverse()) {
     try {
       process.kill(one, "SIGKILL");
     } catch {
@@ -109,7 +109,7 @@ function finishedRun(output: string): { runDir: string; model: string; run: stri
 
 /** Binds the target while it is held; true once it is. */
 function bindHeld(tracer: number, cpus: readonly number[]): boolean {
-  for (const pid of descendants("/proc", [tracer], listsChildren("/proc"))) {
+  for (const pid of treeOf(tracer)) {
     if (pid === tracer) continue;
     const cmdline = readProc(`/proc/${pid}/cmdline`);
     if (cmdline.ok && cmdline.text.includes(HOLD)) return bindProcess(pid, cpus);

@@ -1,7 +1,7 @@
 /** The tracer attached to a process that runs, from a benchmark or a test. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { lineReader } from "./line-reader.ts";
+import { lineReader } from "../fixtures/line-reader.ts";
 
 const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
 /** A tracer that does not end is a failure, not a hang; the tokens of ten minutes take more than one to analyse. */

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { affinityCpus } from "../../src/kernel/libc.ts";
 import { compileProgram } from "../fixtures/compile.ts";
+import { lineReader } from "../fixtures/line-reader.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
 import { blockInterval } from "./block-interval.ts";
 import type { Recorded } from "./fault-recorder.ts";
-import { lineReader } from "./line-reader.ts";
 
 const ARMS = ["off", "ours", "perf", "off2"] as const;
 type Arm = (typeof ARMS)[number];

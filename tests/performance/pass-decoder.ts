@@ -6,7 +6,7 @@ import { decode } from "../../src/engine/demo/decode.ts";
 import { loadModel, startEngine } from "../../src/engine/demo/load.ts";
 import { parseRunnerArguments } from "../../src/engine/demo/options.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
-import { lineReader } from "./line-reader.ts";
+import { lineReader } from "../fixtures/line-reader.ts";
 
 /** One line of stdin, as JSON. */
 export interface Ask {

@@ -21,18 +21,12 @@ export interface TracedRun extends Disposable {
  * `mrm-trace run ARGS -- COMMAND` into a folder that is removed on disposal.
  * @throws Error when the run fails
  */
-export async function tracedRun(
-  args: readonly string[],
-  command: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<TracedRun> {
+export async function tracedRun(args: readonly string[], command: readonly string[]): Promise<TracedRun> {
   const output = mkdtempSync(join(tmpdir(), "mrm-bench-run-"));
   const remove = (): void => rmSync(output, { recursive: true, force: true });
   const argv = [process.execPath, CLI, "run", "--quiet", "--output", output, ...args, "--", ...command];
   const spawned_ns = monotonicNs();
-  // Behind sudo the command would run as the user, who may not bind the tracer to a CPU.
-  const { SUDO_UID: _, ...inherited } = process.env;
-  const child = Bun.spawn(argv, { stdin: "ignore", stdout: "ignore", stderr: "pipe", env: { ...inherited, ...env } });
+  const child = Bun.spawn(argv, { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
   const stderr = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) {
     remove();

@@ -1,7 +1,7 @@
 /** A process tree that may run while we come to it: every process of it is watched, and every CPU that it may use is known. */
 import { readdirSync } from "node:fs";
 import { affinityCpus } from "../../kernel/libc.ts";
-import { descendants, hasEnded, listsChildren } from "../process/tree.ts";
+import { descendants, hasEnded, listsChildren, treeOf } from "../process/tree.ts";
 import type { EngineObjects } from "./engine-objects.ts";
 import type { LifecycleSource } from "./lifecycle.ts";
 import { snapshotRows } from "./snapshot.ts";
@@ -40,13 +40,12 @@ function threadsOf(pid: number): number[] {
 
 /** CPUs that any thread of the tree may run on; empty where nobody says. */
 export function treeAffinityCpus(root: number): number[] {
-  const pids = descendants("/proc", [root], listsChildren("/proc"));
-  return [...new Set([...pids].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
+  return [...new Set([...treeOf(root)].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
 }
 
 /** Offers what the tree has mapped by now, so that its engine is probed before the first of its steps is asked for. */
 export async function offerMapped(objects: EngineObjects | null, root: number): Promise<void> {
-  for (const pid of descendants("/proc", [root], listsChildren("/proc"))) {
+  for (const pid of treeOf(root)) {
     await objects?.offer(snapshotRows(pid, 0) ?? []);
   }
 }

@@ -2,8 +2,8 @@
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { readProc } from "./proc-file.ts";
-import { parseStat } from "./proc-text.ts";
-import { descendants, listsChildren } from "./tree.ts";
+import { isOver, parseStat } from "./proc-text.ts";
+import { treeOf } from "./tree.ts";
 
 export interface NamedProcess {
   readonly pid: number;
@@ -38,7 +38,7 @@ function candidateOf(procRoot: string, pid: number, name: string): Candidate | n
   if (rank === null) return null;
   const read = readProc(`${procRoot}/${pid}/stat`);
   const stat = read.ok ? parseStat(read.text) : null;
-  if (stat === null || stat.state === "Z" || stat.state === "X") return null;
+  if (stat === null || isOver(stat.state)) return null;
   return {
     pid,
     rank,
@@ -50,7 +50,7 @@ function candidateOf(procRoot: string, pid: number, name: string): Candidate | n
 
 /** `self`, all that called it and all that it started. */
 function family(procRoot: string, self: number): Set<number> {
-  const found = descendants(procRoot, [self], listsChildren(procRoot));
+  const found = treeOf(self, procRoot);
   for (let pid = self; pid > 1; ) {
     found.add(pid);
     const read = readProc(`${procRoot}/${pid}/stat`);
@@ -90,7 +90,7 @@ export function namedProcesses(name: string, self = process.pid, procRoot = "/pr
 export function processOf(pid: number, procRoot = "/proc"): NamedProcess | null {
   const read = readProc(`${procRoot}/${pid}/stat`);
   const stat = read.ok ? parseStat(read.text) : null;
-  if (stat === null || stat.state === "Z" || stat.state === "X") return null;
+  if (stat === null || isOver(stat.state)) return null;
   const comm = readProc(`${procRoot}/${pid}/comm`);
   return { pid, start_ticks: stat.start_ticks, comm: comm.ok ? comm.text.trimEnd() : "" };
 }

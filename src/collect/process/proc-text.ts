@@ -137,3 +137,8 @@ export function parseChildren(text: string): { readonly pids: number[]; readonly
   }
   return { pids, malformed };
 }
+
+/** True for the state of a process that is gone, or waits for its parent to take note of its end. */
+export function isOver(state: string): boolean {
+  return state === "Z" || state === "X";
+}

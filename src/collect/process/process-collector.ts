@@ -4,7 +4,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { type ProcRead, readProc } from "./proc-file.ts";
-import { parseField, parsePressureSomeNs, parseStat, parseStatusMemory, parseStealNs } from "./proc-text.ts";
+import { isOver, parseField, parsePressureSomeNs, parseStat, parseStatusMemory, parseStealNs } from "./proc-text.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 import { descendants, listsChildren } from "./tree.ts";
@@ -171,7 +171,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     }
     process.startTicks = stat.start_ticks;
     rows.kept += 1;
-    const hasEnded = stat.state === "Z" || stat.state === "X";
+    const hasEnded = isOver(stat.state);
     if (hasEnded) {
       followed.delete(pid);
       ended.set(pid, stat.start_ticks);

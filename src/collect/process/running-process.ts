@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
 import { readProc } from "./proc-file.ts";
-import { parseField, parseStat } from "./proc-text.ts";
+import { isOver, parseField, parseStat } from "./proc-text.ts";
 
 export interface RunningProcess {
   readonly pid: number;
@@ -44,7 +44,7 @@ function lookAt(procRoot: string, pid: number) {
     process: { pid, ppid: stat.ppid, start_ticks: stat.start_ticks, command: command.length > 0 ? command : [comm] },
     comm,
     tgid: Number(parseField(status, "Tgid") ?? pid),
-    hasEnded: stat.state === "Z" || stat.state === "X",
+    hasEnded: isOver(stat.state),
     hasMemory: status.includes("\nVmSize:"),
   };
 }

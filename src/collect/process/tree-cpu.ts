@@ -1,7 +1,7 @@
 /** CPU time of a process tree, those of it that have ended included. */
 import { readProc } from "./proc-file.ts";
 import { parseStat } from "./proc-text.ts";
-import { descendants, listsChildren } from "./tree.ts";
+import { treeOf } from "./tree.ts";
 
 /**
  * Clock ticks that the tree of `root` has had so far. What ended is in the ticks that its parent reaped: the sum only grows,
@@ -9,7 +9,7 @@ import { descendants, listsChildren } from "./tree.ts";
  */
 export function treeTicks(root: number, procRoot = "/proc"): number {
   let ticks = 0n;
-  for (const pid of descendants(procRoot, [root], listsChildren(procRoot))) {
+  for (const pid of treeOf(root, procRoot)) {
     const read = readProc(`${procRoot}/${pid}/stat`);
     const stat = read.ok ? parseStat(read.text) : null;
     if (stat !== null) ticks += stat.user_ticks + stat.system_ticks + stat.reaped_ticks;

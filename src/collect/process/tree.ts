@@ -1,7 +1,7 @@
 /** Finds the processes of a tree in /proc. */
 import { readdirSync } from "node:fs";
 import { readProc } from "./proc-file.ts";
-import { parseChildren, parseStat } from "./proc-text.ts";
+import { isOver, parseChildren, parseStat } from "./proc-text.ts";
 
 function names(path: string): string[] {
   try {
@@ -53,9 +53,14 @@ export function descendants(procRoot: string, known: Iterable<number>, byThread:
   return found;
 }
 
+/** Pids of `root` and of all its descendants, in the way that the kernel offers. */
+export function treeOf(root: number, procRoot = "/proc"): Set<number> {
+  return descendants(procRoot, [root], listsChildren(procRoot));
+}
+
 /** True for a process that is gone, or waits for its parent to take note of its end. */
 export function hasEnded(pid: number): boolean {
   const stat = readProc(`/proc/${pid}/stat`);
   const state = stat.ok ? parseStat(stat.text)?.state : "X";
-  return state === "Z" || state === "X";
+  return state !== undefined && isOver(state);
 }

@@ -1,12 +1,13 @@
 /** A command held before its exec, as a run launches it, for tests of whole collectors. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Target } from "../../../src/collect/collector.ts";
+import { lineReader } from "../../fixtures/line-reader.ts";
 
 export interface HeldTarget extends AsyncDisposable {
   readonly target: Target;
   release(): void;
   kill(): Promise<void>;
-  /** First line that the command prints from here on. */
+  /** First line that the command prints from here on, empty where it prints no more. */
   line(): Promise<string>;
   /** Ends the command's stdin and waits for its end. */
   finish(): Promise<number>;
@@ -19,8 +20,7 @@ export function holdTarget(command: readonly string[]): HeldTarget {
     stdout: "pipe",
     stderr: "inherit",
   });
-  const reader = child.stdout.getReader();
-  let text = "";
+  const nextLine = lineReader(child.stdout);
   return {
     target: { pid: child.pid, command, held: true },
     release() {
@@ -31,17 +31,7 @@ export function holdTarget(command: readonly string[]): HeldTarget {
       child.kill("SIGKILL");
       await child.exited;
     },
-    async line() {
-      while (!text.includes("\n")) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        text += new TextDecoder().decode(value);
-      }
-      const end = text.indexOf("\n");
-      const line = text.slice(0, end);
-      text = text.slice(end + 1);
-      return line;
-    },
+    line: async () => (await nextLine()) ?? "",
     async finish() {
       child.stdin.end();
       return await child.exited;
@@ -49,7 +39,6 @@ export function holdTarget(command: readonly string[]): HeldTarget {
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await child.exited;
-      await reader.cancel();
     },
   };
 }

@@ -3,6 +3,7 @@ import { type FaultSource, openFaults } from "../../../src/collect/ebpf/faults.t
 import { type LifecycleSource, openLifecycle } from "../../../src/collect/ebpf/lifecycle.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
+import { lineReader } from "../../fixtures/line-reader.ts";
 
 export interface Traced extends AsyncDisposable {
   readonly pid: number;
@@ -10,7 +11,7 @@ export interface Traced extends AsyncDisposable {
   readonly faults: Batch<"fault">[];
   readonly lifecycle: LifecycleSource;
   readonly faultSource: FaultSource;
-  /** First line that the program prints from here on. */
+  /** First line that the program prints from here on, empty where it prints no more. */
   line(): Promise<string>;
   /** Drains what has come. */
   drain(): void;
@@ -38,9 +39,7 @@ export async function trace(command: readonly string[]): Promise<Traced> {
   lifecycle.addProcess(child.pid);
   drain();
   const timer = setInterval(drain, 5);
-  const reader = child.stdout.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
+  const nextLine = lineReader(child.stdout);
   child.stdin.write("go\n");
   child.stdin.flush();
   return {
@@ -50,17 +49,7 @@ export async function trace(command: readonly string[]): Promise<Traced> {
     lifecycle,
     faultSource,
     drain,
-    async line() {
-      while (!text.includes("\n")) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        text += decoder.decode(value, { stream: true });
-      }
-      const end = text.indexOf("\n");
-      const line = text.slice(0, end);
-      text = text.slice(end + 1);
-      return line;
-    },
+    line: async () => (await nextLine()) ?? "",
     async finish() {
       child.stdin.end();
       const code = await child.exited;

@@ -10,6 +10,7 @@ import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openRing } from "../../../../src/kernel/ring.ts";
 import { ringLayout } from "../../../../src/schema/c-header.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
+import { lineReader } from "../../../fixtures/line-reader.ts";
 
 export interface Program extends AsyncDisposable {
   readonly pid: number;
@@ -23,18 +24,11 @@ export interface Program extends AsyncDisposable {
 
 export async function startProgram(): Promise<Program> {
   const child = Bun.spawn([compileProgram("known-accesses")], { stdin: "pipe", stdout: "pipe" });
-  const reader = child.stdout.getReader();
-  let text = "";
+  const nextLine = lineReader(child.stdout);
   const line = async (): Promise<string> => {
-    while (!text.includes("\n")) {
-      const { value, done } = await reader.read();
-      if (done) throw new Error("the program ended");
-      text += new TextDecoder().decode(value);
-    }
-    const at = text.indexOf("\n");
-    const found = text.slice(0, at);
-    text = text.slice(at + 1);
-    return found;
+    const next = await nextLine();
+    if (next === null) throw new Error("the program ended");
+    return next;
   };
   const [word = "0", bytes = "0"] = (await line()).split(" ");
   const start = (command: string, count: number) => {

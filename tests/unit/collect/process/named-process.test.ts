@@ -1,41 +1,15 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
 import { namedProcesses, processOf } from "../../../../src/collect/process/named-process.ts";
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
-
-interface Fake {
-  readonly pid: number;
-  readonly ppid?: number;
-  readonly comm?: string;
-  readonly command: readonly string[];
-  readonly start?: number;
-  readonly state?: string;
-}
+import { type FakeProcess, fakeProc } from "../../../fixtures/fake-proc.ts";
 
 /** A /proc of these processes; the one that asks is 50, started by the shell 40. */
-function procOf(...processes: readonly Fake[]): string {
-  const root = mkdtempSync(join(tmpdir(), "mrm-named-"));
-  folders.push(root);
-  const ours: Fake[] = [
+function procOf(...processes: readonly FakeProcess[]): string {
+  const ours: FakeProcess[] = [
     { pid: 40, command: ["sh", "-c", "mrm-trace monitor --name ollama"] },
     { pid: 50, ppid: 40, command: ["bun", "cli.ts", "monitor", "--name", "ollama"] },
     { pid: 51, ppid: 50, command: ["helper", "of-ollama"] },
   ];
-  for (const { pid, ppid = 1, comm, command, start = pid, state = "S" } of [...ours, ...processes]) {
-    const folder = join(root, String(pid));
-    mkdirSync(folder);
-    const name = comm ?? command[0] ?? "";
-    writeFileSync(join(folder, "comm"), `${name}\n`);
-    writeFileSync(join(folder, "cmdline"), command.map((word) => `${word}\0`).join(""));
-    writeFileSync(join(folder, "stat"), `${pid} (${name}) ${state} ${ppid} ${"0 ".repeat(15)}1 0 ${start} 0 0\n`);
-  }
-  return root;
+  return fakeProc([...ours, ...processes]);
 }
 
 const named = (root: string): number[] => namedProcesses("ollama", 50, root).map(({ pid }) => pid);

@@ -1,55 +1,23 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { describe, expect, test } from "bun:test";
 import { isRunning, runningProcess } from "../../../../src/collect/process/running-process.ts";
 import { MrmTraceError } from "../../../../src/errors.ts";
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
-
-interface Fake {
-  readonly pid: number;
-  readonly ppid?: number;
-  readonly comm: string;
-  readonly command?: readonly string[];
-  readonly exe?: string;
-  readonly start?: number;
-  readonly state?: string;
-  readonly tgid?: number;
-  readonly kernel?: boolean;
-}
+import { type FakeProcess, fakeProc } from "../../../fixtures/fake-proc.ts";
 
 /** A /proc of these processes; the one that asks is 50, which the shell 40 started, which process 1 did. */
-function procOf(...processes: readonly Fake[]): string {
-  const root = mkdtempSync(join(tmpdir(), "mrm-running-"));
-  folders.push(root);
-  const ours: Fake[] = [
+function procOf(...processes: readonly FakeProcess[]): string {
+  const ours: FakeProcess[] = [
     { pid: 1, ppid: 0, comm: "init" },
     { pid: 40, comm: "sh", command: ["sh", "-c", "mrm-trace attach llama"] },
     { pid: 50, ppid: 40, comm: "bun", command: ["bun", "cli.ts", "attach", "llama"] },
   ];
-  for (const fake of [...ours, ...processes]) {
-    const { pid, ppid = 1, comm, command = [comm], exe, start = pid, state = "S", tgid = pid, kernel = false } = fake;
-    const folder = join(root, String(pid));
-    mkdirSync(folder);
-    writeFileSync(join(folder, "comm"), `${comm}\n`);
-    writeFileSync(join(folder, "cmdline"), kernel ? "" : command.map((word) => `${word}\0`).join(""));
-    writeFileSync(join(folder, "stat"), `${pid} (${comm}) ${state} ${ppid} ${"0 ".repeat(15)}1 0 ${start} 0 0\n`);
-    const memory = kernel || state === "Z" ? "" : "VmSize:\t 8 kB\n";
-    writeFileSync(join(folder, "status"), `Name:\t${comm}\nTgid:\t${tgid}\nPid:\t${pid}\n${memory}`);
-    if (exe !== undefined) symlinkSync(exe, join(folder, "exe"));
-  }
-  return root;
+  return fakeProc([...ours, ...processes]);
 }
 
-const find = (word: string, ...processes: readonly Fake[]) =>
+const find = (word: string, ...processes: readonly FakeProcess[]) =>
   runningProcess(word, { self: 50, procRoot: procOf(...processes) });
 
 /** Code, message and hint of the refusal. */
-function refusal(word: string, ...processes: readonly Fake[]): [string, string, string] {
+function refusal(word: string, ...processes: readonly FakeProcess[]): [string, string, string] {
   try {
     find(word, ...processes);
   } catch (error) {
@@ -117,7 +85,7 @@ describe("a name", () => {
 
   test("is not that of the tracer, of its callers, of what has ended or of the kernel", () => {
     for (const name of ["bun", "sh", "init"]) expect(refusal(name)[0]).toBe("target");
-    const others: Fake[] = [
+    const others: FakeProcess[] = [
       { pid: 60, comm: "llama", state: "Z" },
       { pid: 61, comm: "llama", kernel: true },
     ];
@@ -133,7 +101,7 @@ describe("a name", () => {
   });
 
   test("of several that do not descend from one is refused with all of them, oldest first", () => {
-    const several: Fake[] = [
+    const several: FakeProcess[] = [
       { pid: 70, comm: "llama", command: ["llama", "b"], start: 9 },
       { pid: 71, ppid: 70, comm: "llama", command: ["llama", "c"], start: 10 },
       { pid: 60, comm: "llama", command: ["llama", "x".repeat(100)], start: 8 },
