@@ -1,122 +1,96 @@
-/** Ring blocks, as the kernel programs publish them, become one batch by a few bulk copies per block. */
+/** Rows of ring blocks, as the kernel programs wrote them, become one batch by one bulk copy per block and column. */
 import { BLOCK_ROWS, type RingLayout, ringLayout } from "../schema/c-header.ts";
 import { columnsOf, type TableName } from "../schema/columns.ts";
 import type { Batch, NumberColumn } from "./batch.ts";
 
-/** Copies of ring blocks, one after the other, each `ringLayout(table).blockBytes` long. */
-export interface BlockArena {
-  /** At least `blocks` blocks; begins at a multiple of 8 in its buffer. */
-  readonly bytes: Uint8Array;
-  readonly blocks: number;
-  /** CPU of each block. */
-  readonly cpus: ArrayLike<number>;
-  /** Position that each block should have in the ring of its CPU, modulo 2^32. */
-  readonly sequence: ArrayLike<number>;
-}
-
-/** What the blocks held. */
+/** Ranges of rows in blocks, where these lie. */
 export interface BlockRows {
-  readonly batch: Batch;
-  /** Blocks left out because their header cannot be right: another position, or more rows than a block has. */
-  readonly corruptBlocks: number;
-  /** Rows those blocks should have held, at most. */
-  readonly corruptRows: number;
+  /** Memory of blocks, each `ringLayout(table).blockBytes` long; begins at a multiple of 8 in its buffer. */
+  readonly bytes: Uint8Array;
+  readonly pieces: number;
+  /** Which block of the memory each piece is of. */
+  readonly block: ArrayLike<number>;
+  /** CPU whose ring the block is in. */
+  readonly cpu: ArrayLike<number>;
+  /** First row of each piece, and the one behind its last; at most `BLOCK_ROWS`. */
+  readonly from: ArrayLike<number>;
+  readonly to: ArrayLike<number>;
 }
 
 type Numbers = BigUint64Array | Uint32Array | Uint16Array | Uint8Array;
-const ARRAYS: Record<number, new (rows: number) => Numbers> = {
+const ARRAYS: Record<number, Uint8ArrayConstructor> = {
   1: Uint8Array,
-  2: Uint16Array,
-  4: Uint32Array,
-  8: BigUint64Array,
+  2: Uint16Array as unknown as Uint8ArrayConstructor,
+  4: Uint32Array as unknown as Uint8ArrayConstructor,
+  8: BigUint64Array as unknown as Uint8ArrayConstructor,
 };
 
-/** Turns the blocks of one ring area into rows; its arrays are used again by the next call. */
-export type BlockReader = (arena: BlockArena) => BlockRows;
+function arrayOf(width: number): Uint8ArrayConstructor {
+  return ARRAYS[width] ?? Uint8Array;
+}
 
-/**
- * A reader of blocks of `table`. It gives the rows of all sound blocks, in the order of the blocks, good until its next
- * call; `cpu` is filled where the table has it outside the ring.
- *
- * Headers come from shared memory and are judged, never believed: a block whose position is not the expected one or
- * whose row count exceeds a block is counted and left out.
- */
+/** Turns rows of blocks into a batch, in the order given, good until the next call. */
+export type BlockReader = (rows: BlockRows) => Batch;
+
+/** A reader of blocks of `table`; `cpu` is filled where the table has it outside the ring. */
 export function blockReader(table: TableName): BlockReader {
   const layout = ringLayout(table);
   const hasCpu = columnsOf(table).some((column) => column.name === "cpu" && !column.ring);
   const arraysOf = (rows: number): Readonly<Record<string, Numbers>> => ({
-    ...Object.fromEntries(layout.columns.map(({ name, width }) => [name, new (ARRAYS[width] ?? Uint8Array)(rows)])),
+    ...Object.fromEntries(layout.columns.map(({ name, width }) => [name, new (arrayOf(width))(rows)])),
     ...(hasCpu ? { cpu: new Uint16Array(rows) } : {}),
   });
+  const gathers = layout.columns.map((column) => ({ name: column.name, gather: gatherer(layout, column) }));
   let room = BLOCK_ROWS;
   let store = arraysOf(room);
-  return (arena) => {
-    const counts = soundRows(layout, arena);
+  return (pieces) => {
     let rows = 0;
-    let corruptBlocks = 0;
-    for (const count of counts) {
-      if (count < 0) corruptBlocks += 1;
-      else rows += count;
-    }
+    for (let i = 0; i < pieces.pieces; i++) rows += (pieces.to[i] as number) - (pieces.from[i] as number);
     if (rows > room) {
       // A busy ring gives more with every call for a while: doubling ends that soon.
       room = Math.max(rows, 2 * room);
       store = arraysOf(room);
     }
-    for (const column of layout.columns) {
-      const out = store[column.name];
-      if (out !== undefined) gather(layout, column, arena, counts, out);
-    }
-    if (store.cpu !== undefined) fillCpus(arena, counts, store.cpu);
+    for (const { name, gather } of gathers) gather(pieces, store[name] as Uint8Array);
+    if (store.cpu !== undefined) fillCpus(pieces, store.cpu as Uint16Array);
     const columns = Object.fromEntries(
       Object.entries(store).map(([name, data]): [string, NumberColumn] => [name, { data: data.subarray(0, rows) }]),
     );
-    return { batch: { table, rows, columns }, corruptBlocks, corruptRows: corruptBlocks * BLOCK_ROWS };
+    return { table, rows, columns };
   };
 }
 
-/** Rows of each block; -1 for one that is not sound or not wholly inside the arena. */
-function soundRows(layout: RingLayout, arena: BlockArena): Int32Array {
-  const counts = new Int32Array(arena.blocks).fill(-1);
-  const whole = Math.min(arena.blocks, Math.floor(arena.bytes.length / layout.blockBytes));
-  const words = new Uint32Array(arena.bytes.buffer, arena.bytes.byteOffset, arena.bytes.length >> 2);
-  const wordsPerBlock = layout.blockBytes / 4;
-  for (let block = 0; block < whole; block++) {
-    const at = block * wordsPerBlock;
-    const count = words[at + 2] ?? 0;
-    const sound = words[at] === (arena.sequence[block] ?? 0) >>> 0 && count <= BLOCK_ROWS && words[at + 3] === 0;
-    if (sound) counts[block] = count;
-  }
-  return counts;
-}
-
-function gather(
-  layout: RingLayout,
-  column: RingLayout["columns"][number],
-  arena: BlockArena,
-  counts: Int32Array,
-  out: Numbers,
-): void {
-  const make = out.constructor as Uint8ArrayConstructor;
-  const { buffer, byteOffset, length } = arena.bytes;
-  const view = new make(buffer, byteOffset, Math.floor(length / column.width));
-  let from = column.offset / column.width;
-  const step = layout.blockBytes / column.width;
-  let to = 0;
-  for (const count of counts) {
-    if (count > 0) {
-      (out as Uint8Array).set(view.subarray(from, from + count), to);
-      to += count;
+/** Copies one column. A block comes again and again, so that the view of it is made once: it costs as much as the copy. */
+function gatherer(layout: RingLayout, { width, offset }: RingLayout["columns"][number]) {
+  const make = arrayOf(width);
+  let views: (Uint8Array | undefined)[] = [];
+  let memory: Uint8Array | null = null;
+  return (pieces: BlockRows, out: Uint8Array): void => {
+    if (memory !== pieces.bytes) {
+      memory = pieces.bytes;
+      views = [];
     }
-    from += step;
-  }
+    let at = 0;
+    for (let i = 0; i < pieces.pieces; i++) {
+      const block = pieces.block[i] as number;
+      const from = pieces.from[i] as number;
+      const to = pieces.to[i] as number;
+      let view = views[block];
+      if (view === undefined) {
+        view = new make(memory.buffer, memory.byteOffset + block * layout.blockBytes + offset, BLOCK_ROWS);
+        views[block] = view;
+      }
+      out.set(to - from === BLOCK_ROWS ? view : view.subarray(from, to), at);
+      at += to - from;
+    }
+  };
 }
 
-function fillCpus(arena: BlockArena, counts: Int32Array, out: Numbers): void {
-  let to = 0;
-  for (const [block, count] of counts.entries()) {
-    if (count <= 0) continue;
-    (out as Uint16Array).fill(arena.cpus[block] ?? 0, to, to + count);
-    to += count;
+function fillCpus(pieces: BlockRows, out: Uint16Array): void {
+  let at = 0;
+  for (let i = 0; i < pieces.pieces; i++) {
+    const end = at + (pieces.to[i] as number) - (pieces.from[i] as number);
+    out.fill(pieces.cpu[i] as number, at, end);
+    at = end;
   }
 }

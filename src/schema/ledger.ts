@@ -20,3 +20,8 @@ export function balances(row: LedgerRow): boolean {
   const causes = Object.values(row.dropped_by).reduce((sum, n) => sum + n, 0);
   return row.seen === row.kept + row.filtered + row.dropped && causes === row.dropped;
 }
+
+/** What all rows together dropped for one cause. */
+export function droppedBy(rows: readonly LedgerRow[], cause: string): number {
+  return rows.reduce((sum, row) => sum + (row.dropped_by[cause] ?? 0), 0);
+}

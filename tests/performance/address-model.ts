@@ -6,7 +6,8 @@
  * loads uniform over the blocks written; 15 % activation, half stores, 64 B lines of 2 MiB; 5 % unknown, 30 % stores,
  * 64 B lines of a 16 MiB heap.
  */
-import { BLOCK_HEADER_BYTES, BLOCK_ROWS, ringLayout } from "../../src/schema/c-header.ts";
+import type { BlockRows } from "../../src/columnar/blocks.ts";
+import { BLOCK_ROWS, ringLayout } from "../../src/schema/c-header.ts";
 
 const KIND = { weight: 0, kv_cache: 1, activation: 2, unknown: 3 } as const;
 export const KIND_NAMES = ["weight", "kv_cache", "activation", "unknown"] as const;
@@ -121,17 +122,8 @@ function generationRow(draw: number, random: () => number, written: number): Row
   return [KIND.unknown, store < 0.3, Math.floor(place * LINES[KIND.unknown])];
 }
 
-/** Closed ring blocks, as the kernel program would have published them, and the CPU of each. */
-export interface FaultArena {
-  readonly arena: Uint8Array;
-  readonly blocks: number;
-  readonly cpus: Uint16Array;
-  /** Position of each block in the ring of its CPU. */
-  readonly sequence: Uint32Array;
-}
-
 /** The rows of a model as blocks of the fault table: every CPU fills its own block, a block comes when it is full. */
-export function faultArena(model: AddressModel): FaultArena {
+export function faultBlocks(model: AddressModel): BlockRows {
   const layout = ringLayout("fault");
   const rowsOf: number[][] = Array.from({ length: CPUS }, () => []);
   const closed: { cpu: number; rows: number[] }[] = [];
@@ -146,18 +138,8 @@ export function faultArena(model: AddressModel): FaultArena {
   }
   for (const [cpu, rows] of rowsOf.entries()) if (rows.length > 0) closed.push({ cpu, rows });
   const arena = new Uint8Array(closed.length * layout.blockBytes);
-  const sequence = new Uint32Array(closed.length);
-  const positions = new Uint32Array(CPUS);
   for (const [index, block] of closed.entries()) {
     const at = index * layout.blockBytes;
-    const header = new Uint32Array(arena.buffer, at, BLOCK_HEADER_BYTES / 4);
-    const position = positions[block.cpu] ?? 0;
-    positions[block.cpu] = position + 1;
-    sequence[index] = position;
-    header[0] = position;
-    header[2] = block.rows.length;
-    const first = new Uint32Array(model.timestamp_ns.buffer, (block.rows[0] ?? 0) * 8, 2);
-    header.set(first, 4);
     for (const column of layout.columns) {
       const from = model[column.name as "address"] as BigUint64Array | Uint32Array;
       const words = column.width / 4;
@@ -168,5 +150,12 @@ export function faultArena(model: AddressModel): FaultArena {
       }
     }
   }
-  return { arena, blocks: closed.length, cpus: Uint16Array.from(closed, (block) => block.cpu), sequence };
+  return {
+    bytes: arena,
+    pieces: closed.length,
+    block: closed.map((_, i) => i),
+    cpu: closed.map(({ cpu }) => cpu),
+    from: closed.map(() => 0),
+    to: closed.map(({ rows }) => rows.length),
+  };
 }

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
-import { blockReader } from "../../src/columnar/blocks.ts";
+import { type BlockRows, blockReader } from "../../src/columnar/blocks.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
 import type { writeParquetFile } from "../../src/columnar/write-parquet.ts";
-import { type AddressModel, addressModel, type FaultArena, faultArena } from "./address-model.ts";
+import { type AddressModel, addressModel, faultBlocks } from "./address-model.ts";
 
 /** One figure and what it is held against. */
 export interface BenchRow {
@@ -38,8 +38,8 @@ export async function benchColumnar(): Promise<BenchRow[]> {
     // Only now: a tracer's main thread does not hold the encoder, so the memory above must not include it.
     const { writeParquetFile: write } = await import("../../src/columnar/write-parquet.ts");
     const model = addressModel(MODEL_ROWS, SEED);
-    const arena = faultArena(model);
-    const blocks = oneCore(() => faultSegments(arena, dir, write));
+    const ring = faultBlocks(model);
+    const blocks = oneCore(() => faultSegments(ring, dir, write));
     const access = oneCore(() => [{ rows: model.rows, bytes: write(join(dir, "a"), "access", [accessBatch(model)]) }]);
     return [
       more("fault ring blocks to Parquet on disk, one core", blocks.rowsPerCpuSecond, "rows/s", TARGET_ROWS_PER_S),
@@ -83,21 +83,17 @@ function oneCore(round: () => Written[]): { rowsPerCpuSecond: number; bytesPerRo
   return { rowsPerCpuSecond: rates[ROUNDS >> 1] ?? 0, bytesPerRow };
 }
 
-/** Some blocks of an arena as a batch. */
-function slice(arena: FaultArena, from: number, to: number): Batch {
-  const blockBytes = arena.arena.length / arena.blocks;
-  return blockReader("fault")({
-    bytes: arena.arena.subarray(from * blockBytes, to * blockBytes),
-    blocks: to - from,
-    cpus: arena.cpus.subarray(from, to),
-    sequence: arena.sequence.subarray(from, to),
-  }).batch;
+/** Some blocks as a batch. */
+function slice(of: BlockRows, begin: number, end: number): Batch {
+  const cut = (numbers: ArrayLike<number>): number[] => Array.prototype.slice.call(numbers, begin, end);
+  const [block, cpu, from, to] = [cut(of.block), cut(of.cpu), cut(of.from), cut(of.to)];
+  return blockReader("fault")({ bytes: of.bytes, pieces: block.length, block, cpu, from, to });
 }
 
-function faultSegments(arena: FaultArena, dir: string, write: typeof writeParquetFile): Written[] {
+function faultSegments(blocks: BlockRows, dir: string, write: typeof writeParquetFile): Written[] {
   const files: Written[] = [];
-  for (let from = 0; from < arena.blocks; from += SEGMENT_BLOCKS) {
-    const batch = slice(arena, from, Math.min(arena.blocks, from + SEGMENT_BLOCKS));
+  for (let from = 0; from < blocks.pieces; from += SEGMENT_BLOCKS) {
+    const batch = slice(blocks, from, Math.min(blocks.pieces, from + SEGMENT_BLOCKS));
     files.push({ rows: batch.rows, bytes: write(join(dir, "f"), "fault", [batch]) });
   }
   return files;
@@ -131,8 +127,8 @@ export function accessBatch(model: AddressModel): Batch<"access"> {
 
 /** A poll loop that is offered 5 M rows/s: what it keeps, and what that costs in memory. */
 async function streamThroughWorker(dir: string): Promise<{ rowsPerSecond: number; peakRssBytes: number }> {
-  const arena = faultArena(addressModel(1 << 17, SEED));
-  const rowsPerBlock = (1 << 17) / arena.blocks;
+  const ring = faultBlocks(addressModel(1 << 17, SEED));
+  const rowsPerBlock = (1 << 17) / ring.pieces;
   await using encoder = openEncoder();
   const writer = openSegmentWriter({ encoder, dir, table: "fault" });
   const begin = performance.now();
@@ -140,9 +136,9 @@ async function streamThroughWorker(dir: string): Promise<{ rowsPerSecond: number
   let peakRssBytes = 0;
   for (let now = begin; now < begin + STREAM_SECONDS * 1e3; now = performance.now()) {
     const due = Math.floor(((now - begin) * STREAM_ROWS_PER_S) / 1e3 / rowsPerBlock);
-    const at = sent % arena.blocks;
-    const to = Math.min(arena.blocks, at + due - sent);
-    if (to > at) writer.append(slice(arena, at, to));
+    const at = sent % ring.pieces;
+    const to = Math.min(ring.pieces, at + due - sent);
+    if (to > at) writer.append(slice(ring, at, to));
     sent += to - at;
     peakRssBytes = Math.max(peakRssBytes, process.memoryUsage.rss());
     await Bun.sleep(POLL_MS);

@@ -62,34 +62,14 @@ function assemble(
   attached: DisposableStack,
   rings: readonly { readonly area: string; readonly ring: RingReader; readonly read: BlockReader }[],
 ): FaultSource {
-  const corrupt = new Map<string, number>();
   return {
     drain() {
-      const out: Batch<"fault">[] = [];
-      for (const { area, ring, read } of rings) {
-        const drained = ring.drain();
-        if (drained.blocks === 0) continue;
-        const { batch, corruptRows } = read(drained);
-        if (corruptRows > 0) corrupt.set(area, (corrupt.get(area) ?? 0) + corruptRows);
-        if (batch.rows > 0) out.push({ ...batch, table: "fault" });
-      }
-      return out;
-    },
-    ledger() {
-      return rings.flatMap(({ area, ring }) => {
-        const rows = ring.ledger(`fault/${area}`);
-        const lost = corrupt.get(area) ?? 0;
-        const first = rows[0];
-        if (lost === 0 || first === undefined) return rows;
-        rows[0] = {
-          ...first,
-          kept: first.kept - lost,
-          dropped: first.dropped + lost,
-          dropped_by: { ...first.dropped_by, corrupt_block: lost },
-        };
-        return rows;
+      return rings.flatMap(({ ring, read }): Batch<"fault">[] => {
+        const batch = ring.drain(read);
+        return batch.rows > 0 ? [{ ...batch, table: "fault" }] : [];
       });
     },
+    ledger: () => rings.flatMap(({ area, ring }) => ring.ledger(`fault/${area}`)),
     detach() {
       attached.dispose();
     },

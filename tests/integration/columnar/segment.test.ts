@@ -14,7 +14,7 @@ import { encodeParquet, writeParquetFile } from "../../../src/columnar/write-par
 import { MrmTraceError } from "../../../src/errors.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
-import { addressModel, faultArena } from "../../performance/address-model.ts";
+import { addressModel, faultBlocks } from "../../performance/address-model.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-segments-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -26,8 +26,7 @@ function newRun(): { run: string; dir: string } {
 }
 
 function faults(rows: number, seed = 1): Batch {
-  const { arena, blocks, cpus, sequence } = faultArena(addressModel(rows, seed));
-  return blockReader("fault")({ bytes: arena, blocks, cpus, sequence }).batch;
+  return blockReader("fault")(faultBlocks(addressModel(rows, seed)));
 }
 
 function rowsIn(run: string): number {
@@ -158,9 +157,8 @@ describe("a segment writer", () => {
       `import { blockReader } from ${from("src/columnar/blocks.ts")};
 import { openEncoder } from ${from("src/columnar/encoder.ts")};
 import { openSegmentWriter } from ${from("src/columnar/segment.ts")};
-import { addressModel, faultArena } from ${from("tests/performance/address-model.ts")};
-const { arena, blocks, cpus, sequence } = faultArena(addressModel(4096, 1));
-const { batch } = blockReader("fault")({ bytes: arena, blocks, cpus, sequence });
+import { addressModel, faultBlocks } from ${from("tests/performance/address-model.ts")};
+const batch = blockReader("fault")(faultBlocks(addressModel(4096, 1)));
 const encoder = openEncoder();
 const writer = openSegmentWriter({ encoder, dir: ${JSON.stringify(dir)}, table: "fault", maxRows: 4096 });
 for (;;) { writer.append(batch); await Bun.sleep(1); }

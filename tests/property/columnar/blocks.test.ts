@@ -1,74 +1,76 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { blockReader } from "../../../src/columnar/blocks.ts";
+import { type BlockRows, blockReader } from "../../../src/columnar/blocks.ts";
 import { BLOCK_ROWS, ringLayout, ringTables } from "../../../src/schema/c-header.ts";
-import { addressModel, faultArena } from "../../performance/address-model.ts";
+import { addressModel, faultBlocks } from "../../performance/address-model.ts";
 
-interface Header {
-  readonly sequenceLow: number;
-  readonly rowsLow: number;
-  readonly rowsHigh: number;
-}
-
-const word = fc.oneof(fc.nat(300), fc.nat(2 ** 32 - 1), fc.constantFrom(0, 256, 257, 2 ** 31, 2 ** 32 - 1));
-const header: fc.Arbitrary<Header> = fc.record({
-  sequenceLow: word,
-  rowsLow: word,
-  rowsHigh: fc.oneof(fc.constant(0), word),
+const BLOCKS = 4;
+const piece = fc.record({
+  block: fc.nat(BLOCKS - 1),
+  cpu: fc.nat(600),
+  rows: fc.oneof(fc.constant([0, BLOCK_ROWS]), fc.tuple(fc.nat(BLOCK_ROWS), fc.nat(BLOCK_ROWS))),
 });
 
-test("blocks with any header are taken or counted, never thrown, and every taken row is one of its block", () => {
+test("pieces of blocks give their rows, in their order, however often a block comes and wherever it lies", () => {
   for (const table of ringTables()) {
     const layout = ringLayout(table);
+    const memory = (add: number): Uint8Array => {
+      const bytes = new Uint8Array(BLOCKS * layout.blockBytes);
+      const words = new Uint32Array(bytes.buffer);
+      for (let i = 0; i < words.length; i++) words[i] = Math.imul(i + add, 0x9e3779b1);
+      return bytes;
+    };
+    const memories = [memory(0), memory(7)];
+    const read = blockReader(table);
     fc.assert(
-      fc.property(
-        fc.array(header, { maxLength: 6 }),
-        fc.array(word, { minLength: 6, maxLength: 6 }),
-        (headers, random) => {
-          const bytes = new Uint8Array(headers.length * layout.blockBytes);
-          for (const [block, { sequenceLow, rowsLow, rowsHigh }] of headers.entries()) {
-            const at = block * layout.blockBytes;
-            bytes.fill(block + 1, at, at + layout.blockBytes);
-            new Uint32Array(bytes.buffer, at, 4).set([sequenceLow, 0, rowsLow, rowsHigh]);
-          }
-          const right = headers.map(({ sequenceLow }, i) =>
-            (random[i] ?? 0) % 2 === 0 ? sequenceLow : sequenceLow + 1,
-          );
-          const cpus = headers.map((_, i) => i);
-          const taken = blockReader(table)({ bytes, blocks: headers.length, cpus, sequence: right });
-          const sound = headers.map(
-            (h, i) => right[i] === h.sequenceLow && h.rowsHigh === 0 && h.rowsLow <= BLOCK_ROWS,
-          );
-          expect(taken.corruptBlocks).toBe(sound.filter((ok) => !ok).length);
-          const tids = headers.flatMap((h, i) =>
-            sound[i] ? new Array<number>(h.rowsLow).fill(((i + 1) * 0x01010101) >>> 0) : [],
-          );
-          expect(taken.batch.rows).toBe(tids.length);
-          const tid = taken.batch.columns.tid;
-          expect(tid && "data" in tid ? Array.from(tid.data as Uint32Array) : null).toEqual(tids);
-        },
-      ),
-      { numRuns: 150 },
+      fc.property(fc.nat(1), fc.array(piece, { maxLength: 8 }), (which, pieces) => {
+        const bytes = memories[which] ?? memory(0);
+        const ranges = pieces.map(({ rows: [a = 0, b = 0] }) => [Math.min(a, b), Math.max(a, b)] as const);
+        const of: BlockRows = {
+          bytes,
+          pieces: pieces.length,
+          block: pieces.map(({ block }) => block),
+          cpu: pieces.map(({ cpu }) => cpu),
+          from: ranges.map(([from]) => from),
+          to: ranges.map(([, to]) => to),
+        };
+        const batch = read(of);
+        const view = new DataView(bytes.buffer);
+        const rows = pieces.flatMap(({ block, cpu }, i) => {
+          const [from, to] = ranges[i] ?? [0, 0];
+          return Array.from({ length: to - from }, (_, row) => ({
+            at: block * layout.blockBytes,
+            row: from + row,
+            cpu,
+          }));
+        });
+        expect(batch.rows).toBe(rows.length);
+        const values = (name: string): string[] => {
+          const column = batch.columns[name];
+          return column && "data" in column ? Array.from(column.data as Iterable<number | bigint>, String) : [];
+        };
+        for (const { name, width, offset } of layout.columns) {
+          const expected = rows.map(({ at, row }) => {
+            const place = at + offset + row * width;
+            if (width === 8) return String(view.getBigUint64(place, true));
+            return String(
+              width === 4 ? view.getUint32(place, true) : width === 2 ? view.getUint16(place, true) : bytes[place],
+            );
+          });
+          expect(values(name)).toEqual(expected);
+        }
+        if (batch.columns.cpu !== undefined && !layout.columns.some(({ name }) => name === "cpu")) {
+          expect(values("cpu")).toEqual(rows.map(({ cpu }) => String(cpu)));
+        }
+      }),
+      { numRuns: 60 },
     );
   }
 });
 
-test("an arena shorter than its count of blocks gives the whole blocks and counts the others", () => {
-  const { arena, blocks, cpus, sequence } = faultArena(addressModel(2000, 3));
-  const blockBytes = arena.length / blocks;
-  fc.assert(
-    fc.property(fc.nat(arena.length), (length) => {
-      const taken = blockReader("fault")({ bytes: arena.subarray(0, length), blocks, cpus, sequence });
-      expect(taken.corruptBlocks).toBe(blocks - Math.floor(length / blockBytes));
-    }),
-  );
-});
-
-test("sound blocks give the rows that the kernel wrote, with the CPU of their ring", () => {
+test("blocks give the rows that the kernel wrote, with the CPU of their ring", () => {
   const model = addressModel(5000, 11);
-  const { arena, blocks, cpus, sequence } = faultArena(model);
-  const { batch, corruptBlocks } = blockReader("fault")({ bytes: arena, blocks, cpus, sequence });
-  expect(corruptBlocks).toBe(0);
+  const batch = blockReader("fault")(faultBlocks(model));
   expect(batch.rows).toBe(model.rows);
   const rowsOf = (columns: Record<string, ArrayLike<number | bigint>>) =>
     Array.from({ length: model.rows }, (_, row) =>

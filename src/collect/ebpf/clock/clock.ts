@@ -5,7 +5,7 @@ import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
-import type { LedgerRow } from "../../../schema/ledger.ts";
+import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
 import { operandAt } from "../../clock/memory-operand.ts";
 import { createOperandFinder } from "../../clock/operand-finder.ts";
@@ -82,7 +82,6 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   let stopped: ReturnType<ClockSource["stop"]> | null = null;
   let variedNs = monotonicNs();
   let gatheredNs = variedNs;
-  let read = 0;
   let kept = 0;
 
   function gather(): void {
@@ -92,7 +91,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   }
 
   function take(all: boolean): Batch<"access">[] {
-    read += reader.read(clock.ring.drain(), columns, gather);
+    clock.ring.drain((rows) => reader.read(rows, columns, gather));
     // Their last samples are decoded.
     for (const pid of ended) {
       operands.forget(pid);
@@ -112,10 +111,10 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
 
   function ledger(): LedgerRow[] {
     const rings = clock.ring.ledger("clock");
-    const ring_full = rings.reduce((sum, row) => sum + row.dropped, 0);
-    const copied = rings.reduce((sum, row) => sum + row.kept, 0);
+    const ring_full = droppedBy(rings, "ring_full");
+    const corrupt_block = droppedBy(rings, "corrupt_block");
     const { noAccess, noCode, noAddress } = reader.losses;
-    const dropped_by = { ring_full, corrupt_block: copied - read, no_code: noCode, no_address: noAddress };
+    const dropped_by = { ring_full, corrupt_block, no_code: noCode, no_address: noAddress };
     return [
       {
         // Its first word is the source: that is how figures find their loss.

@@ -1,6 +1,5 @@
 /** Rows of the kernel program's ring become access rows in place: no object and no 64-bit value is made for one. */
-import type { DrainedBlocks } from "../../../kernel/ring.ts";
-import { BLOCK_ROWS } from "../../../schema/c-header.ts";
+import type { BlockRows } from "../../../columnar/blocks.ts";
 import { type AccessColumns, EVIDENCE, SOURCES } from "../../access-columns.ts";
 import { effectiveAddress } from "../../clock/effective-address.ts";
 import type { OperandFinder } from "../../clock/operand-finder.ts";
@@ -18,8 +17,8 @@ export interface TickLosses {
 }
 
 export interface TickReader {
-  /** Appends the accesses of all sound blocks; `full` is called when the columns are. @returns rows that were read */
-  read(drained: DrainedBlocks, into: AccessColumns, full: () => void): number;
+  /** Appends the accesses of the rows; `full` is called when the columns are. */
+  read(rows: BlockRows, into: AccessColumns, full: () => void): void;
   readonly losses: Readonly<TickLosses>;
 }
 
@@ -107,24 +106,17 @@ export function createTickReader(operands: OperandFinder, began: ProgramBegan): 
 
   return {
     losses,
-    read(drained, into, full) {
-      const words = new Uint32Array(drained.bytes.buffer, drained.bytes.byteOffset, drained.bytes.length >> 2);
-      let read = 0;
-      for (let block = 0; block < drained.blocks; block++) {
-        const base = block * BLOCK_WORDS;
-        const rows = words[base + 2] as number;
-        // Headers come from shared memory: position and count are judged.
-        const sound = words[base] === drained.sequence[block] && rows <= BLOCK_ROWS && words[base + 3] === 0;
-        if (!sound) continue;
-        for (let row = 0; row < rows; row++) {
+    read({ bytes, pieces, block, cpu, from, to }, into, full) {
+      const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
+      for (let piece = 0; piece < pieces; piece++) {
+        const base = (block[piece] as number) * BLOCK_WORDS;
+        for (let row = from[piece] as number; row < (to[piece] as number); row++) {
           const op = accessOf(words, base, row);
           if (op < 0) continue;
-          append(words, base, row, drained.cpus[block] as number, op, into);
+          append(words, base, row, cpu[piece] as number, op, into);
           if (into.rows === into.capacity) full();
         }
-        read += rows;
       }
-      return read;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Batch } from "../../../columnar/batch.ts";
 import { blockReader } from "../../../columnar/blocks.ts";
 import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
-import type { LedgerRow } from "../../../schema/ledger.ts";
+import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../watch/prng.ts";
 import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
 import { createHeat, type Heat } from "./heat.ts";
@@ -91,7 +91,6 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
   let adaptedNs: bigint | null = null;
   let kept = 0;
   const readBlocks = blockReader("sample");
-  let corrupt = 0;
   let attached = true;
 
   function detach(): void {
@@ -114,11 +113,7 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
       }
     },
     drain() {
-      const drained = loaded.ring.drain();
-      if (drained.blocks === 0) return [];
-      const found = readBlocks(drained);
-      corrupt += found.corruptRows;
-      const batch: Batch<"sample"> = { ...found.batch, table: "sample" };
+      const batch: Batch<"sample"> = { ...loaded.ring.drain(readBlocks), table: "sample" };
       if (batch.rows === 0) return [];
       kept += batch.rows;
       forEachSample(batch, (sample) => {
@@ -129,8 +124,12 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
     },
     detach,
     ledger() {
-      const ring_full = loaded.ring.ledger(plan.source).reduce((sum, row) => sum + row.dropped, 0);
-      const dropped_by = { ring_full, corrupt_block: corrupt, unreadable: total("unreadable") };
+      const rings = loaded.ring.ledger(plan.source);
+      const dropped_by = {
+        ring_full: droppedBy(rings, "ring_full"),
+        corrupt_block: droppedBy(rings, "corrupt_block"),
+        unreadable: total("unreadable"),
+      };
       return [
         {
           // Its first word is the source: that is how figures find their loss.

@@ -1,6 +1,6 @@
 /** Rows of the kernel program's ring, as traps. */
-import type { DrainedBlocks } from "../../../kernel/ring.ts";
-import { BLOCK_ROWS, type RingLayout } from "../../../schema/c-header.ts";
+import type { BlockRows } from "../../../columnar/blocks.ts";
+import type { RingLayout } from "../../../schema/c-header.ts";
 import { TRAP_FLAG } from "./slots.ts";
 
 export interface Trap {
@@ -16,24 +16,20 @@ export interface Trap {
   readonly inKernel: boolean;
 }
 
-/** Offset of the row count in a block header. */
-const ROWS_OFFSET = 8;
-
 /** A watch makes tens of rows, so one object per row costs less than the traps themselves ever could. */
 export function forEachTrap(
-  drained: DrainedBlocks,
+  { bytes, pieces, block, cpu, from, to }: BlockRows,
   layout: RingLayout,
   take: (generation: number, trap: Trap) => void,
 ): void {
   const offsets = new Map(layout.columns.map((column) => [column.name, column.offset]));
   const at = (name: string) => offsets.get(name) ?? 0;
-  const view = new DataView(drained.bytes.buffer, drained.bytes.byteOffset);
-  for (let block = 0; block < drained.blocks; block++) {
-    const base = block * layout.blockBytes;
+  const view = new DataView(bytes.buffer, bytes.byteOffset);
+  for (let piece = 0; piece < pieces; piece++) {
+    const base = (block[piece] as number) * layout.blockBytes;
     const u64 = (name: string, row: number) => view.getBigUint64(base + at(name) + row * 8, true);
     const u32 = (name: string, row: number) => view.getUint32(base + at(name) + row * 4, true);
-    const rows = Math.min(view.getUint32(base + ROWS_OFFSET, true), BLOCK_ROWS);
-    for (let row = 0; row < rows; row++) {
+    for (let row = from[piece] as number; row < (to[piece] as number); row++) {
       const cookie = u32("cookie", row);
       take(cookie >>> 8, {
         timeNs: u64("timestamp_ns", row),
@@ -41,7 +37,7 @@ export function forEachTrap(
         registerSi: u64("register_si", row),
         registerDi: u64("register_di", row),
         tid: u32("tid", row),
-        cpu: drained.cpus[block] ?? 0,
+        cpu: cpu[piece] as number,
         role: cookie & 3,
         inKernel: (u32("trap_flags", row) & TRAP_FLAG.in_kernel) !== 0,
       });

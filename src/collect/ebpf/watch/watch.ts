@@ -21,7 +21,7 @@ import { listTracers, probeRegisters } from "./registers.ts";
 import { MAX_GENERATION, openSlots } from "./slots.ts";
 import { wholeStratum } from "./stratum.ts";
 import { emptyCounts, type WatchSummary } from "./summary.ts";
-import { forEachTrap } from "./traps.ts";
+import { forEachTrap, type Trap } from "./traps.ts";
 
 export type { WatchSummary } from "./summary.ts";
 
@@ -99,7 +99,9 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const calibration = calibrate({ programFd, slots, cpus: allCpus, nextGeneration });
   // The calibration's own rows and traps are none of the target's.
   let readRows = 0;
-  forEachTrap(ring.drain(), layout, () => {
+  const drainTraps = (take: (generation: number, trap: Trap) => void): void =>
+    ring.drain((rows) => forEachTrap(rows, layout, take));
+  drainTraps(() => {
     readRows += 1;
   });
   for (const cpu of allCpus) slots.takeTraps(cpu);
@@ -122,7 +124,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     [...active.values()].filter(of).reduce((sum, watch) => sum + registersOf(watch.spec.mode).length, 0);
 
   function readTraps(): void {
-    forEachTrap(ring.drain(), layout, (of, trap) => {
+    drainTraps((of, trap) => {
       readRows += 1;
       const watch = active.get(of);
       if (watch) watch.traps.push(trap);

@@ -91,9 +91,11 @@ export async function openBench(): Promise<Bench> {
         endNs = result.watch.disarm();
       }
       const traps: Trap[] = [];
-      forEachTrap(ring.drain(), layout, (of, trap) => {
-        if (of === generation) traps.push(trap);
-      });
+      ring.drain((rows) =>
+        forEachTrap(rows, layout, (of, trap) => {
+          if (of === generation) traps.push(trap);
+        }),
+      );
       const watched = { pid, addr, sizeBytes: 8, mode, beginNs: result.watch.beginNs, endNs };
       const { registers } = result.watch;
       return { seen: seenAccesses(traps, watched, decode), state: slots.state(3), traps, registers };
