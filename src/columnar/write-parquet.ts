@@ -1,5 +1,5 @@
 /** Batches to zstd Parquet files. */
-import { closeSync, openSync, renameSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, renameSync, unlinkSync, writeSync, writevSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
 import type { TableName } from "../schema/columns.ts";
 import { fileMetadata } from "./arrow.ts";
@@ -18,7 +18,7 @@ export function encodeParquet(
   keyValues: ReadonlyMap<string, string> = new Map(),
 ): Uint8Array {
   const pieces: Uint8Array[] = [];
-  const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => pieces.push(bytes));
+  const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (some) => pieces.push(...some));
   for (const batch of batches) file.add(batch);
   const out = new Uint8Array(file.finish());
   let at = 0;
@@ -64,12 +64,8 @@ export function openParquetWriter(
     }
   };
   const file = guarded(() => {
-    // The mode is honoured only for a file that the call creates.
-    removeIfThere(partial);
-    fd = openSync(partial, "wx", 0o600);
-    return parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (bytes) => {
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
-    });
+    fd = openNew(partial);
+    return parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (pieces) => writeAll(fd, pieces));
   });
   return {
     add: (rows) => guarded(() => file.add(rows)),
@@ -108,6 +104,26 @@ export function writeParquetFile(
   using writer = openParquetWriter(path, table, keyValues);
   for (const batch of batches) writer.add(batch);
   return writer.finish();
+}
+
+function writeAll(fd: number, pieces: readonly Uint8Array[]): void {
+  let written = writevSync(fd, pieces);
+  // What one call did not take.
+  for (const piece of pieces) {
+    for (let at = Math.min(written, piece.length); at < piece.length; ) at += writeSync(fd, piece, at);
+    written = Math.max(0, written - piece.length);
+  }
+}
+
+/** Opens a file that nobody had before: the mode is honoured only for one that the call creates. */
+function openNew(path: string): number {
+  try {
+    return openSync(path, "wx", 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    unlinkSync(path);
+    return openSync(path, "wx", 0o600);
+  }
 }
 
 function removeIfThere(path: string): void {

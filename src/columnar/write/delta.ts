@@ -24,7 +24,9 @@ export interface Differences {
   readonly ascending: boolean;
 }
 
-const deltas = new Float64Array(BLOCK);
+/** Differences of a block: those that fit in 32 bits, or any. */
+const near = new Int32Array(BLOCK);
+const far = new Float64Array(BLOCK);
 /** How much each is above the least of its block. */
 const above = new Uint32Array(BLOCK);
 /** Least and greatest of them. */
@@ -73,10 +75,12 @@ export function encodeDelta(
   zigzag(first);
   let ascending = first >= 0;
   const most = wide ? MOST_WIDE : MOST_NARROW - 1;
+  const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = 1; row < rows; row += BLOCK) {
     const count = Math.min(BLOCK, rows - row);
-    if (wide) wideDeltas(words, row, count);
-    else narrowDeltas(words, row, count);
+    const isNear = wide ? nearDeltas(words, row, count) : false;
+    if (!isNear && wide) wideDeltas(words, row, count);
+    else if (!wide) narrowDeltas(words, row, count);
     const least = extremes[0] as number;
     const greatest = extremes[1] as number;
     if (greatest > most || least < -most || greatest - least >= WORD) return null;
@@ -84,24 +88,48 @@ export function encodeDelta(
     ascending &&= least >= 0;
     const widths = at;
     at += MINIBLOCKS;
+    if (least === greatest) {
+      out.fill(0, widths, at);
+      continue;
+    }
+    if (isNear) nearAbove(least, count);
+    else farAbove(least, count);
     for (let mini = 0; mini < MINIBLOCKS; mini++) {
       const begin = mini * MINIBLOCK;
-      const end = Math.min(begin + MINIBLOCK, count);
-      let bits = 0;
-      for (let i = begin; i < end; i++) {
-        const value = ((deltas[i] as number) - least) >>> 0;
-        above[i] = value;
-        bits |= value;
-      }
-      const width = begin < count ? 32 - Math.clz32(bits) : 0;
+      const width = begin < count ? widthOf(begin, Math.min(begin + MINIBLOCK, count)) : 0;
       out[widths + mini] = width;
-      at = width === 0 ? at : pack(begin, end, width, out, at);
+      if (width > 0) at = pack(begin, width, view, at);
     }
   }
   return { end: at, ascending };
 }
 
-// A loop of its own for each width: the compiler then makes good code of both.
+// A loop of its own for each form of the numbers: the compiler then makes good code of all of them.
+
+/** Differences of 64-bit numbers that lie close to each other; false, and nothing of use, where one of them does not. */
+function nearDeltas(words: Int32Array, row: number, count: number): boolean {
+  let least = MOST_NARROW - 1;
+  let greatest = -MOST_NARROW;
+  let before = words[2 * row - 2] as number;
+  const high = words[2 * row - 1] as number;
+  /** Not 0 where a high word differs; its sign is set where a low word is further away than a signed number says. */
+  let elsewhere = 0;
+  let wrapped = 0;
+  for (let i = 0; i < count; i++) {
+    const low = words[2 * (row + i)] as number;
+    const delta = (low - before) | 0;
+    elsewhere |= (words[2 * (row + i) + 1] as number) ^ high;
+    // The sign of the first part is the borrow of the unsigned difference (Hacker's Delight, section 2-16).
+    wrapped |= ((~low & before) | ((~low | before) & delta)) ^ delta;
+    before = low;
+    near[i] = delta;
+    if (delta < least) least = delta;
+    if (delta > greatest) greatest = delta;
+  }
+  extremes[0] = least;
+  extremes[1] = greatest;
+  return elsewhere === 0 && wrapped >= 0;
+}
 
 function wideDeltas(words: Int32Array, row: number, count: number): void {
   let least = Number.POSITIVE_INFINITY;
@@ -114,7 +142,7 @@ function wideDeltas(words: Int32Array, row: number, count: number): void {
     const delta = (high - highBefore) * WORD + (low - lowBefore);
     lowBefore = low;
     highBefore = high;
-    deltas[i] = delta;
+    far[i] = delta;
     if (delta < least) least = delta;
     if (delta > greatest) greatest = delta;
   }
@@ -127,7 +155,7 @@ function narrowDeltas(words: Int32Array, row: number, count: number): void {
   let greatest = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < count; i++) {
     const delta = (words[row + i] as number) - (words[row + i - 1] as number);
-    deltas[i] = delta;
+    far[i] = delta;
     if (delta < least) least = delta;
     if (delta > greatest) greatest = delta;
   }
@@ -135,20 +163,34 @@ function narrowDeltas(words: Int32Array, row: number, count: number): void {
   extremes[1] = greatest;
 }
 
-/** Packs one miniblock; values behind its end are 0. */
-function pack(begin: number, end: number, width: number, out: Uint8Array, start: number): number {
+/** Values behind the last of a block are 0. */
+function nearAbove(least: number, count: number): void {
+  for (let i = 0; i < count; i++) above[i] = (near[i] as number) - least;
+  if (count < BLOCK) above.fill(0, count);
+}
+
+function farAbove(least: number, count: number): void {
+  for (let i = 0; i < count; i++) above[i] = (far[i] as number) - least;
+  if (count < BLOCK) above.fill(0, count);
+}
+
+function widthOf(begin: number, end: number): number {
+  let bits = 0;
+  for (let i = begin; i < end; i++) bits |= above[i] as number;
+  return 32 - Math.clz32(bits);
+}
+
+/** Packs one miniblock. */
+function pack(begin: number, width: number, out: DataView, start: number): number {
   let at = start;
   let word = 0;
   let filled = 0;
   for (let i = begin; i < begin + MINIBLOCK; i++) {
-    const value = i < end ? (above[i] as number) : 0;
+    const value = above[i] as number;
     word |= value << filled;
     filled += width;
     if (filled < 32) continue;
-    out[at] = word;
-    out[at + 1] = word >>> 8;
-    out[at + 2] = word >>> 16;
-    out[at + 3] = word >>> 24;
+    out.setInt32(at, word, true);
     at += 4;
     filled -= 32;
     word = filled > 0 ? value >>> (width - filled) : 0;

@@ -17,18 +17,24 @@ export interface ParquetFile {
 /** Used by all files of a thread, one column after the other: a segment is too small to make it anew. */
 let scratch: Scratch = scratchFor(0);
 
-/** @param put takes the bytes of the file in order */
+/** @param put takes the bytes of the file in order, those of a row group or of the end together */
 export function parquetFile(
   table: TableName,
   keyValues: ReadonlyMap<string, string>,
-  put: (bytes: Uint8Array) => void,
+  put: (pieces: readonly Uint8Array[]) => void,
 ): ParquetFile {
   const groups: RowGroup[] = [];
   let at = 0;
+  let waiting: Uint8Array[] = [];
 
   function write(bytes: Uint8Array): void {
-    put(bytes);
+    waiting.push(bytes);
     at += bytes.length;
+  }
+
+  function flush(): void {
+    put(waiting);
+    waiting = [];
   }
 
   write(MAGIC);
@@ -48,6 +54,7 @@ export function parquetFile(
         return chunk;
       });
       groups.push({ rows, at: begin, chunks });
+      flush();
     },
     finish() {
       const footer = fileFooter(table, groups, keyValues);
@@ -56,6 +63,7 @@ export function parquetFile(
       new DataView(length.buffer).setUint32(0, footer.length, true);
       write(length);
       write(MAGIC);
+      flush();
       return at;
     },
   };
