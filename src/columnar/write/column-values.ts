@@ -3,8 +3,9 @@ import type { Column } from "../../schema/columns.ts";
 import { isStringColumn, type NumberColumn } from "../batch.ts";
 import type { EncodableColumn, KeyedColumn } from "../encodable.ts";
 import { deltaRoom } from "./delta.ts";
-import { distinctNumbers } from "./distinct.ts";
+import { distinctNumbers, isConstant } from "./distinct.ts";
 import { bitWidth, hybridRoom } from "./hybrid.ts";
+import { bytesOf } from "./plain.ts";
 
 export type Numbers = NumberColumn["data"];
 
@@ -172,6 +173,9 @@ export function columnValues(
   const present = count === rows || count === 0 ? null : to.present;
   if (count === 0) return { present, count, content: { kind: "none" } };
   if (column.type === "bool") return { present, count, content: { kind: "numbers", numbers } };
+  if (isConstant(bytesOf(numbers), numbers.BYTES_PER_ELEMENT)) {
+    return { present, count, content: { kind: "codes", codes: to.codes, values: numbers.slice(0, 1) } };
+  }
   const wide = numbers.BYTES_PER_ELEMENT === 8;
   const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers, to.words), count, wide, to.codes);
   if (found === null) return { present, count, content: { kind: "numbers", numbers } };

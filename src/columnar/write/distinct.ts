@@ -5,7 +5,7 @@ const MOST_DISTINCT = 1 << 13;
 const SLOTS = 1 << 15;
 
 export interface Distinct {
-  /** Code of each row, in order of first appearance; not filled where there is one code. */
+  /** Code of each row, in order of first appearance. */
   readonly codes: Uint32Array;
   /** Row at which each code first appeared. */
   readonly firstRow: Uint32Array;
@@ -23,10 +23,6 @@ const firsts = new Uint32Array(MOST_DISTINCT);
  * @param codes room for `rows` codes
  */
 export function distinctNumbers(words: Uint32Array, rows: number, wide: boolean, codes: Uint32Array): Distinct | null {
-  if (rows > 0 && isConstant(words, rows, wide)) {
-    firsts[0] = 0;
-    return { codes, firstRow: firsts.subarray(0, 1), count: 1 };
-  }
   const most = Math.min(MOST_DISTINCT, Math.max(16, rows >> 2));
   slots.fill(0);
   let count = 0;
@@ -64,9 +60,7 @@ export function distinctNumbers(words: Uint32Array, rows: number, wide: boolean,
   return { codes, firstRow: firsts.subarray(0, count), count };
 }
 
-/** Most columns of most row groups have one number: it is cheaper to look than to note a code for every row. */
-function isConstant(words: Uint32Array, rows: number, wide: boolean): boolean {
-  const stride = wide ? 2 : 1;
-  for (let i = stride; i < stride * rows; i++) if (words[i] !== words[i - stride]) return false;
-  return true;
+/** True where all numbers are the same, by their bytes: most columns of most row groups are so. */
+export function isConstant(numbers: Uint8Array, width: number): boolean {
+  return Buffer.compare(numbers.subarray(width), numbers.subarray(0, -width)) === 0;
 }

@@ -1,7 +1,7 @@
 /** Least and greatest value of a column chunk: what a reader leaves row groups out by. */
 import type { Column } from "../../schema/columns.ts";
 import { ARRAY_TYPES } from "../arrays.ts";
-import { type Numbers, wordsOf } from "./column-values.ts";
+import type { Numbers } from "./column-values.ts";
 import { bytesOf } from "./plain.ts";
 
 export interface Bounds {
@@ -24,6 +24,8 @@ export function textBounds(texts: readonly Uint8Array[]): Bounds | null {
   return { least, greatest };
 }
 
+const SIGN = -(2 ** 31);
+
 /** Rows of the least and of the greatest number. */
 function extremes(numbers: Numbers): [least: number, greatest: number] {
   let [least, greatest] = [0, 0];
@@ -34,13 +36,20 @@ function extremes(numbers: Numbers): [least: number, greatest: number] {
     }
     return [least, greatest];
   }
-  const signed = numbers instanceof BigInt64Array;
-  const lows = wordsOf(numbers);
-  const highs = signed ? new Int32Array(lows.buffer, lows.byteOffset, lows.length) : lows;
-  let [leastHigh, leastLow, greatestHigh, greatestLow] = [highs[1] ?? 0, lows[0] ?? 0, highs[1] ?? 0, lows[0] ?? 0];
-  for (let row = 1; row < numbers.length; row++) {
-    const high = highs[2 * row + 1] as number;
-    const low = lows[2 * row] as number;
+  const words = new Int32Array(numbers.buffer, numbers.byteOffset, 2 * numbers.length);
+  return wideExtremes(words, numbers.length, numbers instanceof BigInt64Array ? 0 : SIGN);
+}
+
+/** Of pairs of words, low word first; `flip` makes unsigned high words compare as signed ones do. */
+function wideExtremes(words: Int32Array, rows: number, flip: number): [least: number, greatest: number] {
+  let [least, greatest] = [0, 0];
+  let leastHigh = (words[1] as number) ^ flip;
+  let leastLow = (words[0] as number) ^ SIGN;
+  let greatestHigh = leastHigh;
+  let greatestLow = leastLow;
+  for (let row = 1; row < rows; row++) {
+    const high = (words[2 * row + 1] as number) ^ flip;
+    const low = (words[2 * row] as number) ^ SIGN;
     if (high < leastHigh || (high === leastHigh && low < leastLow)) {
       leastHigh = high;
       leastLow = low;
