@@ -48,6 +48,7 @@ export async function recordTarget({ options, target, directory, collectors, pro
   const recording = await record({
     runDir: directory.path,
     collectors: collectors.all,
+    starting: target.held,
     stopped: Promise.race([request.stopped, treeEnded.promise]),
     durationNs: options.duration,
     maxSizeBytes: options.max_size,

@@ -18,6 +18,8 @@ export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted
 export interface RecorderOptions {
   readonly runDir: string;
   readonly collectors: readonly Collector[];
+  /** True where the target starts with the recording, false where it has been running. */
+  readonly starting: boolean;
   /** Recording ends when this resolves. */
   readonly stopped: Promise<StopReason>;
   /** ns after which the run ends; undefined for no limit. */
@@ -83,7 +85,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   options.stopped.then((why) => {
     reason ??= why;
   });
-  const pace = pollPace(begin_ns);
+  const pace = pollPace(begin_ns, options.starting);
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {

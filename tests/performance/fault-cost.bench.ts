@@ -14,7 +14,7 @@ type Arm = (typeof ARMS)[number];
 
 const ROUND_PAGES = 100_000;
 /** A recorder of some hundred ms of CPU is mostly its start and the compiling of its code: runs that are this much longer. */
-const LONGER = 5;
+const LONGER = 10;
 const TARGET_RATIO = 1 / 3;
 const SEED = 20240117;
 /** perf says nothing when it has attached; it has opened its output before that. */
@@ -135,7 +135,7 @@ function interval(blocks: readonly Block[], figure: (blocks: readonly Block[]) =
   return blockInterval(blocks, figure, SEED);
 }
 
-/** Blocks of untraced, ours, perf, untraced; their order turns in every second block; then both recorders longer. About 40 s a block. */
+/** Blocks of untraced, ours, perf, untraced; their order turns in every second block; then both recorders longer. About a minute a block. */
 export async function benchFaultCost({ blocks: count, quick }: BenchOptions): Promise<BenchRow[]> {
   const cpus = affinityCpus(0);
   const place: Place = {

@@ -39,7 +39,7 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   const threadBegin = threadCpuNs();
   ready();
   let ended = false;
-  const pace = pollPace(monotonicNs());
+  const pace = pollPace(monotonicNs(), false);
   let rows = 0;
   while (!ended) {
     await Bun.sleep(pace.after(monotonicNs(), rows));

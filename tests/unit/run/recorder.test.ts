@@ -67,7 +67,8 @@ const never = new Promise<StopReason>(() => {});
 
 function recording(collectors: readonly Collector[], change: Partial<RecorderOptions> = {}) {
   const runDir = mkdtempSync(join(root, "run-"));
-  const options = { stopped: never, durationNs: 60e6, maxSizeBytes: 2 ** 40, onBatch: () => {}, onPoll: () => {} };
+  const none = { onBatch: () => {}, onPoll: () => {} };
+  const options = { starting: true, stopped: never, durationNs: 60e6, maxSizeBytes: 2 ** 40, ...none };
   return { runDir, done: record({ runDir, collectors, ...options, ...change }) };
 }
 

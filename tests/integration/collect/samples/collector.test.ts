@@ -136,6 +136,7 @@ test("a recording of samples is labelled and analysed like any other, each row b
     const { ledger } = await record({
       runDir,
       collectors: [collector],
+      starting: true,
       stopped: new Promise((resolve) => {
         stop = resolve;
       }),
