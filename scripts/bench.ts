@@ -9,7 +9,7 @@ const USAGE = `usage: bun run bench [--json] [--quick] [--blocks N] [${Object.ke
   --blocks N  paired blocks where arms are compared; default 6
   --quick     small sizes, to see that everything works: the figures then mean little
   --json      one JSON object on stdout
-It needs root, an otherwise idle machine and below twenty minutes. Wall time decides nothing: the exit code is 0 unless a benchmark fails.
+It needs root, an otherwise idle machine and about half an hour. Wall time decides nothing: the exit code is 0 unless a benchmark fails.
 `;
 const DEFAULT_BLOCKS = 6;
 

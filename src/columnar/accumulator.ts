@@ -108,6 +108,12 @@ function emptyStore(column: Column, capacity: number, used?: ColumnData): Store 
   return { kind: "number", column, data, valid: null };
 }
 
+/** Bytes that a row takes of one column, the mark of a value included where it may be null. */
+export function bytesPerRow({ type, nullable }: Column): number {
+  if (type === "string") return Uint32Array.BYTES_PER_ELEMENT;
+  return ARRAY_TYPES[type].BYTES_PER_ELEMENT + (nullable === true ? 1 : 0);
+}
+
 interface ArrayType<T> {
   new (buffer: SharedArrayBuffer): T;
   readonly BYTES_PER_ELEMENT: number;

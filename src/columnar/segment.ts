@@ -2,14 +2,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import type { TableName } from "../schema/columns.ts";
+import { columnsOf, type TableName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
-import { openAccumulator } from "./accumulator.ts";
+import { bytesPerRow, openAccumulator } from "./accumulator.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
 import type { Encoder, Outcome } from "./encoder.ts";
 import { segmentName } from "./segment-files.ts";
 
-export const DEFAULT_MAX_ROWS = 1 << 17;
 export const DEFAULT_MAX_AGE_NS = 5e9;
 /** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */
 const MAX_TEXT_BYTES = 8 * 2 ** 20;
@@ -21,7 +20,7 @@ export interface SegmentWriterOptions {
   /** Folder of the segments, such as RUN/capture/fault; made when missing. */
   readonly dir: string;
   readonly table: TableName;
-  /** A segment closes at this many rows; 2^17 by default. */
+  /** A segment closes at this many rows; by default as many, a power of two, as the encoder's queue has room for. */
   readonly maxRows?: number;
   /** A segment closes this long after its first row came; 5 s by default. */
   readonly maxAgeNs?: number;
@@ -52,7 +51,7 @@ export interface SegmentWriter {
  */
 export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter {
   const { encoder, dir, table, keyValues = new Map() } = options;
-  const { maxRows = DEFAULT_MAX_ROWS, maxAgeNs = DEFAULT_MAX_AGE_NS } = options;
+  const { maxRows = rowsWithin(encoder.maxQueueBytes, table), maxAgeNs = DEFAULT_MAX_AGE_NS } = options;
   makeFolder(dir);
   const gathered = openAccumulator(table);
   const dropped: Record<string, number> = {};
@@ -161,6 +160,12 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
       return account();
     },
   };
+}
+
+/** Greatest power of two of rows whose columns take at most so many bytes; one at least. */
+function rowsWithin(bytes: number, table: TableName): number {
+  const rowBytes = columnsOf(table).reduce((sum, column) => sum + bytesPerRow(column), 0);
+  return 2 ** Math.max(0, Math.floor(Math.log2(bytes / rowBytes)));
 }
 
 function firstTime(batch: Batch): bigint {

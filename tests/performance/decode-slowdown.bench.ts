@@ -15,7 +15,7 @@ import { blocksOf, type Turn } from "./toggled-tokens.ts";
 const TURN_MS = 300;
 /** A register that was armed when the tracer was stopped is hit eight times at most, in four tokens or so. */
 const SETTLE_NS = 60e6;
-/** The tracer polls eagerly for its first two seconds, and compiles its code. */
+/** The tracer compiles its code. */
 const LEAD_MS = 5000;
 /** Blocks of four turns for each block that was asked for, a minute together. */
 const BLOCKS = 50;

@@ -70,6 +70,18 @@ describe("a segment writer", () => {
     expect(await writer.close()).toMatchObject({ seen: 10, kept: 10 });
   });
 
+  test("by itself closes one as soon as the queue has no room for twice the rows", async () => {
+    const { run, dir } = newRun();
+    await using encoder = openEncoder({ maxQueueBytes: 1024 * 38 + 1 });
+    const writer = openSegmentWriter({ encoder, dir, table: "fault" });
+    writer.append(faults(1023));
+    expect(encoder.queuedBytes).toBe(0);
+    writer.append(faults(1));
+    expect(encoder.queuedBytes).toBe(1024 * 38);
+    await writer.close();
+    expect(listSegments(run, "fault")).toHaveLength(1);
+  });
+
   test("drops and counts what finds no room in the queue, and keeps the rest readable", async () => {
     const { run, dir } = newRun();
     const release: (() => void)[] = [];

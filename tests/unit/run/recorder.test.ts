@@ -115,7 +115,7 @@ describe("recording", () => {
   });
 
   test("ends when its files are as large as they may be, soon after, with every row in them", async () => {
-    // 2^17 rows fill a segment, so that files grow while it records.
+    // 2^18 rows fill a segment, so that files grow while it records.
     const collector = fakeCollector(1 << 14);
     const { runDir, done } = recording([collector], { maxSizeBytes: 1000, durationNs: 60e9 });
     const result = await done;
