@@ -43,9 +43,18 @@ export function blockReader(table: TableName): BlockReader {
   const gathers = layout.columns.map((column) => ({ name: column.name, gather: gatherer(layout, column) }));
   let room = BLOCK_ROWS;
   let store = arraysOf(room);
+  const batchOf = (rows: number): Batch => {
+    const columns = Object.entries(store).map(([name, data]): [string, NumberColumn] => {
+      return [name, { data: data.subarray(0, rows) }];
+    });
+    return { table, rows, columns: Object.fromEntries(columns) };
+  };
+  // Most polls find nothing in most rings.
+  const nothing = batchOf(0);
   return (pieces) => {
     let rows = 0;
     for (let i = 0; i < pieces.pieces; i++) rows += (pieces.to[i] as number) - (pieces.from[i] as number);
+    if (rows === 0) return nothing;
     if (rows > room) {
       // A busy ring gives more with every call for a while: doubling ends that soon.
       room = Math.max(rows, 2 * room);
@@ -53,10 +62,7 @@ export function blockReader(table: TableName): BlockReader {
     }
     for (const { name, gather } of gathers) gather(pieces, store[name] as Uint8Array);
     if (store.cpu !== undefined) fillCpus(pieces, store.cpu as Uint16Array);
-    const columns = Object.fromEntries(
-      Object.entries(store).map(([name, data]): [string, NumberColumn] => [name, { data: data.subarray(0, rows) }]),
-    );
-    return { table, rows, columns };
+    return batchOf(rows);
   };
 }
 
