@@ -78,9 +78,9 @@ export function encodeDelta(
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   for (let row = 1; row < rows; row += BLOCK) {
     const count = Math.min(BLOCK, rows - row);
-    const isNear = wide ? nearDeltas(words, row, count) : false;
-    if (!isNear && wide) wideDeltas(words, row, count);
-    else if (!wide) narrowDeltas(words, row, count);
+    const isNear = wide && nearDeltas(words, row, count);
+    if (!wide) narrowDeltas(words, row, count);
+    else if (!isNear) wideDeltas(words, row, count);
     const least = extremes[0] as number;
     const greatest = extremes[1] as number;
     if (greatest > most || least < -most || greatest - least >= WORD) return null;
