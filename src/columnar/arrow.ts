@@ -10,7 +10,6 @@ import {
   Int64,
   makeData,
   RecordBatch,
-  RecordBatchStreamWriter,
   Schema,
   Struct,
   Uint8,
@@ -20,15 +19,12 @@ import {
   Utf8,
 } from "apache-arrow";
 import { type Column, type ColumnType, columnsOf, type TABLES, type TableName } from "../schema/columns.ts";
-import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "../schema/versions.ts";
+import { tableMetadata } from "../schema/versions.ts";
 import { ARRAY_TYPES } from "./arrays.ts";
 import { type Batch, type ColumnData, isStringColumn, type NumberColumn } from "./batch.ts";
 import { packValidity } from "./bits.ts";
 import { assertFits, misfit } from "./fit.ts";
 import { plainStrings } from "./string-codes.ts";
-
-/** Metadata key that names the table of a file. */
-export const TABLE_KEY = "mrm_trace_table";
 
 const ARROW_TYPES = {
   u64: () => new Uint64(),
@@ -57,30 +53,7 @@ export function arrowSchema(table: TableName): Schema {
     ]);
     return new Field(column.name, ARROW_TYPES[column.type](), column.nullable === true, metadata);
   });
-  return new Schema(fields, schemaMetadata(table));
-}
-
-/** Metadata of the Arrow schema of a table. */
-function schemaMetadata(table: TableName): Map<string, string> {
-  return new Map([
-    [SCHEMA_VERSION_KEY, PARQUET_SCHEMA_VERSION],
-    [TABLE_KEY, table],
-  ]);
-}
-
-const fileMetadataOf = new Map<TableName, ReadonlyMap<string, string>>();
-/** Behind the schema in a stream: the mark of its end and a length of 0. */
-const STREAM_END_BYTES = 8;
-
-/** Metadata that every file of a table carries; the Arrow schema in it keeps the metadata of the columns. */
-export function fileMetadata(table: TableName): ReadonlyMap<string, string> {
-  const known = fileMetadataOf.get(table);
-  if (known !== undefined) return known;
-  const stream = new RecordBatchStreamWriter().reset(undefined, arrowSchema(table)).finish().toUint8Array(true);
-  const schema = Buffer.from(stream.subarray(0, stream.length - STREAM_END_BYTES)).toString("base64");
-  const metadata = schemaMetadata(table).set("ARROW:schema", schema);
-  fileMetadataOf.set(table, metadata);
-  return metadata;
+  return new Schema(fields, tableMetadata(table));
 }
 
 /**

@@ -1,7 +1,8 @@
 /** A Parquet file of ours as Arrow record batches, a bounded number of rows at a time. */
 import type { RecordBatch } from "apache-arrow";
 import type { TableName } from "../schema/columns.ts";
-import { type ArrowColumns, TABLE_KEY, toRecordBatch } from "./arrow.ts";
+import { TABLE_KEY } from "../schema/versions.ts";
+import { type ArrowColumns, toRecordBatch } from "./arrow.ts";
 import { fromArrow } from "./from-arrow.ts";
 import { fileBytes, readRows, unreadable } from "./parquet.ts";
 

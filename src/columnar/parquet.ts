@@ -4,8 +4,7 @@ import { type Table as ArrowTable, tableFromIPC } from "apache-arrow";
 import { readParquet } from "parquet-wasm";
 import { MrmTraceError } from "../errors.ts";
 import { TABLES, type TableName } from "../schema/columns.ts";
-import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "../schema/versions.ts";
-import { TABLE_KEY } from "./arrow.ts";
+import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY, TABLE_KEY } from "../schema/versions.ts";
 import type { Batch } from "./batch.ts";
 import { fromArrow } from "./from-arrow.ts";
 

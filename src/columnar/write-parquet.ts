@@ -2,8 +2,8 @@
 import { closeSync, openSync, renameSync, unlinkSync, writeSync, writevSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
 import type { TableName } from "../schema/columns.ts";
-import { fileMetadata } from "./arrow.ts";
 import type { Encodable } from "./encodable.ts";
+import { fileMetadata } from "./file-metadata.ts";
 import { parquetFile } from "./write/parquet-file.ts";
 
 /**

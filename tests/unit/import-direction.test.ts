@@ -58,3 +58,22 @@ test("every room of src is one that the direction knows", async () => {
   for await (const file of new Glob("**/*.ts").scan(SOURCE)) rooms.add(file.split("/")[0] ?? "");
   expect([...rooms].filter((room) => !(room in ALLOWED) && !FREE.includes(room))).toEqual([]);
 });
+
+/** Packages that a file and all that it imports load. */
+async function packagesOf(file: string, seen = new Set<string>()): Promise<Set<string>> {
+  const packages = new Set<string>();
+  if (seen.has(file) || !file.endsWith(".ts")) return packages;
+  seen.add(file);
+  const imports = new Bun.Transpiler({ loader: "ts" }).scanImports(await Bun.file(file).text());
+  for (const { path } of imports) {
+    if (!path.startsWith(".")) packages.add(path);
+    else for (const name of await packagesOf(join(dirname(file), path), seen)) packages.add(name);
+  }
+  return packages;
+}
+
+test("the thread that writes segments loads no package: every recorder would pay for it before its first row", async () => {
+  expect(await packagesOf(join(SOURCE, "columnar/parquet.ts"))).toContain("apache-arrow");
+  const packages = await packagesOf(join(SOURCE, "columnar/encoder-worker.ts"));
+  expect([...packages].filter((name) => !name.startsWith("node:"))).toEqual([]);
+});
