@@ -3,6 +3,7 @@ import { readNumbers, readScratch, readTexts } from "../columnar/read/column.ts"
 import { chunkOfColumn, type FileGroup } from "../columnar/read/footer.ts";
 import { storedPages, unpackPage } from "../columnar/read/pages.ts";
 import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-file.ts";
+import { assertRefusal } from "../columnar/read/refusal.ts";
 import {
   type AccessRows,
   type AccessWords,
@@ -134,7 +135,8 @@ export function decodeAccessRows(part: TracePart, lists: WordLists, rows: Access
         appendGroup(source, group, lists, rows, room);
       }
     }
-  } catch {
+  } catch (error) {
+    assertRefusal(error);
     return false;
   }
   const { from_ns, to_ns } = part;

@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import type { FileFooter } from "../columnar/read/footer.ts";
 import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-file.ts";
+import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
 import { SCHEMA_VERSION_KEY } from "../schema/versions.ts";
 import { reasonOf, refuseOtherMajor, refuseOtherVersion } from "./capture.ts";
@@ -53,8 +54,9 @@ function openSource(path: string): ParquetSource | null {
   let source: ParquetSource;
   try {
     source = openParquetSource(path);
-  } catch {
+  } catch (error) {
     // The SQL engine reads more, and says what is wrong with what it cannot read.
+    assertRefusal(error);
     return null;
   }
   if (isDecodable(source.footer)) return source;

@@ -1,5 +1,6 @@
 /** A labelled trace of somebody else's, reduced to what the metrics read. */
 import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { assertRefusal } from "../../columnar/read/refusal.ts";
 import type { Database } from "../../label/database.ts";
 import { countRegions, type TraceFile } from "../../label/trace-file.ts";
 import type { AccessStream, AccessSums } from "../input.ts";
@@ -96,7 +97,8 @@ async function decodedPass(
   const regions = regionCounter();
   try {
     await decodeAccesses(source, regions, pass.take);
-  } catch {
+  } catch (error) {
+    assertRefusal(error);
     return null;
   }
   return { pass, regions: regions.counts() };
