@@ -91,6 +91,8 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
     const head = Atomics.load(words, cpu * WORDS + RING_CONTROL.head / 4);
     let tail = tails[cpu] ?? 0;
     let from = taken[cpu] ?? 0;
+    // The producer stays within the ring: a head beyond it is not its word, and the account says that rows are missing.
+    if ((head - tail) >>> 0 > perCpu) return;
     while (tail !== head) {
       take(cpu, tail, from, BLOCK_ROWS, true);
       from = 0;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { blockReader } from "../../../src/columnar/blocks.ts";
 import { openRing, type RingReader } from "../../../src/kernel/ring.ts";
-import { BLOCK_ROWS, ringLayout, ringTables } from "../../../src/schema/c-header.ts";
+import { BLOCK_ROWS, RING_CONTROL, ringLayout, ringTables } from "../../../src/schema/c-header.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { ringProducer } from "../../fixtures/ring-producer.ts";
 
@@ -114,6 +114,22 @@ describe("the reader of a ring", () => {
         { numRuns: 20, examples: [[2, [2, 0, BLOCK_ROWS, 0]]] },
       );
     }
+  });
+
+  test("does not follow a head that no producer can have written, and its account stays open", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: BLOCKS + 1, max: 2 ** 32 - 1 }), fc.nat(2 * BLOCK_ROWS), (head, rows) => {
+        const producer = ringProducer("fault", BLOCKS);
+        using reader = openRing(producer.control, producer.ring, LAYOUT);
+        for (let i = 0; i < rows; i++) producer.push(0, i);
+        using control = producer.control.mmap();
+        new Uint32Array(control.buffer)[RING_CONTROL.head / 4] = head;
+        expect(drained(reader)).toEqual([]);
+        expect(producer.word(0, "tail")).toBe(0n);
+        expect(reader.ledger("r").every(balances)).toBe(rows === 0);
+      }),
+      { numRuns: 60, examples: [[2 ** 32 - 1, 5]] },
+    );
   });
 });
 
