@@ -8,8 +8,8 @@
 #include <bpf/bpf_helpers.h>
 #include "targets.h"
 
-/* At the highest rate, 10,000 a second, this is 100 ms. */
-#define RING_BLOCKS 4
+/* At the highest rate, 10,000 a second, this is 200 ms. */
+#define RING_BLOCKS 2
 #include "ring.h"
 
 /* perf_event programs do not interrupt each other on one CPU. */

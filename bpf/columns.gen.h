@@ -3,7 +3,7 @@
 #ifndef MRM_COLUMNS_GEN_H
 #define MRM_COLUMNS_GEN_H
 
-#define BLOCK_ROWS 256
+#define BLOCK_ROWS 1024
 
 struct block_header {
 	__u64 seq;     /* position of the block in its ring */
@@ -34,13 +34,13 @@ struct fault_block {
 	__u32 tid[BLOCK_ROWS];
 	__u32 fault_flags[BLOCK_ROWS];
 };
-_Static_assert(sizeof(struct fault_block) == 9280, "fault_block size");
+_Static_assert(sizeof(struct fault_block) == 36928, "fault_block size");
 _Static_assert(__builtin_offsetof(struct fault_block, timestamp_ns) == 64, "fault.timestamp_ns");
-_Static_assert(__builtin_offsetof(struct fault_block, address) == 2112, "fault.address");
-_Static_assert(__builtin_offsetof(struct fault_block, ip) == 4160, "fault.ip");
-_Static_assert(__builtin_offsetof(struct fault_block, pid) == 6208, "fault.pid");
-_Static_assert(__builtin_offsetof(struct fault_block, tid) == 7232, "fault.tid");
-_Static_assert(__builtin_offsetof(struct fault_block, fault_flags) == 8256, "fault.fault_flags");
+_Static_assert(__builtin_offsetof(struct fault_block, address) == 8256, "fault.address");
+_Static_assert(__builtin_offsetof(struct fault_block, ip) == 16448, "fault.ip");
+_Static_assert(__builtin_offsetof(struct fault_block, pid) == 24640, "fault.pid");
+_Static_assert(__builtin_offsetof(struct fault_block, tid) == 28736, "fault.tid");
+_Static_assert(__builtin_offsetof(struct fault_block, fault_flags) == 32832, "fault.fault_flags");
 
 struct trap_block {
 	struct block_header header;
@@ -53,15 +53,15 @@ struct trap_block {
 	__u32 cookie[BLOCK_ROWS];
 	__u32 trap_flags[BLOCK_ROWS];
 };
-_Static_assert(sizeof(struct trap_block) == 12352, "trap_block size");
+_Static_assert(sizeof(struct trap_block) == 49216, "trap_block size");
 _Static_assert(__builtin_offsetof(struct trap_block, timestamp_ns) == 64, "trap.timestamp_ns");
-_Static_assert(__builtin_offsetof(struct trap_block, ip) == 2112, "trap.ip");
-_Static_assert(__builtin_offsetof(struct trap_block, register_si) == 4160, "trap.register_si");
-_Static_assert(__builtin_offsetof(struct trap_block, register_di) == 6208, "trap.register_di");
-_Static_assert(__builtin_offsetof(struct trap_block, pid) == 8256, "trap.pid");
-_Static_assert(__builtin_offsetof(struct trap_block, tid) == 9280, "trap.tid");
-_Static_assert(__builtin_offsetof(struct trap_block, cookie) == 10304, "trap.cookie");
-_Static_assert(__builtin_offsetof(struct trap_block, trap_flags) == 11328, "trap.trap_flags");
+_Static_assert(__builtin_offsetof(struct trap_block, ip) == 8256, "trap.ip");
+_Static_assert(__builtin_offsetof(struct trap_block, register_si) == 16448, "trap.register_si");
+_Static_assert(__builtin_offsetof(struct trap_block, register_di) == 24640, "trap.register_di");
+_Static_assert(__builtin_offsetof(struct trap_block, pid) == 32832, "trap.pid");
+_Static_assert(__builtin_offsetof(struct trap_block, tid) == 36928, "trap.tid");
+_Static_assert(__builtin_offsetof(struct trap_block, cookie) == 41024, "trap.cookie");
+_Static_assert(__builtin_offsetof(struct trap_block, trap_flags) == 45120, "trap.trap_flags");
 
 struct sample_block {
 	struct block_header header;
@@ -75,16 +75,16 @@ struct sample_block {
 	__u32 tid[BLOCK_ROWS];
 	__u32 event[BLOCK_ROWS];
 };
-_Static_assert(sizeof(struct sample_block) == 15424, "sample_block size");
+_Static_assert(sizeof(struct sample_block) == 61504, "sample_block size");
 _Static_assert(__builtin_offsetof(struct sample_block, timestamp_ns) == 64, "sample.timestamp_ns");
-_Static_assert(__builtin_offsetof(struct sample_block, address) == 2112, "sample.address");
-_Static_assert(__builtin_offsetof(struct sample_block, ip) == 4160, "sample.ip");
-_Static_assert(__builtin_offsetof(struct sample_block, period) == 6208, "sample.period");
-_Static_assert(__builtin_offsetof(struct sample_block, data_src) == 8256, "sample.data_src");
-_Static_assert(__builtin_offsetof(struct sample_block, weight) == 10304, "sample.weight");
-_Static_assert(__builtin_offsetof(struct sample_block, pid) == 12352, "sample.pid");
-_Static_assert(__builtin_offsetof(struct sample_block, tid) == 13376, "sample.tid");
-_Static_assert(__builtin_offsetof(struct sample_block, event) == 14400, "sample.event");
+_Static_assert(__builtin_offsetof(struct sample_block, address) == 8256, "sample.address");
+_Static_assert(__builtin_offsetof(struct sample_block, ip) == 16448, "sample.ip");
+_Static_assert(__builtin_offsetof(struct sample_block, period) == 24640, "sample.period");
+_Static_assert(__builtin_offsetof(struct sample_block, data_src) == 32832, "sample.data_src");
+_Static_assert(__builtin_offsetof(struct sample_block, weight) == 41024, "sample.weight");
+_Static_assert(__builtin_offsetof(struct sample_block, pid) == 49216, "sample.pid");
+_Static_assert(__builtin_offsetof(struct sample_block, tid) == 53312, "sample.tid");
+_Static_assert(__builtin_offsetof(struct sample_block, event) == 57408, "sample.event");
 
 struct tick_block {
 	struct block_header header;
@@ -112,30 +112,30 @@ struct tick_block {
 	__u32 pid[BLOCK_ROWS];
 	__u32 tid[BLOCK_ROWS];
 };
-_Static_assert(sizeof(struct tick_block) == 45120, "tick_block size");
+_Static_assert(sizeof(struct tick_block) == 180288, "tick_block size");
 _Static_assert(__builtin_offsetof(struct tick_block, timestamp_ns) == 64, "tick.timestamp_ns");
-_Static_assert(__builtin_offsetof(struct tick_block, ip) == 2112, "tick.ip");
-_Static_assert(__builtin_offsetof(struct tick_block, period) == 4160, "tick.period");
-_Static_assert(__builtin_offsetof(struct tick_block, ax) == 6208, "tick.ax");
-_Static_assert(__builtin_offsetof(struct tick_block, cx) == 8256, "tick.cx");
-_Static_assert(__builtin_offsetof(struct tick_block, dx) == 10304, "tick.dx");
-_Static_assert(__builtin_offsetof(struct tick_block, bx) == 12352, "tick.bx");
-_Static_assert(__builtin_offsetof(struct tick_block, sp) == 14400, "tick.sp");
-_Static_assert(__builtin_offsetof(struct tick_block, bp) == 16448, "tick.bp");
-_Static_assert(__builtin_offsetof(struct tick_block, si) == 18496, "tick.si");
-_Static_assert(__builtin_offsetof(struct tick_block, di) == 20544, "tick.di");
-_Static_assert(__builtin_offsetof(struct tick_block, r8) == 22592, "tick.r8");
-_Static_assert(__builtin_offsetof(struct tick_block, r9) == 24640, "tick.r9");
-_Static_assert(__builtin_offsetof(struct tick_block, r10) == 26688, "tick.r10");
-_Static_assert(__builtin_offsetof(struct tick_block, r11) == 28736, "tick.r11");
-_Static_assert(__builtin_offsetof(struct tick_block, r12) == 30784, "tick.r12");
-_Static_assert(__builtin_offsetof(struct tick_block, r13) == 32832, "tick.r13");
-_Static_assert(__builtin_offsetof(struct tick_block, r14) == 34880, "tick.r14");
-_Static_assert(__builtin_offsetof(struct tick_block, r15) == 36928, "tick.r15");
-_Static_assert(__builtin_offsetof(struct tick_block, fs_base) == 38976, "tick.fs_base");
-_Static_assert(__builtin_offsetof(struct tick_block, gs_base) == 41024, "tick.gs_base");
-_Static_assert(__builtin_offsetof(struct tick_block, pid) == 43072, "tick.pid");
-_Static_assert(__builtin_offsetof(struct tick_block, tid) == 44096, "tick.tid");
+_Static_assert(__builtin_offsetof(struct tick_block, ip) == 8256, "tick.ip");
+_Static_assert(__builtin_offsetof(struct tick_block, period) == 16448, "tick.period");
+_Static_assert(__builtin_offsetof(struct tick_block, ax) == 24640, "tick.ax");
+_Static_assert(__builtin_offsetof(struct tick_block, cx) == 32832, "tick.cx");
+_Static_assert(__builtin_offsetof(struct tick_block, dx) == 41024, "tick.dx");
+_Static_assert(__builtin_offsetof(struct tick_block, bx) == 49216, "tick.bx");
+_Static_assert(__builtin_offsetof(struct tick_block, sp) == 57408, "tick.sp");
+_Static_assert(__builtin_offsetof(struct tick_block, bp) == 65600, "tick.bp");
+_Static_assert(__builtin_offsetof(struct tick_block, si) == 73792, "tick.si");
+_Static_assert(__builtin_offsetof(struct tick_block, di) == 81984, "tick.di");
+_Static_assert(__builtin_offsetof(struct tick_block, r8) == 90176, "tick.r8");
+_Static_assert(__builtin_offsetof(struct tick_block, r9) == 98368, "tick.r9");
+_Static_assert(__builtin_offsetof(struct tick_block, r10) == 106560, "tick.r10");
+_Static_assert(__builtin_offsetof(struct tick_block, r11) == 114752, "tick.r11");
+_Static_assert(__builtin_offsetof(struct tick_block, r12) == 122944, "tick.r12");
+_Static_assert(__builtin_offsetof(struct tick_block, r13) == 131136, "tick.r13");
+_Static_assert(__builtin_offsetof(struct tick_block, r14) == 139328, "tick.r14");
+_Static_assert(__builtin_offsetof(struct tick_block, r15) == 147520, "tick.r15");
+_Static_assert(__builtin_offsetof(struct tick_block, fs_base) == 155712, "tick.fs_base");
+_Static_assert(__builtin_offsetof(struct tick_block, gs_base) == 163904, "tick.gs_base");
+_Static_assert(__builtin_offsetof(struct tick_block, pid) == 172096, "tick.pid");
+_Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid");
 
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,

@@ -12,8 +12,8 @@
  * microsecond and one with I/O far more: fewer blocks last as long, and every block is memory of the tracer.
  */
 RING_AREA(fault, fault_block);
-RING_AREA_OF(kernel_fault, fault_block, 128);
-RING_AREA_OF(major, fault_block, 16);
+RING_AREA_OF(kernel_fault, fault_block, 32);
+RING_AREA_OF(major, fault_block, 4);
 
 /* Bits of the x86 page-fault error code (arch/x86/include/asm/trap_pf.h). */
 #define X86_PF_PROT 1

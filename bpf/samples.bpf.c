@@ -11,7 +11,7 @@
 #include "targets.h"
 
 /* At the budget's thousands of samples per second this is more than a second. */
-#define RING_BLOCKS 32
+#define RING_BLOCKS 8
 #include "ring.h"
 
 /* perf_event programs do not interrupt each other on one CPU. */

@@ -9,7 +9,7 @@
 #include <bpf/bpf_tracing.h>
 
 /* A watch traps at most some hundred times per poll. */
-#define RING_BLOCKS 16
+#define RING_BLOCKS 4
 #include "ring.h"
 
 /* perf_event programs do not interrupt each other on one CPU. */

@@ -2,8 +2,8 @@
 import { type Column, columnsOf, TABLES, type TableName } from "./columns.ts";
 import { recordStructs } from "./records.ts";
 
-/** Rows of one block; 256 rows keep the reader at 3 ns per event. */
-export const BLOCK_ROWS = 256;
+/** Rows of one block. Its columns are copied one by one: with 256 rows a row costs a quarter more. */
+export const BLOCK_ROWS = 1024;
 /** Bytes of the header that every block begins with. */
 export const BLOCK_HEADER_BYTES = 64;
 
