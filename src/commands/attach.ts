@@ -1,11 +1,11 @@
 /** `mrm-trace attach`: traces a process tree that runs already. */
 import { defineCommand } from "citty";
-import { flagsOf } from "../config/flags.ts";
-import { attachSchema } from "../config/schema.ts";
+import { flagsOf, givenOptions } from "../config/flags.ts";
+import { attachSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { watchSignals } from "../run/signals.ts";
-import { readOptions } from "./experiment.ts";
+import { planOfFile, readOptions } from "./experiment.ts";
 import { printReport } from "./report-output.ts";
 
 export const attachCommand = defineCommand({
@@ -16,6 +16,7 @@ export const attachCommand = defineCommand({
       required: true,
       description: "pid, or the whole name of a process or of its executable",
     },
+    ...flagsOf(sweepFlagsSchema.pick({ config: true })),
     ...flagsOf(attachSchema),
   },
   async run({ args }) {
@@ -27,7 +28,16 @@ export const attachCommand = defineCommand({
         "attach to one process: its children come with it",
       );
     }
-    const { run: options } = readOptions(args, undefined, 0);
+    const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
+    const effective = readOptions(args, config, max_runs);
+    if (planOfFile(effective) !== null) {
+      throw new MrmTraceError(
+        "usage",
+        `${config} holds experiments, which start what they run`,
+        `make them with: mrm-trace run --config ${config}; or leave "models" out, and its options hold here`,
+      );
+    }
+    const { run: options } = effective;
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });

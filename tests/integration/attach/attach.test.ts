@@ -1,5 +1,5 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lives, startLiveTree } from "../../fixtures/live-tree.ts";
 import { registersFree } from "../../fixtures/registers-free.ts";
@@ -92,6 +92,19 @@ describe("a process that runs", () => {
     expect(report.warnings.filter((text) => text.includes("told to"))).toEqual([]);
     expect(metadataOf(report)).toMatchObject({ attached: true, stopped_by: "duration" });
     expect(existsSync(join(report.run_dir, "manifest.json"))).toBe(true);
+    await expectUntouched(tree);
+  });
+
+  test("is traced by the options of a file, whose duration a flag overrides", async () => {
+    await using tree = await startLiveTree();
+    const file = join(output, "options.yaml");
+    writeFileSync(file, "run:\n  duration: 300s\n  collector: process\n");
+    const { run, programs } = await startAttach(tree.pid, ["--config", file, "--duration", "900ms"]);
+    expect(programs.size).toBe(0);
+    const ended = await run.ended;
+    expect(ended.exitCode).toBe(0);
+    const report = reportOf(ended);
+    expect(metadataOf(report)).toMatchObject({ stopped_by: "duration" });
     await expectUntouched(tree);
   });
 
@@ -213,6 +226,14 @@ describe("what cannot be attached to is refused in one sentence", () => {
     const { code, message, hint } = await refusal(String(tree.pid), "--collector", "memray");
     expect([code, message]).toEqual([3, `memray has to start the program, and process ${tree.pid} runs already`]);
     expect(hint).toContain("mrm-trace run --collector memray");
+  });
+
+  test("a file of experiments, which start what they run", async () => {
+    const file = join(output, "experiment.yaml");
+    writeFileSync(file, "experiment: {name: sizes}\nmodels:\n  - {id: small, engine: demo}\n");
+    const { code, message, hint } = await refusal("1", "--config", file);
+    expect([code, message]).toEqual([2, `${file} holds experiments, which start what they run`]);
+    expect(hint).toContain(`mrm-trace run --config ${file}`);
   });
 
   test("options that belong to a launch", async () => {

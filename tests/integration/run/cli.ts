@@ -16,7 +16,7 @@ export interface Ended {
 export interface Started {
   readonly pid: number;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves when stderr or stdout holds the text. */
+  /** Resolves when stderr or stdout holds the text. @throws Error when both end without it */
   said(text: string): Promise<void>;
   /** The exit code, even while children still hold the output. */
   readonly exited: Promise<number>;
@@ -52,12 +52,13 @@ export function startCli(
     env: { ...process.env, NO_COLOR: "1", ...options.env },
   });
   const texts = { stdout: "", stderr: "" };
+  const holds = (text: string): boolean => texts.stdout.includes(text) || texts.stderr.includes(text);
   const waiting: { text: string; done: () => void }[] = [];
   const read = async (name: "stdout" | "stderr"): Promise<void> => {
     const decoder = new TextDecoder();
     for await (const chunk of child[name]) {
       texts[name] += decoder.decode(chunk, { stream: true });
-      for (const one of waiting) if (texts.stdout.includes(one.text) || texts.stderr.includes(one.text)) one.done();
+      for (const one of waiting) if (holds(one.text)) one.done();
     }
   };
   const reading = Promise.all([read("stdout"), read("stderr")]);
@@ -68,11 +69,14 @@ export function startCli(
   return {
     pid: child.pid,
     signal,
-    said: (text) =>
-      new Promise((done) => {
-        if (texts.stdout.includes(text) || texts.stderr.includes(text)) done();
-        else waiting.push({ text, done });
-      }),
+    async said(text) {
+      if (holds(text)) return;
+      const heard = new Promise<void>((done) => {
+        waiting.push({ text, done });
+      });
+      await Promise.race([heard, reading]);
+      if (!holds(text)) throw new Error(`it ended and never said "${text}": ${texts.stderr}`);
+    },
     exited: child.exited,
     ended: (async () => {
       const exitCode = await child.exited;
