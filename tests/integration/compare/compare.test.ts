@@ -28,18 +28,28 @@ const work = (mark: string, rounds = 2_000_000): string[] => [
   mark,
 ];
 
-/** Processes of this machine with the mark in their command line. */
-function marked(mark: string): number[] {
+/** Processes of this machine with the mark in their command line, of those whose words `are` what is asked for. */
+function marked(mark: string, are: (words: string) => boolean = () => true): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(mark);
+        const words = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+        return words.includes(mark) && are(words);
       } catch {
         return false;
       }
     });
+}
+
+/** Waits for one. To ask twice would not do: between two programs a process has no words, and 0 is our own group. */
+async function appearing(mark: string, are: (words: string) => boolean): Promise<number> {
+  for (;;) {
+    const [pid] = marked(mark, are);
+    if (pid !== undefined) return pid;
+    await Bun.sleep(20);
+  }
 }
 
 async function goneWithin(mark: string, seconds: number): Promise<boolean> {
@@ -100,10 +110,7 @@ describe("compare of arms", () => {
     const args = ["compare", "--arms", "process", "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
     const running = startCli(args, { env: { TMPDIR: output }, prefix: ["setsid"] });
     started.push(running);
-    const tracer = (): number | undefined =>
-      marked(mark).find((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("\0run\0"));
-    while (tracer() === undefined) await Bun.sleep(20);
-    process.kill(tracer() ?? 0, "SIGSTOP");
+    process.kill(await appearing(mark, (words) => words.includes("\0run\0")), "SIGSTOP");
     // As Ctrl-C and `timeout` do: to every process of the group, those that guard the others too. The second signal ends
     // us at once.
     process.kill(-running.pid, "SIGINT");
@@ -121,13 +128,8 @@ describe("compare of arms", () => {
       const args = ["compare", "--arms", arm, "--repeats", "10", "--output", output, "--", ...work(mark, 4e9)];
       const running = startCli(args, { env: { TMPDIR: output } });
       started.push(running);
-      const find = (): number | undefined =>
-        marked(mark).find((pid) => {
-          const words = readFileSync(`/proc/${pid}/cmdline`, "latin1");
-          return words.includes(child) && !words.includes("\0compare\0");
-        });
-      while (find() === undefined) await Bun.sleep(20);
-      process.kill(find() ?? 0, "SIGINT");
+      const isChild = (words: string) => words.includes(child) && !words.includes("\0compare\0");
+      process.kill(await appearing(mark, isChild), "SIGINT");
       await Bun.sleep(20);
       running.signal("SIGINT");
       expect(await running.exited).toBe(130);
