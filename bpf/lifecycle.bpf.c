@@ -21,7 +21,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20); /* 10,000 records; the reader comes every 20 ms */
+	__uint(max_entries, 1 << 21); /* 20,000 records; the reader comes every 50 ms or sooner */
 } lifecycle_events SEC(".maps");
 
 struct {

@@ -39,6 +39,8 @@ export interface Collector {
   start(target: Target): Promise<void>;
   /** What came since the last call, in batches of a row or more, each good until the next; never blocks, called every few ms. */
   batches(): Batch[];
+  /** How long what it follows can wait between two calls of `batches`, in ms; absent where only rings are to be emptied. */
+  patienceMs?(): number;
   /**
    * Detaches, and returns the last batches and the ledger; safe to call after a failed start. The batches may be read
    * from a file while they are taken: each is copied before the next is asked for, and the ledger holds after the last.

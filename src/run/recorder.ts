@@ -85,13 +85,14 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   options.stopped.then((why) => {
     reason ??= why;
   });
-  const pace = pollPace(begin_ns, options.starting);
+  const patience_ms = Math.min(...options.collectors.map((collector) => collector.patienceMs?.() ?? Infinity));
+  const pace = pollPace(begin_ns, options.starting, patience_ms);
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
-    const before = rows.fault;
+    const before = { ...rows };
     for (const collector of options.collectors) for (const batch of collector.batches()) take(batch);
-    const taken = rows.fault - before;
+    const taken = { fault: rows.fault - before.fault, mapping: rows.mapping - before.mapping };
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;

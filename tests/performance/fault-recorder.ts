@@ -39,15 +39,16 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   const threadBegin = threadCpuNs();
   ready();
   let ended = false;
-  const pace = pollPace(monotonicNs(), false);
-  let rows = 0;
+  const pace = pollPace(monotonicNs(), false, Infinity);
+  let taken = { fault: 0, mapping: 0 };
   while (!ended) {
-    await Bun.sleep(pace.after(monotonicNs(), rows));
-    ended = lifecycle.drain().some((row) => row.kind === "exit" && row.pid === pid);
+    await Bun.sleep(pace.after(monotonicNs(), taken));
+    const mappings = lifecycle.drain();
+    ended = mappings.some((row) => row.kind === "exit" && row.pid === pid);
     if (ended) faults.detach();
-    rows = 0;
+    taken = { fault: 0, mapping: mappings.length };
     for (const batch of faults.drain()) {
-      rows += batch.rows;
+      taken.fault += batch.rows;
       writer.append(batch);
     }
   }

@@ -35,6 +35,8 @@ import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.t
 const REGIONS_MAX_AGE_NS = 1_000_000_000n;
 const REGIONS_MIN_AGE_NS = 100_000_000n;
 const PROT_EXEC = 4;
+/** An engine's library is probed, and a finished watch gets its next address, when they are seen: 10 ms later on average. */
+const ATTENTIVE_MS = 20;
 
 export interface EbpfOptions {
   readonly budgetPct: number;
@@ -97,6 +99,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
       }
     },
     batches: () => (parts === null ? [] : poll(parts)),
+    patienceMs: () => (recorded.engine || parts?.watch || parts?.samples || parts?.clock ? ATTENTIVE_MS : Infinity),
     async stop() {
       if (parts === null) return { batches: [], ledger: [] };
       costs = parts.costs.costs(monotonicNs());

@@ -56,6 +56,22 @@ describe("a process number that is given again", () => {
   });
 });
 
+describe("how long the collector can wait between two looks", () => {
+  for (const [parts, patience_ms] of [
+    [["faults"], Infinity],
+    [["faults", "engine"], 20],
+    [["accesses"], 20],
+  ] as const) {
+    test(`is ${patience_ms} ms where it records ${parts.join(" and ")}`, async () => {
+      await using held = holdTarget(["true"]);
+      const collector = createEbpfCollector({ ...OPTIONS, watchRegisters: 1, parts });
+      await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
+      await collector.start(held.target);
+      expect(collector.patienceMs?.()).toBe(patience_ms);
+    });
+  }
+});
+
 describe("a target that dies while everything is being attached", () => {
   for (const after_ms of [0, 10, 20, 40, 80, 160]) {
     test(`after ${after_ms} ms is either refused or seen to have ended`, async () => {

@@ -101,6 +101,20 @@ describe("recording", () => {
     expect([a.stops, b.stops].every((stops) => stops >= 1)).toBe(true);
   });
 
+  test("comes as often as the least patient collector asks, once the target has started", async () => {
+    const polls = async (patience: readonly number[]): Promise<number> => {
+      let polls = 0;
+      const asked = patience.map((ms) => ({ ...fakeCollector(0), patienceMs: () => ms }));
+      const collectors = [fakeCollector(0, () => polls++), ...asked];
+      await recording(collectors, { starting: false, durationNs: 400e6 }).done;
+      return polls;
+    };
+    const calm = await polls([]);
+    expect(calm).toBeGreaterThan(2);
+    expect(calm).toBeLessThanOrEqual(12);
+    expect(await polls([Infinity, 10])).toBeGreaterThan(2 * calm);
+  });
+
   test("ends after its time", async () => {
     const result = await recording([fakeCollector(1)], { durationNs: 50e6 }).done;
     expect(result.reason).toBe("duration");
