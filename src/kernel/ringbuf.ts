@@ -9,6 +9,8 @@ const DISCARDED = 0x40000000;
 const HEADER_BYTES = 8;
 
 export interface RingBufferReader extends Disposable {
+  /** True where something has come since the last drain. */
+  pending(): boolean;
   /** Calls `take(view, offset, length)` for every committed record; the bytes are valid during the call only. */
   drain(take: (view: DataView, offset: number, length: number) => void): number;
 }
@@ -25,10 +27,12 @@ export function openRingBuffer(map: BpfMap): RingBufferReader {
   const data = toArrayBuffer((producer.address + PAGE_BYTES) as Pointer, 0, 2 * size);
   const view = new DataView(data);
   let position = Number(consumed[0] ?? 0n);
+  // An opaque read: Atomics on a read-only mapping would fault, a plain load would be hoisted.
+  const produced = (): number => Number(read.u64(producer.address as Pointer, 0));
   return {
+    pending: () => produced() !== position,
     drain(take) {
-      // An opaque read: Atomics on a read-only mapping would fault, a plain load would be hoisted.
-      const end = Number(read.u64(producer.address as Pointer, 0));
+      const end = produced();
       let records = 0;
       while (position < end) {
         const at = position % size;

@@ -5,7 +5,10 @@ import { PAGE_BYTES } from "./libc.ts";
 import { type Mapped, mapFd } from "./mapped.ts";
 import { IOC, PERF_TYPE, type PerfAttr, perfEventOpen, perfIoctl, SAMPLE, SOFTWARE } from "./perf-event.ts";
 
-/** 512 KiB for each CPU, about 4,500 names: what eight threads that map and unmap make in 20 ms. */
+/**
+ * 512 KiB for each CPU, about 4,500 names: what eight threads that map and unmap make in 20 ms. More than that is refused
+ * to a user who may not lock memory.
+ */
 const DATA_PAGES = 128;
 const DATA_HEAD = 1024;
 const DATA_TAIL = 1032;
@@ -31,6 +34,8 @@ export interface NamedMapping {
 }
 
 export interface Sideband extends Disposable {
+  /** True where something has come since the last drain. */
+  pending(): boolean;
   /** What has come since the last call, CPU by CPU. */
   drain(): NamedMapping[];
   /** Records that perf says it lost, and bytes that were no record. */
@@ -97,8 +102,10 @@ export function openSideband(pid: number | null): Sideband {
   let malformed = 0;
   let seen = 0;
 
+  const headOf = (map: Mapped): number => Number(read.u64(map.address as Pointer, DATA_HEAD));
+
   const drainOne = (at: { map: Mapped; tail: number }, out: NamedMapping[]): void => {
-    const head = Number(read.u64(at.map.address as Pointer, DATA_HEAD));
+    const head = headOf(at.map);
     if (at.tail === head) return;
     const bytes = new Uint8Array(at.map.buffer, PAGE_BYTES, size);
     while (at.tail < head) {
@@ -131,6 +138,7 @@ export function openSideband(pid: number | null): Sideband {
   };
 
   return {
+    pending: () => buffers.some(({ map, tail }) => headOf(map) !== tail),
     drain() {
       const out: NamedMapping[] = [];
       for (const buffer of buffers) drainOne(buffer, out);

@@ -139,6 +139,8 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
       wanted.add(pid);
     },
     drain() {
+      // Most polls find nothing, and what follows is no small work for that.
+      if (wanted.size === 0 && !events.pending() && !sideband.pending()) return [];
       const out: MappingEvent[] = [];
       // Before the records: the fork of whom a name belongs to is then among them.
       const names = sideband.drain();

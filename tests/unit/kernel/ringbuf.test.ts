@@ -96,6 +96,23 @@ describe("the reader of a ring buffer", () => {
     expect(drained(reader)).toEqual([[2], [3]]);
   });
 
+  test("says whether a drain would find something, whatever that is", () => {
+    using ring = fakeRing();
+    using reader = openRingBuffer(ring.map);
+    expect(reader.pending()).toBe(false);
+    ring.push([1]);
+    expect(reader.pending()).toBe(true);
+    drained(reader);
+    expect(reader.pending()).toBe(false);
+    ring.push([2], DISCARDED);
+    const at = ring.push([3], BUSY);
+    drained(reader);
+    expect(reader.pending()).toBe(true);
+    ring.commit(at, 1);
+    expect(drained(reader)).toEqual([[3]]);
+    expect(reader.pending()).toBe(false);
+  });
+
   test("reads records that go over the end of the buffer, time after time", () => {
     using ring = fakeRing();
     using reader = openRingBuffer(ring.map);
