@@ -1,13 +1,17 @@
 /** The worker's side of encoder.ts: one message in, one file written, one message out. */
 import { MrmTraceError } from "../errors.ts";
 import type { EncodeJob, EncodeResult } from "./encoder.ts";
+import { arrayBorrower } from "./lent-arrays.ts";
 import { writeParquetFile } from "./write-parquet.ts";
 
 declare const self: Worker;
 
+const borrow = arrayBorrower();
+
 function write(job: EncodeJob): Pick<EncodeResult, "bytes" | "failure"> {
   try {
-    const bytes = writeParquetFile(job.path, job.table, [job.batch], new Map(job.keyValues));
+    const batch = borrow(job.batch);
+    const bytes = writeParquetFile(job.path, batch.table, [batch], new Map(job.keyValues));
     return { bytes, failure: null };
   } catch (error) {
     const cause = error instanceof MrmTraceError ? error.cause : error;

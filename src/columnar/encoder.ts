@@ -1,13 +1,12 @@
 /** The one worker of a run that encodes segments and writes them, so that the poll loop never waits for either. */
-import type { TableName } from "../schema/columns.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
+import { arrayLender, type LentBatch } from "./lent-arrays.ts";
 
 /** What the worker is asked: rows become one file. */
 export interface EncodeJob {
   readonly id: number;
   readonly path: string;
-  readonly table: TableName;
-  readonly batch: Batch;
+  readonly batch: LentBatch;
   readonly keyValues: readonly (readonly [string, string])[];
 }
 
@@ -39,6 +38,7 @@ export const DEFAULT_MAX_QUEUE_BYTES = 16 * 2 ** 20;
 export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): Encoder {
   const worker = new Worker(new URL("./encoder-worker.ts", import.meta.url).href, { smol: true });
   worker.unref();
+  const lend = arrayLender();
   const waiting = new Map<number, { bytes: number; done: (outcome: Outcome) => void }>();
   let lastId = 0;
   let queuedBytes = 0;
@@ -82,7 +82,7 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
       worker.ref();
       return new Promise((done) => {
         waiting.set(id, { bytes, done });
-        const job: EncodeJob = { id, path, table: batch.table, batch, keyValues: [...keyValues] };
+        const job: EncodeJob = { id, path, batch: lend(batch), keyValues: [...keyValues] };
         worker.postMessage(job);
       });
     },

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test";
+import type { Batch } from "../../../src/columnar/batch.ts";
+import { arrayBorrower, arrayLender, type LentBatch } from "../../../src/columnar/lent-arrays.ts";
+
+function shared(values: readonly number[]): Uint32Array {
+  const array = new Uint32Array(new SharedArrayBuffer(4 * values.length));
+  array.set(values);
+  return array;
+}
+
+const batchOf = (columns: Batch["columns"]): Batch => ({ table: "fault", rows: 2, columns });
+/** What comes out of the other end. */
+const sent = (batch: LentBatch): LentBatch => structuredClone(batch);
+
+describe("arrays that are lent to another thread", () => {
+  test("come back as they were, with the texts and the marks of values", () => {
+    const batch = batchOf({
+      address: { data: BigUint64Array.of(1n, 2n) },
+      pid: { data: shared([3, 4]), valid: Uint8Array.of(1, 0) },
+      comm: { codes: shared([1, 0]), values: ["a", "b"] },
+    });
+    expect(arrayBorrower()(sent(arrayLender()(batch)))).toEqual(batch);
+  });
+
+  test("are sent once where their memory is shared, and show what is written into them later", () => {
+    const [lend, borrow] = [arrayLender(), arrayBorrower()];
+    const batch = batchOf({ pid: { data: shared([1, 2]) }, comm: { codes: shared([0, 0]), values: ["a"] } });
+    borrow(sent(lend(batch)));
+    (batch.columns.pid as { data: Uint32Array }).data.set([5, 6]);
+    const again = lend(batch);
+    expect(again.columns).toEqual({ pid: { data: 1 }, comm: { codes: 2, values: ["a"] } });
+    expect(borrow(sent(again))).toEqual(batch);
+  });
+
+  test("are sent every time where their memory is not shared", () => {
+    const [lend, borrow] = [arrayLender(), arrayBorrower()];
+    const data = Uint32Array.of(1, 2);
+    borrow(sent(lend(batchOf({ pid: { data } }))));
+    data.set([7, 8]);
+    expect(borrow(sent(lend(batchOf({ pid: { data } }))))).toEqual(batchOf({ pid: { data: Uint32Array.of(7, 8) } }));
+  });
+
+  test("are forgotten over there once nobody has them here", async () => {
+    const [lend, borrow] = [arrayLender(), arrayBorrower()];
+    const lendMany = (): number[] =>
+      Array.from({ length: 50 }, () => {
+        const lent = lend(batchOf({ pid: { data: shared([1, 2]) } }));
+        borrow(sent(lent));
+        return (lent.columns.pid as unknown as { data: { number: number } }).data.number;
+      });
+    const numbers = lendMany();
+    const gone = new Set<number>();
+    const until = performance.now() + 5000;
+    while (gone.size === 0 && performance.now() < until) {
+      Bun.gc(true);
+      await Bun.sleep(10);
+      const lent = lend(batchOf({}));
+      borrow(sent(lent));
+      for (const number of lent.gone) gone.add(number);
+    }
+    expect(gone.size).toBeGreaterThan(0);
+    for (const number of numbers) {
+      const named = (): Batch => borrow({ table: "fault", rows: 2, columns: { pid: { data: number } }, gone: [] });
+      if (gone.has(number)) expect(named).toThrow(`array ${number} was never sent`);
+      else expect(named()).toEqual(batchOf({ pid: { data: Uint32Array.of(1, 2) } }));
+    }
+  });
+});
