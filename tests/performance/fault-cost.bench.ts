@@ -1,5 +1,5 @@
 /** What recording a page fault adds to it, ours against `perf record`, on one program of a million first touches. */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { affinityCpus } from "../../src/kernel/libc.ts";
@@ -108,6 +108,8 @@ async function runArm(arm: Arm, place: Place): Promise<Run> {
   const said = JSON.parse((await nextLine()) ?? "null") as { ns: number; minor: number };
   await target.exited;
   const { cpuNs, ...rest } = await tool.finish();
+  // What an arm leaves to be written back is not the load of the next.
+  for (const file of readdirSync(place.dir)) rmSync(join(place.dir, file), { recursive: true });
   const share = rest.recorded / said.minor;
   if (start !== null && share < LEAST_SHARE) {
     throw new Error(`${arm} recorded ${rest.recorded} of ${said.minor} faults: its cost is not that of all of them`);
@@ -149,15 +151,12 @@ export async function benchFaultCost({ blocks: count, quick }: BenchOptions): Pr
     const blocks: Block[] = [];
     for (let i = 0; i < count; i++) {
       const runs = new Map<Arm, Run>();
-      for (const arm of i % 2 === 0 ? ARMS : ARMS.toReversed()) {
-        runs.set(arm, await runArm(arm, place));
-        rmSync(join(place.dir, "ours"), { recursive: true, force: true });
-      }
-      const recorded = Object.fromEntries(runs) as Record<Arm, Run>;
+      const inTurn = <T>(arms: readonly T[]): readonly T[] => (i % 2 === 0 ? arms : arms.toReversed());
+      for (const arm of inTurn(ARMS)) runs.set(arm, await runArm(arm, place));
       const long = { ...place, faults: LONGER * place.faults };
-      const longer = { ours: await runArm("ours", long), perf: await runArm("perf", long) };
-      rmSync(join(place.dir, "ours"), { recursive: true, force: true });
-      blocks.push({ ...recorded, longer });
+      const longer = new Map<Arm, Run>();
+      for (const arm of inTurn(["ours", "perf"] as const)) longer.set(arm, await runArm(arm, long));
+      blocks.push({ ...Object.fromEntries(runs), longer: Object.fromEntries(longer) } as unknown as Block);
     }
     return rowsOf(blocks);
   } finally {
