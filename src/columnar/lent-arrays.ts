@@ -13,7 +13,7 @@ type Lent = Elements | { readonly number: number; readonly array: Elements } | n
 
 type LentColumn =
   | { readonly codes: Lent; readonly values: readonly string[] }
-  | { readonly data: Lent; readonly valid?: Lent };
+  | { readonly data: Lent; readonly valid?: Uint8Array };
 
 /** A batch whose arrays are lent; made to be sent. */
 export interface LentBatch {
@@ -40,7 +40,8 @@ export function arrayLender(): (batch: Batch) => LentBatch {
   };
   const column = (of: ColumnData): LentColumn => {
     if (isStringColumn(of)) return { codes: lend(of.codes), values: of.values };
-    return { data: lend(of.data), ...(of.valid === undefined ? {} : { valid: lend(of.valid) }) };
+    // The marks of values are made anew for every batch: a number would only keep them over there.
+    return { ...of, data: lend(of.data) };
   };
   return ({ table, rows, columns }) => {
     const told = gone;
@@ -68,8 +69,7 @@ export function arrayBorrower(): (batch: LentBatch) => Batch {
   };
   const column = (of: LentColumn): ColumnData => {
     if ("codes" in of) return { codes: find(of.codes) as Uint32Array, values: of.values };
-    const data = find(of.data) as Uint32Array;
-    return of.valid === undefined ? { data } : { data, valid: find(of.valid) as Uint8Array };
+    return { ...of, data: find(of.data) as Uint32Array };
   };
   return ({ table, rows, columns, gone }) => {
     for (const number of gone) arrays.delete(number);

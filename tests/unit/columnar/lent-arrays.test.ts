@@ -32,6 +32,13 @@ describe("arrays that are lent to another thread", () => {
     expect(borrow(sent(again))).toEqual(batch);
   });
 
+  test("are sent every time where they mark values, as these are new every time", () => {
+    const lend = arrayLender();
+    const batch = batchOf({ pid: { data: shared([1, 2]), valid: new Uint8Array(new SharedArrayBuffer(2)) } });
+    lend(batch);
+    expect(lend(batch).columns).toEqual({ pid: { data: 1, valid: new Uint8Array(2) } });
+  });
+
   test("are sent every time where their memory is not shared", () => {
     const [lend, borrow] = [arrayLender(), arrayBorrower()];
     const data = Uint32Array.of(1, 2);
