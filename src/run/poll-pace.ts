@@ -7,7 +7,7 @@ export const STEADY_POLL_MS = 50;
 const EAGER_NS = 2_000_000_000n;
 /**
  * A quarter of what can wait of one CPU, whose rows all may be: of the ring of faults, and of the names of mappings. A
- * mapping that has a name is two rows, of the name and of the call, and two more when it goes.
+ * mapping that has a name is two rows, of the name and of the call, and a third when it goes.
  */
 const QUARTER = { fault: 2 ** 15, mapping: 2 ** 11 } as const;
 
