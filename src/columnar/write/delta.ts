@@ -92,11 +92,11 @@ export function encodeDelta(
       out.fill(0, widths, at);
       continue;
     }
-    if (isNear) nearAbove(least, count);
-    else farAbove(least, count);
+    if (count < BLOCK) above.fill(0, count);
     for (let mini = 0; mini < MINIBLOCKS; mini++) {
       const begin = mini * MINIBLOCK;
-      const width = begin < count ? widthOf(begin, Math.min(begin + MINIBLOCK, count)) : 0;
+      const end = Math.min(begin + MINIBLOCK, count);
+      const width = isNear ? nearAbove(begin, end, least) : farAbove(begin, end, least);
       out[widths + mini] = width;
       if (width > 0) at = pack(begin, width, view, at);
     }
@@ -163,20 +163,26 @@ function narrowDeltas(words: Int32Array, row: number, count: number): void {
   extremes[1] = greatest;
 }
 
-/** Values behind the last of a block are 0. */
-function nearAbove(least: number, count: number): void {
-  for (let i = 0; i < count; i++) above[i] = (near[i] as number) - least;
-  if (count < BLOCK) above.fill(0, count);
-}
-
-function farAbove(least: number, count: number): void {
-  for (let i = 0; i < count; i++) above[i] = (far[i] as number) - least;
-  if (count < BLOCK) above.fill(0, count);
-}
-
-function widthOf(begin: number, end: number): number {
+/** Fills `above` for values `begin .. end-1`; returns the bits of the greatest, 0 where there are none. */
+function nearAbove(begin: number, end: number, least: number): number {
+  // Of 32 bits as they are: the difference is taken without a sign.
+  const low = least | 0;
   let bits = 0;
-  for (let i = begin; i < end; i++) bits |= above[i] as number;
+  for (let i = begin; i < end; i++) {
+    const value = ((near[i] as number) - low) | 0;
+    above[i] = value;
+    bits |= value;
+  }
+  return 32 - Math.clz32(bits);
+}
+
+function farAbove(begin: number, end: number, least: number): number {
+  let bits = 0;
+  for (let i = begin; i < end; i++) {
+    const value = (far[i] as number) - least;
+    above[i] = value;
+    bits |= value;
+  }
   return 32 - Math.clz32(bits);
 }
 
