@@ -36,7 +36,7 @@ function ascending(words: Uint32Array, rows: number, wide: boolean): number {
  */
 export function distinctNumbers(words: Uint32Array, rows: number, wide: boolean, codes: Uint32Array): Distinct | null {
   const most = Math.min(MOST_DISTINCT, Math.max(16, rows >> 2));
-  // Times are, and hashing them would take ten times as long.
+  // Times are, and need not be hashed to be told from repeated numbers.
   if (ascending(words, Math.min(rows, most + 1), wide) > most) return null;
   slots.fill(0);
   let count = 0;
