@@ -90,9 +90,9 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
-    const before = { ...rows };
+    const { fault, mapping } = rows;
     for (const collector of options.collectors) for (const batch of collector.batches()) take(batch);
-    const taken = { fault: rows.fault - before.fault, mapping: rows.mapping - before.mapping };
+    const taken = { fault: rows.fault - fault, mapping: rows.mapping - mapping };
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;

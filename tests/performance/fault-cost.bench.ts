@@ -156,7 +156,8 @@ export async function benchFaultCost({ blocks: count, quick }: BenchOptions): Pr
       const long = { ...place, faults: LONGER * place.faults };
       const longer = new Map<Arm, Run>();
       for (const arm of inTurn(["ours", "perf"] as const)) longer.set(arm, await runArm(arm, long));
-      blocks.push({ ...Object.fromEntries(runs), longer: Object.fromEntries(longer) } as unknown as Block);
+      const recorded = Object.fromEntries(runs) as Record<Arm, Run>;
+      blocks.push({ ...recorded, longer: Object.fromEntries(longer) as Block["longer"] });
     }
     return rowsOf(blocks);
   } finally {
