@@ -152,8 +152,8 @@ export interface AccessSums {
   readonly rows: number;
   /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
   readonly seen: readonly SeenBlocks[];
-  /** Of the step none, by grains from a page on; none for an import, whose addresses tell more; null where samples of stores are too many. */
-  readonly written: readonly WrittenBlocks[] | null;
+  /** Of the step none, by grains from a page on; none for an import, whose addresses tell more. */
+  readonly written: readonly WrittenBlocks[];
 }
 
 export interface Sight {

@@ -1,10 +1,13 @@
-/** Sums of sampled accesses, reduced in SQL; only the sums come into memory. */
+/** Sums of sampled accesses; only the sums come into memory. */
 import type { DuckDBValue } from "@duckdb/node-api";
 import { type Database, parquetScan } from "../label/database.ts";
 import { type AccessSums, GRAINS, type RegionType, type StepSample, type WrittenBlocks } from "./input.ts";
-import { loadWrittenBlocks, sourceKey } from "./load-written-blocks.ts";
 import { ACCESS_BLOCKS } from "./sql/access-blocks.ts";
 import { ACCESS_LINES } from "./sql/access-lines.ts";
+import { sourceKey } from "./stores/store-owners.ts";
+import type { StoreRegion } from "./stores/store-regions.ts";
+import { storeSamples } from "./stores/store-samples.ts";
+import { writtenBlocks } from "./stores/written-blocks.ts";
 
 /** Length of a block of time where there are no tokens, ns. */
 const BLOCK_NS = 100e6;
@@ -13,6 +16,7 @@ type Row = Record<string, DuckDBValue>;
 
 export interface SumsInput {
   readonly traceParts: readonly string[];
+  readonly regions: readonly StoreRegion[];
   readonly steps: readonly StepSample[];
   readonly originNs: bigint;
   readonly windowNs: number;
@@ -44,15 +48,21 @@ function blocksOf(step: StepName, input: SumsInput): number[] {
   return [...blocks].sort((left, right) => left - right);
 }
 
-function keyOf(row: Row): string {
-  return `${sourceKey(row)}\0${row.step}`;
+/** A class as one source saw it. */
+function classKey(row: Row): string {
+  const mapping_kind = row.mapping_kind === null ? null : String(row.mapping_kind);
+  return sourceKey({ region_type: String(row.region_type), mapping_kind }, String(row.source));
+}
+
+function stepKey(row: Row): string {
+  return `${classKey(row)}\0${row.step}`;
 }
 
 function sumsOf(
   lines: Row,
   blocks: readonly Row[],
   positions: ReadonlyMap<number, number>,
-  written: readonly WrittenBlocks[] | null,
+  written: readonly WrittenBlocks[],
 ): AccessSums {
   const loads = new Float64Array(positions.size);
   const stores = new Float64Array(positions.size);
@@ -83,35 +93,57 @@ function sumsOf(
   };
 }
 
-/** Sums per class, step and source. The database must hold the table `region_map`. */
-export async function loadAccessSums(database: Database, input: SumsInput): Promise<AccessSums[]> {
-  const span = coveredSpan(input);
-  const at = (ns: number): bigint => input.originNs + BigInt(Math.round(Number.isFinite(ns) ? ns : 0));
-  await database.run(`CREATE OR REPLACE VIEW trace AS SELECT * FROM ${parquetScan(input.traceParts)}`);
-  await database.run(
-    `CREATE OR REPLACE TABLE span AS SELECT CAST(${at(0)} AS BIGINT) AS origin_ns, CAST(${at(span.begin_ns)} AS BIGINT) AS begin_ns, CAST(${at(span.end_ns)} AS BIGINT) AS end_ns, CAST(${Math.round(input.gapNs)} AS BIGINT) AS gap_ns`,
-  );
+interface Reduced {
+  readonly lines: readonly Row[];
+  /** By class, source and step. */
+  readonly blocks: ReadonlyMap<string, readonly Row[]>;
+}
+
+async function reduceInSql(database: Database): Promise<Reduced> {
   const lines = await database.rows(ACCESS_LINES);
-  if (lines.length === 0) return [];
   const blocks = new Map<string, Row[]>();
   for (const row of await database.rows(ACCESS_BLOCKS)) {
-    const key = keyOf(row);
+    const key = stepKey(row);
     const list = blocks.get(key);
     if (list === undefined) blocks.set(key, [row]);
     else list.push(row);
   }
+  return { lines, blocks };
+}
+
+/** Sums per class, step and source. The database must hold the table `region_map`. */
+export async function loadAccessSums(database: Database, input: SumsInput): Promise<AccessSums[]> {
+  const span = coveredSpan(input);
+  const whole = (ns: number): number => Math.round(Number.isFinite(ns) ? ns : 0);
+  const at = (ns: number): bigint => input.originNs + BigInt(whole(ns));
+  await database.run(`CREATE OR REPLACE VIEW trace AS SELECT * FROM ${parquetScan(input.traceParts)}`);
+  await database.run(
+    `CREATE OR REPLACE TABLE span AS SELECT CAST(${at(0)} AS BIGINT) AS origin_ns, CAST(${at(span.begin_ns)} AS BIGINT) AS begin_ns, CAST(${at(span.end_ns)} AS BIGINT) AS end_ns`,
+  );
+  const reducing = reduceInSql(database);
+  const stores = {
+    ...input,
+    begin_ns: whole(span.begin_ns),
+    end_ns: whole(span.end_ns),
+    clears: input.clears.map(whole),
+  };
+  // The SQL engine counts on its own threads meanwhile; it must have ended when this fails and it is closed.
+  const written = await writtenBlocks(stores, () => storeSamples(input.traceParts)).finally(() =>
+    reducing.catch(() => {}),
+  );
+  const { lines, blocks } = await reducing;
   const positions = new Map(
     (["prefill", "decode", "none"] as const).map((step) => [
       step,
       new Map(blocksOf(step, input).map((block, index) => [block, index])),
     ]),
   );
-  const written = await loadWrittenBlocks(database, Array.from(input.clears, at));
-  const writtenOf = (row: Row): readonly WrittenBlocks[] | null => {
-    if (row.step !== "none") return [];
-    return written === null ? null : (written.get(sourceKey(row)) ?? []);
-  };
   return lines.map((row) =>
-    sumsOf(row, blocks.get(keyOf(row)) ?? [], positions.get(String(row.step) as StepName) ?? new Map(), writtenOf(row)),
+    sumsOf(
+      row,
+      blocks.get(stepKey(row)) ?? [],
+      positions.get(String(row.step) as StepName) ?? new Map(),
+      row.step === "none" ? (written.get(classKey(row)) ?? []) : [],
+    ),
   );
 }

@@ -35,6 +35,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
     kvRows,
     accessSums: await loadAccessSums(database, {
       traceParts: labelled.trace.parts,
+      regions: labelled.regions,
       steps,
       originNs: labelled.origin_ns,
       windowNs: labelled.window_ns,

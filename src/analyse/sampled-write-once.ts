@@ -1,16 +1,13 @@
 /** The share of written blocks that are written once, by samples of stores, where these are dense enough to tell. */
-
-import { formatCount } from "../units.ts";
 import { mostBlocks } from "./block-lives.ts";
 import { cacheClears } from "./cache-clears.ts";
 import { clopperPearson } from "./clopper-pearson.ts";
 import type { Group } from "./group.ts";
 import type { AccessSums, WrittenBlocks } from "./input.ts";
 import { CI_LEVEL, interval } from "./interval.ts";
-import { MOST_SAMPLES } from "./load-written-blocks.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
 import { missedShare, onceOfWritten } from "./missed-epochs.ts";
-import { FALSE_CHANCE } from "./sql/written-blocks.ts";
+import { FALSE_CHANCE } from "./stores/write-runs.ts";
 import { IMPORT } from "./stream/stream-figures.ts";
 
 const METRIC = "write_once_ratio";
@@ -108,14 +105,6 @@ export function sampledWriteOnce(group: Group): Figure[] {
     if (sum.source === IMPORT) {
       return [
         refusal(sum, "sparse samples almost never see a block twice: the ratio would be 1 whatever the program does"),
-      ];
-    }
-    if (sum.written === null) {
-      return [
-        refusal(
-          sum,
-          `more than ${formatCount(MOST_SAMPLES)} samples of stores: putting them into order would take minutes`,
-        ),
       ];
     }
     if (sum.written.length === 0) return [refusal(sum, `no store among ${sum.rows} samples`)];

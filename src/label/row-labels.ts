@@ -1,5 +1,6 @@
 /** Accesses with their labels: which region, slot of time and instruction each row has, and the columns of `trace`. */
 import type { Encodable, EncodableColumn } from "../columnar/encodable.ts";
+import { keyNumbers } from "../columnar/key-numbers.ts";
 import { type RowKeys, rowKeys } from "../columnar/row-keys.ts";
 import type { MappingRow } from "../regions/mapping-row.ts";
 import {
@@ -13,7 +14,6 @@ import {
 } from "./access-rows.ts";
 import { CACHE_LEVELS, cacheLevelOf } from "./cache-level.ts";
 import { codeNamer } from "./code-map.ts";
-import { codeTable } from "./code-table.ts";
 import { type LabelList, labelList } from "./label-lists.ts";
 import { type Slot, slotAt, type Timeline } from "./phase.ts";
 import { placeIndex } from "./place-index.ts";
@@ -135,12 +135,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
   const ips: bigint[] = [];
   const ipCodes: number[] = [];
   const nameOf = codeNamer(labels.mappings, labels.originNs);
-  const codes = codeTable((pid, ip, first_ns) => {
-    const name = nameOf({ pid, ip, first_ns });
-    byCode.symbol.push(name.symbol);
-    byCode.dso.push(name.dso);
-    ipCodes.push(ips.push(ip) - 1);
-  });
+  const codes = keyNumbers();
   let ipNumbers = new BigUint64Array(0);
   const levelOf = cacheLevelOf();
   const originLow = Number(labels.originNs & 0xffffffffn);
@@ -172,6 +167,20 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       to.cpu[i] = cpu[i] as number;
       to.level[i] = levelOf(data_src[low] as number, data_src[high] as number);
     }
+  }
+
+  /** Number of an instruction; a new one is named at once. */
+  function codeOf(pid: number, low: number, high: number, first_ns: number): number {
+    const known = codes.count;
+    const code = codes.find(pid, low, high);
+    if (code === known) {
+      const ip = (BigInt(high) << 32n) | BigInt(low);
+      const name = nameOf({ pid, ip, first_ns });
+      byCode.symbol.push(name.symbol);
+      byCode.dso.push(name.dso);
+      ipCodes.push(ips.push(ip) - 1);
+    }
+    return code;
   }
 
   let slotPid = -1;
@@ -215,7 +224,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
         if (when > (accesses.last_ns[place] as number)) accesses.last_ns[place] = when;
       }
       to.slot[i] = slotOf(pid, when);
-      to.code[i] = codes.find(pid, ip[low] as number, ip[high] as number, when);
+      to.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
       sampleWords[low] = sampleLow;
       sampleWords[high] = sampleHigh;
       if (++sampleLow === WORD) {

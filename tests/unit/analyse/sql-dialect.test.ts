@@ -7,7 +7,6 @@ import { ACCESS_LINES } from "../../../src/analyse/sql/access-lines.ts";
 import { ALLOCATION_LIVES } from "../../../src/analyse/sql/allocation-lives.ts";
 import { ALLOCATION_TOTALS } from "../../../src/analyse/sql/allocation-totals.ts";
 import { LABEL_SUMMARY } from "../../../src/analyse/sql/label-summary.ts";
-import { STORE_SAMPLES, WRITTEN_BLOCKS } from "../../../src/analyse/sql/written-blocks.ts";
 
 const QUERIES = {
   ACCESS_BLOCKS,
@@ -15,8 +14,6 @@ const QUERIES = {
   ALLOCATION_LIVES,
   ALLOCATION_TOTALS,
   LABEL_SUMMARY,
-  STORE_SAMPLES,
-  WRITTEN_BLOCKS,
 };
 const VENV = join(tmpdir(), "mrm-trace-sqlglot-30.30.0");
 const PYTHON = join(VENV, "bin", "python");

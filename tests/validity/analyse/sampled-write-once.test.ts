@@ -3,14 +3,12 @@
  * 17 of 20 seeded runs (of intervals of 95 %, fewer do with a chance of 0.3 %), a bound never excludes it, and where
  * samples are too thin there is no figure.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { tmpdir } from "node:os";
-import type { WrittenBlocks } from "../../../src/analyse/input.ts";
-import { loadWrittenBlocks } from "../../../src/analyse/load-written-blocks.ts";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
-import { type Database, openDatabase } from "../../../src/label/database.ts";
+import { writtenBlocks } from "../../../src/analyse/stores/written-blocks.ts";
 import { type Random, seededRandom } from "../../../src/statistics/prng.ts";
+import { storeSampleGroups } from "../../fixtures/store-samples.ts";
 import { input, region } from "../../unit/analyse/sample-input.ts";
 import { type Burst, type StoreSample, sampleStores, trueWriteOnce } from "../store-simulator.ts";
 
@@ -26,27 +24,29 @@ const RUN_NS = 2000 * MS;
 const BASE = 2 ** 40;
 const KIB = 1024;
 
-let database: Database;
-beforeAll(async () => {
-  database = await openDatabase({ threads: 1, memoryLimitBytes: 512 * 2 ** 20, spillFolder: tmpdir() });
-});
-afterAll(async () => {
-  await database[Symbol.asyncDispose]();
-});
-
 /** The rows of write_once_ratio for samples of stores to one region of `size` bytes. */
 async function figures(samples: readonly StoreSample[], size: number): Promise<MetricRow[]> {
-  const values = samples.map(({ addr, time_ns }) => `(${addr}, ${time_ns})`).join(", ");
-  await database.run(
-    `CREATE OR REPLACE TABLE trace AS SELECT 'pebs' AS source, 7 AS pid, CAST(a AS UBIGINT) AS address, CAST(t AS BIGINT) AS timestamp_ns, 1 AS region_id, 'store' AS op_type, CAST(97 AS UBIGINT) AS period FROM (VALUES ${values}) AS v(a, t)`,
-  );
-  await database.run(
-    `CREATE OR REPLACE TABLE region_map AS SELECT 1 AS region_id, 'activation' AS region_type, 'anon' AS mapping_kind, CAST(${BASE} AS UBIGINT) AS addr, CAST(${size} AS UBIGINT) AS size_bytes, CAST(0 AS BIGINT) AS death_ns, true AS death_censored`,
-  );
-  await database.run(
-    `CREATE OR REPLACE TABLE span AS SELECT CAST(0 AS BIGINT) AS begin_ns, CAST(${RUN_NS} AS BIGINT) AS end_ns, CAST(${GAP_NS} AS BIGINT) AS gap_ns`,
-  );
-  const written = [...((await loadWrittenBlocks(database, [])) ?? new Map<string, WrittenBlocks[]>()).values()].flat();
+  const stores = {
+    regions: [
+      {
+        region_id: 1,
+        region_type: "activation",
+        mapping_kind: "anon",
+        begin: BASE,
+        end: BASE + size,
+        death_ns: 0,
+        death_censored: true,
+      },
+    ],
+    originNs: 0n,
+    begin_ns: 0,
+    end_ns: RUN_NS,
+    clears: new Float64Array(0),
+    gapNs: GAP_NS,
+  };
+  const rowsOf = samples.map(({ addr, time_ns }) => ({ address: addr, time_ns, region_id: 1, pid: 7, source: "pebs" }));
+  const inOrder = rowsOf.sort((a, b) => a.time_ns - b.time_ns);
+  const written = [...(await writtenBlocks(stores, () => storeSampleGroups(inOrder))).values()].flat();
   const rows = computeMetrics(
     input({
       window_ns: RUN_NS,

@@ -1,12 +1,12 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
-import { tmpdir } from "node:os";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { PAGE_GRAINS, type StoreRuns, type WrittenBlocks } from "../../../src/analyse/input.ts";
-import { loadWrittenBlocks } from "../../../src/analyse/load-written-blocks.ts";
-import { openDatabase } from "../../../src/label/database.ts";
+import { PAGE_GRAINS, type StoreRuns } from "../../../../src/analyse/input.ts";
+import { sourceKey } from "../../../../src/analyse/stores/store-owners.ts";
+import { writtenBlocks } from "../../../../src/analyse/stores/written-blocks.ts";
+import { storeSampleGroups } from "../../../fixtures/store-samples.ts";
 
-setDefaultTimeout(60_000);
-
+/** Above 2^32, so that both words of a time count. */
+const ORIGIN = 12_345_678_901n;
 const GAP_NS = 100;
 const END_NS = 50_000;
 const LEVEL = 1e-4;
@@ -35,13 +35,13 @@ interface Store {
   readonly pid: number;
   readonly address: number;
   readonly time: number;
-  readonly op: "store" | "load_store" | "load";
-  readonly source: "pebs" | "watch" | "clock";
-  readonly period: number;
+  readonly source: (typeof SOURCES)[number];
 }
 
-/** Samples that are put into order at a time: so few that blocks fall into parts, or all of them. */
-const partSamples = fc.constantFrom(3, 20, 1 << 20);
+const SOURCES = ["pebs", "ibs"] as const;
+
+/** Blocks that are followed at a time: so few that they fall into parts, or all of them. */
+const mostBlocks = fc.constantFrom(12, 30, 1 << 20);
 
 const store: fc.Arbitrary<Store> = fc
   .record({
@@ -52,9 +52,7 @@ const store: fc.Arbitrary<Store> = fc
       fc.nat(END_NS + 50),
       fc.tuple(fc.nat(4), fc.nat(12)).map(([at, offset]) => 12_000 * at + offset),
     ),
-    op: fc.constantFrom("store" as const, "store" as const, "load_store" as const, "load" as const),
-    source: fc.constantFrom("pebs" as const, "pebs" as const, "pebs" as const, "watch" as const, "clock" as const),
-    period: fc.constantFrom(0, 97, 97, 97),
+    source: fc.constantFrom("pebs" as const, "pebs" as const, "ibs" as const),
   })
   .map(({ place: [grain, offset], time, ...rest }) => ({
     ...rest,
@@ -114,42 +112,50 @@ function byHand(stores: readonly Store[], grain: number) {
 }
 
 test("runs of stores are told apart, block by block and life by life, as one would by hand", async () => {
-  await using database = await openDatabase({ threads: 1, memoryLimitBytes: 256 * 2 ** 20, spillFolder: tmpdir() });
-  const regions = REGIONS.map(
-    ({ id, type, addr, size, death }) =>
-      `(${id}, '${type}', 'heap', ${addr}, ${size}, ${death ?? 90_000}, ${death === null})`,
-  );
-  await database.run(
-    `CREATE TABLE region_map AS SELECT i AS region_id, t AS region_type, k AS mapping_kind, a::UBIGINT AS addr, s::UBIGINT AS size_bytes, d::BIGINT AS death_ns, c AS death_censored FROM (VALUES ${regions.join(", ")}) AS v(i, t, k, a, s, d, c)`,
-  );
-  await database.run(
-    `CREATE TABLE span AS SELECT 0::BIGINT AS begin_ns, ${END_NS}::BIGINT AS end_ns, ${GAP_NS}::BIGINT AS gap_ns`,
-  );
+  const regions = REGIONS.map(({ id, type, addr, size, death }) => ({
+    region_id: id,
+    region_type: type,
+    mapping_kind: "heap",
+    begin: addr,
+    end: addr + size,
+    death_ns: death ?? 90_000,
+    death_censored: death === null,
+  }));
+  const input = {
+    regions,
+    originNs: ORIGIN,
+    begin_ns: 0,
+    end_ns: END_NS,
+    clears: Float64Array.from(CLEARS),
+    gapNs: GAP_NS,
+  };
   await fc.assert(
     fc.asyncProperty(
       fc.array(store, { minLength: 1, maxLength: 80, size: "max" }),
-      partSamples,
-      async (stores, most) => {
-        const values = stores.map(
-          ({ region, pid, address, time, op, source, period }) =>
-            `(${region.id}, '${source}', ${pid}, ${address}, ${time}, '${op}', ${period})`,
-        );
-        await database.run(
-          `CREATE OR REPLACE TABLE trace AS SELECT r AS region_id, s AS source, p AS pid, a::UBIGINT AS address, t::BIGINT AS timestamp_ns, o AS op_type, n::UBIGINT AS period FROM (VALUES ${values.join(", ")}) AS v(r, s, p, a, t, o, n)`,
-        );
-        const found =
-          (await loadWrittenBlocks(database, CLEARS.map(BigInt), most)) ?? new Map<string, WrittenBlocks[]>();
-        const mine = stores.filter(
-          ({ op, source, period, time }) => op !== "load" && source === "pebs" && period > 0 && time <= END_NS,
-        );
+      mostBlocks,
+      fc.integer({ min: 1, max: 80 }),
+      async (stores, most, groupRows) => {
+        const rows = [...stores]
+          .sort((a, b) => a.time - b.time)
+          .map(({ region, pid, address, time, source }) => ({
+            region_id: region.id,
+            time_ns: Number(ORIGIN) + time,
+            pid,
+            address,
+            source,
+          }));
+        const found = await writtenBlocks(input, () => storeSampleGroups(rows, groupRows), most);
+        const mine = stores.filter(({ time }) => time <= END_NS);
         for (const type of new Set(REGIONS.map((region) => region.type))) {
-          const own = mine.filter(({ region }) => region.type === type);
-          const said = found.get([type, type === "unknown" ? "heap" : "", "pebs"].join("\0"));
-          if (own.length === 0) expect(said).toBeUndefined();
-          else expect(said).toEqual(PAGE_GRAINS.map((grain) => ({ grain_bytes: grain, ...byHand(own, grain) })));
+          for (const source of SOURCES) {
+            const own = mine.filter((one) => one.region.type === type && one.source === source);
+            const said = found.get(sourceKey({ region_type: type, mapping_kind: "heap" }, source));
+            if (own.length === 0) expect(said).toBeUndefined();
+            else expect(said).toEqual(PAGE_GRAINS.map((grain) => ({ grain_bytes: grain, ...byHand(own, grain) })));
+          }
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: 200 },
   );
 });
