@@ -1,5 +1,4 @@
 /** A labelled run as the input of the metrics. */
-import type { Database } from "../label/database.ts";
 import type { Labelled } from "../label/label-run.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { cacheClears } from "./cache-clears.ts";
@@ -21,8 +20,8 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
 }
 
-/** Reduces a labelled run. The database must be the one that `labelRun` used: it holds the region table. */
-export async function loadInput(database: Database, labelled: Labelled, facts: RecordedFacts): Promise<AnalysisInput> {
+/** Reduces a labelled run. @param memoryBytes for blocks that samples fell on, while they are counted */
+export async function loadInput(labelled: Labelled, facts: RecordedFacts, memoryBytes: number): Promise<AnalysisInput> {
   const steps = stepSamples(labelled.steps, labelled.window_ns);
   const kvRows = kvRowSamples(labelled.kvRows);
   return {
@@ -33,7 +32,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
     regions: regionSamples(labelled.regions),
     steps,
     kvRows,
-    accessSums: await loadAccessSums(database, {
+    accessSums: await loadAccessSums({
       traceParts: labelled.trace.parts,
       regions: labelled.regions,
       steps,
@@ -41,6 +40,7 @@ export async function loadInput(database: Database, labelled: Labelled, facts: R
       windowNs: labelled.window_ns,
       clears: cacheClears(kvRows),
       gapNs: passGapNs(facts.trap_cost_ns),
+      memoryBytes,
     }),
     allocations: await loadAllocations(labelled.capture),
     streams: [],

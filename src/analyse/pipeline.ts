@@ -1,6 +1,6 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
-import { type EngineLimits, openDatabase } from "../label/database.ts";
+import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../label/database.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import { formatCount } from "../units.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
@@ -43,7 +43,7 @@ export async function analyseRun(
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const labelled = await labelRun(database, runDir, facts.run_id);
-  const input = await loadInput(database, labelled, facts);
+  const input = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
   const totals = await database.rows(LABEL_SUMMARY);

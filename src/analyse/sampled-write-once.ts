@@ -7,7 +7,7 @@ import type { AccessSums, WrittenBlocks } from "./input.ts";
 import { CI_LEVEL, interval } from "./interval.ts";
 import { type Figure, notIdentifiable } from "./metric.ts";
 import { missedShare, onceOfWritten } from "./missed-epochs.ts";
-import { FALSE_CHANCE } from "./stores/write-runs.ts";
+import { FALSE_CHANCE } from "./sampled/write-runs.ts";
 import { IMPORT } from "./stream/stream-figures.ts";
 
 const METRIC = "write_once_ratio";

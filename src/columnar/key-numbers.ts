@@ -10,6 +10,8 @@ export interface KeyNumbers {
   readonly count: number;
   /** Number of the key, from 0; a new one gets the next, or FULL where there are as many as there may be. */
   find(owner: number, low: number, high: number): number;
+  /** Copies the words of all keys, by their number. */
+  copyKeys(owner: Uint32Array, low: Uint32Array, high: Uint32Array): void;
 }
 
 /**
@@ -66,6 +68,13 @@ export function keyNumbers(most = Number.POSITIVE_INFINITY): KeyNumbers {
       keys[at + 2] = high;
       slots[slot] = ++count;
       return count - 1;
+    },
+    copyKeys(owner, low, high) {
+      for (let number = 0, at = 0; number < count; number++, at += KEY_WORDS) {
+        owner[number] = keys[at] as number;
+        low[number] = keys[at + 1] as number;
+        high[number] = keys[at + 2] as number;
+      }
     },
   };
 }

@@ -18,7 +18,7 @@ export interface Database extends AsyncDisposable {
   rows(sql: string): Promise<Record<string, DuckDBValue>[]>;
 }
 
-const DEFAULT_MEMORY_BYTES = 512 * 2 ** 20;
+export const DEFAULT_MEMORY_BYTES = 512 * 2 ** 20;
 
 /** Opens an empty database in memory; disposing it frees everything. */
 export async function openDatabase(limits: DatabaseLimits = {}): Promise<Database> {

@@ -2,15 +2,11 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ACCESS_BLOCKS } from "../../../src/analyse/sql/access-blocks.ts";
-import { ACCESS_LINES } from "../../../src/analyse/sql/access-lines.ts";
 import { ALLOCATION_LIVES } from "../../../src/analyse/sql/allocation-lives.ts";
 import { ALLOCATION_TOTALS } from "../../../src/analyse/sql/allocation-totals.ts";
 import { LABEL_SUMMARY } from "../../../src/analyse/sql/label-summary.ts";
 
 const QUERIES = {
-  ACCESS_BLOCKS,
-  ACCESS_LINES,
   ALLOCATION_LIVES,
   ALLOCATION_TOTALS,
   LABEL_SUMMARY,

@@ -6,9 +6,10 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { MetricRow } from "../../../src/analyse/metric-row.ts";
 import { computeMetrics } from "../../../src/analyse/registry.ts";
-import { writtenBlocks } from "../../../src/analyse/stores/written-blocks.ts";
+import { blockPlan } from "../../../src/analyse/sampled/block-sums.ts";
+import { reduceSamples } from "../../../src/analyse/sampled/reduce-samples.ts";
 import { type Random, seededRandom } from "../../../src/statistics/prng.ts";
-import { storeSampleGroups } from "../../fixtures/store-samples.ts";
+import { groupsOf, type Sample } from "../../fixtures/sampled-rows.ts";
 import { input, region } from "../../unit/analyse/sample-input.ts";
 import { type Burst, type StoreSample, sampleStores, trueWriteOnce } from "../store-simulator.ts";
 
@@ -23,30 +24,36 @@ const GAP_NS = 50_000;
 const RUN_NS = 2000 * MS;
 const BASE = 2 ** 40;
 const KIB = 1024;
+const SAMPLE: Omit<Sample, "address" | "time_ns"> = {
+  region_id: 1,
+  pid: 7,
+  source: "pebs",
+  op: "store",
+  period: 97,
+  step: "none",
+  token_index: 0,
+};
 
 /** The rows of write_once_ratio for samples of stores to one region of `size` bytes. */
 async function figures(samples: readonly StoreSample[], size: number): Promise<MetricRow[]> {
-  const stores = {
-    regions: [
-      {
-        region_id: 1,
-        region_type: "activation",
-        mapping_kind: "anon",
-        begin: BASE,
-        end: BASE + size,
-        death_ns: 0,
-        death_censored: true,
-      },
-    ],
-    originNs: 0n,
-    begin_ns: 0,
-    end_ns: RUN_NS,
-    clears: new Float64Array(0),
-    gapNs: GAP_NS,
-  };
-  const rowsOf = samples.map(({ addr, time_ns }) => ({ address: addr, time_ns, region_id: 1, pid: 7, source: "pebs" }));
-  const inOrder = rowsOf.sort((a, b) => a.time_ns - b.time_ns);
-  const written = [...(await writtenBlocks(stores, () => storeSampleGroups(inOrder))).values()].flat();
+  const inOrder = samples
+    .toSorted((a, b) => a.time_ns - b.time_ns)
+    .map(({ addr, time_ns }) => ({ ...SAMPLE, address: addr, time_ns }));
+  const span = { begin_ns: 0, end_ns: RUN_NS };
+  const held = { begin: BASE, end: BASE + size, death_ns: 0, death_censored: true };
+  const reduced = await reduceSamples(
+    {
+      ...span,
+      regions: [{ region_id: 1, region_type: "activation", mapping_kind: "anon", ...held }],
+      originNs: 0n,
+      plan: blockPlan(span, []),
+      clears: new Float64Array(0),
+      gapNs: GAP_NS,
+      memoryBytes: 2 ** 29,
+    },
+    () => groupsOf(inOrder),
+  );
+  const written = reduced.flatMap((of) => of.written);
   const rows = computeMetrics(
     input({
       window_ns: RUN_NS,

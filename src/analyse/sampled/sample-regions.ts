@@ -1,8 +1,8 @@
-/** What is asked of the region of each sampled store, as arrays by the region's number. */
-import { type StoreClass, sourceKey } from "./store-owners.ts";
+/** What is asked of the region of each sample, as arrays by the region's number. */
+import { type SampleClass, sourceKey } from "./sample-owners.ts";
 
 /** A region as far as its blocks live and die with it; times as ns since the origin. */
-export interface StoreRegion extends StoreClass {
+export interface SampleRegion extends SampleClass {
   /** From 1; 0 is what no region holds. */
   readonly region_id: number;
   readonly begin: number;
@@ -21,12 +21,12 @@ export interface RegionArrays {
   readonly isCache: Uint8Array;
   /** Position in `classes`. */
   readonly kind: Uint32Array;
-  readonly classes: readonly StoreClass[];
+  readonly classes: readonly SampleClass[];
 }
 
-export function regionArrays(regions: readonly StoreRegion[]): RegionArrays {
+export function regionArrays(regions: readonly SampleRegion[]): RegionArrays {
   const length = regions.reduce((most, { region_id }) => Math.max(most, region_id), 0) + 1;
-  const unknown: StoreClass = { region_type: "unknown", mapping_kind: null };
+  const unknown: SampleClass = { region_type: "unknown", mapping_kind: null };
   const classes = [unknown];
   const kindOf = new Map([[sourceKey(unknown, ""), 0]]);
   const arrays = {

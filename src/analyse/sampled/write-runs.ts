@@ -5,8 +5,8 @@ import type { StoreRuns } from "../input.ts";
 /** Chance, per block, that a run whose stores come evenly is taken for over while it goes on. */
 export const FALSE_CHANCE = 1e-4;
 
-/** Sums of blocks as they are made. */
-export interface BlockSums {
+/** Blocks of one grain as they are counted. */
+export interface WrittenSums {
   readonly grain_bytes: number;
   readonly once: RunSums;
   readonly rewritten: RunSums;
@@ -15,7 +15,7 @@ export interface BlockSums {
 
 type RunSums = { -readonly [K in keyof StoreRuns]: StoreRuns[K] };
 
-export function blockSums(grain_bytes: number): BlockSums {
+export function writtenSums(grain_bytes: number): WrittenSums {
   const none = (): RunSums => ({ blocks: 0, runs: 0, samples: 0, runs_of_1: 0, runs_of_2: 0 });
   return { grain_bytes, once: none(), rewritten: none(), open: none() };
 }
@@ -71,7 +71,7 @@ function chanceOf(samples: number, length_ns: number, pause_ns: number): number 
  * @param most blocks that there may be, 112 B each and 20 B or more to find them
  * @param sumsOf where the blocks of an owner are counted when their life ends
  */
-export function writeRuns(gap_ns: number, most: number, sumsOf: (owner: number) => BlockSums): WriteRuns {
+export function writeRuns(gap_ns: number, most: number, sumsOf: (owner: number) => WrittenSums): WriteRuns {
   const numbers = keyNumbers(most);
   let words = new Float64Array(BLOCK_WORDS * FIRST_BLOCKS);
 

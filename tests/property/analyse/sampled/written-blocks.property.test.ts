@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { PAGE_GRAINS, type StoreRuns } from "../../../../src/analyse/input.ts";
-import { sourceKey } from "../../../../src/analyse/stores/store-owners.ts";
-import { writtenBlocks } from "../../../../src/analyse/stores/written-blocks.ts";
-import { storeSampleGroups } from "../../../fixtures/store-samples.ts";
+import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
+import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
+import { groupsOf } from "../../../fixtures/sampled-rows.ts";
 
 /** Above 2^32, so that both words of a time count. */
 const ORIGIN = 12_345_678_901n;
@@ -21,12 +21,17 @@ interface Region {
   readonly death: number | null;
 }
 
-/** A cache that was emptied, a mapping that held whole blocks of every grain and died, its heir, and one that lives on. */
+/**
+ * A cache that was emptied, a mapping that held whole blocks of every grain and died, its heir, one that died and held no
+ * whole block of the larger grains, a cache above 2^32, and the neighbour of the last but one.
+ */
 const REGIONS: readonly Region[] = [
   { id: 1, type: "kv_cache", addr: 0, size: 4 * MIB, birth: 0, death: null },
   { id: 2, type: "activation", addr: 8 * MIB, size: 2 * MIB, birth: 0, death: 20_000 },
   { id: 3, type: "activation", addr: 8 * MIB, size: 4 * MIB, birth: 20_000, death: null },
-  { id: 4, type: "unknown", addr: 16 * MIB + 4096, size: MIB, birth: 0, death: 20_000 },
+  { id: 4, type: "unknown", addr: 16 * MIB + 4096, size: MIB / 2, birth: 0, death: 20_000 },
+  { id: 6, type: "kv_cache", addr: 2 ** 40, size: MIB, birth: 0, death: null },
+  { id: 5, type: "unknown", addr: 16 * MIB + 4096 + MIB / 2, size: MIB / 2, birth: 0, death: null },
 ];
 const CLEARS = [10_000, 30_000];
 
@@ -35,13 +40,15 @@ interface Store {
   readonly pid: number;
   readonly address: number;
   readonly time: number;
+  readonly op: "store" | "load_store" | "load";
   readonly source: (typeof SOURCES)[number];
+  readonly period: number;
 }
 
-const SOURCES = ["pebs", "ibs"] as const;
+const SOURCES = ["pebs", "ibs", "clock"] as const;
 
-/** Blocks that are followed at a time: so few that they fall into parts, or all of them. */
-const mostBlocks = fc.constantFrom(12, 30, 1 << 20);
+/** So little that the blocks fall into parts, or enough for all of them. */
+const memoryBytes = fc.constantFrom(7000, 18_000, 1 << 29);
 
 const store: fc.Arbitrary<Store> = fc
   .record({
@@ -50,9 +57,12 @@ const store: fc.Arbitrary<Store> = fc
     place: fc.tuple(fc.constantFrom(0, 4096, 65_536, MIB), fc.nat(20)),
     time: fc.oneof(
       fc.nat(END_NS + 50),
+      fc.constantFrom(...CLEARS, 0, GAP_NS),
       fc.tuple(fc.nat(4), fc.nat(12)).map(([at, offset]) => 12_000 * at + offset),
     ),
-    source: fc.constantFrom("pebs" as const, "pebs" as const, "ibs" as const),
+    op: fc.constantFrom("store" as const, "store" as const, "load_store" as const, "load" as const),
+    source: fc.constantFrom("pebs" as const, "pebs" as const, "ibs" as const, "clock" as const),
+    period: fc.constantFrom(0, 97),
   })
   .map(({ place: [grain, offset], time, ...rest }) => ({
     ...rest,
@@ -112,46 +122,46 @@ function byHand(stores: readonly Store[], grain: number) {
 }
 
 test("runs of stores are told apart, block by block and life by life, as one would by hand", async () => {
-  const regions = REGIONS.map(({ id, type, addr, size, death }) => ({
-    region_id: id,
-    region_type: type,
-    mapping_kind: "heap",
-    begin: addr,
-    end: addr + size,
-    death_ns: death ?? 90_000,
-    death_censored: death === null,
-  }));
+  const span = { begin_ns: 0, end_ns: END_NS };
   const input = {
-    regions,
+    ...span,
+    regions: REGIONS.map(({ id, type, addr, size, death }) => ({
+      region_id: id,
+      region_type: type,
+      mapping_kind: "heap",
+      begin: addr,
+      end: addr + size,
+      death_ns: death ?? 90_000,
+      death_censored: death === null,
+    })),
     originNs: ORIGIN,
-    begin_ns: 0,
-    end_ns: END_NS,
+    plan: blockPlan(span, []),
     clears: Float64Array.from(CLEARS),
     gapNs: GAP_NS,
   };
   await fc.assert(
     fc.asyncProperty(
       fc.array(store, { minLength: 1, maxLength: 80, size: "max" }),
-      mostBlocks,
+      memoryBytes,
       fc.integer({ min: 1, max: 80 }),
-      async (stores, most, groupRows) => {
-        const rows = [...stores]
+      async (stores, memory, groupRows) => {
+        const samples = [...stores]
           .sort((a, b) => a.time - b.time)
-          .map(({ region, pid, address, time, source }) => ({
+          .map(({ region, time, ...rest }) => ({
+            ...rest,
             region_id: region.id,
             time_ns: Number(ORIGIN) + time,
-            pid,
-            address,
-            source,
+            step: "none" as const,
+            token_index: 0,
           }));
-        const found = await writtenBlocks(input, () => storeSampleGroups(rows, groupRows), most);
-        const mine = stores.filter(({ time }) => time <= END_NS);
+        const found = await reduceSamples({ ...input, memoryBytes: memory }, () => groupsOf(samples, groupRows));
+        const mine = stores.filter(({ op, source, time }) => op !== "load" && source !== "clock" && time <= END_NS);
         for (const type of new Set(REGIONS.map((region) => region.type))) {
           for (const source of SOURCES) {
             const own = mine.filter((one) => one.region.type === type && one.source === source);
-            const said = found.get(sourceKey({ region_type: type, mapping_kind: "heap" }, source));
-            if (own.length === 0) expect(said).toBeUndefined();
-            else expect(said).toEqual(PAGE_GRAINS.map((grain) => ({ grain_bytes: grain, ...byHand(own, grain) })));
+            const said = found.find((sums) => sums.class.region_type === type && sums.source === source);
+            const hand = PAGE_GRAINS.map((grain) => ({ grain_bytes: grain, ...byHand(own, grain) }));
+            if (said !== undefined || own.length > 0) expect(said?.written).toEqual(hand);
           }
         }
       },

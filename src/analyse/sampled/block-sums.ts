@@ -1,0 +1,69 @@
+/** Sampled loads and stores by block of time: a token, or 100 ms where there are none. */
+import { OP, type StepSample } from "../input.ts";
+import { STEPS } from "./sampled-rows.ts";
+
+/** Length of a block of time where there are no tokens, ns. */
+const BLOCK_NS = 100e6;
+
+/** Blocks of the covered span and of each step, numbered from 0; one without a sample counts as zero. */
+export interface BlockPlan {
+  /** By position in STEPS. */
+  readonly blocks: readonly number[];
+  /** Block of a sample in the covered span, or of the step; -1 where it lies in none. */
+  blockOf(step: number, time_ns: number, token_index: number): number;
+}
+
+/** Number of the block of 100 ms that holds a moment. */
+const blockAt = (time_ns: number): number => Math.floor(time_ns / BLOCK_NS);
+
+/** @param span first and last moment that is covered, ns since the origin */
+export function blockPlan(span: { begin_ns: number; end_ns: number }, steps: readonly StepSample[]): BlockPlan {
+  const first = blockAt(span.begin_ns);
+  const all = blockAt(span.end_ns) - first + 1;
+  const prefillOf = new Int32Array(all).fill(-1);
+  for (const { step, begin_ns, end_ns } of steps) {
+    if (step === "prefill") prefillOf.fill(0, blockAt(begin_ns) - first, blockAt(end_ns) - first + 1);
+  }
+  let prefills = 0;
+  for (let block = 0; block < all; block++) if (prefillOf[block] === 0) prefillOf[block] = prefills++;
+  const tokens = steps.filter(({ step }) => step === "decode").length;
+  return {
+    blocks: [all, prefills, tokens],
+    blockOf(step, time_ns, token_index) {
+      if (step === 2) return token_index < tokens ? token_index : -1;
+      const block = blockAt(time_ns) - first;
+      return step === 0 ? block : (prefillOf[block] ?? -1);
+    },
+  };
+}
+
+/** Sums of one class as one source saw it; all by position in STEPS, the first of all samples whatever their step. */
+export interface BlockSums {
+  /** Weighted by period, by block. */
+  readonly loads: readonly Float64Array[];
+  readonly stores: readonly Float64Array[];
+  /** Samples, unweighted. */
+  readonly rows: Float64Array;
+}
+
+export function blockSums({ blocks }: BlockPlan): BlockSums {
+  return {
+    loads: blocks.map((n) => new Float64Array(n)),
+    stores: blocks.map((n) => new Float64Array(n)),
+    rows: new Float64Array(STEPS.length),
+  };
+}
+
+/**
+ * Adds a sample to one step.
+ * @param op a value of OP
+ * @param period accesses that it stands for
+ */
+export function addToBlock(sums: BlockSums, step: number, block: number, op: number, period: number): void {
+  sums.rows[step] = (sums.rows[step] as number) + 1;
+  if (block < 0) return;
+  const loads = sums.loads[step] as Float64Array;
+  const stores = sums.stores[step] as Float64Array;
+  if (op === OP.load || op === OP.load_store) loads[block] = (loads[block] as number) + period;
+  if (op === OP.store || op === OP.load_store) stores[block] = (stores[block] as number) + period;
+}

@@ -1,0 +1,159 @@
+/** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
+import { OP, PAGE_GRAINS } from "../input.ts";
+import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
+import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
+import { type RegionArrays, regionArrays, type SampleRegion } from "./sample-regions.ts";
+import type { SampledRows } from "./sampled-rows.ts";
+import { type SeenSums, seenPages, seenSums } from "./seen-pages.ts";
+import { type WriteRuns, type WrittenSums, writeRuns, writtenSums } from "./write-runs.ts";
+
+const WORD = 2 ** 32;
+const SHIFTS = PAGE_GRAINS.map((grain) => 31 - Math.clz32(grain));
+/** That of the largest grain: a block of any lies whole in one part. */
+const PART_SHIFT = Math.max(...SHIFTS);
+/** What a page and a written block take, with what it takes to find them. */
+const PAGE_BYTES = 88;
+const WRITTEN_BYTES = 144;
+/** A timer sees loads that stall, and stores hide behind them. */
+const BLIND = "clock";
+
+export interface SamplesInput {
+  readonly regions: readonly SampleRegion[];
+  readonly originNs: bigint;
+  /** First and last moment that counts, whole ns since the origin. */
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly plan: BlockPlan;
+  /** When the engine emptied its cache, which ends the life of each of its blocks: whole ns since the origin, ascending. */
+  readonly clears: Float64Array;
+  /** Stores closer than this belong to one write epoch. */
+  readonly gapNs: number;
+  /** For what is known of blocks, about; 1 MiB or more, so that what one process does to 2 MiB fits into it. */
+  readonly memoryBytes: number;
+}
+
+/** What is known of a class as one source saw it. */
+export interface SourceSums extends BlockSums {
+  readonly class: SampleClass;
+  readonly source: string;
+  readonly seen: SeenSums;
+  /** By position in PAGE_GRAINS. */
+  readonly written: readonly WrittenSums[];
+}
+
+type Owners = SampleOwners<SourceSums>;
+
+/** One of `of` (a power of two) sets of blocks. */
+interface Part {
+  readonly index: number;
+  readonly of: number;
+}
+
+function partOf(low: number, high: number, pid: number, parts: number): number {
+  const block = (low >>> PART_SHIFT) | (high << (32 - PART_SHIFT));
+  const mixed = Math.imul(block, 0x9e3779b1) ^ Math.imul(pid, 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 15)) & (parts - 1);
+}
+
+/** Takes a sample of a store; false where there is no room for another block. */
+function takeStore(
+  runs: readonly WriteRuns[],
+  regions: RegionArrays,
+  region: number,
+  owner: number,
+  low: number,
+  high: number,
+  time_ns: number,
+  life: number,
+): boolean {
+  const death = regions.death_ns[region] ?? Number.POSITIVE_INFINITY;
+  for (let grain = 0; grain < SHIFTS.length; grain++) {
+    const shift = SHIFTS[grain] as number;
+    const blockLow = ((low >>> shift) | (high << (32 - shift))) >>> 0;
+    const blockHigh = high >>> shift;
+    const begin = (blockLow + blockHigh * WORD) * 2 ** shift;
+    const isWhole = (regions.begin[region] ?? 0) <= begin && (regions.end[region] ?? 0) >= begin + 2 ** shift;
+    const dies = isWhole ? death : Number.POSITIVE_INFINITY;
+    if (!(runs[grain] as WriteRuns).add(owner, blockLow, blockHigh, time_ns, dies, life)) return false;
+  }
+  return true;
+}
+
+/** Takes every sample of the part; false where it has more blocks than there is memory for. */
+async function takePart(
+  input: SamplesInput,
+  regions: RegionArrays,
+  owners: Owners,
+  samples: AsyncIterable<SampledRows>,
+  part: Part,
+): Promise<boolean> {
+  const { clears, begin_ns, end_ns, plan, memoryBytes } = input;
+  const sumsOf = (owner: number): SourceSums => owners.sums[owner] as SourceSums;
+  const pages = seenPages(Math.floor(memoryBytes / 2 / PAGE_BYTES));
+  const runs = SHIFTS.map((_, grain) =>
+    writeRuns(
+      input.gapNs,
+      Math.floor(memoryBytes / 4 / WRITTEN_BYTES),
+      (owner) => sumsOf(owner).written[grain] as WrittenSums,
+    ),
+  );
+  const originLow = Number(input.originNs & 0xffffffffn);
+  const originHigh = Number(input.originNs >> 32n);
+  let life = 0;
+  for await (const group of samples) {
+    const { rows, address, timestamp_ns, region_id, pid: pids, source: from, sources, op: ops } = group;
+    const blind = sources.indexOf(BLIND);
+    for (let i = 0; i < rows; i++) {
+      const low = address[2 * i] as number;
+      const high = address[2 * i + 1] as number;
+      const pid = pids[i] as number;
+      const time =
+        (timestamp_ns[2 * i] as number) - originLow + ((timestamp_ns[2 * i + 1] as number) - originHigh) * WORD;
+      if (time < begin_ns || time > end_ns || partOf(low, high, pid, part.of) !== part.index) continue;
+      const region = region_id[i] as number;
+      const source = from[i] as number;
+      const owner = owners.find(regions.kind[region] ?? 0, source, sources, pid);
+      const step = group.step[i] as number;
+      const op = ops[i] as number;
+      const period = group.period[i] as number;
+      const sums = owners.sums[owner] as SourceSums;
+      addToBlock(sums, 0, plan.blockOf(0, time, 0), op, period);
+      if (step > 0) addToBlock(sums, step, plan.blockOf(step, time, group.token_index[i] as number), op, period);
+      if (!pages.add(owner, low, high, step)) return false;
+      if ((op !== OP.store && op !== OP.load_store) || source === blind) continue;
+      while ((clears[life] ?? Number.POSITIVE_INFINITY) <= time) life += 1;
+      const own = regions.isCache[region] === 1 ? life : 0;
+      if (!takeStore(runs, regions, region, owner, low, high, time, own)) return false;
+    }
+  }
+  pages.finish((owner) => sumsOf(owner).seen);
+  for (const each of runs) each.finish();
+  return true;
+}
+
+/**
+ * Reduces samples by class and source. The life of a written block ends where the engine empties its cache, and where a
+ * region that held the whole block dies.
+ * @param read gives all samples in order of time, each time that it is called: once, or once for each part of the blocks
+ *   where there is no memory for all of them
+ * @returns in the order in which classes and sources were first met
+ * @throws whatever `read` throws
+ */
+export async function reduceSamples(
+  input: SamplesInput,
+  read: () => AsyncIterable<SampledRows>,
+): Promise<readonly SourceSums[]> {
+  const regions = regionArrays(input.regions);
+  for (let parts = 1; ; parts *= 2) {
+    const owners: Owners = sampleOwners(regions.classes, (of, source) => ({
+      ...blockSums(input.plan),
+      class: of,
+      source,
+      seen: seenSums(),
+      written: PAGE_GRAINS.map(writtenSums),
+    }));
+    let index = 0;
+    while (index < parts && (await takePart(input, regions, owners, read(), { index, of: parts }))) index += 1;
+    if (index === parts) return [...owners.byKey.values()];
+  }
+}

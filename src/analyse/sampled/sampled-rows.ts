@@ -1,0 +1,178 @@
+/** Sampled accesses, read back from the labelled trace in order of time. */
+import { NULL_CODE } from "../../columnar/batch.ts";
+import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
+import { chunkOfColumn, type FileGroup } from "../../columnar/read/footer.ts";
+import { storedPages, unpackAside } from "../../columnar/read/pages.ts";
+import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { OP } from "../input.ts";
+
+const WORD = 2 ** 32;
+/** Steps of generation by the number that stands for them; 0 for none. */
+export const STEPS = ["none", "prefill", "decode"] as const;
+
+/** Samples of one row group; arrays may be longer than `rows`, and change when the next group is asked for. */
+export interface SampledRows {
+  readonly rows: number;
+  /** Pairs of 32-bit words, low word first. */
+  readonly address: Uint32Array;
+  /** CLOCK_MONOTONIC, ns: pairs of words as above. */
+  readonly timestamp_ns: Uint32Array;
+  /** Accesses that the row stands for; 0 where nobody knows. */
+  readonly period: Float64Array;
+  readonly region_id: Uint32Array;
+  readonly pid: Uint32Array;
+  /** Values of OP. */
+  readonly op: Uint32Array;
+  /** Position in `sources`, which holds from one group to the next. */
+  readonly source: Uint32Array;
+  readonly sources: readonly string[];
+  /** Position in STEPS. */
+  readonly step: Uint32Array;
+  /** Number of the token, where the step is decode. */
+  readonly token_index: Uint32Array;
+}
+
+const NUMBERS = ["period", "address", "timestamp_ns", "region_id", "pid", "token_index"] as const;
+const PERIOD = NUMBERS.indexOf("period");
+
+function groupRoom(rows: number) {
+  return {
+    capacity: rows,
+    scratch: readScratch(rows),
+    codes: new Uint32Array(rows),
+    words: new Uint32Array(2 * rows),
+    /** 1 for each row that is a sample, and that has a period. */
+    kept: new Uint8Array(rows),
+    valid: new Uint8Array(rows),
+    period: new Float64Array(rows),
+    address: new Uint32Array(2 * rows),
+    timestamp_ns: new Uint32Array(2 * rows),
+    region_id: new Uint32Array(rows),
+    pid: new Uint32Array(rows),
+    token_index: new Uint32Array(rows),
+    source: new Uint32Array(rows),
+    op: new Uint32Array(rows),
+    step: new Uint32Array(rows),
+  };
+}
+
+type GroupRoom = ReturnType<typeof groupRoom>;
+
+/** A column of one group, decompressed on other threads. */
+async function load(source: ParquetSource, group: FileGroup, name: string) {
+  const found = chunkOfColumn(source.footer, group, name);
+  if (found === null) throw new Error(`no column ${name}`);
+  const pages = await Promise.all(storedPages(source.bytes(found.chunk), found.chunk).map(unpackAside));
+  return { ...found, pages };
+}
+
+type Loaded = Awaited<ReturnType<typeof load>>;
+
+/** Puts the number of each row's text into `to`, that of "" where it has none. */
+function takeTexts(
+  { pages, column, chunk }: Loaded,
+  room: GroupRoom,
+  numberOf: (text: string) => number,
+  to: Uint32Array,
+): void {
+  const numbers = readTexts(pages, column, chunk, room.scratch, room.codes).map(numberOf);
+  const none = numberOf("");
+  for (let row = 0; row < chunk.values; row++) {
+    const code = room.codes[row] as number;
+    to[row] = code === NULL_CODE ? none : (numbers[code] as number);
+  }
+}
+
+/** Adds the periods, and leaves out the rows that stand for no access; returns how many are left. */
+function takePeriods({ words, valid, kept, period }: GroupRoom, rows: number): number {
+  let left = 0;
+  for (let row = 0; row < rows; row++) {
+    const accesses = (words[2 * row] as number) + (words[2 * row + 1] as number) * WORD;
+    period[row] = accesses;
+    if (accesses === 0 && valid[row] === 1) kept[row] = 0;
+    left += kept[row] as number;
+  }
+  return left;
+}
+
+/** Closes the gaps between the rows that are kept. */
+function closeGaps(room: GroupRoom, rows: number): void {
+  const wide = [room.address, room.timestamp_ns];
+  const narrow = [room.period, room.region_id, room.pid, room.token_index, room.source, room.op, room.step];
+  let to = 0;
+  for (let row = 0; row < rows; row++) {
+    if (room.kept[row] === 0) continue;
+    for (const words of wide) {
+      words[2 * to] = words[2 * row] as number;
+      words[2 * to + 1] = words[2 * row + 1] as number;
+    }
+    for (const column of narrow) column[to] = column[row] as number;
+    to += 1;
+  }
+}
+
+const opOf = (text: string): number => (Object.hasOwn(OP, text) ? OP[text as keyof typeof OP] : OP.unknown);
+const stepOf = (text: string): number => Math.max(0, (STEPS as readonly string[]).indexOf(text));
+
+/** Takes one group; returns how many of its rows are samples. */
+async function takeGroup(
+  source: ParquetSource,
+  group: FileGroup,
+  room: GroupRoom,
+  sourceOf: (text: string) => number,
+  watch: number,
+): Promise<number> {
+  takeTexts(await load(source, group, "source"), room, sourceOf, room.source);
+  let samples = 0;
+  for (let row = 0; row < group.rows; row++) {
+    const is = room.source[row] === watch ? 0 : 1;
+    room.kept[row] = is;
+    samples += is;
+  }
+  // A watch sees every access to its bytes: what it saw is no sample, and often all that there is.
+  if (samples === 0) return 0;
+  const [ops, steps, ...numbers] = await Promise.all(
+    ["op_type", "step", ...NUMBERS].map((name) => load(source, group, name)),
+  );
+  if (ops !== undefined) takeTexts(ops, room, opOf, room.op);
+  if (steps !== undefined) takeTexts(steps, room, stepOf, room.step);
+  for (const [i, { pages, column, chunk }] of numbers.entries()) {
+    const name = NUMBERS[i] ?? "period";
+    readNumbers(
+      pages,
+      column,
+      chunk,
+      room.scratch,
+      name === "period" ? room.words : room[name],
+      i === PERIOD ? room.valid : null,
+    );
+  }
+  const left = takePeriods(room, group.rows);
+  if (left < group.rows) closeGaps(room, group.rows);
+  return left;
+}
+
+/**
+ * Rows of every source but watches that stand for an access, one row group after the other.
+ * @param parts files of `trace/` as this package writes them, in order of time
+ * @throws Error where one is missing or is not such a file
+ */
+export async function* sampledRows(parts: readonly string[]): AsyncGenerator<SampledRows> {
+  const sources: string[] = [];
+  const numbers = new Map<string, number>();
+  const sourceOf = (text: string): number => {
+    const known = numbers.get(text) ?? sources.push(text) - 1;
+    numbers.set(text, known);
+    return known;
+  };
+  const watch = sourceOf("watch");
+  let room = groupRoom(0);
+  for (const path of parts) {
+    using source = openParquetSource(path);
+    for (const group of source.footer.groups) {
+      if (group.rows > room.capacity) room = groupRoom(group.rows);
+      const rows = await takeGroup(source, group, room, sourceOf, watch);
+      if (rows > 0) yield { ...room, rows, sources };
+    }
+  }
+}
