@@ -87,7 +87,7 @@ export interface StepSample {
   readonly n_tokens: number;
 }
 
-/** One KV row by the engine's steps. */
+/** The KV rows of one token that share their life, by the engine's steps. */
 export interface KvRowSample {
   /** Of a row whose write was not seen: begin of the first batch that was. */
   readonly write_ns: number;
@@ -98,8 +98,8 @@ export interface KvRowSample {
   /** NaN while alive. */
   readonly evict_ns: number;
   readonly total_reads: number;
+  /** Of all of them. */
   readonly size_bytes: number;
-  readonly evidence: "step" | "watch";
 }
 
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */

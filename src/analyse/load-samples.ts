@@ -1,5 +1,5 @@
 /** Regions, steps, KV rows and watches of a labelled run as the metrics read them. */
-import type { KvRow } from "../label/kv-lifecycle.ts";
+import { evictedNs, type KvRows } from "../label/kv-lifecycle.ts";
 import { type Place, placeIndex } from "../label/place-index.ts";
 import type { Region } from "../label/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../label/step-row.ts";
@@ -45,17 +45,31 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
   }));
 }
 
-/** KV rows of the run. */
-export function kvRowSamples(rows: readonly KvRow[]): KvRowSample[] {
-  return rows.map((row) => ({
-    write_ns: row.write_ns,
-    is_written: row.is_written,
-    last_read_ns: row.last_read_ns ?? Number.NaN,
-    evict_ns: row.evict_ns ?? Number.NaN,
-    total_reads: row.total_reads,
-    size_bytes: row.tensor.row_bytes,
-    evidence: row.evidence,
-  }));
+/** KV rows of the run: a token has one in each cache tensor, most of them with one life. */
+export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: tensorOf }: KvRows): KvRowSample[] {
+  const out: { -readonly [K in keyof KvRowSample]: KvRowSample[K] }[] = [];
+  let before: (typeof tokens)[number] | undefined;
+  for (let row = 0; row < count; row++) {
+    const token = tokens[tokenOf[row] ?? -1];
+    const tensor = tensors[tensorOf[row] ?? -1];
+    if (token === undefined || tensor === undefined) continue;
+    const evict_ns = evictedNs(token, tensor) ?? Number.NaN;
+    const last = out.at(-1);
+    if (last !== undefined && token === before && Object.is(last.evict_ns, evict_ns)) {
+      last.size_bytes += tensor.row_bytes;
+      continue;
+    }
+    before = token;
+    out.push({
+      write_ns: token.write_ns,
+      is_written: token.is_written,
+      last_read_ns: token.last_read_ns ?? Number.NaN,
+      evict_ns,
+      total_reads: token.total_reads,
+      size_bytes: tensor.row_bytes,
+    });
+  }
+  return out;
 }
 
 function opOf(name: string): number {

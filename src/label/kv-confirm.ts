@@ -1,10 +1,12 @@
 /** Checks what the engine's steps say of a KV row against the traps on its bytes. */
-import type { KvRow, KvTensor } from "./kv-lifecycle.ts";
+import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
+import type { KvToken } from "./kv-tokens.ts";
 import { isBatch, type StepRow } from "./step-row.ts";
 import type { WatchTraps } from "./watch-traps.ts";
 
-function tensorOf(tensors: readonly KvTensor[], watch: WatchTraps): KvTensor | undefined {
-  return tensors.find(
+/** Position of the tensor that the watch lies in; -1 for none. */
+function tensorOf(tensors: readonly KvTensor[], watch: WatchTraps): number {
+  return tensors.findIndex(
     (tensor) =>
       tensor.pid === watch.pid &&
       tensor.layout === "rows" &&
@@ -19,9 +21,9 @@ function tensorOf(tensors: readonly KvTensor[], watch: WatchTraps): KvTensor | u
  * True when a watch inside the row saw the row's life as the steps tell it: stores only while the writing batch ran and
  * at least one if it saw that batch whole; a load in every later batch that it saw whole; and at least one trap.
  */
-export function agrees(row: KvRow, watch: WatchTraps, batches: readonly StepRow[]): boolean {
+function agrees(row: KvToken, evict_ns: number | null, watch: WatchTraps, batches: readonly StepRow[]): boolean {
   const from = Math.max(watch.begin_ns, row.write_ns);
-  const to = Math.min(watch.end_ns, row.evict_ns ?? Number.POSITIVE_INFINITY);
+  const to = Math.min(watch.end_ns, evict_ns ?? Number.POSITIVE_INFINITY);
   if (!(from < to)) return false;
   const inside = watch.traps.filter((trap) => trap.time_ns >= from && trap.time_ns <= to);
   if (inside.length === 0) return false;
@@ -36,29 +38,34 @@ export function agrees(row: KvRow, watch: WatchTraps, batches: readonly StepRow[
   );
 }
 
-/** The rows, with `watch` as evidence where traps agree with the steps. */
-export function confirmRows(
-  rows: readonly KvRow[],
-  watches: readonly WatchTraps[],
-  steps: readonly StepRow[],
-): KvRow[] {
-  const tensors = [...new Set(rows.map((row) => row.tensor))];
-  const watched = new Map<KvTensor, Map<number, WatchTraps[]>>();
+/** Watches by the tensor that they lie in, and the position of the row. */
+function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchTraps[]): Map<number, WatchTraps[]>[] {
+  const out = tensors.map(() => new Map<number, WatchTraps[]>());
   for (const watch of watches) {
-    const tensor = tensorOf(tensors, watch);
-    if (tensor === undefined) continue;
+    const index = tensorOf(tensors, watch);
+    const tensor = tensors[index];
+    const own = out[index];
+    if (tensor === undefined || own === undefined) continue;
     const position = Math.floor(Number(watch.addr - tensor.addr) / tensor.row_bytes);
-    const ofTensor = watched.get(tensor) ?? new Map<number, WatchTraps[]>();
-    watched.set(tensor, ofTensor.set(position, [...(ofTensor.get(position) ?? []), watch]));
+    const list = own.get(position);
+    if (list === undefined) own.set(position, [watch]);
+    else list.push(watch);
   }
-  if (watched.size === 0) return [...rows];
-  const batchesOf = new Map<number, StepRow[]>();
-  for (const step of steps.filter(isBatch)) {
-    batchesOf.set(step.pid, [...(batchesOf.get(step.pid) ?? []), step]);
-  }
-  return rows.map((row) => {
-    const own = row.position === null || !row.is_written ? undefined : watched.get(row.tensor)?.get(row.position);
-    const confirmed = own?.some((watch) => agrees(row, watch, batchesOf.get(row.pid) ?? []));
-    return confirmed ? { ...row, evidence: "watch" } : row;
+  return out;
+}
+
+/** The rows, of which those are confirmed whose traps agree with the steps. */
+export function confirmRows(rows: KvRows, watches: readonly WatchTraps[], steps: readonly StepRow[]): KvRows {
+  const watched = watchesByRow(rows.tensors, watches);
+  if (watched.every((own) => own.size === 0)) return rows;
+  const batchesOf = Map.groupBy(steps.filter(isBatch), ({ pid }) => pid);
+  const confirmed = Uint8Array.from(rows.token, (t, row) => {
+    const token = rows.tokens[t];
+    const tensor = rows.tensors[rows.tensor[row] ?? -1];
+    if (token === undefined || tensor === undefined || token.position === null || !token.is_written) return 0;
+    const own = watched[rows.tensor[row] ?? -1]?.get(token.position) ?? [];
+    const evict_ns = evictedNs(token, tensor);
+    return own.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(token.pid) ?? [])) ? 1 : 0;
   });
+  return { ...rows, confirmed };
 }

@@ -23,11 +23,22 @@ export interface KvTensor {
   readonly death_ns: number;
 }
 
-export interface KvRow extends KvToken {
-  readonly tensor: KvTensor;
-  /** First byte; null where position or layout are not known. */
-  readonly addr: bigint | null;
-  readonly evidence: "step" | "watch";
+/** Rows of the cache, in order of write, then of tensors. */
+export interface KvRows {
+  readonly tokens: readonly KvToken[];
+  readonly tensors: readonly KvTensor[];
+  readonly count: number;
+  /** Positions of a row's token and of its tensor in the two lists. */
+  readonly token: Uint32Array;
+  readonly tensor: Uint32Array;
+  /** 1 where traps on the row's bytes agree with the engine's steps. */
+  readonly confirmed: Uint8Array;
+}
+
+/** When the row of a token left the cache: evicted, or with its tensor; null while it is there. */
+export function evictedNs(token: KvToken, tensor: KvTensor): number | null {
+  const ns = Math.min(token.evict_ns ?? Number.POSITIVE_INFINITY, tensor.death_ns);
+  return Number.isFinite(ns) ? ns : null;
 }
 
 function shapeOf(text: string | null): number[] {
@@ -69,29 +80,42 @@ export function kvTensors(
   return out;
 }
 
-/** First byte of a position's row; null where it cannot be told. Holds for one sequence that fills the cache from its start. */
-export function rowAddress(tensor: KvTensor, position: number | null): bigint | null {
+/**
+ * Bytes from the begin of the tensor to those of a position's row; null where it cannot be told. Holds for one sequence that
+ * fills the cache from its start.
+ */
+export function rowOffset(tensor: KvTensor, position: number | null): number | null {
   if (position === null || position >= tensor.cells || tensor.layout === "unknown") return null;
-  const stride = tensor.layout === "rows" ? tensor.row_bytes : tensor.element_bytes;
-  return tensor.addr + BigInt(Math.floor(position * stride));
+  return Math.floor(position * (tensor.layout === "rows" ? tensor.row_bytes : tensor.element_bytes));
 }
 
-/** Every row that the steps wrote, in order of write, then of tensors; evidence is `step` throughout. */
+/** Every row of the cache by the engine's steps; none is confirmed. */
 export function kvRows(
   steps: readonly StepRow[],
-  tensors: readonly TensorLifetime[],
+  lifetimes: readonly TensorLifetime[],
   flashAttention: boolean | null,
   originNs: bigint,
-): KvRow[] {
-  const caches = kvTensors(tensors, flashAttention, originNs);
-  const rows: KvRow[] = [];
-  for (const token of kvTokens(steps)) {
-    for (const tensor of caches) {
-      const lives = tensor.birth_ns <= token.write_ns && token.write_ns < tensor.death_ns;
-      if (tensor.pid !== token.pid || !lives) continue;
-      const death = Number.isFinite(tensor.death_ns) ? tensor.death_ns : null;
-      const evict_ns = token.evict_ns === null ? death : Math.min(token.evict_ns, death ?? token.evict_ns);
-      rows.push({ ...token, evict_ns, tensor, addr: rowAddress(tensor, token.position), evidence: "step" });
+): KvRows {
+  const tensors = kvTensors(lifetimes, flashAttention, originNs);
+  const tokens = kvTokens(steps);
+  const isIn = ({ pid, write_ns }: KvToken, tensor: KvTensor): boolean =>
+    tensor.pid === pid && tensor.birth_ns <= write_ns && write_ns < tensor.death_ns;
+  let count = 0;
+  for (const token of tokens) for (const tensor of tensors) if (isIn(token, tensor)) count += 1;
+  const rows = {
+    tokens,
+    tensors,
+    count,
+    token: new Uint32Array(count),
+    tensor: new Uint32Array(count),
+    confirmed: new Uint8Array(count),
+  };
+  let row = 0;
+  for (const [t, token] of tokens.entries()) {
+    for (const [k, tensor] of tensors.entries()) {
+      if (!isIn(token, tensor)) continue;
+      rows.token[row] = t;
+      rows.tensor[row++] = k;
     }
   }
   return rows;

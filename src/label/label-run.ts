@@ -8,7 +8,7 @@ import { mappingLives, tensorLives } from "./capture-events.ts";
 import { sinceFirstLook } from "./censored-births.ts";
 import type { Database } from "./database.ts";
 import { confirmRows } from "./kv-confirm.ts";
-import { type KvRow, kvRows } from "./kv-lifecycle.ts";
+import { type KvRows, kvRows } from "./kv-lifecycle.ts";
 import { writeKvLifecycle } from "./kv-table.ts";
 import { runWindow } from "./origin.ts";
 import { type Timeline, timelineOf } from "./phase.ts";
@@ -35,7 +35,7 @@ export interface Labelled {
   readonly allocationRegions: number;
   readonly steps: readonly StepRow[];
   readonly timeline: Timeline;
-  readonly kvRows: readonly KvRow[];
+  readonly kvRows: KvRows;
   /** In order of time. */
   readonly watches: readonly WatchTraps[];
   readonly flashAttention: boolean | null;
@@ -100,12 +100,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
   await writeRegionMap(database, runDir);
   const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
   const rows = confirmRows(kvRows(steps, tensors, flashAttention, origin_ns), watches, steps);
-  await writeKvLifecycle(
-    database,
-    runDir,
-    rows.filter((row) => row.is_written),
-    origin_ns,
-  );
+  writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: mappings.counters, tensor: placed.counters };
   return {
     capture,

@@ -1,4 +1,6 @@
 /** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
+import { MrmTraceError } from "../../errors.ts";
+import { formatBytes } from "../../units.ts";
 import { OP, PAGE_GRAINS } from "../input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
 import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
@@ -14,6 +16,8 @@ const PART_SHIFT = Math.max(...SHIFTS);
 /** What a page and a written block take, with what it takes to find them. */
 const PAGE_BYTES = 88;
 const WRITTEN_BYTES = 144;
+/** Terabytes of touched memory: beyond it something else is wrong. */
+const MOST_PARTS = 1 << 12;
 /** A timer sees loads that stall, and stores hide behind them. */
 const BLIND = "clock";
 
@@ -137,14 +141,14 @@ async function takePart(
  * @param read gives all samples in order of time, each time that it is called: once, or once for each part of the blocks
  *   where there is no memory for all of them
  * @returns in the order in which classes and sources were first met
- * @throws whatever `read` throws
+ * @throws MrmTraceError data_quality where not even small parts fit; whatever `read` throws
  */
 export async function reduceSamples(
   input: SamplesInput,
   read: () => AsyncIterable<SampledRows>,
 ): Promise<readonly SourceSums[]> {
   const regions = regionArrays(input.regions);
-  for (let parts = 1; ; parts *= 2) {
+  for (let parts = 1; parts <= MOST_PARTS; parts *= 2) {
     const owners: Owners = sampleOwners(regions.classes, (of, source) => ({
       ...blockSums(input.plan),
       class: of,
@@ -156,4 +160,9 @@ export async function reduceSamples(
     while (index < parts && (await takePart(input, regions, owners, read(), { index, of: parts }))) index += 1;
     if (index === parts) return [...owners.byKey.values()];
   }
+  throw new MrmTraceError(
+    "data_quality",
+    `samples fall on more blocks than ${formatBytes(input.memoryBytes)} hold, even in ${MOST_PARTS} parts`,
+    "record again with a smaller --duration or a larger --period",
+  );
 }

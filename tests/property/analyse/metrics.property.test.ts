@@ -100,7 +100,6 @@ const kvRows: fc.Arbitrary<KvRowSample[]> = fc.array(
     evict_ns: time,
     total_reads: fc.integer({ min: 0, max: 100 }),
     size_bytes: fc.integer({ min: 0, max: 4096 }),
-    evidence: fc.constantFrom("step", "watch" as const),
   }),
   { maxLength: 50 },
 );

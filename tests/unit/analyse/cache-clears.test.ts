@@ -10,7 +10,6 @@ function row(write_ns: number, evict_ns: number): KvRowSample {
     last_read_ns: write_ns,
     total_reads: 0,
     size_bytes: 8,
-    evidence: "step",
   };
 }
 

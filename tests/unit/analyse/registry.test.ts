@@ -167,7 +167,6 @@ describe("KV rows by the engine's steps", () => {
       evict_ns: evicted ? 1000 * MS : Number.NaN,
       total_reads: 179 - i,
       size_bytes: 1024,
-      evidence: "step",
     }));
 
   test("rows that were evicted have the median need of their writes", () => {
@@ -214,7 +213,6 @@ describe("KV rows of which a third was there before the first step that was seen
       evict_ns: 1000 * MS,
       total_reads: i < FIRST ? 180 - FIRST : 179 - i,
       size_bytes: 1024,
-      evidence: "step",
     }),
   );
   const figure = (rows: readonly KvRowSample[], metric: string, step = "all") =>
@@ -258,7 +256,6 @@ test("the printed figure is the first source that says something, each grain its
     evict_ns: Number.NaN,
     total_reads: 0,
     size_bytes: 64,
-    evidence: "step" as const,
   }));
   const watches = Array.from({ length: 40 }, (_, i) =>
     watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),

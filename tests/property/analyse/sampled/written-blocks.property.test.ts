@@ -47,8 +47,11 @@ interface Store {
 
 const SOURCES = ["pebs", "ibs", "clock"] as const;
 
-/** So little that the blocks fall into parts, or enough for all of them. */
-const memoryBytes = fc.constantFrom(7000, 18_000, 1 << 29);
+/**
+ * So little that the blocks fall into parts, or enough for all of them. 12,000 are 20 pages that are written: one process
+ * writes at most 16 of any 2 MiB here, 8 of two regions as two sources see them.
+ */
+const memoryBytes = fc.constantFrom(12_000, 18_000, 1 << 29);
 
 const store: fc.Arbitrary<Store> = fc
   .record({
@@ -168,4 +171,30 @@ test("runs of stores are told apart, block by block and life by life, as one wou
     ),
     { numRuns: 200 },
   );
+});
+
+test("a process that touches more in 2 MiB than there is memory for is refused, not tried for ever", async () => {
+  const samples = Array.from({ length: 64 }, (_, i) => ({
+    address: 4096 * i,
+    time_ns: i,
+    region_id: 0,
+    pid: 7,
+    source: "pebs",
+    op: "store" as const,
+    period: 1,
+    step: "none" as const,
+    token_index: 0,
+  }));
+  const span = { begin_ns: 0, end_ns: 100 };
+  const input = {
+    ...span,
+    regions: [],
+    originNs: 0n,
+    plan: blockPlan(span, []),
+    clears: new Float64Array(0),
+    gapNs: 1,
+  };
+  const reduce = (memoryBytes: number) => reduceSamples({ ...input, memoryBytes }, () => groupsOf(samples));
+  expect((await reduce(64 * 4 * 144))[0]?.written[0]?.once.blocks).toBe(64);
+  await expect(reduce(63 * 4 * 144)).rejects.toThrow("samples fall on more blocks than");
 });
