@@ -5,6 +5,8 @@
 #include "ring.h"
 
 RING_AREA(bench, fault_block);
+/* As many blocks as in samples.bpf.c. */
+RING_AREA_OF(access, sample_block, 8);
 
 /* What user space asks for; shared with the benchmarks by position. */
 struct bench_request {
@@ -39,6 +41,27 @@ static long clock_and_row(__u64 index, __u64 *seen)
 	return 0;
 }
 
+/* The same with the columns of a sampled access. */
+static long clock_and_access(__u64 index, __u64 *seen)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u64 now = bpf_ktime_get_ns();
+
+	*seen ^= now ^ id ^ index;
+	RING_ROW(access, sample_block, now, return 0);
+	RING_PUT(timestamp_ns, now);
+	RING_PUT(address, index << 12);
+	RING_PUT(ip, index);
+	RING_PUT(period, 10007);
+	RING_PUT(data_src, index << 33);
+	RING_PUT(weight, index);
+	RING_PUT(pid, id >> 32);
+	RING_PUT(tid, (__u32)id);
+	RING_PUT(event, 1);
+	RING_COMMIT();
+	return 0;
+}
+
 SEC("syscall")
 int bench_clock(struct bench_request *request)
 {
@@ -54,6 +77,15 @@ int bench_rows(struct bench_request *request)
 	__u64 seen = 0;
 
 	bpf_loop(request->rows, clock_and_row, &seen, 0);
+	return seen == 1;
+}
+
+SEC("syscall")
+int bench_accesses(struct bench_request *request)
+{
+	__u64 seen = 0;
+
+	bpf_loop(request->rows, clock_and_access, &seen, 0);
 	return seen == 1;
 }
 
