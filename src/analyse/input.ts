@@ -145,7 +145,7 @@ export interface AccessSums {
   readonly source: string;
   /** False where nobody knows how many accesses a row stands for: rows are counted, and rates are not known. */
   readonly period_known: boolean;
-  /** One entry per block: a token, or 100 ms where there are none; of an import, at most 64 of one length. Weighted by period. */
+  /** One entry per block: a token, or 100 ms and more where there are none; of an import, at most 64 of one length. Weighted by period. */
   readonly loads: Float64Array;
   readonly stores: Float64Array;
   /** Rows, unweighted. */

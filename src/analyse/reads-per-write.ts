@@ -80,7 +80,7 @@ function sampledFigures(group: Group): Figure[] {
               : ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
             : interval(null, null, null),
         n: sum.rows,
-        method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or 100 ms blocks"}; n counts samples`,
+        method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or blocks of time"}; n counts samples`,
         ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
         ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
       };

@@ -28,7 +28,7 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const timer = sum.source === "clock";
   const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
   const base = { source: sum.source, n: sum.rows };
-  const how = sum.source === IMPORT ? "jackknife over blocks of time" : "BCa over tokens or 100 ms blocks";
+  const how = sum.source === IMPORT ? "jackknife over blocks of time" : "BCa over tokens or blocks of time";
   const method = `Horvitz-Thompson by period, ${how}; n counts samples`;
   const why = timer ? "a timer counts time, not accesses" : sum.period_known ? null : NO_PERIOD;
   const no = why === null ? {} : { not_identifiable: true, why };

@@ -1,9 +1,11 @@
-/** Sampled loads and stores by block of time: a token, or 100 ms where there are none. */
+/** Sampled loads and stores by block of time: a token, or 100 ms and more where there are none. */
 import { OP, type StepSample } from "../input.ts";
 import { STEPS } from "./sampled-rows.ts";
 
-/** Length of a block of time where there are no tokens, ns. */
+/** Length of a block of time where there are no tokens, ns; doubled until they are few enough. */
 const BLOCK_NS = 100e6;
+/** Seven minutes of 100 ms. More make no interval better, and an interval of days of them takes minutes. */
+const MOST_BLOCKS = 4096;
 
 /** Blocks of the covered span and of each step, numbered from 0; one without a sample counts as zero. */
 export interface BlockPlan {
@@ -13,11 +15,11 @@ export interface BlockPlan {
   blockOf(step: number, time_ns: number, token_index: number): number;
 }
 
-/** Number of the block of 100 ms that holds a moment. */
-const blockAt = (time_ns: number): number => Math.floor(time_ns / BLOCK_NS);
-
 /** @param span first and last moment that is covered, ns since the origin */
 export function blockPlan(span: { begin_ns: number; end_ns: number }, steps: readonly StepSample[]): BlockPlan {
+  let blockNs = BLOCK_NS;
+  while ((span.end_ns - span.begin_ns) / blockNs >= MOST_BLOCKS) blockNs *= 2;
+  const blockAt = (time_ns: number): number => Math.floor(time_ns / blockNs);
   const first = blockAt(span.begin_ns);
   const all = blockAt(span.end_ns) - first + 1;
   const prefillOf = new Int32Array(all).fill(-1);

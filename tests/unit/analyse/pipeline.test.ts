@@ -227,6 +227,20 @@ test("segments that are cut or no Parquet at all are skipped, named and counted"
   rmSync(runDir, { recursive: true });
 });
 
+test("a time that is a month, or a century, after all others costs no more than they do", async () => {
+  for (const days of [30n, 36_500n]) {
+    const runDir = writeHandMadeRun();
+    rmSync(join(runDir, "capture", "step"), { recursive: true });
+    const late = { timestamp_ns: ORIGIN + days * 86_400_000_000_000n, address: 1n, op_type: "load", ip: 1n };
+    const ids = { pid: 77, tid: 77, cpu: 0, source: "pebs", period: 1n, in_kernel: false, op_evidence: "none" };
+    writeStream(runDir, "access", [{ ...late, ...ids }], 1);
+    const { input, traceRows } = await analyseRun(runDir, FACTS);
+    expect(traceRows).toBe(10);
+    expect(input.accessSums.map(({ loads }) => loads.length)).not.toContain(0);
+    rmSync(runDir, { recursive: true });
+  }
+}, 20_000);
+
 test("a folder without capture is refused with the fix", async () => {
   await expect(analyseRun("/nonexistent-run", FACTS)).rejects.toThrow("no capture folder");
   expect(existsSync("/nonexistent-run")).toBe(false);
