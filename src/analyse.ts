@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { MrmTraceError } from "./errors.ts";
+import { lockFolder } from "./report/folder-lock.ts";
 import { runPaths } from "./report/run-directory.ts";
 import { type Derived, derive } from "./run/derive.ts";
 import { readFacts } from "./run/facts.ts";
@@ -26,5 +27,9 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
     );
   }
   const directory = runPaths(resolve(runDir));
+  using _lock = lockFolder(directory.path, {
+    busy: "another mrm-trace analyses",
+    instead: "copy the run directory, and analyse the copy",
+  });
   return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
 }

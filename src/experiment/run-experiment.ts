@@ -1,11 +1,11 @@
 /** The runs of an experiment, one after another; one that fails lets the others go on. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { openDatabase } from "../label/database.ts";
+import { lockFolder } from "../report/folder-lock.ts";
 import type { StopSignal } from "../run/signals.ts";
 import { formatBytes } from "../units.ts";
 import { startChild } from "./child.ts";
 import type { RunResult } from "./outcome.ts";
-import { lockOutput } from "./output-lock.ts";
 import { earlierRuns, freeBytes, type Plan, type PlanEntry } from "./plan.ts";
 import { predict } from "./predict.ts";
 import { requestOf } from "./run-request.ts";
@@ -73,7 +73,10 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
   const isOpen = (entry: PlanEntry): boolean => !(resume && entry.state === "complete");
   const full = fullDisk(output, totals.known_disk_bytes, entries.filter(isOpen).length);
   if (full !== null) throw full;
-  using _lock = lockOutput(output);
+  using _lock = lockFolder(output, {
+    busy: "another experiment runs in",
+    instead: "give another folder with --output",
+  });
   let current: { signal(signal: StopSignal): void } | null = null;
   request.onSignal((signal) => current?.signal(signal));
   await using database = await openDatabase();

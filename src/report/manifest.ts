@@ -7,6 +7,7 @@ import { z } from "zod";
 import { toJson } from "../schema/run-json.ts";
 import { PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 import { PARTIAL, writeFileAtomic } from "./atomic-file.ts";
+import { LOCK } from "./folder-lock.ts";
 
 export const MANIFEST = "manifest.json";
 export const MANIFEST_SCHEMA_VERSION = "1.0";
@@ -34,14 +35,14 @@ function hasSchema(path: string): boolean {
   return path.endsWith(".parquet") || path === "metrics.csv" || path === "metadata.json";
 }
 
-/** Relative paths of all regular files, sorted; links are not followed, unfinished files and the manifest are left out. */
+/** Relative paths of all regular files, sorted; links are not followed, what is unfinished, the lock and the manifest are left out. */
 async function filesBelow(runDir: string, folder = ""): Promise<string[]> {
   const entries: Dirent[] = await readdir(join(runDir, folder), { withFileTypes: true });
   const found = await Promise.all(
     entries.map((entry): Promise<string[]> | string[] => {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) return filesBelow(runDir, path);
-      return entry.isFile() && path !== MANIFEST && !path.endsWith(PARTIAL) ? [path] : [];
+      return entry.isFile() && path !== MANIFEST && path !== LOCK && !path.endsWith(PARTIAL) ? [path] : [];
     }),
   );
   return found.flat().sort((a, b) => (a < b ? -1 : 1));
