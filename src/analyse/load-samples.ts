@@ -6,7 +6,7 @@ import { isBatch, isPrefill, type StepRow } from "../label/step-row.ts";
 import type { WatchTraps } from "../label/watch-traps.ts";
 import {
   type KvRowSample,
-  OP,
+  opOf,
   type RegionSample,
   type RegionType,
   type StepSample,
@@ -70,10 +70,6 @@ export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: t
     });
   }
   return out;
-}
-
-function opOf(name: string): number {
-  return OP[name as keyof typeof OP] ?? OP.unknown;
 }
 
 function regionTypeOf(name: string): RegionType {

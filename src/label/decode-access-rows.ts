@@ -4,6 +4,7 @@ import { chunkOfColumn, type FileGroup } from "../columnar/read/footer.ts";
 import { storedPages, unpackPage } from "../columnar/read/pages.ts";
 import { openParquetSource, type ParquetSource } from "../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
+import { type TwoWords, twoWords } from "../columnar/two-words.ts";
 import {
   type AccessRows,
   type AccessWords,
@@ -89,21 +90,11 @@ function appendGroup(
   to.rows = at + rows;
 }
 
-/** A time as two words: above 2^53 ns, after 104 days, one number would not be exact. */
-interface WordTime {
-  readonly low: number;
-  readonly high: number;
-}
-
-function wordTime(time_ns: bigint): WordTime {
-  return { low: Number(time_ns & 0xffffffffn), high: Number(time_ns >> 32n) };
-}
-
-const isBefore = (low: number, high: number, bound: WordTime): boolean =>
+const isBefore = (low: number, high: number, bound: TwoWords): boolean =>
   high < bound.high || (high === bound.high && low < bound.low);
 
-/** Closes the gaps of rows outside the part. */
-function keepBetween(rows: AccessRows, from: WordTime | null, to: WordTime | null): void {
+/** Closes the gaps of rows outside the part; times have two words, as above 2^53 ns, 104 days, one number is not exact. */
+function keepBetween(rows: AccessRows, from: TwoWords | null, to: TwoWords | null): void {
   const { timestamp } = rows.words;
   const inside = new Uint32Array(rows.rows);
   let kept = 0;
@@ -141,6 +132,6 @@ export function decodeAccessRows(part: TracePart, lists: WordLists, rows: Access
   }
   const { from_ns, to_ns } = part;
   if (from_ns === null && to_ns === null) return true;
-  keepBetween(rows, from_ns === null ? null : wordTime(from_ns), to_ns === null ? null : wordTime(to_ns));
+  keepBetween(rows, from_ns === null ? null : twoWords(from_ns), to_ns === null ? null : twoWords(to_ns));
   return true;
 }

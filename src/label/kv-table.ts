@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { NULL_CODE } from "../columnar/batch.ts";
 import type { KeyedColumn } from "../columnar/encodable.ts";
 import { type RowKeys, rowKeys } from "../columnar/row-keys.ts";
+import { type TwoWords, twoWords } from "../columnar/two-words.ts";
 import { openParquetWriter } from "../columnar/write-parquet.ts";
 import { evictedNs, type KvRows, type KvTensor, rowOffset } from "./kv-lifecycle.ts";
 import type { KvToken } from "./kv-tokens.ts";
@@ -14,16 +15,7 @@ const GROUP_ROWS = 1 << 17;
 const WORD = 2 ** 32;
 const EVIDENCE = ["step", "watch"];
 
-/** A 64-bit number as two words. */
-interface Words {
-  readonly low: number;
-  readonly high: number;
-}
-
-function wordsOf(value: bigint): Words {
-  return { low: Number(value & 0xffffffffn), high: Number(value >> 32n) };
-}
-const ZERO = wordsOf(0n);
+const ZERO = twoWords(0n);
 
 /** Rows of a 64-bit column, some without a value. */
 function wideColumn(rows: number) {
@@ -34,7 +26,7 @@ function wideColumn(rows: number) {
     data,
     valid,
     /** Sets `base + offset`; a row that is not set has no value. */
-    set(row: number, { low, high }: Words, offset: number): void {
+    set(row: number, { low, high }: TwoWords, offset: number): void {
       const sum = low + offset;
       const carry = Math.floor(sum / WORD);
       words[2 * row] = sum - carry * WORD;
@@ -90,8 +82,8 @@ function rowColumns(rows: KvRows, numbers: Uint32Array, first: number, originNs:
     evict_ns: wideColumn(n),
     lifetime_ns: wideColumn(n),
   };
-  const addrOf = rows.tensors.map(({ addr }) => wordsOf(addr));
-  const origin = wordsOf(originNs);
+  const addrOf = rows.tensors.map(({ addr }) => twoWords(addr));
+  const origin = twoWords(originNs);
   for (let i = 0; i < n; i++) {
     const number = numbers[i] as number;
     const token = rows.tokens[rows.token[number] as number] as KvToken;
@@ -99,7 +91,7 @@ function rowColumns(rows: KvRows, numbers: Uint32Array, first: number, originNs:
     columns.block_id.set(i, ZERO, first + i);
     const offset = rowOffset(tensor, token.position);
     if (offset !== null) {
-      const addr = addrOf[rows.tensor[number] as number] as Words;
+      const addr = addrOf[rows.tensor[number] as number] as TwoWords;
       columns.address.set(i, addr, offset);
       const page = Math.floor((addr.low + offset) / PAGE_BYTES) + addr.high * (WORD / PAGE_BYTES);
       columns.address_page.set(i, ZERO, page);

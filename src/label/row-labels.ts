@@ -2,6 +2,7 @@
 import type { Encodable, EncodableColumn } from "../columnar/encodable.ts";
 import { keyNumbers } from "../columnar/key-numbers.ts";
 import { type RowKeys, rowKeys } from "../columnar/row-keys.ts";
+import { twoWords } from "../columnar/two-words.ts";
 import type { MappingRow } from "../regions/mapping-row.ts";
 import {
   type AccessRows,
@@ -138,8 +139,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
   const codes = keyNumbers();
   let ipNumbers = new BigUint64Array(0);
   const levelOf = cacheLevelOf();
-  const originLow = Number(labels.originNs & 0xffffffffn);
-  const originHigh = Number(labels.originNs >> 32n);
+  const { low: originLow, high: originHigh } = twoWords(labels.originNs);
   const accesses: RegionAccesses = {
     rows: new Float64Array(regions.length),
     first_ns: new Float64Array(regions.length).fill(Number.POSITIVE_INFINITY),

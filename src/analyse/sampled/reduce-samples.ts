@@ -1,4 +1,5 @@
 /** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
+import { twoWords } from "../../columnar/two-words.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { formatBytes } from "../../units.ts";
 import { OP, PAGE_GRAINS } from "../input.ts";
@@ -101,8 +102,7 @@ async function takePart(
       (owner) => sumsOf(owner).written[grain] as WrittenSums,
     ),
   );
-  const originLow = Number(input.originNs & 0xffffffffn);
-  const originHigh = Number(input.originNs >> 32n);
+  const { low: originLow, high: originHigh } = twoWords(input.originNs);
   let life = 0;
   for await (const group of samples) {
     const { rows, address, timestamp_ns, region_id, pid: pids, source: from, sources, op: ops } = group;

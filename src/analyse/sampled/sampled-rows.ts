@@ -1,10 +1,10 @@
 /** Sampled accesses, read back from the labelled trace in order of time. */
 import { NULL_CODE } from "../../columnar/batch.ts";
 import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import { chunkOfColumn, type FileGroup } from "../../columnar/read/footer.ts";
-import { storedPages, unpackAside } from "../../columnar/read/pages.ts";
+import type { FileGroup } from "../../columnar/read/footer.ts";
+import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
 import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
-import { OP } from "../input.ts";
+import { opOf } from "../input.ts";
 
 const WORD = 2 ** 32;
 /** Steps of generation by the number that stands for them; 0 for none. */
@@ -58,19 +58,16 @@ function groupRoom(rows: number) {
 
 type GroupRoom = ReturnType<typeof groupRoom>;
 
-/** A column of one group, decompressed on other threads. */
-async function load(source: ParquetSource, group: FileGroup, name: string) {
-  const found = chunkOfColumn(source.footer, group, name);
-  if (found === null) throw new Error(`no column ${name}`);
-  const pages = await Promise.all(storedPages(source.bytes(found.chunk), found.chunk).map(unpackAside));
-  return { ...found, pages };
+/** A column that every trace has. */
+async function load(source: ParquetSource, group: FileGroup, name: string): Promise<LoadedColumn> {
+  const loaded = await loadColumn(source, group, name);
+  if (loaded === null) throw new Error(`no column ${name}`);
+  return loaded;
 }
-
-type Loaded = Awaited<ReturnType<typeof load>>;
 
 /** Puts the number of each row's text into `to`, that of "" where it has none. */
 function takeTexts(
-  { pages, column, chunk }: Loaded,
+  { pages, column, chunk }: LoadedColumn,
   room: GroupRoom,
   numberOf: (text: string) => number,
   to: Uint32Array,
@@ -111,7 +108,6 @@ function closeGaps(room: GroupRoom, rows: number): void {
   }
 }
 
-const opOf = (text: string): number => (Object.hasOwn(OP, text) ? OP[text as keyof typeof OP] : OP.unknown);
 const stepOf = (text: string): number => Math.max(0, (STEPS as readonly string[]).indexOf(text));
 
 /** Takes one group; returns how many of its rows are samples. */

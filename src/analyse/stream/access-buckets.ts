@@ -1,5 +1,6 @@
 /** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
 import { radixPass, varyingBits } from "../../columnar/radix-pass.ts";
+import { twoWords } from "../../columnar/two-words.ts";
 import { type AccessColumns, CODE_BITS, classOf } from "./access-columns.ts";
 
 const WORD = 2 ** 32;
@@ -144,8 +145,7 @@ export function accessBuckets(): AccessBuckets {
 
   return {
     add({ rows, address, time_ns, code }, first_ns) {
-      const firstLow = Number(first_ns & 0xffffffffn);
-      const firstHigh = Number(first_ns >> 32n);
+      const { low: firstLow, high: firstHigh } = twoWords(first_ns);
       for (let i = 0; i < rows; i++) {
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;

@@ -1,9 +1,9 @@
 /** Labelled accesses of a trace file as typed arrays, one row group at a time, decoded without the SQL engine. */
 import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import { chunkOfColumn, type FileChunk, type FileColumn, type FileGroup } from "../../columnar/read/footer.ts";
-import { type Page, storedPages, unpackAside } from "../../columnar/read/pages.ts";
+import type { FileGroup } from "../../columnar/read/footer.ts";
+import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
 import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
-import { OP } from "../input.ts";
+import { opOf } from "../input.ts";
 import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./access-columns.ts";
 import type { RegionCounter } from "./region-counter.ts";
 
@@ -35,7 +35,6 @@ const classCode = (name: string): number => {
   const known = (CLASSES as readonly string[]).indexOf(name);
   return (known < 0 ? CLASSES.length - 1 : known) << CLASS_SHIFT;
 };
-const opCode = (name: string): number => (Object.hasOwn(OP, name) ? OP[name as keyof typeof OP] : OP.unknown);
 
 /** Adds the code of each row's text; a row without a text has that of "". */
 function addTexts(
@@ -79,21 +78,12 @@ function closeGaps({ address, time_ns, code, whole }: GroupRoom, rows: number): 
 /** The columns that are read, in the order in which they are. */
 const READ = ["region_type", "op_type", "region_id", "thread_id", "timestamp_ns", "address"] as const;
 
-/** One column of one group, decompressed. */
-interface Loaded {
-  readonly column: FileColumn;
-  readonly chunk: FileChunk;
-  readonly pages: readonly Page[];
-}
+type LoadedGroup = ReadonlyMap<(typeof READ)[number], LoadedColumn>;
 
-type LoadedGroup = ReadonlyMap<(typeof READ)[number], Loaded>;
-
-async function load({ footer, bytes }: ParquetSource, group: FileGroup): Promise<LoadedGroup> {
+async function load(source: ParquetSource, group: FileGroup): Promise<LoadedGroup> {
   const loaded = READ.map(async (name) => {
-    const found = chunkOfColumn(footer, group, name);
-    if (found === null) return [];
-    const pages = await Promise.all(storedPages(bytes(found.chunk), found.chunk).map(unpackAside));
-    return [[name, { ...found, pages }] as const];
+    const column = await loadColumn(source, group, name);
+    return column === null ? [] : [[name, column] as const];
   });
   return new Map((await Promise.all(loaded)).flat());
 }
@@ -112,7 +102,7 @@ export async function decodeAccesses(
   const room = groupRoom(most);
   const scratch = readScratch(most);
 
-  function numbers(of: Loaded | undefined, words: Uint32Array): { nulls: number; wide: boolean } | null {
+  function numbers(of: LoadedColumn | undefined, words: Uint32Array): { nulls: number; wide: boolean } | null {
     if (of === undefined) return null;
     const { pages, column, chunk } = of;
     return { nulls: readNumbers(pages, column, chunk, scratch, words, room.valid), wide: column.kind === "i64" };
@@ -122,7 +112,7 @@ export async function decodeAccesses(
     room.code.fill(0, 0, rows);
     for (const [name, of] of [
       ["region_type", classCode],
-      ["op_type", opCode],
+      ["op_type", opOf],
     ] as const) {
       const found = group.get(name);
       if (found === undefined) throw new Error(`no column ${name}`);
