@@ -30,7 +30,7 @@ static long clock_and_row(__u64 index, __u64 *seen)
 	__u64 now = bpf_ktime_get_ns();
 
 	*seen ^= now ^ id ^ index;
-	RING_ROW(bench, fault_block, now, return 0);
+	RING_ROW(bench, now, return 0);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(address, index << 12);
 	RING_PUT(ip, index);
@@ -48,7 +48,7 @@ static long clock_and_access(__u64 index, __u64 *seen)
 	__u64 now = bpf_ktime_get_ns();
 
 	*seen ^= now ^ id ^ index;
-	RING_ROW(access, sample_block, now, return 0);
+	RING_ROW(access, now, return 0);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(address, index << 12);
 	RING_PUT(ip, index);

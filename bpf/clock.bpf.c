@@ -61,7 +61,7 @@ int clock_tick(struct bpf_perf_event_data *ctx)
 	}
 	task = bpf_get_current_task_btf();
 	now = bpf_ktime_get_ns();
-	RING_ROW(tick, tick_block, now, return 0);
+	RING_ROW(tick, now, return 0);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(ip, ctx->regs.ip);
 	RING_PUT(period, ctx->sample_period);

@@ -18,7 +18,8 @@ struct ring_control {
 	__u64 n;    /* rows in the open block */
 	__u64 drop; /* rows refused: the ring was full */
 	__u64 seq;  /* attempts, counted before anything can fail */
-	__u64 pad[4];
+	__u64 slot; /* where the open block lies: head modulo the blocks of the ring */
+	__u64 pad[3];
 	__u64 tail; /* blocks released by the reader */
 	__u64 pad2[7];
 };

@@ -91,7 +91,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
-	RING_ROW(sample, sample_block, now, return 0);
+	RING_ROW(sample, now, return 0);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(address, sample->addr);
 	RING_PUT(ip, PT_REGS_IP(&ctx->regs));

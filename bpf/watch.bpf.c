@@ -188,7 +188,7 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 		if (role != ROLE_PAIR_W)
 			__sync_fetch_and_add(&slot->kernel, 1);
 	}
-	RING_ROW(trap, trap_block, now, return hits >= slot->limit);
+	RING_ROW(trap, now, return hits >= slot->limit);
 	RING_PUT(timestamp_ns, now);
 	RING_PUT(ip, ip);
 	RING_PUT(register_si, si);

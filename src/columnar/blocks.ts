@@ -5,11 +5,11 @@ import type { Batch, NumberColumn } from "./batch.ts";
 
 /** Ranges of rows in blocks, where these lie. */
 export interface BlockRows {
-  /** Memory of blocks, each `ringLayout(table).blockBytes` long; begins at a multiple of 8 in its buffer. */
+  /** Memory with blocks in it, each `ringLayout(table).blockBytes` long; begins at a multiple of 8 in its buffer. */
   readonly bytes: Uint8Array;
   readonly pieces: number;
-  /** Which block of the memory each piece is of. */
-  readonly block: ArrayLike<number>;
+  /** Where in the memory the block of each piece begins, a multiple of 8. */
+  readonly begin_bytes: ArrayLike<number>;
   /** CPU whose ring the block is in. */
   readonly cpu: ArrayLike<number>;
   /** First row of each piece, and the one behind its last; at most `BLOCK_ROWS`. */
@@ -40,7 +40,7 @@ export function blockReader(table: TableName): BlockReader {
     ...Object.fromEntries(layout.columns.map(({ name, width }) => [name, new (arrayOf(width))(rows)])),
     ...(hasCpu ? { cpu: new Uint16Array(rows) } : {}),
   });
-  const gathers = layout.columns.map((column) => ({ name: column.name, gather: gatherer(layout, column) }));
+  const gathers = layout.columns.map((column) => ({ name: column.name, gather: gatherer(column) }));
   let room = BLOCK_ROWS;
   let store = arraysOf(room);
   const batchOf = (rows: number): Batch => {
@@ -67,24 +67,24 @@ export function blockReader(table: TableName): BlockReader {
 }
 
 /** Copies one column. A block comes again and again, so that the view of it is made once: it costs as much as the copy. */
-function gatherer(layout: RingLayout, { width, offset }: RingLayout["columns"][number]) {
+function gatherer({ width, offset }: RingLayout["columns"][number]) {
   const make = arrayOf(width);
-  let views: (Uint8Array | undefined)[] = [];
+  const views = new Map<number, Uint8Array>();
   let memory: Uint8Array | null = null;
   return (pieces: BlockRows, out: Uint8Array): void => {
     if (memory !== pieces.bytes) {
       memory = pieces.bytes;
-      views = [];
+      views.clear();
     }
     let at = 0;
     for (let i = 0; i < pieces.pieces; i++) {
-      const block = pieces.block[i] as number;
+      const block = pieces.begin_bytes[i] as number;
       const from = pieces.from[i] as number;
       const to = pieces.to[i] as number;
-      let view = views[block];
+      let view = views.get(block);
       if (view === undefined) {
-        view = new make(memory.buffer, memory.byteOffset + block * layout.blockBytes + offset, BLOCK_ROWS);
-        views[block] = view;
+        view = new make(memory.buffer, memory.byteOffset + block + offset, BLOCK_ROWS);
+        views.set(block, view);
       }
       out.set(to - from === BLOCK_ROWS ? view : view.subarray(from, to), at);
       at += to - from;

@@ -114,7 +114,7 @@ export function judgeRegisters(facts: RegisterFacts): Check {
 /** Times 1,000 traps and 200 retargets on a word of our own. @throws MrmTraceError where the program cannot be loaded */
 export async function measureTrapCost(): Promise<Calibration> {
   using owned = new DisposableStack();
-  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ctl", "trap_ring", "costs"] }));
+  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
   const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
   let generation = 0;
   return calibrate({

@@ -19,68 +19,66 @@ export interface RingReader extends Disposable {
 
 /** Words of a block's header. */
 const HEADER = { sequence: 0, rows: 2, rows_high: 3 } as const;
-const WORDS = RING_CONTROL.bytes / 4;
 
 /**
- * Maps a ring area (the maps NAME_ctl and NAME_ring) and reads it.
+ * Maps a ring area, whose element of each CPU is the control block and the blocks behind it, and reads it.
  * Protocol and ordering: the producer publishes a block by a value-returning atomic on `head`;
  * `Atomics.load` of head orders the reading after it, `Atomics.store` of tail orders the release after the reading.
  * @throws MrmTraceError failure when the object and the layout disagree
  */
-export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): RingReader {
+export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
   const cpus = possibleCpus();
-  const perCpu = ring.maxEntries / cpus;
-  if (ring.valueBytes !== layout.blockBytes || !Number.isInteger(perCpu) || (perCpu & (perCpu - 1)) !== 0) {
+  const stride = ring.valueBytes;
+  const perCpu = (stride - RING_CONTROL.bytes) / layout.blockBytes;
+  if (ring.maxEntries !== cpus || !Number.isInteger(perCpu) || perCpu < 1) {
     throw new MrmTraceError(
       "failure",
-      `the ring ${ring.name} has blocks of ${ring.valueBytes} bytes and ${perCpu} per CPU; ${layout.blockBytes} expected`,
+      `the ring ${ring.name} has ${ring.maxEntries} elements of ${stride} bytes; ${cpus} with blocks of ${layout.blockBytes} expected`,
       "rebuild the objects: scripts/build-bpf",
     );
   }
-  using opening = new DisposableStack();
-  const controlMap = opening.use(control.mmap());
-  const ringMap = opening.use(ring.mmap());
-  const owned = opening.move();
-  const words = new Uint32Array(controlMap.buffer);
-  const longs = new BigUint64Array(controlMap.buffer);
-  const bytes = new Uint8Array(ringMap.buffer);
-  const headers = new Uint32Array(ringMap.buffer);
-  const wordsPerBlock = layout.blockBytes / 4;
-  /** Position up to which we have read, per CPU, and the rows already taken from the open block. */
+  const mapping = ring.mmap();
+  const { buffer } = mapping;
+  const bytes = new Uint8Array(buffer);
+  const words = new Uint32Array(buffer);
+  const longs = new BigUint64Array(buffer);
+  /** Position up to which we have read, per CPU, where its block lies, and the rows already taken from the open block. */
   const tails = new Uint32Array(cpus);
+  const slots = new Uint32Array(cpus);
   const tailHigh = new Float64Array(cpus);
   const released = new Uint32Array(cpus);
   const taken = new Uint32Array(cpus);
   const kept = new Float64Array(cpus);
   const corrupt = new Float64Array(cpus);
-  /** What the drain found; a block is there at most once. */
+  /** What the drain found: of each CPU closed blocks, and an open one. */
+  const most = cpus * (perCpu + 1);
   const found = {
     bytes,
     pieces: 0,
-    block: new Uint32Array(ring.maxEntries),
-    cpu: new Uint16Array(ring.maxEntries),
-    from: new Uint16Array(ring.maxEntries),
-    to: new Uint16Array(ring.maxEntries),
+    begin_bytes: new Float64Array(most),
+    cpu: new Uint16Array(most),
+    from: new Uint16Array(most),
+    to: new Uint16Array(most),
   };
 
-  /** True where the header of a closed block can be right: shared memory is judged, never believed. */
-  const isSound = (block: number, position: number): boolean => {
-    const at = block * wordsPerBlock;
+  /** True where the header of the closed block at `begin` can be right: shared memory is judged, never believed. */
+  const isSound = (begin: number, position: number): boolean => {
+    const at = begin / 4;
     return (
-      headers[at + HEADER.sequence] === position &&
-      headers[at + HEADER.rows] === BLOCK_ROWS &&
-      headers[at + HEADER.rows_high] === 0
+      words[at + HEADER.sequence] === position &&
+      words[at + HEADER.rows] === BLOCK_ROWS &&
+      words[at + HEADER.rows_high] === 0
     );
   };
 
   const take = (cpu: number, position: number, from: number, to: number, closed: boolean): void => {
-    const block = cpu * perCpu + (position & (perCpu - 1));
-    if (closed && !isSound(block, position)) {
+    const begin = cpu * stride + RING_CONTROL.bytes + (slots[cpu] as number) * layout.blockBytes;
+    if (closed && !isSound(begin, position)) {
       corrupt[cpu] = (corrupt[cpu] as number) + to - from;
       return;
     }
     const at = found.pieces++;
-    found.block[at] = block;
+    found.begin_bytes[at] = begin;
     found.cpu[at] = cpu;
     found.from[at] = from;
     found.to[at] = to;
@@ -88,7 +86,8 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
   };
 
   const look = (cpu: number): void => {
-    const head = Atomics.load(words, cpu * WORDS + RING_CONTROL.head / 4);
+    const control = (cpu * stride) / 4;
+    const head = Atomics.load(words, control + RING_CONTROL.head / 4);
     let tail = tails[cpu] ?? 0;
     let from = taken[cpu] ?? 0;
     // The producer stays within the ring: a head beyond it is not its word, and the account says that rows are missing.
@@ -98,10 +97,11 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
       from = 0;
       tail = (tail + 1) >>> 0;
       tailHigh[cpu] = (tailHigh[cpu] ?? 0) + 1;
+      slots[cpu] = ((slots[cpu] as number) + 1) % perCpu;
     }
     // The open block: its slot is not recycled before tail passes it, so that its rows stay where they are.
-    const open = Math.min(Atomics.load(words, cpu * WORDS + RING_CONTROL.n / 4), BLOCK_ROWS);
-    if (open > from && Atomics.load(words, cpu * WORDS + RING_CONTROL.head / 4) === head) {
+    const open = Math.min(Atomics.load(words, control + RING_CONTROL.n / 4), BLOCK_ROWS);
+    if (open > from && Atomics.load(words, control + RING_CONTROL.head / 4) === head) {
       take(cpu, head, from, open, false);
       from = open;
     }
@@ -112,7 +112,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
   const release = (cpu: number): void => {
     if (released[cpu] === tails[cpu]) return;
     released[cpu] = tails[cpu] as number;
-    Atomics.store(longs, (cpu * RING_CONTROL.bytes + RING_CONTROL.tail) / 8, BigInt(tailHigh[cpu] as number));
+    Atomics.store(longs, (cpu * stride + RING_CONTROL.tail) / 8, BigInt(tailHigh[cpu] as number));
   };
 
   return {
@@ -127,7 +127,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
     ledger(path) {
       const rows: LedgerRow[] = [];
       for (let cpu = 0; cpu < cpus; cpu++) {
-        const at = (cpu * RING_CONTROL.bytes) / 8;
+        const at = (cpu * stride) / 8;
         const seen = Number(longs[at + RING_CONTROL.seq / 8] ?? 0n);
         if (seen === 0) continue;
         const ring_full = Number(longs[at + RING_CONTROL.drop / 8] ?? 0n);
@@ -146,7 +146,7 @@ export function openRing(control: BpfMap, ring: BpfMap, layout: RingLayout): Rin
       return rows;
     },
     [Symbol.dispose]() {
-      owned.dispose();
+      mapping[Symbol.dispose]();
     },
   };
 }

@@ -8,7 +8,7 @@ export const BLOCK_ROWS = 1024;
 export const BLOCK_HEADER_BYTES = 64;
 
 /** Words of the control block of one CPU's ring: producer and consumer words on cache lines of their own. */
-export const RING_CONTROL = { head: 0, n: 8, drop: 16, seq: 24, tail: 64, bytes: 128 } as const;
+export const RING_CONTROL = { head: 0, n: 8, drop: 16, seq: 24, slot: 32, tail: 64, bytes: 128 } as const;
 
 const WIDTH: Record<string, number> = { u64: 8, u32: 4, u16: 2, u8: 1 };
 
@@ -80,7 +80,8 @@ export function cHeader(): string {
     "\t__u64 n;    /* rows in the open block */",
     "\t__u64 drop; /* rows refused: the ring was full */",
     "\t__u64 seq;  /* attempts, counted before anything can fail */",
-    "\t__u64 pad[4];",
+    "\t__u64 slot; /* where the open block lies: head modulo the blocks of the ring */",
+    "\t__u64 pad[3];",
     "\t__u64 tail; /* blocks released by the reader */",
     "\t__u64 pad2[7];",
     "};",

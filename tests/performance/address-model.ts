@@ -153,7 +153,7 @@ export function faultBlocks(model: AddressModel): BlockRows {
   return {
     bytes: arena,
     pieces: closed.length,
-    block: closed.map((_, i) => i),
+    begin_bytes: closed.map((_, i) => i * layout.blockBytes),
     cpu: closed.map(({ cpu }) => cpu),
     from: closed.map(() => 0),
     to: closed.map(({ rows }) => rows.length),

@@ -86,8 +86,8 @@ function oneCore(round: () => Written[]): { rowsPerCpuSecond: number; bytesPerRo
 /** Some blocks as a batch. */
 function slice(of: BlockRows, begin: number, end: number): Batch {
   const cut = (numbers: ArrayLike<number>): number[] => Array.prototype.slice.call(numbers, begin, end);
-  const [block, cpu, from, to] = [cut(of.block), cut(of.cpu), cut(of.from), cut(of.to)];
-  return blockReader("fault")({ bytes: of.bytes, pieces: block.length, block, cpu, from, to });
+  const [begin_bytes, cpu, from, to] = [cut(of.begin_bytes), cut(of.cpu), cut(of.from), cut(of.to)];
+  return blockReader("fault")({ bytes: of.bytes, pieces: cpu.length, begin_bytes, cpu, from, to });
 }
 
 function faultSegments(blocks: BlockRows, dir: string, write: typeof writeParquetFile): Written[] {

@@ -8,8 +8,8 @@ import { pinThread, programRunner } from "./program-run.ts";
 
 /** The ring of faults, and that of sampled accesses as small as a run has it; each takes so many rows and refuses none. */
 const KINDS = [
-  { what: "an access", map: "access", stream: "sample", program: "bench_accesses", rows: 6000, repeats: 10 },
-  { what: "a fault", map: "bench", stream: "fault", program: "bench_rows", rows: 60_000, repeats: 1 },
+  { what: "an access", ring: "access_ring", stream: "sample", program: "bench_accesses", rows: 6000, repeats: 10 },
+  { what: "a fault", ring: "bench_ring", stream: "fault", program: "bench_rows", rows: 60_000, repeats: 1 },
 ] as const;
 const TARGET_NS = 5;
 
@@ -22,9 +22,8 @@ interface Timed {
 
 /** Rounds of clock, row, row, clock; the ring is emptied between two, outside the timed part. The middle one of each. */
 async function timeRows(kind: Kind, rounds: number): Promise<Timed> {
-  const maps = [`${kind.map}_ctl`, `${kind.map}_ring`] as const;
-  using object = await openBpfObject("bench", { perCpu: ["bench_ctl", "bench_ring", "access_ctl", "access_ring"] });
-  using ring = openRing(object.map(maps[0]), object.map(maps[1]), ringLayout(kind.stream));
+  using object = await openBpfObject("bench", { perCpu: KINDS.map(({ ring }) => ring) });
+  using ring = openRing(object.map(kind.ring), ringLayout(kind.stream));
   const clock = programRunner(object.program("bench_clock").fd);
   const row = programRunner(object.program(kind.program).fd);
   const timed = (run: (rows: number) => void): number => {

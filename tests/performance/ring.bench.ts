@@ -33,11 +33,11 @@ interface Pass {
 /** Copies every piece as it lies; gives the rows. */
 function blockCopier({ blockBytes }: RingLayout): (rows: BlockRows) => number {
   let arena = new Uint8Array(0);
-  return ({ bytes, pieces, block, from, to }) => {
+  return ({ bytes, pieces, begin_bytes, from, to }) => {
     if (arena.length < pieces * blockBytes) arena = new Uint8Array(2 * pieces * blockBytes);
     let rows = 0;
     for (let i = 0; i < pieces; i++) {
-      const begin = (block[i] as number) * blockBytes;
+      const begin = begin_bytes[i] as number;
       arena.set(bytes.subarray(begin, begin + blockBytes), i * blockBytes);
       rows += (to[i] as number) - (from[i] as number);
     }
@@ -48,9 +48,9 @@ function blockCopier({ blockBytes }: RingLayout): (rows: BlockRows) => number {
 /** Seconds of production and reading at one rate. */
 async function pass(rowsPerSecond: number, seconds: number): Promise<Pass> {
   const cpus = affinityCpus(0);
-  using object = await openBpfObject("bench", { perCpu: ["bench_ctl", "bench_ring"] });
+  using object = await openBpfObject("bench", { perCpu: ["bench_ring"] });
   const layout = ringLayout("fault");
-  using ring = openRing(object.map("bench_ctl"), object.map("bench_ring"), layout);
+  using ring = openRing(object.map("bench_ring"), layout);
   const programFd = object.program("bench_rows").fd;
   const toColumns = blockReader("fault");
   const producers = Array.from({ length: PRODUCERS }, (_, i) => {

@@ -27,14 +27,14 @@ export async function openFaults(targetsFd: number): Promise<FaultSource> {
     const object = owned.use(
       await openBpfObject("faults", {
         reuse: { targets: targetsFd },
-        perCpu: AREAS.flatMap((area) => [`${area}_ctl`, `${area}_ring`]),
+        perCpu: AREAS.map((area) => `${area}_ring`),
       }),
     );
     const layout = ringLayout("fault");
     const rings = AREAS.map((area) => ({
       area,
       read: blockReader("fault"),
-      ring: owned.use(openRing(object.map(`${area}_ctl`), object.map(`${area}_ring`), layout)),
+      ring: owned.use(openRing(object.map(`${area}_ring`), layout)),
     }));
     attached.use(object.program("fault_user").attach());
     attached.use(object.program("fault_kernel").attach());

@@ -29,7 +29,7 @@ test("pieces of blocks give their rows, in their order, however often a block co
         const of: BlockRows = {
           bytes,
           pieces: pieces.length,
-          block: pieces.map(({ block }) => block),
+          begin_bytes: pieces.map(({ block }) => block * layout.blockBytes),
           cpu: pieces.map(({ cpu }) => cpu),
           from: ranges.map(([from]) => from),
           to: ranges.map(([, to]) => to),

@@ -17,7 +17,7 @@ describe("the pace of polls", () => {
     expect(pollPace(5n, false, Infinity).after(5n, faults(0))).toBe(STEADY_POLL_MS);
   });
 
-  test("rests as long as a quarter of a ring takes to fill, whatever the rest before was, within its limits", () => {
+  test("rests as long as 32,768 faults take to come, whatever the rest before was, within its limits", () => {
     const pace = pollPace(0n, false, Infinity);
     let now = 3n * SECOND;
     pace.after(now, faults(0));
@@ -28,7 +28,7 @@ describe("the pace of polls", () => {
       [20, 32_768, 20],
       [5, 3000, STEADY_POLL_MS],
       [5, 8192, 20],
-      // At 2.5 M rows/s of one CPU, whose ring holds 52 ms of them.
+      // At 2.5 M rows/s of one CPU, whose ring holds 46 ms of them.
       [10, 25_000, 13],
       [10, 80_000, EAGER_POLL_MS],
       // A poll that came late brings more, which is no faster rate.

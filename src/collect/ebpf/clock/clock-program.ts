@@ -24,11 +24,11 @@ export interface ClockProgram extends Disposable {
 /** @param targetsFd the map of watched processes; null for one of its own, empty. @throws MrmTraceError environment */
 export async function loadClockProgram(targetsFd: number | null): Promise<ClockProgram> {
   using opening = new DisposableStack();
-  const perCpu = ["tick_ctl", "tick_ring", "tick_counts"];
+  const perCpu = ["tick_ring", "tick_counts"];
   const reuse: Record<string, number> = targetsFd === null ? {} : { targets: targetsFd };
   const object = opening.use(await openBpfObject("clock", { perCpu, reuse }));
   const mapped = opening.use(object.map("tick_counts").mmap());
-  const ring = opening.use(openRing(object.map("tick_ctl"), object.map("tick_ring"), TICK_LAYOUT));
+  const ring = opening.use(openRing(object.map("tick_ring"), TICK_LAYOUT));
   const view = new DataView(mapped.buffer);
   const cpus = possibleCpus();
   const owned = opening.move();

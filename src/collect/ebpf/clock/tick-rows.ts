@@ -31,7 +31,6 @@ const KERNEL_HIGH_WORD = 0x01000000;
 const CLOCK = SOURCES.indexOf("clock");
 const DECODED = EVIDENCE.indexOf("decoded");
 const ALL_KNOWN = 2 ** PLACES - 1;
-const BLOCK_WORDS = TICK_LAYOUT.blockBytes / 4;
 
 /** First 32-bit word of a column in a block. */
 function startOf(name: string): number {
@@ -106,10 +105,10 @@ export function createTickReader(operands: OperandFinder, began: ProgramBegan): 
 
   return {
     losses,
-    read({ bytes, pieces, block, cpu, from, to }, into, full) {
+    read({ bytes, pieces, begin_bytes, cpu, from, to }, into, full) {
       const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
       for (let piece = 0; piece < pieces; piece++) {
-        const base = (block[piece] as number) * BLOCK_WORDS;
+        const base = (begin_bytes[piece] as number) / 4;
         for (let row = from[piece] as number; row < (to[piece] as number); row++) {
           const op = accessOf(words, base, row);
           if (op < 0) continue;

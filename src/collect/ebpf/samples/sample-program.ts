@@ -36,7 +36,7 @@ export const SAMPLE_PROGRAMS = ["sample_in_place", "sample_by_copy"] as const;
 
 /** Loads the program that reads samples in place where the kernel allows it (6.2 and later), else the one that copies. */
 async function loadEither(targetsFd: number): Promise<{ object: BpfObject; program: string }> {
-  const common = { reuse: { targets: targetsFd }, perCpu: ["sample_ctl", "sample_ring", "sample_counts"] };
+  const common = { reuse: { targets: targetsFd }, perCpu: ["sample_ring", "sample_counts"] };
   const [first, second] = SAMPLE_PROGRAMS;
   try {
     return { object: await openBpfObject("samples", { ...common, skip: [second] }), program: first };
@@ -52,7 +52,7 @@ export async function loadSampleProgram(targetsFd: number): Promise<SampleProgra
   const { object, program } = await loadEither(targetsFd);
   opening.use(object);
   const mapped = opening.use(object.map("sample_counts").mmap());
-  const ring = opening.use(openRing(object.map("sample_ctl"), object.map("sample_ring"), ringLayout("sample")));
+  const ring = opening.use(openRing(object.map("sample_ring"), ringLayout("sample")));
   const view = new DataView(mapped.buffer);
   const owned = opening.move();
   return {

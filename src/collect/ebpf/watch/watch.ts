@@ -72,11 +72,11 @@ const GATHER_ROWS = 1024;
  */
 export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   using opening = new DisposableStack();
-  const object = opening.use(await openBpfObject("watch", { perCpu: ["trap_ctl", "trap_ring", "costs"] }));
+  const object = opening.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
   const programFd = object.program("watch_trap").fd;
   const slots = opening.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");
-  const ring = opening.use(openRing(object.map("trap_ctl"), object.map("trap_ring"), layout));
+  const ring = opening.use(openRing(object.map("trap_ring"), layout));
   const allCpus = onlineCpus();
   const cpus = options.affinityCpus.length > 0 ? options.affinityCpus : allCpus;
   const random = seededDraws(options.seed);

@@ -69,10 +69,10 @@ export interface Bench extends Disposable {
 
 export async function openBench(): Promise<Bench> {
   const owned = new DisposableStack();
-  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ctl", "trap_ring", "costs"] }));
+  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
   const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");
-  const ring = owned.use(openRing(object.map("trap_ctl"), object.map("trap_ring"), layout));
+  const ring = owned.use(openRing(object.map("trap_ring"), layout));
   const code = owned.use(createCodeMap(() => Number.POSITIVE_INFINITY));
   const decode = createAccessDecoder(code);
   let generation = 0;

@@ -78,7 +78,7 @@ test("blocks of any bytes give rows that are accesses or counted, and nothing is
       const reader = createTickReader({ find, forget() {} }, (pid) => (pid % 5 === 0 ? 2 ** 60 : undefined));
       const columns = accessColumns(16);
       let full = 0;
-      reader.read({ bytes, pieces: 1, block: [0], cpu: [1], from: [0], to: [rows] }, columns, () => {
+      reader.read({ bytes, pieces: 1, begin_bytes: [0], cpu: [1], from: [0], to: [rows] }, columns, () => {
         full += columns.rows;
         columns.rows = 0;
       });

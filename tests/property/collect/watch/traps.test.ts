@@ -19,7 +19,14 @@ test("rows of any bytes give as many traps, and never an error", () => {
       }
       const traps: Trap[] = [];
       const [from, to] = [Math.min(one, other), Math.max(one, other)];
-      const rows = { bytes, pieces, block: [2, 0], cpu: [0, 1], from: [from, from], to: [to, to] };
+      const rows = {
+        bytes,
+        pieces,
+        begin_bytes: [2 * layout.blockBytes, 0],
+        cpu: [0, 1],
+        from: [from, from],
+        to: [to, to],
+      };
       forEachTrap(rows, layout, (_, trap) => traps.push(trap));
       expect(traps.length).toBe(pieces * (to - from));
     }),
