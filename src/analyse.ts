@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { MrmTraceError } from "./errors.ts";
-import { lockFolder } from "./report/folder-lock.ts";
-import { runPaths } from "./report/run-directory.ts";
+import { holdRun, runPaths } from "./report/run-directory.ts";
 import { type Derived, derive } from "./run/derive.ts";
 import { readFacts } from "./run/facts.ts";
 import { foreignTrace, type ImportOptions, importTrace } from "./run/import-trace.ts";
@@ -17,6 +16,7 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
   const trace = foreignTrace(runDir);
   if (trace !== null) {
     const { directory, facts } = importTrace(trace, options);
+    using _held = holdRun(directory.path);
     return await derive(directory, facts);
   }
   if (!existsSync(runDir)) {
@@ -27,9 +27,6 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
     );
   }
   const directory = runPaths(resolve(runDir));
-  using _lock = lockFolder(directory.path, {
-    busy: "another mrm-trace analyses",
-    instead: "copy the run directory, and analyse the copy",
-  });
+  using _held = holdRun(directory.path);
   return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
 }

@@ -7,7 +7,7 @@ import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
 import { hostFacts } from "./overhead/host.ts";
 import type { Progress } from "./report/progress.ts";
-import { createRunDirectory, modelId, newRunId } from "./report/run-directory.ts";
+import { createRunDirectory, holdRun, modelId, newRunId } from "./report/run-directory.ts";
 import { conclude } from "./run/conclude.ts";
 import type { Derived } from "./run/derive.ts";
 import { type Recorded, type RecordRequest, recordTarget } from "./run/record-target.ts";
@@ -46,6 +46,7 @@ export async function attach({ options, progress, say, signals, ...request }: At
     run_id: options.run_id ?? newRunId(),
     force: options.force,
   });
+  using _held = holdRun(directory.path);
   say(`process ${found.pid}: ${found.command.join(" ")}`);
   say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });

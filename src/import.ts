@@ -8,7 +8,7 @@ import { openEncoder } from "./columnar/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "./columnar/segment.ts";
 import { MrmTraceError } from "./errors.ts";
 import { judgeValidity } from "./overhead/validity.ts";
-import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "./report/run-directory.ts";
+import { createRunDirectory, holdRun, modelSlug, newRunId, type RunDirectory } from "./report/run-directory.ts";
 import type { Derived } from "./run/derive.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "./run/facts.ts";
 import { lossPct } from "./run/judge.ts";
@@ -137,6 +137,7 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
     run_id: request.run_id ?? newRunId(),
     force: request.force,
   });
+  using _held = holdRun(directory.path);
   try {
     const taken = await capture(importer, request.file, directory);
     const facts = factsOf(request, directory, taken);

@@ -5,7 +5,7 @@ import { EXIT_CODES } from "./errors.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
 import { hostFacts } from "./overhead/host.ts";
 import type { Progress } from "./report/progress.ts";
-import { createRunDirectory, modelId, newRunId } from "./report/run-directory.ts";
+import { createRunDirectory, holdRun, modelId, newRunId } from "./report/run-directory.ts";
 import { conclude } from "./run/conclude.ts";
 import type { Derived } from "./run/derive.ts";
 import type { ExperimentFacts } from "./run/experiment-facts.ts";
@@ -68,6 +68,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
     run_id: options.run_id ?? newRunId(),
     force: options.force,
   });
+  using _held = holdRun(directory.path);
   request.say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
   const command = collectors.all.reduce<readonly string[]>(

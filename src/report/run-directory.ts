@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
+import { lockFolder } from "./folder-lock.ts";
 
 export interface RunDirectory {
   /** As the user would type it. */
@@ -85,8 +86,20 @@ function isRun(path: string): boolean {
 }
 
 /**
+ * Holds a run directory until disposed, so that no run is analysed or replaced before its recording has ended. That of
+ * a tracer that was killed is free.
+ * @throws MrmTraceError usage while another process holds it, environment where the folder cannot be written
+ */
+export function holdRun(path: string): Disposable {
+  return lockFolder(path, {
+    busy: "another mrm-trace is at work in",
+    instead: "copy the run directory, and analyse the copy",
+  });
+}
+
+/**
  * Makes `output/<model_id>/<run_id>/` with its capture folder, mode 0700.
- * @throws MrmTraceError usage for ids that are no names and for a run that is there already, environment where it cannot be made
+ * @throws MrmTraceError usage for ids that are no names and for a run that is there already or held, environment where it cannot be made
  */
 export function createRunDirectory(options: {
   readonly output: string;
@@ -112,6 +125,7 @@ export function createRunDirectory(options: {
   if (existsSync(path) && force) {
     if (!isRun(path))
       throw new MrmTraceError("usage", `${taken} and is no run of ours`, "move it away, or give another --run-id");
+    using _held = holdRun(path);
     rmSync(path, { recursive: true, force: true });
   }
   try {

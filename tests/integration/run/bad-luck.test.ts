@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
 import { withMounts } from "../../fixtures/with-mounts.ts";
-import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "./cli.ts";
 
 afterEach(endLeftRuns);
 
@@ -76,6 +76,28 @@ describe("what cannot work ends with one message, the fix and its exit code", ()
     expect(error).toMatchObject({ code: "usage", exit_code: 2 });
     expect(error.hint).toContain("--force");
     expect((await runCli(["run", "--force", ...args.slice(1)])).exitCode).toBe(0);
+  });
+
+  test("a run that is still recorded, to analyse or to replace; once its tracer was killed it is analysed", async () => {
+    const output = outputFolder();
+    const named = ["--output", output, "--run-id", "one"];
+    const run = startCli(["run", ...QUICK, ...named, "--", "sh", "-c", "echo started >&2; exec sleep 5"]);
+    await run.said("started");
+    const path = join(output, "sh", "one");
+    for (const args of [
+      ["analyse", "--json", path],
+      [...RUN, "--force", ...named, "--", "sh", "-c", "true"],
+    ]) {
+      const error = await failureOf(args);
+      expect(error).toMatchObject({ code: "usage", exit_code: 2 });
+      expect(error.message).toBe(`another mrm-trace is at work in ${path}: process ${run.pid}`);
+    }
+    run.signal("SIGKILL");
+    await run.exited;
+    const analysed = await runCli(["analyse", "--json", path]);
+    expect(analysed.exitCode).toBe(0);
+    expect(jsonOf(analysed).run_dir).toBe(path);
+    await run.ended;
   });
 
   test("a run id that would leave the output folder", async () => {

@@ -10,7 +10,7 @@ test("a run directory is analysed by one process at a time, and again when that 
   try {
     const options = { output: "results", period: null, force: false, seed: 1 };
     const first = analyse(runDir, options);
-    await expect(analyse(runDir, options)).rejects.toThrow(`another mrm-trace analyses ${runDir}: process`);
+    await expect(analyse(runDir, options)).rejects.toThrow(`another mrm-trace is at work in ${runDir}: process`);
     expect((await first).report.metrics.length).toBeGreaterThan(0);
     expect(existsSync(join(runDir, LOCK))).toBe(false);
     expect(readFileSync(join(runDir, "manifest.json"), "utf8")).not.toContain(LOCK);

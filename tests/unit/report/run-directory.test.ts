@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { MrmTraceError } from "../../../src/errors.ts";
-import { createRunDirectory, modelId, modelSlug, newRunId, runPaths } from "../../../src/report/run-directory.ts";
+import {
+  createRunDirectory,
+  holdRun,
+  modelId,
+  modelSlug,
+  newRunId,
+  runPaths,
+} from "../../../src/report/run-directory.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-run-directory-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -42,6 +49,15 @@ describe("the run directory", () => {
     expect(existsSync(join(run.path, "kept"))).toBe(false);
     mkdirSync(join(root, "results", "demo", "photos"));
     expect(failure(() => make({ run_id: "photos", force: true })).message).toContain("no run of ours");
+  });
+
+  test("that is held is not replaced, whatever is given", () => {
+    const run = make({ run_id: "held" });
+    using _held = holdRun(run.path);
+    const error = failure(() => make({ run_id: "held", force: true }));
+    expect(error).toMatchObject({ code: "usage" });
+    expect(error.message).toContain(`at work in ${run.path}: process ${process.pid}`);
+    expect(existsSync(run.capture)).toBe(true);
   });
 
   test("refuses ids that would lead out of the output folder, and makes nothing", () => {
