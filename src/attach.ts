@@ -7,11 +7,12 @@ import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
 import { hostFacts } from "./overhead/host.ts";
 import type { Progress } from "./report/progress.ts";
-import { createRunDirectory, holdRun, modelId, newRunId } from "./report/run-directory.ts";
+import { modelId } from "./report/run-directory.ts";
 import { conclude } from "./run/conclude.ts";
 import type { Derived } from "./run/derive.ts";
 import { type Recorded, type RecordRequest, recordTarget } from "./run/record-target.ts";
 import type { StopReason } from "./run/recorder.ts";
+import { openRecordingFolder } from "./run/recording-folder.ts";
 import { runningModelName } from "./run/running-model.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "./run/signals.ts";
 import { collectorsOf, requireCollectors } from "./run/start-collectors.ts";
@@ -23,6 +24,8 @@ export interface AttachRequest {
   readonly progress: Progress;
   /** Lines for a person who asked for more. */
   readonly say: (line: string) => void;
+  /** Lines that a person should see, such as what could not be given to them. */
+  readonly notice: (line: string) => void;
   /** What ends the run in order, and leaves the target alone. */
   readonly signals: SignalWatch;
 }
@@ -40,13 +43,8 @@ export async function attach({ options, progress, say, signals, ...request }: At
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
-  const directory = createRunDirectory({
-    output: options.output,
-    model_id: modelId(runningModelName(found), found.command),
-    run_id: options.run_id ?? newRunId(),
-    force: options.force,
-  });
-  using _held = holdRun(directory.path);
+  using folder = openRecordingFolder(options, modelId(runningModelName(found), found.command), request.notice);
+  const { directory } = folder;
   say(`process ${found.pid}: ${found.command.join(" ")}`);
   say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });

@@ -5,13 +5,14 @@ import { EXIT_CODES } from "./errors.ts";
 import { measureBaseline } from "./overhead/baseline.ts";
 import { hostFacts } from "./overhead/host.ts";
 import type { Progress } from "./report/progress.ts";
-import { createRunDirectory, holdRun, modelId, newRunId } from "./report/run-directory.ts";
+import { modelId } from "./report/run-directory.ts";
 import { conclude } from "./run/conclude.ts";
 import type { Derived } from "./run/derive.ts";
 import type { ExperimentFacts } from "./run/experiment-facts.ts";
 import type { TargetEnd } from "./run/judge.ts";
 import { recordTarget } from "./run/record-target.ts";
 import type { StopReason } from "./run/recorder.ts";
+import { openRecordingFolder } from "./run/recording-folder.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "./run/signals.ts";
 import { collectorsOf, requireCollectors } from "./run/start-collectors.ts";
 import { resolveTarget, type Workload } from "./run/target.ts";
@@ -62,13 +63,8 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   });
   stopIfAsked(signals);
   findProgram(target.command[0] ?? "");
-  const directory = createRunDirectory({
-    output: options.output,
-    model_id: modelId(request.modelName ?? target.modelName, target.command),
-    run_id: options.run_id ?? newRunId(),
-    force: options.force,
-  });
-  using _held = holdRun(directory.path);
+  using folder = openRecordingFolder(options, modelId(request.modelName ?? target.modelName, target.command), notice);
+  const { directory } = folder;
   request.say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
   const command = collectors.all.reduce<readonly string[]>(

@@ -15,6 +15,8 @@ export interface AttachOptions extends ProgramOptions<typeof attachSchema> {
   readonly signal?: AbortSignal;
   /** Called ten times a second at most while something happens; what it throws ends the run. */
   readonly onProgress?: (state: ProgressState) => void;
+  /** Called with lines that a person should see, such as that results could not be given to who called sudo. */
+  readonly onNotice?: (line: string) => void;
 }
 
 /**
@@ -24,13 +26,14 @@ export interface AttachOptions extends ProgramOptions<typeof attachSchema> {
  *   process), terminated (aborted before anything was recorded), failure; `runDir` of the error names what was left, if anything
  */
 export async function attach(options: AttachOptions): Promise<RunResult> {
-  const { process, signal, onProgress, ...given } = options;
+  const { process, signal, onProgress, onNotice, ...given } = options;
   using signals = watchAbort(signal);
   const outcome = await attachPipeline({
     options: programOptions(attachSchema, given),
     process: String(process),
     progress: progressTo(onProgress),
     say: () => {},
+    notice: onNotice ?? (() => {}),
     signals,
   });
   return { runDir: outcome.directory.path, report: outcome.report, exitCode: outcome.exitCode };

@@ -41,14 +41,15 @@ export const attachCommand = defineCommand({
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
-    const say = (line: string): void => {
-      if (!options.verbose) return;
+    const print = (line: string): void => {
       progress.clear();
       process.stderr.write(`mrm-trace: ${line}\n`);
     };
+    const say = options.verbose ? print : () => {};
+    const notice = options.quiet ? () => {} : print;
     using signals = watchSignals();
     try {
-      const outcome = await attach({ options, process: String(args.process), progress, say, signals });
+      const outcome = await attach({ options, process: String(args.process), progress, say, notice, signals });
       printReport(outcome.report, { ...options, stdoutIsTargets: false });
       return outcome.exitCode;
     } finally {

@@ -13,6 +13,7 @@ import { sweepJson } from "../experiment/sweep-json.ts";
 import { summaryText } from "../experiment/sweep-table.ts";
 import { printable, terminalOf } from "../report/terminal.ts";
 import { watchSignals } from "../run/signals.ts";
+import { userResults } from "../run/user-results.ts";
 import { toJson } from "../schema/run-json.ts";
 import { formatCount, formatNs } from "../units.ts";
 
@@ -70,6 +71,7 @@ export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
   const say = (text: string): void => {
     if (!quiet) process.stderr.write(`${printable(text)}\n`);
   };
+  using made = userResults(output, say);
   const place = (index: number): string => `[${index + 1}/${plan.entries.length}]`;
   const name = (index: number): string => plan.entries[index]?.planned.run_id ?? "";
   const { results, exitCode } = await runExperiment({
@@ -88,6 +90,7 @@ export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
     },
   });
   const runsCsv = writeRunsCsv(output, plan.experiment.about.name, results);
+  made.add(runsCsv);
   if (json) process.stdout.write(`${toJson(sweepJson(plan, results, runsCsv, exitCode))}\n`);
   else if (!quiet) {
     const text = summaryText(

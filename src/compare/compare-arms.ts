@@ -16,6 +16,7 @@ import { writeFileAtomic } from "../report/atomic-file.ts";
 import { modelSlug, newRunId } from "../report/run-directory.ts";
 import type { SignalWatch } from "../run/signals.ts";
 import type { Workload as Decoding } from "../run/target.ts";
+import { userResults } from "../run/user-results.ts";
 import { type ArmEffect, encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
@@ -112,11 +113,15 @@ function effectRows(arms: readonly ArmEffect[]): object[] {
   );
 }
 
-function writeEffect(folder: string, effect: ObserverEffect): void {
+function writeEffect(folder: string, effect: ObserverEffect, notice: (line: string) => void): void {
+  using made = userResults(folder, notice);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileAtomic(join(folder, "observer_effect.json"), `${toJson(encodeEffect(effect), 2)}\n`);
+  const [json, parquet] = [join(folder, "observer_effect.json"), join(folder, "observer_effect.parquet")];
+  writeFileAtomic(json, `${toJson(encodeEffect(effect), 2)}\n`);
   const batch = batchFromRows("observer_effect", effectRows(effect.arms));
-  writeParquetFile(join(folder, "observer_effect.parquet"), "observer_effect", [batch]);
+  writeParquetFile(parquet, "observer_effect", [batch]);
+  made.add(json);
+  made.add(parquet);
 }
 
 /** Ends what runs when the first signal comes. */
@@ -180,7 +185,7 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
       host: { ...hostFacts() },
     };
     const folder = join(options.output, modelSlug(workload.modelName), `compare-${compare_id}`);
-    writeEffect(folder, effect);
+    writeEffect(folder, effect, say);
     return { effect, folder };
   } finally {
     rmSync(scratch, { recursive: true, force: true });

@@ -1,5 +1,5 @@
-/** Who called sudo: the demo's cache and the demo itself belong to them, not to root. */
-import { lchownSync, readdirSync } from "node:fs";
+/** Who called sudo: what runs and what is made for them is theirs, not root's. */
+import { lchownSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 export interface InvokingUser {
@@ -27,11 +27,16 @@ export function withoutPrivileges(user: InvokingUser | null): string[] {
   return user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
 }
 
-/** Gives a tree that we made to its user; links are changed, never followed. */
+/**
+ * Gives a file, or a tree that we made, to its user; links are changed, never followed. The folder itself comes last:
+ * until then nobody else can put anything into it.
+ */
 export function giveTo(user: InvokingUser | null, path: string): void {
   if (!user) return;
-  lchownSync(path, user.uid, user.gid);
-  for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {
-    lchownSync(join(entry.parentPath, entry.name), user.uid, user.gid);
+  if (lstatSync(path).isDirectory()) {
+    for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {
+      lchownSync(join(entry.parentPath, entry.name), user.uid, user.gid);
+    }
   }
+  lchownSync(path, user.uid, user.gid);
 }

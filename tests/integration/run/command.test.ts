@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
 import { checkManifest } from "../../../src/report/manifest.ts";
@@ -75,4 +75,23 @@ test("under sudo the command runs with the privileges of the user who called it"
   const ended = await runCli(["run", "--quiet", ...QUICK, "--output", outputFolder(), "--", "id", "-u"], { env });
   expect(ended.stdout).toBe("65534\n");
   expect(ended.exitCode).toBe(0);
+});
+
+test("under sudo the results belong to the user who called it, who analyses them without root", async () => {
+  const home = outputFolder();
+  chmodSync(home, 0o755);
+  const [uid, gid] = [65534, 65534];
+  const env = { SUDO_UID: String(uid), SUDO_GID: String(gid), SUDO_USER: "nobody" };
+  const output = join(home, "results", "runs");
+  const ended = await runCli(["run", "--json", ...QUICK, "--output", output, "--", "true"], { env });
+  expect(ended.exitCode).toBe(0);
+  const runDir = String(jsonOf(ended).run_dir);
+  const made = readdirSync(home, { recursive: true }).map((name) => lstatSync(join(home, String(name))));
+  expect(made.length).toBeGreaterThan(10);
+  expect(made.filter((one) => one.uid !== uid || one.gid !== gid)).toEqual([]);
+  expect(lstatSync(home).uid).toBe(0);
+  const nobody = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"];
+  const analysed = await runCli(["analyse", "--json", runDir], { prefix: nobody, env: { HOME: home } });
+  expect(analysed.stderr).toBe("");
+  expect(analysed.exitCode).toBe(0);
 });
