@@ -38,7 +38,7 @@ function candidateOf(procRoot: string, pid: number, name: string): Candidate | n
   if (rank === null) return null;
   const read = readProc(`${procRoot}/${pid}/stat`);
   const stat = read.ok ? parseStat(read.text) : null;
-  if (stat === null || isOver(stat.state)) return null;
+  if (stat === null || isOver(stat)) return null;
   return {
     pid,
     rank,
@@ -90,7 +90,7 @@ export function namedProcesses(name: string, self = process.pid, procRoot = "/pr
 export function processOf(pid: number, procRoot = "/proc"): NamedProcess | null {
   const read = readProc(`${procRoot}/${pid}/stat`);
   const stat = read.ok ? parseStat(read.text) : null;
-  if (stat === null || isOver(stat.state)) return null;
+  if (stat === null || isOver(stat)) return null;
   const comm = readProc(`${procRoot}/${pid}/comm`);
   return { pid, start_ticks: stat.start_ticks, comm: comm.ok ? comm.text.trimEnd() : "" };
 }

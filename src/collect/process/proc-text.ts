@@ -138,7 +138,10 @@ export function parseChildren(text: string): { readonly pids: number[]; readonly
   return { pids, malformed };
 }
 
-/** True for the state of a process that is gone, or waits for its parent to take note of its end. */
-export function isOver(state: string): boolean {
-  return state === "Z" || state === "X";
+/**
+ * True for a process that is gone, or waits for its parent to take note of its end. One whose first thread has ended
+ * while others run has the state of that one, and is not over.
+ */
+export function isOver({ state, threads }: Pick<ProcStat, "state" | "threads">): boolean {
+  return state === "X" || (state === "Z" && threads <= 1);
 }

@@ -3,6 +3,7 @@ import type { Batch } from "../../columnar/batch.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
+import { memoryFolder } from "./memory-folder.ts";
 import { type ProcRead, readProc } from "./proc-file.ts";
 import { isOver, parseField, parsePressureSomeNs, parseStat, parseStatusMemory, parseStealNs } from "./proc-text.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
@@ -134,13 +135,21 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     };
   }
 
-  function pss(pid: number, process: Followed): bigint | null {
+  function pss(folder: string, process: Followed): bigint | null {
     const atNs = now();
     if (atNs < process.nextPssNs) return null;
-    const value = extra(readProc(`${procRoot}/${pid}/smaps_rollup`), (text) => parseField(text, "Pss"));
+    const value = extra(readProc(`${folder}/smaps_rollup`), (text) => parseField(text, "Pss"));
     const costNs = now() - atNs;
     process.nextPssNs = atNs + (costNs * PSS_SHARE > pssNs ? costNs * PSS_SHARE : pssNs);
     return value;
+  }
+
+  /** No row of a process whose files cannot be read, and none later. */
+  function unread(pid: number, why: string): null {
+    followed.delete(pid);
+    if (why === "gone") rows.filtered += 1;
+    else drop(rows, why);
+    return null;
   }
 
   /** One row, or null where there is none; the reason is in the account. */
@@ -148,15 +157,11 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     rows.seen += 1;
     const timestampNs = now();
     const statRead = readProc(`${procRoot}/${pid}/stat`);
-    const statusRead = statRead.ok ? readProc(`${procRoot}/${pid}/status`) : statRead;
-    if (!statRead.ok || !statusRead.ok) {
-      const why = statRead.ok && !statusRead.ok ? statusRead.why : statRead.ok ? "error" : statRead.why;
-      followed.delete(pid);
-      if (why === "gone") rows.filtered += 1;
-      else drop(rows, why);
-      return null;
-    }
+    if (!statRead.ok) return unread(pid, statRead.why);
     const stat = parseStat(statRead.text);
+    const folder = stat === null ? `${procRoot}/${pid}` : memoryFolder(procRoot, pid, stat);
+    const statusRead = readProc(`${folder}/status`);
+    if (!statusRead.ok) return unread(pid, statusRead.why);
     const memory = parseStatusMemory(statusRead.text);
     if (stat === null || memory === null) {
       drop(rows, "malformed");
@@ -171,7 +176,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     }
     process.startTicks = stat.start_ticks;
     rows.kept += 1;
-    const hasEnded = isOver(stat.state);
+    const hasEnded = isOver(stat);
     if (hasEnded) {
       followed.delete(pid);
       ended.set(pid, stat.start_ticks);
@@ -183,7 +188,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
       role: process.role,
       stat,
       memory,
-      pss_bytes: hasEnded ? null : pss(pid, process),
+      pss_bytes: hasEnded ? null : pss(folder, process),
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),
       machine: machineNow,

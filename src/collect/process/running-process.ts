@@ -44,7 +44,8 @@ function lookAt(procRoot: string, pid: number) {
     process: { pid, ppid: stat.ppid, start_ticks: stat.start_ticks, command: command.length > 0 ? command : [comm] },
     comm,
     tgid: Number(parseField(status, "Tgid") ?? pid),
-    hasEnded: isOver(stat.state),
+    hasEnded: isOver(stat),
+    hasMainThread: stat.state !== "Z",
     hasMemory: status.includes("\nVmSize:"),
   };
 }
@@ -74,6 +75,12 @@ function processOfPid(pid: number, self: number, procRoot: string): RunningProce
     );
   }
   if (seen.hasEnded) throw refuse(`(${seen.comm}) has ended and waits for its parent`, FIND);
+  if (!seen.hasMainThread) {
+    throw refuse(
+      `(${seen.comm}) goes on without its main thread, so that the kernel does not show its mappings`,
+      "trace it from its start: mrm-trace run -- COMMAND",
+    );
+  }
   if (!seen.hasMemory) {
     throw refuse(`(${seen.comm}) is a thread of the kernel: it has no memory of its own`, FIND);
   }

@@ -61,6 +61,7 @@ export function treeOf(root: number, procRoot = "/proc"): Set<number> {
 /** True for a process that is gone, or waits for its parent to take note of its end. */
 export function hasEnded(pid: number): boolean {
   const stat = readProc(`/proc/${pid}/stat`);
-  const state = stat.ok ? parseStat(stat.text)?.state : "X";
-  return state !== undefined && isOver(state);
+  if (!stat.ok) return true;
+  const parsed = parseStat(stat.text);
+  return parsed !== null && isOver(parsed);
 }

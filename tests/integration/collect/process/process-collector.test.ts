@@ -6,6 +6,7 @@ import { createProcessCollector } from "../../../../src/collect/process/process-
 import { type Batch, isStringColumn } from "../../../../src/columnar/batch.ts";
 import { columnsOf } from "../../../../src/schema/columns.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
+import { compileProgram } from "../../../fixtures/compile.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-process-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -136,6 +137,24 @@ describe("the process collector on a real child", () => {
     await child.exited;
     const { ledger } = await collector.stop();
     expect(ledger.every(balances)).toBe(true);
+  });
+
+  test("follows a process whose first thread has ended, with its memory, until the last one has", async () => {
+    const child = Bun.spawn([compileProgram("leaderless")], { stdin: "pipe", stdout: "pipe" });
+    const collector = createProcessCollector({ intervalNs: 1n });
+    await collector.start({ pid: child.pid, command: [], held: false });
+    await child.stdout.getReader().read();
+    expect(readFileSync(`/proc/${child.pid}/stat`, "utf8")).toContain(") Z ");
+    for (let round = 0; round < 2; round++) {
+      const row = rowsOf(collector.batches()).find(({ pid }) => pid === child.pid);
+      expect(Number(row?.rss_anon_bytes)).toBeGreaterThan(15 * 2 ** 20);
+    }
+    expect(collector.treeEnded()).toBe(false);
+    child.stdin.end();
+    await child.exited;
+    collector.batches();
+    expect(collector.treeEnded()).toBe(true);
+    expect((await collector.stop()).ledger.every(balances)).toBe(true);
   });
 
   test("samples when due, not at every call, and counts the samples that it missed", async () => {

@@ -38,13 +38,19 @@ describe("a pid", () => {
     expect(find("60", { pid: 60, comm: "llama", command: [] }).command).toEqual(["llama"]);
   });
 
-  test("of nobody, of what has ended and of a thread of the kernel is no target", () => {
+  test("of nobody, of what has ended, of what has no main thread and of a thread of the kernel is no target", () => {
     expect(refusal("61")).toMatchObject(["target", "there is no process 61", expect.stringContaining("pgrep")]);
     const zombie = refusal("60", { pid: 60, comm: "llama", state: "Z" });
     expect(zombie).toMatchObject([
       "target",
       "process 60 (llama) has ended and waits for its parent",
       expect.any(String),
+    ]);
+    const leaderless = refusal("60", { pid: 60, comm: "llama", state: "Z", threads: 3 });
+    expect(leaderless).toEqual([
+      "target",
+      "process 60 (llama) goes on without its main thread, so that the kernel does not show its mappings",
+      "trace it from its start: mrm-trace run -- COMMAND",
     ]);
     const kernel = refusal("2", { pid: 2, ppid: 0, comm: "kthreadd", kernel: true });
     expect(kernel.slice(0, 2)).toEqual([
