@@ -27,6 +27,6 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
     );
   }
   const directory = runPaths(resolve(runDir));
-  using _held = holdRun(directory.path);
+  using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
   return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
 }

@@ -88,13 +88,11 @@ function isRun(path: string): boolean {
 /**
  * Holds a run directory until disposed, so that no run is analysed or replaced before its recording has ended. That of
  * a tracer that was killed is free.
+ * @param instead what can be done where it is held, or cannot be written
  * @throws MrmTraceError usage while another process holds it, environment where the folder cannot be written
  */
-export function holdRun(path: string): Disposable {
-  return lockFolder(path, {
-    busy: "another mrm-trace is at work in",
-    instead: "copy the run directory, and analyse the copy",
-  });
+export function holdRun(path: string, instead = "give another folder with --output"): Disposable {
+  return lockFolder(path, { busy: "another mrm-trace is at work in", instead });
 }
 
 /**
