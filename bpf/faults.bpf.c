@@ -42,7 +42,7 @@ static __always_inline __u32 flags_of(__u64 error_code)
 	if (!target_of(id >> 32))                                             \
 		return 0;                                                     \
 	__u64 now = bpf_ktime_get_ns();                                       \
-	RING_ROW(area, now, return 0);                           \
+	RING_ROW(area, now, return 0);                                        \
 	RING_PUT(timestamp_ns, now);                                          \
 	RING_PUT(address, ctx[0]);                                            \
 	RING_PUT(ip, regs->ip);                                               \

@@ -78,13 +78,13 @@ function gatherer({ width, offset }: RingLayout["columns"][number]) {
     }
     let at = 0;
     for (let i = 0; i < pieces.pieces; i++) {
-      const block = pieces.begin_bytes[i] as number;
+      const begin = pieces.begin_bytes[i] as number;
       const from = pieces.from[i] as number;
       const to = pieces.to[i] as number;
-      let view = views.get(block);
+      let view = views.get(begin);
       if (view === undefined) {
-        view = new make(memory.buffer, memory.byteOffset + block + offset, BLOCK_ROWS);
-        views.set(block, view);
+        view = new make(memory.buffer, memory.byteOffset + begin + offset, BLOCK_ROWS);
+        views.set(begin, view);
       }
       out.set(to - from === BLOCK_ROWS ? view : view.subarray(from, to), at);
       at += to - from;

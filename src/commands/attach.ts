@@ -6,6 +6,7 @@ import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { watchSignals } from "../run/signals.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
+import { linesBeside } from "./lines.ts";
 import { printReport } from "./report-output.ts";
 
 export const attachCommand = defineCommand({
@@ -41,12 +42,7 @@ export const attachCommand = defineCommand({
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
-    const print = (line: string): void => {
-      progress.clear();
-      process.stderr.write(`mrm-trace: ${line}\n`);
-    };
-    const say = options.verbose ? print : () => {};
-    const notice = options.quiet ? () => {} : print;
+    const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
     try {
       const outcome = await attach({ options, process: String(args.process), progress, say, notice, signals });

@@ -6,6 +6,7 @@ import { MrmTraceError } from "../errors.ts";
 import { createProgress } from "../report/progress.ts";
 import { watchSignals } from "../run/signals.ts";
 import { planOfFile, readOptions, runPlan } from "./experiment.ts";
+import { linesBeside } from "./lines.ts";
 import { printReport } from "./report-output.ts";
 
 const flags = { ...flagsOf(sweepFlagsSchema), ...flagsOf(resumeSchema), ...flagsOf(runSchema), ...flagsOf(demoSchema) };
@@ -62,12 +63,7 @@ export const runCommand = defineCommand({
     // Loaded on use: every other command has the same entry point.
     const { run } = await import("../run.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
-    const print = (line: string): void => {
-      progress.clear();
-      process.stderr.write(`mrm-trace: ${line}\n`);
-    };
-    const say = options.verbose ? print : () => {};
-    const notice = options.quiet ? () => {} : print;
+    const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
     try {
       const stdoutFd = options.json ? 2 : 1;

@@ -42,9 +42,8 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
   const bytes = new Uint8Array(buffer);
   const words = new Uint32Array(buffer);
   const longs = new BigUint64Array(buffer);
-  /** Position up to which we have read, per CPU, where its block lies, and the rows already taken from the open block. */
+  /** Position up to which we have read, per CPU, and the rows already taken from the open block. */
   const tails = new Uint32Array(cpus);
-  const slots = new Uint32Array(cpus);
   const tailHigh = new Float64Array(cpus);
   const released = new Uint32Array(cpus);
   const taken = new Uint32Array(cpus);
@@ -72,7 +71,7 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
   };
 
   const take = (cpu: number, position: number, from: number, to: number, closed: boolean): void => {
-    const begin = cpu * stride + RING_CONTROL.bytes + (slots[cpu] as number) * layout.blockBytes;
+    const begin = cpu * stride + RING_CONTROL.bytes + ((tailHigh[cpu] as number) % perCpu) * layout.blockBytes;
     if (closed && !isSound(begin, position)) {
       corrupt[cpu] = (corrupt[cpu] as number) + to - from;
       return;
@@ -97,7 +96,6 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
       from = 0;
       tail = (tail + 1) >>> 0;
       tailHigh[cpu] = (tailHigh[cpu] ?? 0) + 1;
-      slots[cpu] = ((slots[cpu] as number) + 1) % perCpu;
     }
     // The open block: its slot is not recycled before tail passes it, so that its rows stay where they are.
     const open = Math.min(Atomics.load(words, control + RING_CONTROL.n / 4), BLOCK_ROWS);

@@ -1,5 +1,5 @@
 /** Reads files of /proc, where a file that goes away is normal and every other failure is counted. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 
 export type ProcRead =
   | { readonly ok: true; readonly text: string }
@@ -35,5 +35,14 @@ export function readProc(path: string): ProcRead {
     return { ok: false, why: WHY[code] ?? "error" };
   } finally {
     if (fd >= 0) closeSync(fd);
+  }
+}
+
+/** Names in a folder of /proc; none where its process has ended or is not ours to list. */
+export function listProc(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
   }
 }

@@ -1,21 +1,11 @@
 /** Finds the processes of a tree in /proc. */
-import { readdirSync } from "node:fs";
-import { readProc } from "./proc-file.ts";
+import { listProc, readProc } from "./proc-file.ts";
 import { isOver, parseChildren, parseStat } from "./proc-text.ts";
-
-function names(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    // The process ended, or is not ours to list: it has no children that we could find.
-    return [];
-  }
-}
 
 /** Parent of every process in /proc: dear, for kernels without CONFIG_PROC_CHILDREN. */
 function parents(procRoot: string): Map<number, number> {
   const parentOf = new Map<number, number>();
-  for (const name of names(procRoot)) {
+  for (const name of listProc(procRoot)) {
     if (!/^\d{1,9}$/.test(name)) continue;
     const read = readProc(`${procRoot}/${name}/stat`);
     const stat = read.ok ? parseStat(read.text) : null;
@@ -38,7 +28,7 @@ export function descendants(procRoot: string, known: Iterable<number>, byThread:
   if (byThread) {
     // A Set iterates over what is added on the way, so grandchildren are visited too.
     for (const pid of found) {
-      for (const tid of names(`${procRoot}/${pid}/task`)) {
+      for (const tid of listProc(`${procRoot}/${pid}/task`)) {
         const read = readProc(`${procRoot}/${pid}/task/${tid}/children`);
         if (read.ok) for (const child of parseChildren(read.text).pids) found.add(child);
       }
