@@ -1,5 +1,5 @@
 /** Which files are generated, and from what. */
-import { metricsPage } from "../src/analyse/metrics-page.ts";
+import { metricsPage } from "../src/analyse/metrics/metrics-page.ts";
 import { arrowSchemasJson } from "../src/columnar/arrow-schemas.ts";
 import { configPage, defaultYaml, demoYaml } from "../src/config/config-pages.ts";
 import { cHeader } from "../src/schema/c-header.ts";

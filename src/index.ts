@@ -2,7 +2,7 @@
  * The API: what the command line does, for programs of Bun. Names, units and meanings of columns are in docs/columns.md,
  * of figures in docs/metrics.md; every error that a caller may meet is a MrmTraceError.
  */
-export type { MetricRow } from "./analyse/metric-row.ts";
+export type { MetricRow } from "./analyse/figures/metric-row.ts";
 export { type AnalyseOptions, type AnalyseResult, analyse } from "./api/analyse.ts";
 export { type AttachOptions, attach } from "./api/attach.ts";
 export { type OpenedRun, openRun, type RunTable } from "./api/open-run.ts";

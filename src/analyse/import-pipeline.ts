@@ -1,14 +1,14 @@
 /** Everything that is derived from a labelled trace that was recorded elsewhere: reduce, estimate, write. */
 import { join } from "node:path";
-import { type Database, openDatabase } from "../label/database.ts";
-import { openTraceFile } from "../label/trace-file.ts";
-import type { AnalysisInput } from "./input.ts";
-import type { RecordedFacts } from "./load.ts";
+import { openTraceFile } from "../label/trace/trace-file.ts";
+import { type Database, openDatabase } from "../sql/database.ts";
+import { writeMetrics } from "./figures/write-metrics.ts";
+import type { AnalysisInput } from "./input/input.ts";
+import type { RecordedFacts } from "./input/load.ts";
+import { computeMetrics } from "./metrics/registry.ts";
 import type { AnalysisResult } from "./pipeline.ts";
-import { computeMetrics } from "./registry.ts";
 import { reduceTrace } from "./stream/reduce.ts";
 import { NO_PERIOD } from "./stream/stream-figures.ts";
-import { writeMetrics } from "./write-metrics.ts";
 
 /** What an import left out. */
 export interface ImportCounters {

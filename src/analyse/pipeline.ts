@@ -1,16 +1,16 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
-import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../label/database.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
+import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
+import type { MetricRow } from "./figures/metric-row.ts";
+import { writeMetrics } from "./figures/write-metrics.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
-import type { AnalysisInput } from "./input.ts";
-import { loadInput, type RecordedFacts } from "./load.ts";
-import type { MetricRow } from "./metric-row.ts";
-import { computeMetrics } from "./registry.ts";
-import { LABEL_SUMMARY } from "./sql/label-summary.ts";
+import type { AnalysisInput } from "./input/input.ts";
+import { LABEL_SUMMARY } from "./input/label-summary.ts";
+import { loadInput, type RecordedFacts } from "./input/load.ts";
+import { computeMetrics } from "./metrics/registry.ts";
 import { sumOf } from "./stream/stream-figures.ts";
-import { writeMetrics } from "./write-metrics.ts";
 
 /** What the labels say of one class; bytes are the most held at one time. */
 export interface LabelTotal {

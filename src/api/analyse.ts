@@ -1,6 +1,7 @@
 /** `analyse` for programs. */
-import { analyse as analysePipeline } from "../analyse.ts";
+
 import { analyseSchema } from "../config/schema.ts";
+import { analyse as analysePipeline } from "../pipelines/analyse.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { type ProgramOptions, programOptions } from "./options.ts";
 

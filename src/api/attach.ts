@@ -1,8 +1,9 @@
 /** `attach` for programs: what `mrm-trace attach` does, without taking hold of the process that calls it. */
-import { attach as attachPipeline } from "../attach.ts";
+
 import { attachSchema } from "../config/schema.ts";
+import { attach as attachPipeline } from "../pipelines/attach.ts";
+import { watchAbort } from "../record/abort-watch.ts";
 import type { ProgressState } from "../report/progress.ts";
-import { watchAbort } from "../run/abort-watch.ts";
 import { type ProgramOptions, programOptions } from "./options.ts";
 import { progressTo } from "./progress.ts";
 import type { RunResult } from "./run.ts";

@@ -2,12 +2,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type RecordBatch, Table } from "apache-arrow";
-import type { MetricRow } from "../analyse/metric-row.ts";
+import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { type ArrowColumns, arrowSchema } from "../columnar/arrow.ts";
 import { parquetBatches } from "../columnar/parquet-batches.ts";
-import { listSegments } from "../columnar/segment-files.ts";
 import { MrmTraceError } from "../errors.ts";
-import { runPaths } from "../report/run-directory.ts";
+import { runPaths } from "../run-directory/run-directory.ts";
+import { listSegments } from "../run-directory/segment-files.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { type RunMetadata, readMetadata } from "./run-metadata.ts";

@@ -1,8 +1,8 @@
 /** `run` for programs: what `mrm-trace run` does, without taking hold of the process that calls it. */
 import { demoSchema, runSchema } from "../config/schema.ts";
+import { run as runPipeline } from "../pipelines/run.ts";
+import { watchAbort } from "../record/abort-watch.ts";
 import type { ProgressState } from "../report/progress.ts";
-import { watchAbort } from "../run/abort-watch.ts";
-import { run as runPipeline } from "../run.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { type ProgramOptions, programOptions } from "./options.ts";
 import { progressTo } from "./progress.ts";

@@ -1,11 +1,9 @@
 /** Access rows as they are read: columns of a fixed length that are handed over when they are full, then used again. */
 import type { Batch } from "../columnar/batch.ts";
+import { EVIDENCE, OPS, SOURCES } from "../schema/access-words.ts";
 
 /** Rows that are handed over at once. */
 export const ROWS = 1 << 15;
-export const OPS = ["load", "store", "load_store", "unknown"] as const;
-export const SOURCES = ["pebs", "ibs", "spe", "clock", "watch", "import"] as const;
-export const EVIDENCE = ["data_src", "event", "decoded", "none"] as const;
 
 /** A 64-bit column and the same memory as pairs of 32-bit words, low word first. */
 interface Wide {

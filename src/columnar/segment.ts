@@ -2,12 +2,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
+import { segmentName } from "../run-directory/segment-files.ts";
 import { columnsOf, type TableName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { bytesPerRow, openAccumulator } from "./accumulator.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
 import type { Encoder, Outcome } from "./encoder.ts";
-import { segmentName } from "./segment-files.ts";
 
 export const DEFAULT_MAX_AGE_NS = 5e9;
 /** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */

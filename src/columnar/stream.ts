@@ -1,9 +1,9 @@
 /** The rows of a stream in a run directory, segment by segment; what cannot be read is counted, never fatal. */
 import { MrmTraceError } from "../errors.ts";
+import { listSegments } from "../run-directory/segment-files.ts";
 import type { TableName } from "../schema/columns.ts";
 import type { Batch } from "./batch.ts";
 import { readParquetFile } from "./parquet.ts";
-import { listSegments } from "./segment-files.ts";
 
 /** The batches of a stream, and what could not be read of it. */
 export interface StreamReader extends Iterable<Batch> {

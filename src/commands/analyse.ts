@@ -20,7 +20,7 @@ export const analyseCommand = defineCommand({
   async run({ args }) {
     const options = parseOptions(analyseSchema, givenOptions(analyseSchema, args));
     // Loaded on use: the tracer has the same entry point and must stay small.
-    const { analyse } = await import("../analyse.ts");
+    const { analyse } = await import("../pipelines/analyse.ts");
     const { report } = await analyse(args.run_dir, { ...options, period: options.period ?? null });
     printReport(report, { ...options, stdoutIsTargets: false });
     return 0;

@@ -3,8 +3,8 @@ import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { attachSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
+import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
-import { watchSignals } from "../run/signals.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
 import { linesBeside } from "./lines.ts";
 import { printReport } from "./report-output.ts";
@@ -40,7 +40,7 @@ export const attachCommand = defineCommand({
     }
     const { run: options } = effective;
     // Loaded on use: every other command has the same entry point.
-    const { attach } = await import("../attach.ts");
+    const { attach } = await import("../pipelines/attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();

@@ -11,9 +11,9 @@ import { writeRunsCsv } from "../experiment/runs-csv.ts";
 import { experimentOf } from "../experiment/sweep.ts";
 import { sweepJson } from "../experiment/sweep-json.ts";
 import { summaryText } from "../experiment/sweep-table.ts";
+import { watchSignals } from "../record/signals.ts";
+import { userResults } from "../record/user-results.ts";
 import { printable, terminalOf } from "../report/terminal.ts";
-import { watchSignals } from "../run/signals.ts";
-import { userResults } from "../run/user-results.ts";
 import { toJson } from "../schema/run-json.ts";
 import { formatCount, formatNs } from "../units.ts";
 

@@ -27,7 +27,7 @@ export const importCommand = defineCommand({
   async run({ args }) {
     const options = parseOptions(schema, givenOptions(schema, args));
     // Loaded on use: the tracer has the same entry point and must stay small.
-    const { importFile } = await import("../import.ts");
+    const { importFile } = await import("../pipelines/import.ts");
     const { report } = await importFile({
       file: args.file,
       output: options.output,

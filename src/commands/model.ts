@@ -1,9 +1,9 @@
 /** `mrm-trace model`: writes a random-weight GGUF that llama.cpp loads. */
 import { resolve } from "node:path";
 import { defineCommand } from "citty";
-import { MODEL_PARAMS } from "../engine/gguf/shape.ts";
-import { MODEL_TYPES } from "../engine/gguf/weight-type.ts";
-import { writeModel } from "../engine/gguf/write-model.ts";
+import { MODEL_PARAMS } from "../demo/model/shape.ts";
+import { MODEL_TYPES } from "../demo/model/weight-type.ts";
+import { writeModel } from "../demo/model/write-model.ts";
 import { MrmTraceError } from "../errors.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { formatBytes, formatCount } from "../units.ts";

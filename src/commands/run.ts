@@ -3,8 +3,8 @@ import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { demoSchema, parseOptions, resumeSchema, runSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
+import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
-import { watchSignals } from "../run/signals.ts";
 import { planOfFile, readOptions, runPlan } from "./experiment.ts";
 import { linesBeside } from "./lines.ts";
 import { printReport } from "./report-output.ts";
@@ -61,7 +61,7 @@ export const runCommand = defineCommand({
       throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
     // Loaded on use: every other command has the same entry point.
-    const { run } = await import("../run.ts");
+    const { run } = await import("../pipelines/run.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();

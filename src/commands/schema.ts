@@ -54,7 +54,7 @@ function overview(): string {
 
 /** What each metric is, from the registry that computes them. */
 async function metricDefinitions() {
-  const { METRICS } = await import("../analyse/registry.ts");
+  const { METRICS } = await import("../analyse/metrics/registry.ts");
   return METRICS.flatMap(({ metrics, estimator }) =>
     metrics.map(({ name, unit, definition }) => ({ metric: name, unit, definition, estimator })),
   );

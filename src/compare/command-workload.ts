@@ -1,6 +1,6 @@
 /** Any command that ends by itself: wall time and memory are all that it tells. */
 import { basename } from "node:path";
-import { findProgram } from "../engine/command.ts";
+import { findProgram } from "../target/held-command.ts";
 import { engineThreads } from "./settings.ts";
 import type { Workload } from "./workload.ts";
 

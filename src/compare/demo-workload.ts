@@ -2,9 +2,9 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
-import type { DemoReport } from "../engine/demo/report.ts";
+import type { DemoReport } from "../demo/report.ts";
 import { MrmTraceError } from "../errors.ts";
-import { type Workload as Decoding, resolveTarget } from "../run/target.ts";
+import { type Workload as Decoding, resolveTarget } from "../pipelines/launched-target.ts";
 import type { Workload } from "./workload.ts";
 
 /** Some seconds of decoding with the default model on one core. */

@@ -1,13 +1,13 @@
 /** A unit under way: started, bound to its CPUs, and able to be ended within bounded time. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { readProc } from "../collect/process/proc-file.ts";
-import { treeOf } from "../collect/process/tree.ts";
-import { HOLD, launchHeld } from "../engine/command.ts";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { type RunFacts, readFacts } from "../run/facts.ts";
+import { type RunFacts, readFacts } from "../run-directory/facts.ts";
+import { HOLD, launchHeld } from "../target/held-command.ts";
+import { readProc } from "../target/proc-file.ts";
+import { treeOf } from "../target/tree.ts";
 import type { Placement } from "./placement.ts";
 import { guard } from "./watchdog.ts";
 import type { Unit } from "./workload.ts";

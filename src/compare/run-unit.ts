@@ -2,7 +2,7 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import { lossPct } from "../run/judge.ts";
+import { lossPct } from "../pipelines/run-facts.ts";
 import { FIGURE_NAMES, type FigureValues } from "../schema/observer-effect.ts";
 import type { Arm } from "./arms.ts";
 import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";

@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import { reasonOf, refuseOtherMajor } from "../label/capture.ts";
-import { type Database, openDatabase, parquetScan } from "../label/database.ts";
-import { runPaths } from "../report/run-directory.ts";
+import { reasonOf, refuseOtherMajor } from "../label/capture/capture.ts";
+import { runPaths } from "../run-directory/run-directory.ts";
 import { columnsOf } from "../schema/columns.ts";
+import { type Database, openDatabase, parquetScan } from "../sql/database.ts";
 
 const word = z.string().nullable().catch(null);
 const count = z.number().nullable().catch(null);

@@ -1,10 +1,10 @@
 /** A llama-server under a streaming client: one unit starts it, serves a block of requests, and ends it. */
 import { createServer } from "node:net";
 import { basename } from "node:path";
-import { findProgram } from "../engine/command.ts";
 import { generalName } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
 import { quantile } from "../statistics/quantile.ts";
+import { findProgram } from "../target/held-command.ts";
 import { engineThreads } from "./settings.ts";
 import { type StreamedTokens, streamTokens } from "./token-stream.ts";
 import type { Workload } from "./workload.ts";

@@ -1,8 +1,9 @@
 /** Looks at a process tree ten times a second, in every arm by the same means: memory, CPU time, threads. */
-import { readProc } from "../collect/process/proc-file.ts";
-import { parseField, parseStat, TICK_NS } from "../collect/process/proc-text.ts";
-import { descendants, listsChildren } from "../collect/process/tree.ts";
+
 import { monotonicNs } from "../kernel/libc.ts";
+import { readProc } from "../target/proc-file.ts";
+import { parseField, parseStat, TICK_NS } from "../target/proc-text.ts";
+import { descendants, listsChildren } from "../target/tree.ts";
 
 const PERIOD_MS = 100;
 

@@ -1,6 +1,6 @@
 /** The inference engines that are here: the demo's own, and those on PATH. */
-import { demoCacheDir } from "../engine/demo/cache.ts";
-import { installedDemoEngine } from "../engine/demo/install.ts";
+import { demoCacheDir } from "../demo/cache.ts";
+import { installedDemoEngine } from "../demo/install.ts";
 import type { Check } from "../schema/examination.ts";
 import { check } from "./check.ts";
 import { programPath } from "./software.ts";

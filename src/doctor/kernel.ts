@@ -1,8 +1,8 @@
 /** The kernel: its version, BTF, tracefs, lockdown, and what it hides. */
 import { existsSync, readdirSync } from "node:fs";
-import { readProc } from "../collect/process/proc-file.ts";
 import type { HostFacts } from "../overhead/host.ts";
 import type { Check } from "../schema/examination.ts";
+import { readProc } from "../target/proc-file.ts";
 import { check } from "./check.ts";
 
 export interface KernelFacts {

@@ -1,7 +1,7 @@
 /** Who we are to the kernel: user, capabilities, namespaces, and what perf allows. */
 import { readlinkSync } from "node:fs";
-import { readProc } from "../collect/process/proc-file.ts";
 import type { Check } from "../schema/examination.ts";
+import { readProc } from "../target/proc-file.ts";
 import { check } from "./check.ts";
 
 export interface PrivilegeFacts {

@@ -1,9 +1,10 @@
 /** The software that a run, an import or the memray collector needs: its versions here. */
-import { findProgram } from "../engine/command.ts";
-import { invokingUser, withoutPrivileges } from "../engine/invoking-user.ts";
+
 import { MrmTraceError } from "../errors.ts";
 import { libbpf } from "../kernel/libbpf.ts";
 import type { Check } from "../schema/examination.ts";
+import { findProgram } from "../target/held-command.ts";
+import { invokingUser, withoutPrivileges } from "../target/invoking-user.ts";
 import { check } from "./check.ts";
 
 export interface ProgramFacts {

@@ -3,9 +3,9 @@ import { statSync } from "node:fs";
 import { type ConfigFile, inOrder, MOST_PROBLEMS } from "../config/config-file.ts";
 import { modelSchema, promptsSchema, type SweepConfig, sweepSchema } from "../config/experiment-schema.ts";
 import { type ConfigProblem, problemAt, valueAt } from "../config/problem.ts";
-import { isPromptFile, promptFileProblem } from "../engine/demo/prompt-file.ts";
+import { isPromptFile, promptFileProblem } from "../demo/prompt-file.ts";
 import { readGgufFile } from "../engine/gguf/file.ts";
-import { modelSlug } from "../report/run-directory.ts";
+import { modelSlug } from "../run-directory/run-directory.ts";
 import { cellsOf, countRuns, promptRoom } from "./sweep.ts";
 
 export interface CheckedConfig {

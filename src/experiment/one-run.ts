@@ -1,8 +1,8 @@
 /** The process of one run of an experiment: a request on stdin, the report of the run as one JSON object on stdout. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { run } from "../pipelines/run.ts";
+import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
-import { watchSignals } from "../run/signals.ts";
-import { run } from "../run.ts";
 import { encodeFailure, encodeRun, toJson } from "../schema/run-json.ts";
 import { runRequestSchema } from "./run-request.ts";
 

@@ -1,8 +1,8 @@
 /** The runs of an experiment, one after another; one that fails lets the others go on. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
-import { openDatabase } from "../label/database.ts";
-import { lockFolder } from "../report/folder-lock.ts";
-import type { StopSignal } from "../run/signals.ts";
+import type { StopSignal } from "../record/signals.ts";
+import { lockFolder } from "../run-directory/folder-lock.ts";
+import { openDatabase } from "../sql/database.ts";
 import { formatBytes } from "../units.ts";
 import { startChild } from "./child.ts";
 import type { RunResult } from "./outcome.ts";

@@ -1,6 +1,7 @@
 /** The figures of a run that an experiment compares, from its metrics.parquet. */
-import { type Database, parquetScan } from "../label/database.ts";
-import { runPaths } from "../report/run-directory.ts";
+
+import { runPaths } from "../run-directory/run-directory.ts";
+import { type Database, parquetScan } from "../sql/database.ts";
 
 export interface RunFigure {
   readonly metric: string;

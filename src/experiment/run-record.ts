@@ -2,8 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { runPaths } from "../report/run-directory.ts";
-import { type ExperimentFacts, readExperimentFacts } from "../run/experiment-facts.ts";
+import { type ExperimentFacts, readExperimentFacts } from "../pipelines/experiment-facts.ts";
+import { runPaths } from "../run-directory/run-directory.ts";
 import { VALIDITY_CLASSES, type Validity } from "../schema/run-json.ts";
 
 const figure = z.number().nullable();

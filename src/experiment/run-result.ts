@@ -1,6 +1,6 @@
 /** What became of a run, from the end of its process and what it left. */
 import { EXIT_CODES } from "../errors.ts";
-import type { Database } from "../label/database.ts";
+import type { Database } from "../sql/database.ts";
 import type { ChildEnd } from "./child.ts";
 import type { RunResult } from "./outcome.ts";
 import type { PlanEntry } from "./plan.ts";

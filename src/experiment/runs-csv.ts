@@ -1,11 +1,11 @@
 /** runs.csv: a row for each run of every experiment of an output folder. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeFileAtomic } from "../report/atomic-file.ts";
 import { csvField } from "../report/csv.ts";
-import { modelSlug } from "../report/run-directory.ts";
+import { writeFileAtomic } from "../run-directory/atomic-file.ts";
+import { modelSlug } from "../run-directory/run-directory.ts";
+import { SUMMARY_FIGURES } from "./cell-summary.ts";
 import { isUsed, type RunResult } from "./outcome.ts";
-import { SUMMARY_FIGURES } from "./summary.ts";
 
 export const RUNS_CSV = "runs.csv";
 

@@ -1,8 +1,8 @@
 /** The objects that plan and run of an experiment print with `--json`. */
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { SUMMARY_FIGURES, summarise } from "./cell-summary.ts";
 import { isUsed, type RunResult } from "./outcome.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
-import { SUMMARY_FIGURES, summarise } from "./summary.ts";
 
 function runOf({ planned, run_dir }: PlanEntry): Record<string, unknown> {
   const { model, ...axes } = planned;

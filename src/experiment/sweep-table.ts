@@ -2,10 +2,10 @@
 import { type GridRow, grid } from "../report/grid.ts";
 import { type Line, render, type Terminal } from "../report/terminal.ts";
 import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
+import { type Aggregate, type CellSummary, summarise } from "./cell-summary.ts";
 import type { RunResult } from "./outcome.ts";
 import type { Plan, PlanEntry } from "./plan.ts";
 import type { Prediction } from "./predict.ts";
-import { type Aggregate, type CellSummary, summarise } from "./summary.ts";
 
 const UNKNOWN = "unknown";
 const cellOf = (text: string): Line => [{ text }];

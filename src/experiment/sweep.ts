@@ -5,7 +5,7 @@ import type { Effective } from "../config/effective.ts";
 import type { Config, ModelConfig, PromptsConfig, SweepConfig } from "../config/experiment-schema.ts";
 import { promptsSchema, sweepSchema } from "../config/experiment-schema.ts";
 import type { DemoOptions, RunOptions } from "../config/schema.ts";
-import { modelSlug } from "../report/run-directory.ts";
+import { modelSlug } from "../run-directory/run-directory.ts";
 
 export interface Experiment {
   /** The file that declares it. */

@@ -2,22 +2,22 @@
 import type { MappingCounters } from "../regions/mapping-events.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
-import { addAllocationRegions } from "./allocation-regions.ts";
-import { type Capture, openCapture } from "./capture.ts";
-import { mappingLives, tensorLives } from "./capture-events.ts";
-import { sinceFirstLook } from "./censored-births.ts";
-import type { Database } from "./database.ts";
-import { confirmRows } from "./kv-confirm.ts";
-import { type KvRows, kvRows } from "./kv-lifecycle.ts";
-import { writeKvLifecycle } from "./kv-table.ts";
-import { runWindow } from "./origin.ts";
-import { type Timeline, timelineOf } from "./phase.ts";
-import { type Region, regionMap } from "./region-map.ts";
-import { fillRegionTable, writeRegionMap } from "./region-table.ts";
-import { type StepRow, stepRows } from "./step-row.ts";
-import { readStreamRows } from "./stream-table.ts";
-import { type TraceResult, writeTrace } from "./trace.ts";
-import { type WatchTraps, watchTraps } from "./watch-traps.ts";
+import type { Database } from "../sql/database.ts";
+import { type Capture, openCapture } from "./capture/capture.ts";
+import { mappingLives, tensorLives } from "./capture/capture-events.ts";
+import { readStreamRows } from "./capture/stream-table.ts";
+import { type WatchTraps, watchTraps } from "./capture/watch-traps.ts";
+import { confirmRows } from "./kv/kv-confirm.ts";
+import { type KvRows, kvRows } from "./kv/kv-lifecycle.ts";
+import { writeKvLifecycle } from "./kv/kv-table.ts";
+import { addAllocationRegions } from "./regions/allocation-regions.ts";
+import { sinceFirstLook } from "./regions/censored-births.ts";
+import { type Region, regionMap } from "./regions/region-map.ts";
+import { fillRegionTable, writeRegionMap } from "./regions/region-table.ts";
+import { runWindow } from "./timeline/origin.ts";
+import { type Timeline, timelineOf } from "./timeline/phase.ts";
+import { type StepRow, stepRows } from "./timeline/step-row.ts";
+import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface LabelCounters {
   /** Rows left out because a required value was missing, by stream. */

@@ -1,7 +1,7 @@
 /** Paired A/B arithmetic: how much slower the target is while it is observed, and what may be claimed of it. */
 
+import { hodgesLehmann, type Interval, widestOfMean } from "../statistics/block-bootstrap.ts";
 import { normalQuantile } from "../statistics/normal.ts";
-import { hodgesLehmann, type Interval, widestOfMean } from "./bootstrap.ts";
 
 /** Costs of one block (time per token, or any figure that is larger when slower), in any order. */
 export interface BlockCosts {

@@ -9,8 +9,8 @@ import {
   OFF,
   OFF_AGAIN,
 } from "../schema/observer-effect.ts";
+import { signedRankP } from "../statistics/wilcoxon.ts";
 import { type AbResult, type BlockCosts, blocksNeeded, compareArms, logRatio, MIN_BLOCKS } from "./ab.ts";
-import { signedRankP } from "./wilcoxon.ts";
 
 /** The runs of one block by arm; each arm has two in a whole block. */
 export type EffectBlock = ReadonlyMap<string, readonly FigureValues[]>;

@@ -1,5 +1,5 @@
 /** What the observation cost: the tracer's own use, and a model of how much it slowed the target. */
-import type { Interval } from "./bootstrap.ts";
+import type { Interval } from "../statistics/block-bootstrap.ts";
 
 /** One cost that is paid on the target's own time, each time an event happens. */
 export interface EventCost {

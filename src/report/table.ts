@@ -1,7 +1,7 @@
 /** What a run prints for people. */
 import type { RunReport } from "../schema/run-json.ts";
 import { classTable } from "./class-table.ts";
-import { runHeader, runVerdict } from "./summary.ts";
+import { runHeader, runVerdict } from "./run-lines.ts";
 import { render, type Terminal } from "./terminal.ts";
 
 /** The run as text: what ran, the class table, the verdict. Every line fits into the terminal and ends with a newline. */

@@ -1,5 +1,5 @@
 /** Times our analysis of a trace as compute_all is timed, its program loaded: `bun analyse-trace.ts TRACE FOLDER`. */
-import { analyse } from "../../src/analyse.ts";
+import { analyse } from "../../src/pipelines/analyse.ts";
 // Loaded on use otherwise, and so within the time.
 import "../../src/analyse/import-pipeline.ts";
 

@@ -1,12 +1,12 @@
 /** A recorder of one process's faults from the parts of the tracer, without the rest: what `perf record` is held against. */
 import { join } from "node:path";
-import { openFaults } from "../../src/collect/ebpf/faults.ts";
-import { openLifecycle } from "../../src/collect/ebpf/lifecycle.ts";
+import { openFaults } from "../../src/collect/ebpf/faults/faults.ts";
+import { openLifecycle } from "../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { threadCpuNs } from "../../src/kernel/thread-time.ts";
-import { pollPace } from "../../src/run/poll-pace.ts";
+import { pollPace } from "../../src/record/poll-pace.ts";
 
 /** What the recorder prints when the process has ended. */
 export interface Recorded {

@@ -2,9 +2,9 @@
  * The demo's decoding on demand: started with the arguments of the demo's own process, it decodes what each line of stdin
  * asks for, and answers with when each token came.
  */
-import { decode } from "../../src/engine/demo/decode.ts";
-import { loadModel, startEngine } from "../../src/engine/demo/load.ts";
-import { parseRunnerArguments } from "../../src/engine/demo/options.ts";
+import { decode } from "../../src/demo/decode.ts";
+import { loadModel, startEngine } from "../../src/demo/load.ts";
+import { parseRunnerArguments } from "../../src/demo/options.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { lineReader } from "../fixtures/line-reader.ts";
 

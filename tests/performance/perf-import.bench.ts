@@ -124,7 +124,7 @@ async function captureHere(path: string, folder: string): Promise<void> {
 }
 
 async function labelHere(folder: string): Promise<void> {
-  const { openDatabase } = await import("../../src/label/database.ts");
+  const { openDatabase } = await import("../../src/sql/database.ts");
   const { labelRun } = await import("../../src/label/label-run.ts");
   await using database = await openDatabase({ spillFolder: join(folder, ".spill.unfinished") });
   await labelRun(database, folder, "bench");
@@ -132,7 +132,7 @@ async function labelHere(folder: string): Promise<void> {
 
 /** Everything that `mrm-trace import` does, metrics included. */
 async function importHere(path: string, folder: string): Promise<void> {
-  const { importFile } = await import("../../src/import.ts");
+  const { importFile } = await import("../../src/pipelines/import.ts");
   await importFile({ file: path, output: folder, run_id: "bench", force: true });
 }
 

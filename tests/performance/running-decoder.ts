@@ -1,6 +1,6 @@
 /** A process that has loaded a model and decodes when it is told to, so that a tracer can come and go beside it. */
-import { demoCacheDir } from "../../src/engine/demo/cache.ts";
-import { type DemoOptions, demoCommand } from "../../src/engine/demo/demo.ts";
+import { demoCacheDir } from "../../src/demo/cache.ts";
+import { type DemoOptions, demoCommand } from "../../src/demo/demo.ts";
 import { lineReader } from "../fixtures/line-reader.ts";
 import type { Ask, Decodes } from "./pass-decoder.ts";
 

@@ -3,8 +3,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Batch, StringColumn } from "../../src/columnar/batch.ts";
 import { batchFromRows, type Row } from "../../src/columnar/rows.ts";
-import { segmentName } from "../../src/columnar/segment-files.ts";
 import { writeParquetFile } from "../../src/columnar/write-parquet.ts";
+import { segmentName } from "../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../src/schema/columns.ts";
 import { type AddressModel, addressModel } from "./address-model.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monotonicNs } from "../../src/kernel/libc.ts";
-import { openDatabase, quote } from "../../src/label/database.ts";
+import { openDatabase, quote } from "../../src/sql/database.ts";
 
 const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { openDatabase } from "../../src/label/database.ts";
+import { openDatabase } from "../../src/sql/database.ts";
 import { endLeftRuns, outputFolder, QUICK, runCli } from "../integration/run/cli.ts";
 
 afterEach(endLeftRuns);

@@ -8,8 +8,8 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { getPriority, setPriority } from "node:os";
-import { type AnalysisInput, OP, type WatchSample } from "../../src/analyse/input.ts";
-import { computeMetrics } from "../../src/analyse/registry.ts";
+import { type AnalysisInput, OP, type WatchSample } from "../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../src/analyse/metrics/registry.ts";
 import { AHEAD_TOKENS } from "../../src/collect/ebpf/watch/design.ts";
 import type { DrawRegion } from "../../src/collect/ebpf/watch/draw.ts";
 import { startWatch, type WatchSummary } from "../../src/collect/ebpf/watch/watch.ts";

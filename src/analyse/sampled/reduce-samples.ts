@@ -2,7 +2,7 @@
 import { twoWords } from "../../columnar/two-words.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { formatBytes } from "../../units.ts";
-import { OP, PAGE_GRAINS } from "../input.ts";
+import { OP, PAGE_GRAINS } from "../input/input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
 import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
 import { type RegionArrays, regionArrays, type SampleRegion } from "./sample-regions.ts";

@@ -4,7 +4,7 @@ import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.
 import type { FileGroup } from "../../columnar/read/footer.ts";
 import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
 import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
-import { opOf } from "../input.ts";
+import { opOf } from "../input/input.ts";
 
 const WORD = 2 ** 32;
 /** Steps of generation by the number that stands for them; 0 for none. */

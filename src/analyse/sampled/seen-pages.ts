@@ -1,6 +1,6 @@
 /** Blocks of 64 B, 4 KiB, 64 KiB and 2 MiB that samples fell on, and how many of them once and twice. */
 import { FULL, keyNumbers } from "../../columnar/key-numbers.ts";
-import { GRAINS, type SeenBlocks } from "../input.ts";
+import { GRAINS, type SeenBlocks } from "../input/input.ts";
 import { STEPS } from "./sampled-rows.ts";
 
 const [LINE_SHIFT = 0, PAGE_SHIFT = 0, ...LARGER] = GRAINS.map((grain) => 31 - Math.clz32(grain));

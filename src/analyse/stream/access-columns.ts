@@ -1,7 +1,7 @@
 /** Labelled accesses of a trace file as typed arrays, a few thousand rows at a time. */
-import { type Database, parquetScan } from "../../label/database.ts";
-import { vectorWords } from "../../label/vector-words.ts";
-import { OP, type RegionType } from "../input.ts";
+import { type Database, parquetScan } from "../../sql/database.ts";
+import { vectorWords } from "../../sql/vector-words.ts";
+import { OP, type RegionType } from "../input/input.ts";
 
 /** Classes by the number that stands for them. */
 export const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];

@@ -1,5 +1,5 @@
 /** Quantiles of binned times, with intervals from how the groups differ. */
-import { type Interval, interval } from "../interval.ts";
+import { type Interval, interval } from "../../statistics/interval.ts";
 import { type BinnedTimes, type Bins, COARSE, COARSE_BITS, FEW, FINE_BITS, GROUPS } from "./binned-times.ts";
 import { jackknifeReach } from "./jackknife.ts";
 

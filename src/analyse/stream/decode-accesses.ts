@@ -3,7 +3,7 @@ import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.
 import type { FileGroup } from "../../columnar/read/footer.ts";
 import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
 import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
-import { opOf } from "../input.ts";
+import { opOf } from "../input/input.ts";
 import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./access-columns.ts";
 import type { RegionCounter } from "./region-counter.ts";
 

@@ -1,6 +1,7 @@
 /** How far an estimate may be off, from leaving out each group of observations in turn. */
+
+import { CI_LEVEL } from "../../statistics/interval.ts";
 import { studentQuantile } from "../../statistics/student.ts";
-import { CI_LEVEL } from "../interval.ts";
 
 /** Fewer groups with an observation say too little of their variance. */
 const FEWEST_GROUPS = 8;

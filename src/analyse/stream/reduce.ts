@@ -1,9 +1,9 @@
 /** A labelled trace of somebody else's, reduced to what the metrics read. */
 import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
-import type { Database } from "../../label/database.ts";
-import { countRegions, type TraceFile } from "../../label/trace-file.ts";
-import type { AccessStream, AccessSums } from "../input.ts";
+import { countRegions, type TraceFile } from "../../label/trace/trace-file.ts";
+import type { Database } from "../../sql/database.ts";
+import type { AccessStream, AccessSums } from "../input/input.ts";
 import { type AccessBuckets, accessBuckets } from "./access-buckets.ts";
 import { type AccessColumns, CLASSES, readAccesses } from "./access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "./address-pass.ts";

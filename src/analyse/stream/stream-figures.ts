@@ -1,6 +1,6 @@
 /** Figures of a trace that holds every access. */
-import { type Interval, interval } from "../interval.ts";
-import type { Figure } from "../metric.ts";
+import { type Interval, interval } from "../../statistics/interval.ts";
+import type { Figure } from "../metrics/metric.ts";
 import { binnedQuantiles, censoredShare } from "./binned-quantiles.ts";
 import type { BinnedTimes } from "./binned-times.ts";
 import { jackknifeReach } from "./jackknife.ts";

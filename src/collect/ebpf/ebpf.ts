@@ -15,20 +15,20 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
 import type { ClockSource } from "./clock/clock.ts";
-import { type ClockSummary, clockWarnings } from "./clock/summary.ts";
-import { drawRegions } from "./draw-regions.ts";
+import { type ClockSummary, clockWarnings } from "./clock/clock-summary.ts";
 import { type EbpfParts, ebpfParts, sightLeft, sourcesLeft } from "./ebpf-parts.ts";
-import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
-import { type FaultSource, openFaults } from "./faults.ts";
-import { goneRanges } from "./gone-ranges.ts";
-import { type LifecycleSource, openLifecycle } from "./lifecycle.ts";
-import { offerMapped, treeAffinityCpus, watchTree } from "./running-tree.ts";
+import { createEngineObjects, type EngineObjects } from "./engine/engine-objects.ts";
+import { type FaultSource, openFaults } from "./faults/faults.ts";
+import { goneRanges } from "./lifecycle/gone-ranges.ts";
+import { type LifecycleSource, openLifecycle } from "./lifecycle/lifecycle.ts";
+import { offerMapped, treeAffinityCpus, watchTree } from "./lifecycle/running-tree.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
 import { splitByHeat } from "./samples/heat.ts";
+import type { SampleSummary } from "./samples/sample-summary.ts";
 import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
-import type { SampleSummary } from "./samples/summary.ts";
 import { rowsAhead } from "./watch/ahead.ts";
 import type { DrawRegion } from "./watch/draw.ts";
+import { drawRegions } from "./watch/draw-regions.ts";
 import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.ts";
 
 /** How long a list of regions to draw from stays good while nothing in the map changed. */

@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { giveTo, invokingUser } from "../../engine/invoking-user.ts";
+import { giveTo, invokingUser } from "../../target/invoking-user.ts";
 
 const FILE = "memray.bin";
 

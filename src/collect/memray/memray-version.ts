@@ -1,5 +1,5 @@
 /** Whether the Python of a command has memray, asked of that Python itself. */
-import { invokingUser, withoutPrivileges } from "../../engine/invoking-user.ts";
+import { invokingUser, withoutPrivileges } from "../../target/invoking-user.ts";
 
 const ASK = "import memray; print(memray.__version__)";
 const PATIENCE_MS = 15_000;

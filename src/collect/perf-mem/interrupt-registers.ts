@@ -1,5 +1,5 @@
 /** The registers of a timer's sample. Order of the bits: enum perf_event_x86_regs of arch/x86/include/uapi/asm/perf_regs.h. */
-import { GENERAL_PLACES, PLACE, type RegisterFile } from "../clock/register-file.ts";
+import { GENERAL_PLACES, PLACE, type RegisterFile } from "../../code/register-file.ts";
 
 /** Place of each register by its bit; -1 for those that no address needs, or that hold a selector only. */
 const PLACE_OF = [

@@ -1,13 +1,13 @@
 /** The perf-mem collector: the system's perf, its real file, read while it grows. */
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { createCodeMap } from "../../code/code-bytes.ts";
 import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import { descendants, hasEnded, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, CollectorCost } from "../collector.ts";
-import { createCodeMap } from "../ebpf/watch/code-map.ts";
-import { descendants, hasEnded, listsChildren } from "../process/tree.ts";
 import { createBreakpoints } from "./breakpoints.ts";
 import { ledgerOf } from "./file/account.ts";
 import { hasMemoryPmu, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";

@@ -1,9 +1,10 @@
 /** Timer samples of perf become accesses, by decoding the running process's own code. */
-import { OPS } from "../access-columns.ts";
-import { effectiveAddress } from "../clock/effective-address.ts";
-import { createOperandFinder } from "../clock/operand-finder.ts";
-import { PLACE, registerFile } from "../clock/register-file.ts";
-import type { CodeMap } from "../ebpf/watch/code-map.ts";
+
+import type { CodeMap } from "../../code/code-bytes.ts";
+import { effectiveAddress } from "../../code/effective-address.ts";
+import { createOperandFinder } from "../../code/operand-finder.ts";
+import { PLACE, registerFile } from "../../code/register-file.ts";
+import { OPS } from "../../schema/access-words.ts";
 import type { TimerSink } from "./file/sample-reader.ts";
 import { readRegisters } from "./interrupt-registers.ts";
 

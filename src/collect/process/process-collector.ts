@@ -2,13 +2,20 @@
 import type { Batch } from "../../columnar/batch.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import { memoryFolder } from "../../target/memory-folder.ts";
+import { type ProcRead, readProc } from "../../target/proc-file.ts";
+import {
+  isOver,
+  parseField,
+  parsePressureSomeNs,
+  parseStat,
+  parseStatusMemory,
+  parseStealNs,
+} from "../../target/proc-text.ts";
+import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
-import { memoryFolder } from "./memory-folder.ts";
-import { type ProcRead, readProc } from "./proc-file.ts";
-import { isOver, parseField, parsePressureSomeNs, parseStat, parseStatusMemory, parseStealNs } from "./proc-text.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
-import { descendants, listsChildren } from "./tree.ts";
 
 export interface ProcessCollectorOptions {
   /** Time between samples in ns; 100 ms by default. */

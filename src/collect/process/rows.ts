@@ -1,8 +1,8 @@
 /** Rows of the process stream, gathered into one batch. */
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows, type Row } from "../../columnar/rows.ts";
-import type { ProcMemory, ProcStat } from "./proc-text.ts";
-import { TICK_NS } from "./proc-text.ts";
+import type { ProcMemory, ProcStat } from "../../target/proc-text.ts";
+import { TICK_NS } from "../../target/proc-text.ts";
 import type { SensorReading } from "./sensors.ts";
 
 /** The machine at one sample. */

@@ -1,6 +1,6 @@
 /** Where this machine tells temperature, throttling and frequency, and what it says now. */
 import { readdirSync } from "node:fs";
-import { readProc } from "./proc-file.ts";
+import { readProc } from "../../target/proc-file.ts";
 
 /** Files of one machine, found once: sensors do not come and go while a run lasts. */
 export interface Sensors {

@@ -2,8 +2,8 @@
 import { cachePart } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
+import { type GraphTensor, liesIn } from "./placed-tensors.ts";
 import { PART_BYTES } from "./raw-record.ts";
-import { type GraphTensor, liesIn } from "./tensor-map.ts";
 
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
 export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;

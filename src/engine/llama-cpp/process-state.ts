@@ -1,10 +1,10 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
 import { type GraphReading, type ReadMemory, readGraph } from "./graph-reader.ts";
 import type { LayoutChoice } from "./offsets.ts";
+import { type Outcome, type TensorMap, tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
 import type { RawRecord } from "./raw-record.ts";
 import { type StepLog, stepLog } from "./step-log.ts";
-import { type Outcome, type TensorMap, tensorMap } from "./tensor-map.ts";
 
 export interface ProcessState {
   readonly pid: number;

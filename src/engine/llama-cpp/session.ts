@@ -10,12 +10,12 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import type { Engine, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import type { Outcome } from "./placed-tensors.ts";
 import { measureProbeNs } from "./probe-cost.ts";
 import { llamaCpp } from "./probes.ts";
 import { type ProcessState, processState } from "./process-state.ts";
 import { decodeRecord } from "./raw-record.ts";
 import type { StepRow, TensorRow } from "./rows.ts";
-import type { Outcome } from "./tensor-map.ts";
 
 export interface EngineSessionOptions {
   /** The map of watched processes; the caller keeps it. */

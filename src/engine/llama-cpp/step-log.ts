@@ -2,10 +2,10 @@
 import type { KvHead } from "../engine.ts";
 import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
+import type { Outcome } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
 import type { RawRecord } from "./raw-record.ts";
 import type { StepRow } from "./rows.ts";
-import type { Outcome } from "./tensor-map.ts";
 
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, mkdtempSync, rmSync, truncateSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { analyse, attach, MrmTraceError, openRun, type RunResult, run } from "mrm-trace";
-import { listSegments } from "../../../src/columnar/segment-files.ts";
+import { listSegments } from "../../../src/run-directory/segment-files.ts";
 import { columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { startLiveTree } from "../../fixtures/live-tree.ts";

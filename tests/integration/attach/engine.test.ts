@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OpenedRun, openRun } from "../../../src/api/open-run.ts";
-import { demoCacheDir } from "../../../src/engine/demo/cache.ts";
-import { demoCommand } from "../../../src/engine/demo/demo.ts";
-import type { DemoReport } from "../../../src/engine/demo/report.ts";
+import { demoCacheDir } from "../../../src/demo/cache.ts";
+import { demoCommand } from "../../../src/demo/demo.ts";
+import { SHAPES } from "../../../src/demo/model/shape.ts";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import type { DemoReport } from "../../../src/demo/report.ts";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
-import { SHAPES } from "../../../src/engine/gguf/shape.ts";
-import { writeModel } from "../../../src/engine/gguf/write-model.ts";
 import { jsonOf, outputFolder, QUICK, runCli } from "../run/cli.ts";
 
 setDefaultTimeout(120_000);

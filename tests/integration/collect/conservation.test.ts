@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { cpus } from "node:os";
-import { openFaults } from "../../../src/collect/ebpf/faults.ts";
-import { openLifecycle } from "../../../src/collect/ebpf/lifecycle.ts";
+import { openFaults } from "../../../src/collect/ebpf/faults/faults.ts";
+import { openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";

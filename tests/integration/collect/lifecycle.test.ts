@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
-import { snapshotRows } from "../../../src/collect/ebpf/snapshot.ts";
+import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { heldNow, holdTarget } from "./held-target.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { openFaults } from "../../../src/collect/ebpf/faults.ts";
-import { openLifecycle } from "../../../src/collect/ebpf/lifecycle.ts";
-import { treeAffinityCpus, watchTree } from "../../../src/collect/ebpf/running-tree.ts";
+import { openFaults } from "../../../src/collect/ebpf/faults/faults.ts";
+import { openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts";
+import { treeAffinityCpus, watchTree } from "../../../src/collect/ebpf/lifecycle/running-tree.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import { onlineCpus } from "../../../src/kernel/cpus.ts";
 import { diffAgainstProc } from "../../../src/regions/flatten.ts";

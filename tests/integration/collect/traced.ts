@@ -1,6 +1,6 @@
 /** A program under the lifecycle and fault sources, for the integration tests of both. */
-import { type FaultSource, openFaults } from "../../../src/collect/ebpf/faults.ts";
-import { type LifecycleSource, openLifecycle } from "../../../src/collect/ebpf/lifecycle.ts";
+import { type FaultSource, openFaults } from "../../../src/collect/ebpf/faults/faults.ts";
+import { type LifecycleSource, openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
 import { lineReader } from "../../fixtures/line-reader.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { readParquetFile } from "../../../src/columnar/parquet.ts";
 import { schemaText } from "../../../src/commands/schema.ts";
-import { ensureDemoModel } from "../../../src/engine/demo/demo.ts";
+import { ensureDemoModel } from "../../../src/demo/demo.ts";
 import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
 import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
 import { jsonOf, runCli, type Started, startCli } from "../run/cli.ts";

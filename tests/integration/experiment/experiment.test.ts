@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeModel } from "../../../src/engine/gguf/write-model.ts";
-import { checkManifest } from "../../../src/report/manifest.ts";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { checkManifest } from "../../../src/run-directory/manifest.ts";
 import { endLeftRuns, jsonOf, outputFolder, runCli, startCli } from "../run/cli.ts";
 
 afterEach(endLeftRuns);

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { analyse } from "../../../src/analyse.ts";
-import { openDatabase, quote } from "../../../src/label/database.ts";
+import { analyse } from "../../../src/pipelines/analyse.ts";
 import type { ReportMetric, RunReport } from "../../../src/schema/run-json.ts";
+import { openDatabase, quote } from "../../../src/sql/database.ts";
 import { pythonPackage, TABLES } from "../../fixtures/python-package.ts";
 
 /** Small traces with a known answer, on which docs/python-package.md says that the package errs. */

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "mrm-trace";
-import { analyse } from "../../../src/analyse.ts";
-import { openDatabase } from "../../../src/label/database.ts";
-import { checkManifest } from "../../../src/report/manifest.ts";
+import { analyse } from "../../../src/pipelines/analyse.ts";
+import { checkManifest } from "../../../src/run-directory/manifest.ts";
 import type { RunReport } from "../../../src/schema/run-json.ts";
+import { openDatabase } from "../../../src/sql/database.ts";
 import { GOLDEN_ANALYSIS, GOLDEN_TRACE } from "../../fixtures/python-package.ts";
 import { jsonOf, runCli } from "../run/cli.ts";
 import { type Analysis, type Comparison, compareGolden, goldenTable } from "./golden-table.ts";

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listSegments } from "../../../src/columnar/segment-files.ts";
-import { MAX_ALLOCATION_REGIONS } from "../../../src/label/allocation-regions.ts";
-import { type Database, openDatabase, parquetScan } from "../../../src/label/database.ts";
+import { MAX_ALLOCATION_REGIONS } from "../../../src/label/regions/allocation-regions.ts";
+import { listSegments } from "../../../src/run-directory/segment-files.ts";
+import { type Database, openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { memrayWriter } from "../../fixtures/memray-writer.ts";
 import { jsonOf, outputFolder, runCli } from "./cli.ts";
 

@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
-import { openDatabase, parquetScan } from "../../../src/label/database.ts";
+import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { MEM_LOADS, perfData, recordWriter } from "../../fixtures/perf-data.ts";
 import { jsonOf, outputFolder, runCli } from "./cli.ts";
 

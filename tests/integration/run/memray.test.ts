@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readStream } from "../../../src/columnar/stream.ts";
-import { openDatabase, parquetScan } from "../../../src/label/database.ts";
+import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { memrayPython, python } from "../../fixtures/memray-environment.ts";
 import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
 import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";

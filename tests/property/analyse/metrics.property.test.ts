@@ -1,9 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { resample } from "../../../src/analyse/bootstrap.ts";
-import { chao1 } from "../../../src/analyse/chao1.ts";
-import { clopperPearson } from "../../../src/analyse/clopper-pearson.ts";
-import { incompleteBeta } from "../../../src/analyse/incomplete-beta.ts";
+import type { MetricRow } from "../../../src/analyse/figures/metric-row.ts";
 import {
   type AccessSums,
   GRAINS,
@@ -12,11 +9,14 @@ import {
   type RegionSample,
   type StepSample,
   type WatchSample,
-} from "../../../src/analyse/input.ts";
-import type { MetricRow } from "../../../src/analyse/metric-row.ts";
-import { mergePasses } from "../../../src/analyse/passes.ts";
-import { boundedQuantiles, survivalAt } from "../../../src/analyse/recurrent-survival.ts";
-import { computeMetrics } from "../../../src/analyse/registry.ts";
+} from "../../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
+import { mergePasses } from "../../../src/analyse/watched/passes.ts";
+import { resample } from "../../../src/statistics/bootstrap.ts";
+import { chao1 } from "../../../src/statistics/chao1.ts";
+import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
+import { incompleteBeta } from "../../../src/statistics/incomplete-beta.ts";
+import { boundedQuantiles, survivalAt } from "../../../src/statistics/recurrent-survival.ts";
 
 const RUN_NS = 1e9;
 const regionType = fc.constantFrom("weight", "kv_cache", "activation", "runtime", "unknown" as const);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { DATA_SRC_FIELDS, type DataSource, decodeDataSource } from "../../../src/collect/data-src.ts";
-import { CACHE_LEVELS, cacheLevelOf } from "../../../src/label/cache-level.ts";
+import { CACHE_LEVELS, cacheLevelOf } from "../../../src/label/trace/cache-level.ts";
 
 type Option = readonly [names: readonly string[], means: Partial<DataSource>];
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { bcaInterval, percentileInterval, resample } from "../../../src/analyse/bootstrap.ts";
-import { chao1, goodCoverage } from "../../../src/analyse/chao1.ts";
-import { clopperPearson, effectiveSize, weightedProportion } from "../../../src/analyse/clopper-pearson.ts";
-import { incompleteBeta, inverseIncompleteBeta, logGamma } from "../../../src/analyse/incomplete-beta.ts";
-import { interval, scaled } from "../../../src/analyse/interval.ts";
-import { ratioInterval } from "../../../src/analyse/ratio.ts";
-import { observedQuantile } from "../../../src/analyse/weighted-quantile.ts";
+import { bcaInterval, percentileInterval, resample } from "../../../src/statistics/bootstrap.ts";
+import { chao1, goodCoverage } from "../../../src/statistics/chao1.ts";
+import { clopperPearson, effectiveSize, weightedProportion } from "../../../src/statistics/clopper-pearson.ts";
+import { incompleteBeta, inverseIncompleteBeta, logGamma } from "../../../src/statistics/incomplete-beta.ts";
+import { interval, scaled } from "../../../src/statistics/interval.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
+import { ratioInterval } from "../../../src/statistics/ratio.ts";
+import { observedQuantile } from "../../../src/statistics/weighted-quantile.ts";
 
 /** Constants below without another source: SciPy 1.17.1, scipy.special.betainc and gammaln, scipy.stats.beta and norm. */
 describe("special functions", () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { analyse } from "../../../src/analyse.ts";
-import { LOCK } from "../../../src/report/folder-lock.ts";
+import { analyse } from "../../../src/pipelines/analyse.ts";
+import { LOCK } from "../../../src/run-directory/folder-lock.ts";
 import { writeHandMadeRun } from "../label/hand-made-run.ts";
 
 test("a run directory is analysed by one process at a time, and again when that is done", async () => {

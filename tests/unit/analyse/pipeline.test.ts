@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RecordedFacts } from "../../../src/analyse/load.ts";
+import type { RecordedFacts } from "../../../src/analyse/input/load.ts";
 import { type AnalysisResult, analyseRun } from "../../../src/analyse/pipeline.ts";
-import { type Database, openDatabase } from "../../../src/label/database.ts";
 import { columnsOf } from "../../../src/schema/columns.ts";
+import { type Database, openDatabase } from "../../../src/sql/database.ts";
 import { ORIGIN, writeHandMadeRun, writeStream } from "../label/hand-made-run.ts";
 
 const FACTS: RecordedFacts = {

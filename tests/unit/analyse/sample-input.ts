@@ -1,5 +1,5 @@
 /** Small inputs made by hand. */
-import { type AnalysisInput, OP, type RegionSample, type WatchSample } from "../../../src/analyse/input.ts";
+import { type AnalysisInput, OP, type RegionSample, type WatchSample } from "../../../src/analyse/input/input.ts";
 
 export const MS = 1e6;
 

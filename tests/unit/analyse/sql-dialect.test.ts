@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ALLOCATION_LIVES } from "../../../src/analyse/sql/allocation-lives.ts";
-import { ALLOCATION_TOTALS } from "../../../src/analyse/sql/allocation-totals.ts";
-import { LABEL_SUMMARY } from "../../../src/analyse/sql/label-summary.ts";
+import { LABEL_SUMMARY } from "../../../src/analyse/input/label-summary.ts";
+import { ALLOCATION_LIVES } from "../../../src/analyse/process/allocation-lives.ts";
+import { ALLOCATION_TOTALS } from "../../../src/analyse/process/allocation-totals.ts";
 
 const QUERIES = {
   ALLOCATION_LIVES,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { exposureIn } from "../../../src/analyse/exposure.ts";
-import { designWeights } from "../../../src/analyse/horvitz-thompson.ts";
-import { OP } from "../../../src/analyse/input.ts";
-import { passIntervals } from "../../../src/analyse/inter-access-interval.ts";
-import { mergePasses, passGapNs } from "../../../src/analyse/passes.ts";
-import { spansOf } from "../../../src/analyse/span.ts";
-import { writeHistory } from "../../../src/analyse/write-epoch.ts";
+import { OP } from "../../../src/analyse/input/input.ts";
+import { spansOf } from "../../../src/analyse/input/span.ts";
+import { passIntervals } from "../../../src/analyse/metrics/inter-access-interval.ts";
+import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
+import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
+import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
+import { writeHistory } from "../../../src/analyse/watched/write-epoch.ts";
 import { MS, watch } from "./sample-input.ts";
 
 const WHOLE = spansOf([], 1000 * MS)[0];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import Ajv2020 from "ajv/dist/2020";
 import { parse } from "yaml";
-import { METRICS } from "../../../src/analyse/registry.ts";
+import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { schemaText } from "../../../src/commands/schema.ts";
 import { configSchema } from "../../../src/config/experiment-schema.ts";
 import { columnsOf, TABLES, type TableName } from "../../../src/schema/columns.ts";

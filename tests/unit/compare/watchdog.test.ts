@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Subprocess } from "bun";
-import { descendants, listsChildren } from "../../../src/collect/process/tree.ts";
 import { guard } from "../../../src/compare/watchdog.ts";
+import { descendants, listsChildren } from "../../../src/target/tree.ts";
 
 const guarded: Subprocess[] = [];
 afterEach(() => {

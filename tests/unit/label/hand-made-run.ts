@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { batchFromRows, type Row } from "../../../src/columnar/rows.ts";
-import { segmentName } from "../../../src/columnar/segment-files.ts";
 import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
+import { segmentName } from "../../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../../src/schema/columns.ts";
 
 export const ORIGIN = 5_000_000_000_000n;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { blocksNeeded, compareArms, logRatio } from "../../../src/overhead/ab.ts";
 import { mirroredOrder } from "../../../src/overhead/arm-order.ts";
-import { bcaOfMean, hodgesLehmann } from "../../../src/overhead/bootstrap.ts";
+import { bcaOfMean, hodgesLehmann } from "../../../src/statistics/block-bootstrap.ts";
 import { normalCdf, normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { studentCdf, studentQuantile } from "../../../src/statistics/student.ts";

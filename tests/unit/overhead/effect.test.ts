@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { mirroredOrder } from "../../../src/overhead/arm-order.ts";
 import { armEffects, type EffectBlock } from "../../../src/overhead/effect.ts";
-import { signedRankP } from "../../../src/overhead/wilcoxon.ts";
 import { FIGURE_NAMES, type FigureValues } from "../../../src/schema/observer-effect.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
+import { signedRankP } from "../../../src/statistics/wilcoxon.ts";
 
 function values(of: Partial<FigureValues>): FigureValues {
   return { ...(Object.fromEntries(FIGURE_NAMES.map((name) => [name, null])) as unknown as FigureValues), ...of };

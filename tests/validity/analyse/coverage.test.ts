@@ -3,7 +3,7 @@
  * a chance of 0.4 % (binomial); the seeds are fixed, so that the outcome is too.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { computeMetrics } from "../../../src/analyse/registry.ts";
+import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import {
   type Design,
   type Process,

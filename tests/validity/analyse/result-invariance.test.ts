@@ -4,7 +4,7 @@
  * than 16 happen with a chance of 0.3 % (binomial).
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { computeMetrics } from "../../../src/analyse/registry.ts";
+import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
 import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
 import { type Design, type Process, periodicReads, simulatedInput, simulateWatches } from "../watch-simulator.ts";

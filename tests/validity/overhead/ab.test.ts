@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { compareArms } from "../../../src/overhead/ab.ts";
-import { bcaOfMean } from "../../../src/overhead/bootstrap.ts";
+import { bcaOfMean } from "../../../src/statistics/block-bootstrap.ts";
 import { normalQuantile } from "../../../src/statistics/normal.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 

@@ -1,4 +1,8 @@
 /** The `clock` source: a timer on every CPU, whose samples become accesses by decoding the instruction that is next. */
+
+import { createCodeMap } from "../../../code/code-bytes.ts";
+import { operandAt } from "../../../code/memory-operand.ts";
+import { createOperandFinder } from "../../../code/operand-finder.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { ownBatch } from "../../../columnar/own-batch.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
@@ -6,14 +10,11 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
+import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
-import { operandAt } from "../../clock/memory-operand.ts";
-import { createOperandFinder } from "../../clock/operand-finder.ts";
 import { ditheredPeriod } from "../samples/period.ts";
-import { createCodeMap } from "../watch/code-map.ts";
-import { seededDraws } from "../watch/prng.ts";
 import { loadClockProgram } from "./clock-program.ts";
-import type { ClockSummary } from "./summary.ts";
+import type { ClockSummary } from "./clock-summary.ts";
 import { tickCost } from "./tick-cost.ts";
 import { createTickReader } from "./tick-rows.ts";
 import { timerAttr } from "./timer-attr.ts";

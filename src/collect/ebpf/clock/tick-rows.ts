@@ -1,9 +1,11 @@
 /** Rows of the kernel program's ring become access rows in place: no object and no 64-bit value is made for one. */
+
+import { effectiveAddress } from "../../../code/effective-address.ts";
+import type { OperandFinder } from "../../../code/operand-finder.ts";
+import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../../code/register-file.ts";
 import type { BlockRows } from "../../../columnar/blocks.ts";
-import { type AccessColumns, EVIDENCE, SOURCES } from "../../access-columns.ts";
-import { effectiveAddress } from "../../clock/effective-address.ts";
-import type { OperandFinder } from "../../clock/operand-finder.ts";
-import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../clock/register-file.ts";
+import { EVIDENCE, SOURCES } from "../../../schema/access-words.ts";
+import type { AccessColumns } from "../../access-columns.ts";
 import { TICK_LAYOUT } from "./clock-program.ts";
 
 /** What became of the rows of the ring that gave no access. */

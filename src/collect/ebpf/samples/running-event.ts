@@ -1,13 +1,13 @@
 /** One event of the plan while it samples, on every CPU that has it. */
 import type { MrmTraceError } from "../../../errors.ts";
 import { readPerfCount, setPerfPeriod } from "../../../kernel/perf-event.ts";
-import type { Random } from "../watch/prng.ts";
+import type { Random } from "../../../statistics/draw-prng.ts";
 import { checkCount, type EventTally } from "./count-check.ts";
 import { type OpenedEvent, openRefused, openSampleEvent } from "./open-event.ts";
 import { adaptedPeriod, ditheredPeriod, isDue } from "./period.ts";
 import type { SampleEvent } from "./sample-event.ts";
 import { cookieOf, type SampleProgram } from "./sample-program.ts";
-import type { EventSummary } from "./summary.ts";
+import type { EventSummary } from "./sample-summary.ts";
 
 export interface RunningEvent extends Disposable {
   readonly event: SampleEvent;

@@ -5,13 +5,13 @@ import { blockReader } from "../../../columnar/blocks.ts";
 import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
 import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
-import { seededDraws } from "../watch/prng.ts";
+import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
 import { createHeat, type Heat } from "./heat.ts";
 import { type RunningEvent, startEvent } from "./running-event.ts";
 import { type CountName, loadSampleProgram, MAX_EVENTS } from "./sample-program.ts";
 import { accessesOf, forEachSample } from "./sample-rows.ts";
-import type { SampleSummary } from "./summary.ts";
+import type { SampleSummary } from "./sample-summary.ts";
 import { createSourceTally } from "./tally.ts";
 
 export interface SampleOptions {

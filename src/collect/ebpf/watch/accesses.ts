@@ -1,7 +1,8 @@
 /** What one finished watch saw: its traps as accesses in order of time. */
+
+import type { AccessOp } from "../../../code/instruction.ts";
+import type { AccessDecoder, DecodedAccess } from "../../../code/trap-operation.ts";
 import type { WatchMode } from "./arm.ts";
-import type { AccessDecoder, DecodedAccess } from "./decode.ts";
-import type { AccessOp } from "./instruction.ts";
 import { pairTraps } from "./pairing.ts";
 import type { Trap } from "./traps.ts";
 

@@ -1,8 +1,9 @@
 /** One watch from its arming to its rows. */
+
+import type { AccessDecoder } from "../../../code/trap-operation.ts";
 import type { Row } from "../../../columnar/rows.ts";
 import { type SeenAccesses, seenAccesses } from "./accesses.ts";
 import type { ArmedWatch, WatchSpec } from "./arm.ts";
-import type { AccessDecoder } from "./decode.ts";
 import type { Design } from "./design.ts";
 import type { Draw } from "./draw.ts";
 import { EARLY_LIMIT, FOREIGN_LIMIT, ROLE, type SlotState } from "./slots.ts";

@@ -1,6 +1,7 @@
 /** How long and in which way a drawn word is watched: docs/decisions/002-watch-designs.md says why. */
+
+import type { Random } from "../../../statistics/draw-prng.ts";
 import type { WatchMode } from "./arm.ts";
-import type { Random } from "./prng.ts";
 
 export type DesignName = "short" | "long" | "ahead" | "cohort";
 

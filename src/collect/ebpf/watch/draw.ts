@@ -1,5 +1,5 @@
 /** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
-import type { Random } from "./prng.ts";
+import type { Random } from "../../../statistics/draw-prng.ts";
 import { turnsOf } from "./stratum.ts";
 
 /** A live region that may be watched; regions of one stratum should not overlap. */

@@ -1,4 +1,7 @@
 /** The `watch` source: every access to a few bytes at a time, drawn at random, at a cost that it keeps by itself. */
+
+import { createCodeMap } from "../../../code/code-bytes.ts";
+import { createAccessDecoder } from "../../../code/trap-operation.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { batchFromRows, type Row } from "../../../columnar/rows.ts";
 import { openBpfObject } from "../../../kernel/bpf-object.ts";
@@ -7,23 +10,21 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { openRing } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
+import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type ActiveWatch, endOf, finishWatch, type WatchEnd } from "./active-watch.ts";
 import { armWatch, registersOf } from "./arm.ts";
 import { createBudget } from "./budget.ts";
 import { calibrate } from "./calibrate.ts";
-import { createCodeMap } from "./code-map.ts";
-import { createAccessDecoder } from "./decode.ts";
 import { chooseDesign, type Design, isLong } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
 import { ENOUGH_TRAPS, type NamedWords, namedWatches } from "./named.ts";
-import { seededDraws } from "./prng.ts";
 import { listTracers, probeRegisters } from "./registers.ts";
 import { MAX_GENERATION, openSlots } from "./slots.ts";
 import { wholeStratum } from "./stratum.ts";
-import { emptyCounts, type WatchSummary } from "./summary.ts";
 import { forEachTrap, type Trap } from "./traps.ts";
+import { emptyCounts, type WatchSummary } from "./watch-summary.ts";
 
-export type { WatchSummary } from "./summary.ts";
+export type { WatchSummary } from "./watch-summary.ts";
 
 export interface WatchOptions {
   /** Live regions to draw from; the same list object as long as nothing changed. */

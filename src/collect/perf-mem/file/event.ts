@@ -1,6 +1,6 @@
 /** What the samples of an event are to us: accesses of some source, page faults, or nothing. */
 
-import type { OPS } from "../../access-columns.ts";
+import type { OPS } from "../../../schema/access-words.ts";
 import { EVENT_TYPE, SAMPLE, SOFTWARE } from "./abi.ts";
 import type { EventAttribute } from "./attribute.ts";
 import { planSamples, type SamplePlan } from "./sample-plan.ts";

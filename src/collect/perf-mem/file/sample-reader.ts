@@ -1,6 +1,7 @@
 /** Samples into columns: no object per sample, 64-bit values as pairs of words. */
 import type { Batch } from "../../../columnar/batch.ts";
-import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "../../access-columns.ts";
+import { EVIDENCE, OPS, SOURCES } from "../../../schema/access-words.ts";
+import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import { MISC } from "./abi.ts";
 import { type Account, count } from "./account.ts";

@@ -1,7 +1,8 @@
 /** Text of `perf script` for `import`: also in the fields that the Python package asks for. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { MrmTraceError } from "../../../errors.ts";
-import { accessBatch, accessColumns, EVIDENCE, OPS, ROWS, SOURCES } from "../../access-columns.ts";
+import { EVIDENCE, OPS, SOURCES } from "../../../schema/access-words.ts";
+import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import type { Imported, Importer, ImportSink } from "../../importer.ts";
 import { type Account, count, ledgerOf, newAccount } from "../file/account.ts";

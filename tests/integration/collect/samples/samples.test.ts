@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { release } from "node:os";
-import { openLifecycle } from "../../../../src/collect/ebpf/lifecycle.ts";
+import { openLifecycle } from "../../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import type { SampleEvent } from "../../../../src/collect/ebpf/samples/sample-event.ts";
+import { sampleWarnings } from "../../../../src/collect/ebpf/samples/sample-summary.ts";
 import { openSamples, type SampleReader } from "../../../../src/collect/ebpf/samples/samples.ts";
-import { sampleWarnings } from "../../../../src/collect/ebpf/samples/summary.ts";
 import type { Batch } from "../../../../src/columnar/batch.ts";
 import { monotonicNs } from "../../../../src/kernel/libc.ts";
 import { PERF_TYPE, SOFTWARE } from "../../../../src/kernel/perf-event.ts";

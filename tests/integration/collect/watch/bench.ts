@@ -1,8 +1,9 @@
 /** A program that does as it is told, and one watch on its word: what the tests of single watches share. */
+
+import { createCodeMap } from "../../../../src/code/code-bytes.ts";
+import { createAccessDecoder } from "../../../../src/code/trap-operation.ts";
 import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/watch/accesses.ts";
 import { armWatch, type WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
-import { createCodeMap } from "../../../../src/collect/ebpf/watch/code-map.ts";
-import { createAccessDecoder } from "../../../../src/collect/ebpf/watch/decode.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
 import { openBpfObject } from "../../../../src/kernel/bpf-object.ts";

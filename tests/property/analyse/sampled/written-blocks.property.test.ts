@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { PAGE_GRAINS, type StoreRuns } from "../../../../src/analyse/input.ts";
+import { PAGE_GRAINS, type StoreRuns } from "../../../../src/analyse/input/input.ts";
 import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
 import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
 import { groupsOf } from "../../../fixtures/sampled-rows.ts";

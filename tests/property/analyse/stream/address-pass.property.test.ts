@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { OP } from "../../../../src/analyse/input.ts";
+import { OP } from "../../../../src/analyse/input/input.ts";
 import { accessBuckets } from "../../../../src/analyse/stream/access-buckets.ts";
 import { CLASS_SHIFT, CLASSES, CODE_BITS } from "../../../../src/analyse/stream/access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "../../../../src/analyse/stream/address-pass.ts";

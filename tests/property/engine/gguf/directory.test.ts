@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import { writeModel } from "../../../../src/demo/model/write-model.ts";
 import { parseGguf } from "../../../../src/engine/gguf/directory.ts";
 import { generalName, readGgufFile } from "../../../../src/engine/gguf/file.ts";
-import { writeModel } from "../../../../src/engine/gguf/write-model.ts";
 
 let folder = "";
 let whole: Uint8Array = new Uint8Array();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { StepSample } from "../../../../src/analyse/input.ts";
+import type { StepSample } from "../../../../src/analyse/input/input.ts";
 import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
 
 const S = 1e9;

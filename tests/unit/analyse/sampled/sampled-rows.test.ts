@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { OP } from "../../../../src/analyse/input.ts";
+import { OP } from "../../../../src/analyse/input/input.ts";
 import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
 import { batchFromRows, type Row } from "../../../../src/columnar/rows.ts";
 import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { binnedQuantiles } from "../../../../src/analyse/stream/binned-quantiles.ts";
 import { type ReducedTrace, reduceTrace } from "../../../../src/analyse/stream/reduce.ts";
-import { openDatabase } from "../../../../src/label/database.ts";
-import { openTraceFile } from "../../../../src/label/trace-file.ts";
+import { openTraceFile } from "../../../../src/label/trace/trace-file.ts";
+import { openDatabase } from "../../../../src/sql/database.ts";
 import { GOLDEN_TRACE } from "../../../fixtures/python-package.ts";
 
 async function reduced(mostRows?: number, decode = true): Promise<ReducedTrace> {

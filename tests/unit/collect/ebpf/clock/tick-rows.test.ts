@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { type FoundOperand, operandAt } from "../../../../../src/code/memory-operand.ts";
+import { createOperandFinder } from "../../../../../src/code/operand-finder.ts";
 import { accessBatch, accessColumns } from "../../../../../src/collect/access-columns.ts";
-import { type FoundOperand, operandAt } from "../../../../../src/collect/clock/memory-operand.ts";
-import { createOperandFinder } from "../../../../../src/collect/clock/operand-finder.ts";
-import { clockWarnings } from "../../../../../src/collect/ebpf/clock/summary.ts";
+import { clockWarnings } from "../../../../../src/collect/ebpf/clock/clock-summary.ts";
 import { createTickReader } from "../../../../../src/collect/ebpf/clock/tick-rows.ts";
 import { rowsOf } from "../../../../fixtures/perf-rows.ts";
 import { type Tick, tickBlocks } from "../../../../fixtures/tick-blocks.ts";

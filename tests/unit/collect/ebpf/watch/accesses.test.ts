@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { DecodedAccess } from "../../../../../src/code/trap-operation.ts";
 import { seenAccesses, type WatchedBytes } from "../../../../../src/collect/ebpf/watch/accesses.ts";
-import type { DecodedAccess } from "../../../../../src/collect/ebpf/watch/decode.ts";
 import { ROLE } from "../../../../../src/collect/ebpf/watch/slots.ts";
 import type { Trap } from "../../../../../src/collect/ebpf/watch/traps.ts";
 

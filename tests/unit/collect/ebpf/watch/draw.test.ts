@@ -7,8 +7,8 @@ import {
   lineMate,
   wordsOf,
 } from "../../../../../src/collect/ebpf/watch/draw.ts";
-import { seededDraws } from "../../../../../src/collect/ebpf/watch/prng.ts";
 import { stratumOf } from "../../../../../src/collect/ebpf/watch/stratum.ts";
+import { seededDraws } from "../../../../../src/statistics/draw-prng.ts";
 
 function region(stratum: string, addr: bigint, size_bytes: number): DrawRegion {
   return { pid: 1, addr, size_bytes, stratum, region_type: stratum.split("/")[0] ?? "", tensor: null };

@@ -1,0 +1,114 @@
+/** Figures become rows: what is too few, too censored or too lossy is held back, with the reason. */
+import type { LedgerRow } from "../../schema/ledger.ts";
+import { CI_LEVEL } from "../../statistics/interval.ts";
+import type { Group } from "../input/group.ts";
+import type { Figure } from "../metrics/metric.ts";
+import type { MetricRow, MetricStatus } from "./metric-row.ts";
+
+/** Fewest samples for a value. */
+export const FEWEST = 30;
+/** Most censored for a value. */
+export const MOST_CENSORED = 0.5;
+/** The label of a figure that leaves it open. */
+export const UNDECIDED = "insufficient";
+/** Most lost, %, for a value. */
+export const MOST_LOST_PCT = 1;
+
+/** Loss of the paths whose first word is the source's stream, in %; null where no path of it is in the ledger. */
+export function lostPct(ledger: readonly LedgerRow[], source: string): number | null {
+  const streams =
+    source === "watch" ? ["watch", "trap", "access"] : source === "region_map" ? ["mapping", "tensor"] : [source];
+  let seen = 0;
+  let dropped = 0;
+  for (const row of ledger) {
+    if (!streams.includes(row.path.split("/")[0] ?? "")) continue;
+    seen += row.seen + (row.unseen_estimate ?? 0);
+    dropped += row.dropped + (row.unseen_estimate ?? 0);
+  }
+  return seen > 0 ? (100 * dropped) / seen : null;
+}
+
+interface Verdict {
+  readonly status: MetricStatus;
+  readonly why: string | null;
+  readonly keep: { readonly value: boolean; readonly lo: boolean; readonly hi: boolean };
+}
+
+const NOTHING = { value: false, lo: false, hi: false };
+
+function judge(figure: Figure, lost: number | null): Verdict {
+  const { n } = figure;
+  const { value, lo, hi } = figure.estimate;
+  if (figure.not_identifiable) return { status: "not_identifiable", why: figure.why ?? "not observed", keep: NOTHING };
+  if (figure.label !== undefined) {
+    const open = figure.label === UNDECIDED;
+    return { status: open ? "insufficient" : "ok", why: figure.why ?? null, keep: NOTHING };
+  }
+  const fewest = figure.census ? 1 : FEWEST;
+  if (n < fewest) {
+    return { status: "insufficient", why: figure.why ?? `n = ${n}, fewer than ${fewest}`, keep: NOTHING };
+  }
+  if (lost !== null && lost > MOST_LOST_PCT) {
+    return { status: "insufficient", why: `${lost.toFixed(1)} % of the source's events were lost`, keep: NOTHING };
+  }
+  const censored = figure.censored ?? (figure.n_censored ?? 0) / n;
+  if (figure.bound && (lo !== null || hi !== null)) {
+    return { status: "bound", why: figure.why ?? null, keep: { value: false, lo: true, hi: true } };
+  }
+  if (censored > MOST_CENSORED) {
+    const why = `${Math.round(100 * censored)} % censored${figure.why ? `: ${figure.why}` : ""}`;
+    return lo === null
+      ? { status: "insufficient", why, keep: NOTHING }
+      : { status: "bound", why, keep: { value: false, lo: true, hi: false } };
+  }
+  if (n < (figure.fewest_for_hi ?? 0) && lo !== null) {
+    const why = `n = ${n}: an upper end this far out needs ${figure.fewest_for_hi}`;
+    return { status: "bound", why, keep: { value: false, lo: true, hi: false } };
+  }
+  if (value === null) {
+    if (lo === null && hi === null) return { status: "insufficient", why: figure.why ?? "no estimate", keep: NOTHING };
+    return {
+      status: "bound",
+      why: figure.why ?? "not reached in the time observed",
+      keep: { value: false, lo: true, hi: true },
+    };
+  }
+  if ((lo === null) !== (hi === null)) {
+    const end = hi === null ? "upper" : "lower";
+    const why = figure.why ?? `the ${end} end of the interval lies beyond what was seen`;
+    return { status: "bound", why, keep: { value: false, lo: true, hi: true } };
+  }
+  return { status: "ok", why: figure.why ?? null, keep: { value: true, lo: true, hi: true } };
+}
+
+/** The row of a figure. Loss above 1 %, n below 30 or more than half censored take its value away. */
+export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
+  const lost = lostPct(group.input.ledger, figure.source);
+  const { status, why, keep } = judge(figure, lost);
+  const { value, lo, hi } = figure.estimate;
+  const shownLo = keep.lo ? lo : null;
+  const shownHi = keep.hi ? hi : null;
+  return {
+    metric: figure.metric,
+    region_type: group.region_type,
+    mapping_kind: group.mapping_kind,
+    phase: group.span.phase,
+    step: group.span.step,
+    grain_bytes: figure.grain_bytes ?? null,
+    source: figure.source,
+    unit,
+    value: keep.value ? value : null,
+    lo: shownLo,
+    hi: shownHi,
+    ci_level: figure.census || (shownLo === null && shownHi === null) ? null : CI_LEVEL,
+    n: Math.round(figure.n),
+    n_censored: Math.round(figure.n_censored ?? 0),
+    coverage: figure.coverage ?? null,
+    window_ns: Math.round(figure.window_ns ?? group.span.window_ns),
+    method: figure.method,
+    label: figure.label ?? null,
+    status,
+    why,
+    lost_pct: lost,
+  };
+}

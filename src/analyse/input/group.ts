@@ -1,0 +1,178 @@
+/** One class of data in one span of time, with all that the metrics read about it. */
+import { type Resamples, resample } from "../../statistics/bootstrap.ts";
+import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
+import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
+import { passGapNs } from "../watched/passes.ts";
+import type {
+  AccessStream,
+  AccessSums,
+  AllocationSample,
+  AnalysisInput,
+  KvRowSample,
+  RegionSample,
+  RegionType,
+  WatchSample,
+} from "./input.ts";
+import { type Span, spansOf } from "./span.ts";
+
+/** Watches of some designs inside the span, weighted back to bytes; arrays parallel. */
+export interface WatchSet {
+  readonly exposures: readonly Exposure[];
+  readonly weights: DesignWeights;
+  readonly resamples: () => Resamples;
+}
+
+export interface Group {
+  readonly input: AnalysisInput;
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly span: Span;
+  readonly gap_ns: number;
+  readonly regions: readonly RegionSample[];
+  readonly kvRows: readonly KvRowSample[];
+  /** What memray saw, of which the group then is; null for every other group. */
+  readonly allocations: AllocationSample | null;
+  /** Sampled accesses inside the span; none for the whole of a phase that has steps, since lines cannot be added up. */
+  readonly sums: readonly AccessSums[];
+  /** Sampled sources that saw the class in any span, and their rows. */
+  readonly sampled: ReadonlyMap<string, number>;
+  /** Every access of the class, where that is known; in the whole of a run without steps. */
+  readonly stream: AccessStream | null;
+  /** Resamples of so many blocks of time or groups of addresses; the same ones for every class. */
+  readonly blocks: (count: number) => Resamples;
+  /** Uniform draws (designs short and long) that see loads and stores. */
+  readonly uniform: WatchSet;
+  /** The same, and those that see stores only. */
+  readonly stores: WatchSet;
+  /** Every watch of the class, whatever its design. */
+  readonly every: WatchSet;
+}
+
+function watchSet(watches: readonly WatchSample[], span: Span, gap: number, seed: number, stream: number): WatchSet {
+  const all: Exposure[] = [];
+  for (const watch of watches) {
+    const exposure = exposureIn(watch, span, gap);
+    if (exposure) all.push(exposure);
+  }
+  const exposures = withoutLate(all);
+  const weights = designWeights(exposures.map((e) => e.watch));
+  let drawn: Resamples | null = null;
+  return {
+    exposures,
+    weights,
+    resamples: () => {
+      drawn ??= resample(weights.stratum, seed, stream);
+      return drawn;
+    },
+  };
+}
+
+const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
+
+/** Classes by name; data without a class by its kind of mapping. */
+function keyOf(of: { region_type: RegionType; mapping_kind: string | null }): string {
+  return of.region_type === "unknown" ? `unknown/${of.mapping_kind ?? ""}` : of.region_type;
+}
+
+function split<T extends { region_type: RegionType; mapping_kind: string | null }>(
+  rows: readonly T[],
+): Map<string, T[]> {
+  const out = new Map<string, T[]>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const list = out.get(key);
+    if (list) list.push(row);
+    else out.set(key, [row]);
+  }
+  return out;
+}
+
+function rowsBySource(sums: readonly AccessSums[]): Map<string, number> {
+  const out = new Map<string, number>();
+  for (const sum of sums) out.set(sum.source, (out.get(sum.source) ?? 0) + sum.rows);
+  return out;
+}
+
+/** Stream of the random numbers for blocks. */
+const BLOCK_STREAM = 1005;
+
+/** Resamples by number of units, drawn when first asked for. */
+function blockResamples(seed: number): (count: number) => Resamples {
+  const drawn = new Map<number, Resamples>();
+  return (count) => {
+    const resamples = drawn.get(count) ?? resample(new Uint8Array(count), seed, BLOCK_STREAM);
+    drawn.set(count, resamples);
+    return resamples;
+  };
+}
+
+/** What memray saw, in the whole run: the process lives outside of its generation too. */
+function allocationGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"]): Group[] {
+  const [whole] = spansOf([], input.window_ns);
+  if (whole === undefined) return [];
+  const none = watchSet([], whole, gap, input.seed, 0);
+  return input.allocations.map((allocations) => ({
+    input,
+    region_type: "runtime",
+    mapping_kind: allocations.mapping_kind,
+    span: whole,
+    gap_ns: gap,
+    regions: [],
+    kvRows: [],
+    allocations,
+    sums: [],
+    sampled: new Map(),
+    stream: null,
+    blocks,
+    uniform: none,
+    stores: none,
+    every: none,
+  }));
+}
+
+const ORDER = ["weight", "kv_cache", "activation", "runtime"];
+
+/** Every class of the run in every span, in the order in which tables show them. */
+export function groupsOf(input: AnalysisInput): Group[] {
+  const spans = spansOf(input.steps, input.window_ns);
+  const gap = passGapNs(input.trap_cost_ns);
+  const blocks = blockResamples(input.seed);
+  const watches = split(input.watches);
+  const regions = split(input.regions);
+  const sums = split(input.accessSums);
+  const streams = split(input.streams);
+  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys()]);
+  if (input.kvRows.length > 0) keys.add("kv_cache");
+  // Where nothing was seen of any class, that is said once.
+  if (keys.size === 0 && input.allocations.length === 0 && input.sight.length > 0) keys.add("unknown/");
+  const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
+  const sorted = [...keys].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  const classes = sorted.flatMap((key, k) => {
+    const unknown = key.startsWith("unknown/");
+    const mine = watches.get(key) ?? [];
+    const readable = mine.filter((w) => isUniform(w) && w.mode !== "w");
+    const storing = mine.filter(isUniform);
+    return spans.map((span, s): Group => {
+      const stream = 16 * (k * spans.length + s);
+      const uniform = watchSet(readable, span, gap, input.seed, stream);
+      return {
+        input,
+        region_type: unknown ? "unknown" : (key as RegionType),
+        mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
+        span,
+        gap_ns: gap,
+        regions: regions.get(key) ?? [],
+        kvRows: key === "kv_cache" ? input.kvRows : [],
+        allocations: null,
+        sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
+        sampled: rowsBySource(sums.get(key) ?? []),
+        stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
+        blocks,
+        uniform,
+        stores: storing.length === readable.length ? uniform : watchSet(storing, span, gap, input.seed, stream + 1),
+        every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),
+      };
+    });
+  });
+  return [...classes, ...allocationGroups(input, gap, blocks)];
+}

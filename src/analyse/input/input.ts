@@ -1,0 +1,201 @@
+/** What the metrics read: reduced, in memory, times as ns since the start of the run. */
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { AddressSums } from "../stream/address-pass.ts";
+import type { BinnedTimes } from "../stream/binned-times.ts";
+
+export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
+export const OP = { load: 0, store: 1, load_store: 2, unknown: 3 } as const;
+
+/** Value of OP for a word of the column op_type; what is no such word is unknown. */
+export function opOf(word: string): number {
+  return Object.hasOwn(OP, word) ? OP[word as keyof typeof OP] : OP.unknown;
+}
+
+/** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
+export interface WatchSample {
+  readonly watch_id: number;
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly mode: "rw" | "pair" | "w";
+  readonly design: "short" | "long" | "ahead" | "cohort";
+  readonly stratum: string;
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly tensor: string | null;
+  readonly stratum_bytes: number;
+  readonly inclusion_probability: number;
+  readonly draw_weight: number;
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly ended_by: "trap_limit" | "dwell" | "unmap" | "foreign" | "budget" | "exit" | "end";
+  readonly trap_limit: number;
+  readonly hit_ns: Float64Array;
+  /** Values of OP. */
+  readonly hit_op: Uint8Array;
+  readonly hit_ip: BigUint64Array;
+  /** When the region died, if it did inside the run. */
+  readonly region_death_ns: number | null;
+  /** When the region (logical tensor where there is one) was born. */
+  readonly region_birth_ns: number;
+}
+
+/** One row of region_map.parquet. */
+export interface RegionSample {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  readonly logical_id: string | null;
+  readonly tensor: string | null;
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly birth_ns: number;
+  readonly death_ns: number;
+  readonly birth_censored: boolean;
+  readonly death_censored: boolean;
+}
+
+/** Lifetimes of allocations in bins; arrays parallel, times in ns. */
+export interface AllocationLives {
+  /** Allocations in the bin, and the bytes that they asked for. */
+  readonly n: Float64Array;
+  readonly bytes: Float64Array;
+  readonly middle_ns: Float64Array;
+  /** The shortest and the longest that a time of the bin can have been. */
+  readonly least_ns: Float64Array;
+  readonly most_ns: Float64Array;
+  /** 0 where the end was not seen: it lived at least so long. */
+  readonly ended: Uint8Array;
+}
+
+/** All allocations of the run, or those of one function. */
+export interface AllocationSample {
+  /** `allocation`, or `allocation/FUNCTION`. */
+  readonly mapping_kind: string;
+  readonly is_part: boolean;
+  readonly lives: AllocationLives;
+  /** Processes that told their sums. */
+  readonly processes: number;
+  /** Over all processes; null where one did not tell. */
+  readonly allocations: number | null;
+  readonly allocated_bytes: number | null;
+  /** The highest of the processes' peaks, and their sum; null where none told. */
+  readonly highest_peak_bytes: number | null;
+  readonly peaks_bytes: number | null;
+}
+
+/** A decode call: a batch of prompt tokens (prefill) or of one token per sequence (decode). */
+export interface StepSample {
+  readonly step: "prefill" | "decode";
+  readonly begin_ns: number;
+  readonly end_ns: number;
+  readonly n_tokens: number;
+}
+
+/** The KV rows of one token that share their life, by the engine's steps. */
+export interface KvRowSample {
+  /** Of a row whose write was not seen: begin of the first batch that was. */
+  readonly write_ns: number;
+  /** False for a row that was in the cache before the first batch that was seen. */
+  readonly is_written: boolean;
+  /** NaN for never. */
+  readonly last_read_ns: number;
+  /** NaN while alive. */
+  readonly evict_ns: number;
+  readonly total_reads: number;
+  /** Of all of them. */
+  readonly size_bytes: number;
+}
+
+/** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
+export const GRAINS = [64, 4096, 65_536, 2_097_152] as const;
+/** The same without the line. */
+export const PAGE_GRAINS = [4096, 65_536, 2_097_152] as const;
+
+export interface SeenBlocks {
+  readonly grain_bytes: number;
+  readonly distinct: number;
+  readonly once: number;
+  readonly twice: number;
+}
+
+/** Runs of samples of stores, each closer than the pass gap to the one before. */
+export interface StoreRuns {
+  /** Blocks that have them; one counts anew in each life of its bytes. */
+  readonly blocks: number;
+  readonly runs: number;
+  readonly samples: number;
+  /** Runs of exactly one sample and of exactly two. */
+  readonly runs_of_1: number;
+  readonly runs_of_2: number;
+}
+
+/** Blocks on which samples of stores fell. */
+export interface WrittenBlocks {
+  readonly grain_bytes: number;
+  /** In one run of samples. */
+  readonly once: StoreRuns;
+  /** In runs that cannot be one write epoch. */
+  readonly rewritten: StoreRuns;
+  /** In runs that may be one. */
+  readonly open: StoreRuns;
+}
+
+/** Sums of sampled access rows (any source but watch), per class, step and block of time. */
+export interface AccessSums {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  /** none: the whole of generation whatever the step, or of a run without steps. */
+  readonly step: "prefill" | "decode" | "none";
+  readonly source: string;
+  /** False where nobody knows how many accesses a row stands for: rows are counted, and rates are not known. */
+  readonly period_known: boolean;
+  /** One entry per block: a token, or 100 ms and more where there are none; of an import, at most 64 of one length. Weighted by period. */
+  readonly loads: Float64Array;
+  readonly stores: Float64Array;
+  /** Rows, unweighted. */
+  readonly rows: number;
+  /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
+  readonly seen: readonly SeenBlocks[];
+  /** Of the step none, by grains from a page on; none for an import, whose addresses tell more. */
+  readonly written: readonly WrittenBlocks[];
+}
+
+export interface Sight {
+  readonly collector: string;
+  readonly identifies: readonly string[];
+  readonly blind_to: string;
+}
+
+/** A class of a trace that holds every access. */
+export interface AccessStream extends AddressSums {
+  readonly region_type: RegionType;
+  readonly mapping_kind: string | null;
+  /** By block of time: pairs of successive accesses of one thread, and of them those on one 4 KiB page. */
+  readonly pairs: Float64Array;
+  readonly same_page: Float64Array;
+  readonly strides: BinnedTimes;
+}
+
+export interface AnalysisInput {
+  readonly run_id: string;
+  /** CLOCK_MONOTONIC at the start of the run. */
+  readonly t0_ns: bigint;
+  readonly window_ns: number;
+  readonly watches: readonly WatchSample[];
+  readonly regions: readonly RegionSample[];
+  readonly steps: readonly StepSample[];
+  readonly kvRows: readonly KvRowSample[];
+  readonly accessSums: readonly AccessSums[];
+  /** The whole first, then its parts; none where nobody watched allocations. */
+  readonly allocations: readonly AllocationSample[];
+  /** Classes of which every access is known. */
+  readonly streams: readonly AccessStream[];
+  readonly ledger: readonly LedgerRow[];
+  /** Calibrated cost of one trap: intervals below it are bounds. */
+  readonly trap_cost_ns: number | null;
+  readonly flash_attention: boolean | null;
+  readonly seed: number;
+  /** What each collector can tell: sources of figures, and why no others. Empty where that is not known. */
+  readonly sight: readonly Sight[];
+}

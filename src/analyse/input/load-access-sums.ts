@@ -1,0 +1,66 @@
+/** Sums of sampled accesses as the metrics read them. */
+
+import { blockPlan } from "../sampled/block-sums.ts";
+import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
+import { sourceKey } from "../sampled/sample-owners.ts";
+import type { SampleRegion } from "../sampled/sample-regions.ts";
+import { STEPS, sampledRows } from "../sampled/sampled-rows.ts";
+import type { AccessSums, RegionType, StepSample, WrittenBlocks } from "./input.ts";
+
+export interface SumsInput {
+  readonly traceParts: readonly string[];
+  readonly regions: readonly SampleRegion[];
+  readonly steps: readonly StepSample[];
+  readonly originNs: bigint;
+  readonly windowNs: number;
+  /** Times at which the engine emptied its cache, ns since the origin, ascending. */
+  readonly clears: Float64Array;
+  /** Stores closer than this belong to one write epoch. */
+  readonly gapNs: number;
+  /** For what is known of blocks while they are counted. */
+  readonly memoryBytes: number;
+}
+
+const wholeNs = (ns: number): number => Math.round(Number.isFinite(ns) ? ns : 0);
+
+/** Begin and end of what the sums cover: generation, else the whole run; whole ns since the origin. */
+function coveredSpan({ steps, windowNs }: SumsInput): { readonly begin_ns: number; readonly end_ns: number } {
+  if (steps.length === 0) return { begin_ns: 0, end_ns: wholeNs(windowNs) };
+  return {
+    begin_ns: wholeNs(steps.reduce((least, step) => Math.min(least, step.begin_ns), Number.POSITIVE_INFINITY)),
+    end_ns: wholeNs(steps.reduce((most, step) => Math.max(most, step.end_ns), 0)),
+  };
+}
+
+/** The sums of each step that has samples. */
+function sumsOf(of: SourceSums): AccessSums[] {
+  const hasStores = of.written.some(({ once, rewritten, open }) => once.blocks + rewritten.blocks + open.blocks > 0);
+  const written: readonly WrittenBlocks[] = hasStores ? of.written : [];
+  return STEPS.flatMap((step, i) => {
+    const rows = of.rows[i] ?? 0;
+    if (rows === 0) return [];
+    return {
+      region_type: of.class.region_type as RegionType,
+      mapping_kind: of.class.region_type === "unknown" ? of.class.mapping_kind : null,
+      step,
+      source: of.source,
+      period_known: true,
+      loads: of.loads[i] ?? new Float64Array(0),
+      stores: of.stores[i] ?? new Float64Array(0),
+      rows,
+      seen: of.seen[i] ?? [],
+      written: step === "none" ? written : [],
+    };
+  });
+}
+
+/** Sums per class, step and source, in an order that the samples do not change. */
+export async function loadAccessSums(input: SumsInput): Promise<AccessSums[]> {
+  const span = coveredSpan(input);
+  const reduced = await reduceSamples(
+    { ...input, ...span, plan: blockPlan(span, input.steps), clears: input.clears.map(wholeNs) },
+    () => sampledRows(input.traceParts),
+  );
+  const keyed = reduced.map((of) => ({ of, key: sourceKey(of.class, of.source) }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of }) => sumsOf(of));
+}

@@ -1,0 +1,132 @@
+/** Regions, steps, KV rows and watches of a labelled run as the metrics read them. */
+
+import type { WatchTraps } from "../../label/capture/watch-traps.ts";
+import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
+import { type Place, placeIndex } from "../../label/regions/place-index.ts";
+import type { Region } from "../../label/regions/region-map.ts";
+import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
+import {
+  type KvRowSample,
+  opOf,
+  type RegionSample,
+  type RegionType,
+  type StepSample,
+  type WatchSample,
+} from "./input.ts";
+
+const REGION_TYPES: readonly string[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];
+const MODES: readonly string[] = ["rw", "pair", "w"];
+const DESIGNS: readonly string[] = ["short", "long", "ahead", "cohort"];
+const ENDINGS: readonly string[] = ["trap_limit", "dwell", "unmap", "foreign", "budget", "exit", "end"];
+
+/** Regions of region_map.parquet. */
+export function regionSamples(regions: readonly Region[]): RegionSample[] {
+  return regions.map((region) => ({
+    region_type: region.region_type,
+    mapping_kind: region.mapping_kind,
+    logical_id: region.logical_id,
+    tensor: region.tensor,
+    pid: region.pid,
+    addr: region.addr,
+    size_bytes: region.size_bytes,
+    birth_ns: region.birth_ns,
+    death_ns: region.death_ns,
+    birth_censored: region.birth_censored,
+    death_censored: region.death_censored,
+  }));
+}
+
+/** Batches that were carried out; one that had not returned ends with the run. */
+export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSample[] {
+  return steps.filter(isBatch).map((step) => ({
+    step: isPrefill(step) ? "prefill" : "decode",
+    begin_ns: step.begin_ns,
+    end_ns: Math.min(step.end_ns, windowNs),
+    n_tokens: step.n_tokens ?? 0,
+  }));
+}
+
+/** KV rows of the run: a token has one in each cache tensor, most of them with one life. */
+export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: tensorOf }: KvRows): KvRowSample[] {
+  const out: { -readonly [K in keyof KvRowSample]: KvRowSample[K] }[] = [];
+  let before: (typeof tokens)[number] | undefined;
+  for (let row = 0; row < count; row++) {
+    const token = tokens[tokenOf[row] ?? -1];
+    const tensor = tensors[tensorOf[row] ?? -1];
+    if (token === undefined || tensor === undefined) continue;
+    const evict_ns = evictedNs(token, tensor) ?? Number.NaN;
+    const last = out.at(-1);
+    if (last !== undefined && token === before && Object.is(last.evict_ns, evict_ns)) {
+      last.size_bytes += tensor.row_bytes;
+      continue;
+    }
+    before = token;
+    out.push({
+      write_ns: token.write_ns,
+      is_written: token.is_written,
+      last_read_ns: token.last_read_ns ?? Number.NaN,
+      evict_ns,
+      total_reads: token.total_reads,
+      size_bytes: tensor.row_bytes,
+    });
+  }
+  return out;
+}
+
+function regionTypeOf(name: string): RegionType {
+  return REGION_TYPES.includes(name) ? (name as RegionType) : "unknown";
+}
+
+/** What cannot be a watch: a word that the schema does not have, or an end before the begin. */
+function isSound(watch: WatchTraps): boolean {
+  const { row } = watch;
+  const probability = Number(row.inclusion_probability);
+  return (
+    MODES.includes(watch.mode) &&
+    DESIGNS.includes(String(row.design)) &&
+    ENDINGS.includes(String(row.ended_by)) &&
+    watch.end_ns >= watch.begin_ns &&
+    probability > 0 &&
+    probability <= 1
+  );
+}
+
+/**
+ * Watches with the class of the region that held their first byte when they were armed; where the map has none, the
+ * class when drawn. Watches that cannot be are left out: `watches.length` less the result's is their number.
+ */
+export function watchSamples(watches: readonly WatchTraps[], regions: readonly Region[]): WatchSample[] {
+  const places: Place[] = regions.map((region) => ({
+    ...region,
+    death_ns: region.death_censored ? Number.POSITIVE_INFINITY : region.death_ns,
+  }));
+  const index = placeIndex(places);
+  return watches.filter(isSound).map((watch) => {
+    const { row, traps } = watch;
+    const region = regions[index.find(watch.pid, Number(watch.addr), watch.begin_ns)];
+    return {
+      watch_id: watch.watch_id,
+      pid: watch.pid,
+      addr: watch.addr,
+      size_bytes: Number(row.size_bytes),
+      mode: watch.mode as WatchSample["mode"],
+      design: String(row.design) as WatchSample["design"],
+      stratum: String(row.stratum),
+      region_type: region?.region_type ?? regionTypeOf(String(row.region_type)),
+      mapping_kind: region?.mapping_kind ?? null,
+      tensor: region?.tensor ?? (row.tensor === null ? null : String(row.tensor)),
+      stratum_bytes: Number(row.stratum_bytes),
+      inclusion_probability: Number(row.inclusion_probability),
+      draw_weight: Number(row.draw_weight),
+      begin_ns: watch.begin_ns,
+      end_ns: watch.end_ns,
+      ended_by: String(row.ended_by) as WatchSample["ended_by"],
+      trap_limit: Number(row.trap_limit),
+      hit_ns: Float64Array.from(traps, (trap) => trap.time_ns),
+      hit_op: Uint8Array.from(traps, (trap) => opOf(trap.op)),
+      hit_ip: BigUint64Array.from(traps, (trap) => trap.ip),
+      region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,
+      region_birth_ns: region?.birth_ns ?? 0,
+    };
+  });
+}

@@ -1,0 +1,53 @@
+/** A labelled run as the input of the metrics. */
+import type { Labelled } from "../../label/label-run.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import { loadAllocations } from "../process/load-allocations.ts";
+import { cacheClears } from "../steps/cache-clears.ts";
+import { passGapNs } from "../watched/passes.ts";
+import type { AnalysisInput } from "./input.ts";
+import { loadAccessSums } from "./load-access-sums.ts";
+import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
+
+/** What the recording knew beside its streams. */
+export interface RecordedFacts {
+  readonly run_id: string;
+  readonly ledger: readonly LedgerRow[];
+  /** Calibrated cost of one trap; null where none was calibrated. */
+  readonly trap_cost_ns: number | null;
+  /** What the engine said when asked; null leaves it to the graphs of the step stream. */
+  readonly flash_attention: boolean | null;
+  readonly seed: number;
+  readonly sight: AnalysisInput["sight"];
+}
+
+/** Reduces a labelled run. @param memoryBytes for blocks that samples fell on, while they are counted */
+export async function loadInput(labelled: Labelled, facts: RecordedFacts, memoryBytes: number): Promise<AnalysisInput> {
+  const steps = stepSamples(labelled.steps, labelled.window_ns);
+  const kvRows = kvRowSamples(labelled.kvRows);
+  return {
+    run_id: facts.run_id,
+    t0_ns: labelled.origin_ns,
+    window_ns: labelled.window_ns,
+    watches: watchSamples(labelled.watches, labelled.regions),
+    regions: regionSamples(labelled.regions),
+    steps,
+    kvRows,
+    accessSums: await loadAccessSums({
+      traceParts: labelled.trace.parts,
+      regions: labelled.regions,
+      steps,
+      originNs: labelled.origin_ns,
+      windowNs: labelled.window_ns,
+      clears: cacheClears(kvRows),
+      gapNs: passGapNs(facts.trap_cost_ns),
+      memoryBytes,
+    }),
+    allocations: await loadAllocations(labelled.capture),
+    streams: [],
+    ledger: facts.ledger,
+    trap_cost_ns: facts.trap_cost_ns,
+    flash_attention: facts.flash_attention ?? labelled.flashAttention,
+    seed: facts.seed,
+    sight: facts.sight,
+  };
+}

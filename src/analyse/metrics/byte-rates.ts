@@ -1,0 +1,121 @@
+/** Bytes read and written per second, and passes per byte and token: one rate in four units. */
+import { resample } from "../../statistics/bootstrap.ts";
+import { type Interval, scaled } from "../../statistics/interval.ts";
+import { ratioInterval } from "../../statistics/ratio.ts";
+import { drawnShare } from "../input/class-bytes.ts";
+import type { Group } from "../input/group.ts";
+import { type KvTokens, kvTokens } from "../steps/kv-token-sums.ts";
+import { type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
+import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+
+/** Passes of unknown kind above this share make the figure a bound between none and all of them. */
+const MOST_UNKNOWN = 0.01;
+
+interface Rate {
+  readonly rate: Interval;
+  readonly bound: boolean;
+  readonly why?: string;
+}
+
+/** The rate, or the bounds within which it lies. */
+function boundedRate(group: Group, kind: PassKind, of: PassRate): Rate {
+  const set = kind === "read" ? group.uniform : group.stores;
+  if (of.unknown > MOST_UNKNOWN) {
+    const most = passRate(set, kind, true);
+    const why = `${Math.round(100 * of.unknown)} % of the passes may have read or written`;
+    return { rate: { value: null, lo: of.rate.lo, hi: most.rate.hi }, bound: true, why };
+  }
+  if (of.n_seen > 0 && of.rate.value !== 0) return { rate: of.rate, bound: false };
+  if (of.n_seen > 0) {
+    const why = `${of.n_seen} of ${of.n} watched addresses show one, outside the time that all of them see`;
+    return { rate: { ...of.rate, value: null }, bound: true, why };
+  }
+  const none = kind === "write" ? noWriteReason(group) : "no read seen";
+  return { rate: of.rate, bound: true, why: `${none}: 0 of ${of.n} watched addresses` };
+}
+
+function watchFigure(group: Group, kind: PassKind, metric: string, factor: number): Figure {
+  const set = kind === "read" ? group.uniform : group.stores;
+  const of = passRate(set, kind);
+  const { rate, bound, why } = boundedRate(group, kind, of);
+  const share = drawnShare(set.weights.total_bytes, group.regions, group.span);
+  return {
+    metric,
+    source: "watch",
+    estimate: scaled(rate, factor),
+    n: of.n,
+    n_censored: of.n_censored,
+    censored: 1 - of.coverage,
+    coverage: share === null ? of.coverage : share * of.coverage,
+    grain_bytes: 8,
+    bound,
+    method: `Hansen-Hurwitz mean over bytes of ${kind} passes, ends by trap unbiased, BCa over addresses (${of.n_seen} with such a pass)`,
+    ...(why ? { why } : {}),
+  };
+}
+
+function stepFigure(group: Group, kind: PassKind, metric: string, perToken: boolean, sums: KvTokens): Figure {
+  const top = kind === "read" ? sums.read_bytes : sums.written_bytes;
+  const bottom = perToken
+    ? sums.filled_bytes.map((bytes, i) => bytes * (sums.tokens[i] ?? 0))
+    : new Float64Array(top.length).fill(group.span.window_ns / 1e9 / Math.max(1, top.length));
+  const resamples = resample(new Uint8Array(top.length), group.input.seed, 1000);
+  return {
+    metric,
+    source: "step",
+    estimate: ratioInterval(top, bottom, resamples),
+    n: top.length,
+    coverage: 1,
+    method: `${kind}s of KV rows by the engine's steps, ${perToken ? "over filled bytes, " : ""}BCa over steps; n counts steps`,
+  };
+}
+
+function family(kind: PassKind, perToken: boolean): MetricFamily {
+  const name = perToken ? `${kind}s_per_byte_per_token` : `${kind}_bytes_per_s`;
+  const verb = kind === "read" ? "read" : "written";
+  const figures = (group: Group): Figure[] => {
+    const period = group.span.token_period_ns;
+    if (perToken && period === null) return [];
+    const bytes = kind === "read" ? group.uniform.weights.total_bytes : group.stores.weights.total_bytes;
+    const out = [watchFigure(group, kind, name, perToken ? (period ?? 0) / 1e9 : bytes)];
+    if (group.kvRows.length > 0 && group.input.steps.length > 0) {
+      const step = stepFigure(group, kind, name, perToken, kvTokens(group.kvRows, group.input.steps, group.span));
+      if (kind === "write") out.unshift(step);
+      else out.push(step);
+    }
+    return out;
+  };
+  return {
+    metrics: [
+      {
+        name,
+        unit: perToken ? "passes/byte/token" : "bytes/s",
+        definition: perToken
+          ? `How many passes that ${kind === "read" ? "read" : "write"} go over a byte of the class per token that is decoded, or of the prompt in a prefill; sequences decoded together share a pass.`
+          : `Bytes of the class ${verb} per second, each byte once per pass, above the caches.`,
+      },
+    ],
+    estimator:
+      "Per address: passes within a time from arming that 95 % of the watches of its stratum see whole, so that the count has nothing to do with what ended them; where the k-th trap came sooner, the rest of that time by its own rate: n intervals over their sum, times 1 - cv^2 / n (exact for periodic passes and for Poisson ones). Where the addresses of a stratum are too unlike for one such time: passes over exposure, and that rate where the k-th trap ended it. Mean over bytes by the design's weights, BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. KV rows by steps: sums per step over time or filled bytes.",
+    sources:
+      kind === "write"
+        ? [
+            ["step", "the engine's batches say which KV rows they write"],
+            ["watch", "uniform draws of addresses, loads told from stores"],
+          ]
+        : [
+            ["watch", "uniform draws of addresses, loads told from stores"],
+            ["step", "the engine reads every filled KV row once per step"],
+          ],
+    not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
+    suppressed:
+      "n < 30 addresses; none with such a pass: an upper bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+    spans: perToken ? "steps" : "every",
+    figures,
+  };
+}
+
+export const readBytesPerSecond = family("read", false);
+export const writeBytesPerSecond = family("write", false);
+export const readsPerBytePerToken = family("read", true);
+export const writesPerBytePerToken = family("write", true);

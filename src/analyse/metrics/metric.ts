@@ -1,0 +1,66 @@
+/** What a metric is: its page in words, and the function that reads a group and returns figures. */
+
+import { type Interval, interval } from "../../statistics/interval.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import type { Group } from "../input/group.ts";
+
+/** A figure before it is judged. */
+export interface Figure {
+  readonly metric: string;
+  /** watch, step, region_map, or a sampled source such as pebs. */
+  readonly source: string;
+  readonly estimate: Interval;
+  readonly n: number;
+  readonly n_censored?: number;
+  /** Share of the weight that is censored; n_censored / n when absent. */
+  readonly censored?: number;
+  readonly coverage?: number | null;
+  readonly grain_bytes?: number;
+  readonly window_ns?: number;
+  readonly method: string;
+  /** True where everything was counted, so that nothing is sampled and few are enough. */
+  readonly census?: boolean;
+  /** Fewest samples for an upper end, for quantiles far out; 0 when absent. */
+  readonly fewest_for_hi?: number;
+  /** True where the estimate itself is only a bound; `why` says why. */
+  readonly bound?: boolean;
+  /** True where the source cannot tell; `why` says why. */
+  readonly not_identifiable?: boolean;
+  readonly why?: string;
+  /** The answer in words, of a metric that has one; `insufficient` where the figures leave it open. */
+  readonly label?: string;
+}
+
+/** The figure of a source that cannot tell a metric: no value, and why. */
+export function notIdentifiable(metric: string, source: string, n: number, why: string): Figure {
+  return { metric, source, estimate: interval(null, null, null), n, method: "none", not_identifiable: true, why };
+}
+
+/** Words for docs/metrics.md. */
+export interface MetricWords {
+  readonly name: string;
+  readonly unit: string;
+  readonly definition: string;
+}
+
+/** Metrics that one calculation gives. */
+export interface MetricFamily {
+  readonly metrics: readonly MetricWords[];
+  readonly estimator: string;
+  /** Source and how it identifies the metric, best first: that order decides which figure is printed. */
+  readonly sources: readonly (readonly [source: string, how: string])[];
+  /** Why sampled sources (pebs, ibs, clock) cannot tell; null where they can. */
+  readonly not_by_sampling: string | null;
+  readonly suppressed: string;
+  /** Where it has a meaning: in every span, in the whole phase only, or per step only. */
+  readonly spans: "every" | "whole" | "steps";
+  /** `rows` are those of the group by the families before this one. */
+  readonly figures: (group: Group, rows: readonly MetricRow[]) => Figure[];
+}
+
+/** Why a class without a write has no retention, in words that its mapping allows. */
+export function noWriteReason(group: Group): string {
+  const mapped = group.regions.length > 0 && group.regions.every((region) => region.mapping_kind === "file");
+  if (mapped) return "no write in the run";
+  return group.span.phase === "generation" ? "no write seen in generation" : "no write seen in the run";
+}

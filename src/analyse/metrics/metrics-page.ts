@@ -1,0 +1,44 @@
+/** The text of docs/metrics.md. */
+import { FEWEST, MOST_CENSORED, MOST_LOST_PCT } from "../figures/figure-row.ts";
+import { METRICS } from "./registry.ts";
+
+const SPANS = {
+  every: "prefill, decode and the whole phase",
+  whole: "the whole phase",
+  steps: "prefill and decode",
+} as const;
+
+/** docs/metrics.md: one section per family of the registry. */
+export function metricsPage(): string {
+  const out = [
+    "# Metrics",
+    "",
+    "Generated from `src/analyse/metrics/registry.ts` by `bun run generate`; do not edit.",
+    "",
+    "Every figure is for one class of data: `region_type`, or the kind of mapping where the class is unknown. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run.",
+    "",
+    "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step. An address weighs as many bytes as it stands for, so figures are per byte, not per access.",
+    "",
+    "| status | meaning |",
+    "|---|---|",
+    `| ok | \`value\` with its 95 % interval \`lo\` to \`hi\` |`,
+    `| bound | no value; \`lo\` or \`hi\` is what can be said |`,
+    `| insufficient | fewer than ${FEWEST} samples, or more than ${MOST_LOST_PCT} % of the source's events lost |`,
+    "| not_identifiable | this source cannot tell; `why` says why |",
+    "",
+    `Where more than ${100 * MOST_CENSORED} % of the weight is censored, a quantile is a bound. \`n\` counts addresses unless the method says otherwise. Where several sources tell one figure each has its row, and of the order below the first with a value or a bound is printed.`,
+  ];
+  for (const family of METRICS) {
+    out.push("", `## ${family.metrics.map(({ name }) => name).join(", ")}`, "");
+    out.push("| metric | unit | definition |", "|---|---|---|");
+    for (const { name, unit, definition } of family.metrics) out.push(`| ${name} | ${unit} | ${definition} |`);
+    out.push("", `- Estimator: ${family.estimator}`);
+    for (const [source, how] of family.sources) out.push(`- Identified by \`${source}\`: ${how}.`);
+    if (family.not_by_sampling !== null) {
+      out.push(`- Not by sampled sources (\`pebs\`, \`ibs\`, \`clock\`): ${family.not_by_sampling}.`);
+    }
+    out.push(`- Held back: ${family.suppressed}`, `- Given for: ${SPANS[family.spans]}.`);
+  }
+  out.push("");
+  return out.join("\n");
+}

@@ -1,0 +1,119 @@
+/** Reads per write. */
+import { resample } from "../../statistics/bootstrap.ts";
+import { interval } from "../../statistics/interval.ts";
+import { ratioInterval } from "../../statistics/ratio.ts";
+import type { Group } from "../input/group.ts";
+import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { passRate } from "../watched/pass-rate.ts";
+import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
+
+const METRIC = "reads_per_write";
+
+function watchFigure(group: Group): Figure {
+  const set = group.uniform;
+  const read = passRate(set, "read");
+  const write = passRate(set, "write");
+  const top = new Float64Array(set.exposures.length);
+  const bottom = new Float64Array(set.exposures.length);
+  set.exposures.forEach((_, i) => {
+    const r = read.perUnit[i] ?? Number.NaN;
+    const w = write.perUnit[i] ?? Number.NaN;
+    if (Number.isNaN(r) || Number.isNaN(w)) return;
+    top[i] = r * (set.weights.bytes[i] ?? 0);
+    bottom[i] = w * (set.weights.bytes[i] ?? 0);
+  });
+  const none = write.n_seen === 0;
+  return {
+    metric: METRIC,
+    source: "watch",
+    estimate: none ? interval(null, null, null) : ratioInterval(top, bottom, set.resamples()),
+    n: read.n,
+    n_censored: read.n_censored,
+    censored: 1 - read.coverage,
+    coverage: read.coverage,
+    grain_bytes: 8,
+    method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_seen} with a write)`,
+    ...(none ? { not_identifiable: set.exposures.length > 0, why: noWriteReason(group) } : {}),
+  };
+}
+
+function stepFigures(group: Group): Figure[] {
+  if (group.kvRows.length === 0) return [];
+  const byWrite = new Map<number, [reads: number, bytes: number]>();
+  for (const row of group.kvRows) {
+    if (!row.is_written) continue;
+    const sums = byWrite.get(row.write_ns) ?? [0, 0];
+    byWrite.set(row.write_ns, [sums[0] + row.total_reads * row.size_bytes, sums[1] + row.size_bytes]);
+  }
+  const units = [...byWrite.values()];
+  if (units.length === 0) return [];
+  return [
+    {
+      metric: METRIC,
+      source: "step",
+      estimate: ratioInterval(
+        Float64Array.from(units, ([reads]) => reads),
+        Float64Array.from(units, ([, bytes]) => bytes),
+        resample(new Uint8Array(units.length), group.input.seed, 1001),
+      ),
+      n: units.length,
+      coverage: 1,
+      method:
+        "read passes of KV rows per write by the engine's steps, up to the end of the run; BCa over writing steps, n counts them",
+    },
+  ];
+}
+
+function sampledFigures(group: Group): Figure[] {
+  return group.sums
+    .filter((sum) => sum.source !== "clock" && sum.loads.length > 0)
+    .map((sum) => {
+      const stores = sum.stores.reduce((a, b) => a + b, 0);
+      const imported = sum.source === IMPORT;
+      return {
+        metric: METRIC,
+        source: sum.source,
+        estimate:
+          stores > 0
+            ? imported
+              ? streamRatio(sum.loads, sum.stores)
+              : ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
+            : interval(null, null, null),
+        n: sum.rows,
+        method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or blocks of time"}; n counts samples`,
+        ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
+        ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
+      };
+    });
+}
+
+export const readsPerWrite: MetricFamily = {
+  metrics: [
+    {
+      name: METRIC,
+      unit: "reads/write",
+      definition:
+        "Read passes over write passes of the same bytes in the same time. Without a write it has no value, never 0.",
+    },
+  ],
+  estimator:
+    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: reads after the write, over rows. Sampled sources: ratio of sums weighted by period.",
+  sources: [
+    ["watch", "loads and stores of the same addresses"],
+    ["step", "KV rows: one write, then one read pass per step"],
+    ["pebs", "samples of retired loads and stores"],
+    ["ibs", "samples of retired loads and stores"],
+    [IMPORT, "loads and stores of a trace, where its period is known"],
+  ],
+  not_by_sampling: null,
+  suppressed: "No write: not identifiable. n < 30. The clock source: stores hide behind stalled loads.",
+  spans: "every",
+  figures: (group) => [
+    watchFigure(group),
+    ...(group.span.step === "all" ? stepFigures(group) : []),
+    ...sampledFigures(group),
+    ...group.sums
+      .filter((sum) => sum.source === "clock")
+      .map((sum) => notIdentifiable(METRIC, sum.source, sum.rows, "stores hide behind stalled loads at a timer's ip")),
+  ],
+};

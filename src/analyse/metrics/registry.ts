@@ -1,0 +1,133 @@
+/** THE list of metrics; each says what it is, how it is estimated, who can tell it and when it is held back. */
+
+import { rowOf } from "../figures/figure-row.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import { type Group, groupsOf } from "../input/group.ts";
+import type { AnalysisInput } from "../input/input.ts";
+import { ALLOCATION } from "../process/allocation-figures.ts";
+import { sampledRates } from "../sampled/sampled-rates.ts";
+import { ageAtRead } from "./age-at-read.ts";
+import { allocatedBytes } from "./allocated-bytes.ts";
+import { allocatedTotal } from "./allocated-total.ts";
+import { readBytesPerSecond, readsPerBytePerToken, writeBytesPerSecond, writesPerBytePerToken } from "./byte-rates.ts";
+import { hitsPerPass } from "./hits-per-pass.ts";
+import { interAccessInterval } from "./inter-access-interval.ts";
+import { lifetime } from "./lifetime.ts";
+import { locality } from "./locality.ts";
+import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
+import { readsPerWrite } from "./reads-per-write.ts";
+import { retention } from "./retention.ts";
+import { reuseTime } from "./reuse-time.ts";
+import { suitability } from "./suitability.ts";
+import { workingSet } from "./working-set.ts";
+import { writeOnce } from "./write-once.ts";
+
+/** Families in the order of the table. */
+export const METRICS: readonly MetricFamily[] = [
+  allocatedBytes,
+  allocatedTotal,
+  lifetime,
+  readsPerBytePerToken,
+  writesPerBytePerToken,
+  readBytesPerSecond,
+  writeBytesPerSecond,
+  hitsPerPass,
+  interAccessInterval,
+  readsPerWrite,
+  writeOnce,
+  ageAtRead,
+  retention,
+  reuseTime,
+  workingSet,
+  sampledRates,
+  locality,
+  suitability,
+];
+
+/** Allocations have figures of births and deaths, and of their parts nothing else is said. */
+function applies(family: MetricFamily, group: Group): boolean {
+  const { step } = group.span;
+  const tells = family.sources.some(([source]) => source === ALLOCATION);
+  const isBare = group.allocations?.is_part === true || (group.allocations !== null && sightOf(group).length === 0);
+  if (isBare && !tells) return false;
+  if (group.allocations === null && tells && family.sources.length === 1) return false;
+  if (family.spans === "every") return true;
+  if (family.spans === "whole") return step === "all";
+  return step !== "all" || group.span.phase === "all";
+}
+
+/** One refusal per sampled source for a metric that samples cannot tell, but for what the source told after all. */
+function refusals(family: MetricFamily, group: Group, told: readonly Figure[]): Figure[] {
+  const why = family.not_by_sampling;
+  if (why === null) return [];
+  const silent = [...group.sampled].filter(([source]) => !told.some((figure) => figure.source === source));
+  return silent.flatMap(([source, n]) => family.metrics.map(({ name }) => notIdentifiable(name, source, n, why)));
+}
+
+/** What may tell of a group: allocations have a collector of their own, and nothing that it sees is of another group. */
+function sightOf({ input, allocations }: Group): AnalysisInput["sight"] {
+  if (allocations !== null) return input.sight.filter(({ identifies }) => identifies.includes(ALLOCATION));
+  return input.sight.map((one) => ({ ...one, identifies: one.identifies.filter((source) => source !== ALLOCATION) }));
+}
+
+/** One refusal per metric and collector, where no collector of the run feeds any source of the family. */
+function unseen(family: MetricFamily, group: Group): Figure[] {
+  const sight = sightOf(group);
+  const named = new Set(family.sources.map(([source]) => source));
+  const feeds = (source: string): boolean =>
+    group.allocations === null ? named.size === 0 || named.has(source) : named.has(source);
+  if (sight.some(({ identifies }) => identifies.some(feeds))) return [];
+  // What runs beside every collector is told of only where it is alone.
+  const asked = sight.length > 1 ? sight.filter(({ collector }) => collector !== "process") : sight;
+  return asked.flatMap(({ collector, blind_to }) =>
+    family.metrics.map(({ name }) => notIdentifiable(name, collector, 0, blind_to)),
+  );
+}
+
+/** True for a figure of watches where nothing was watched and another source answers. */
+function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): boolean {
+  if (figure.source !== "watch" || input.watches.length > 0) return false;
+  return all.some((other) => other.metric === figure.metric && other.source !== "watch");
+}
+
+/**
+ * Every metric of every class, in every span of the run in which it has a meaning. Rows of one metric, class and step
+ * stand together, the source that is printed first (`printedFigures`).
+ * @param input reduced sums and samples; not changed
+ * @returns rows of metrics.parquet; the same for the same input and seed
+ */
+export function computeMetrics(input: AnalysisInput): MetricRow[] {
+  const rows: MetricRow[] = [];
+  for (const group of groupsOf(input)) {
+    const own: MetricRow[] = [];
+    for (const family of METRICS) {
+      if (!applies(family, group)) continue;
+      const blind = unseen(family, group);
+      const known = blind.length === 0 ? family.figures(group, own) : [];
+      const refused = refusals(family, group, known);
+      const told = refused.length === 0 && blind.length > 0 ? blind : known;
+      const figures = [...told, ...refused].filter((figure, _, all) => !isIdle(figure, input, all));
+      for (const { name, unit } of family.metrics) {
+        for (const figure of figures) if (figure.metric === name) own.push(rowOf(group, figure, unit));
+      }
+    }
+    rows.push(...own);
+  }
+  return rows;
+}
+
+/**
+ * The one row of each metric, class, phase, step and grain that a table prints: of the sources in the registry's order
+ * the first that says something (a value or a bound), else the first.
+ */
+export function printedFigures(rows: readonly MetricRow[]): MetricRow[] {
+  const chosen = new Map<string, MetricRow>();
+  const says = (row: MetricRow): boolean => row.status === "ok" || row.status === "bound";
+  for (const row of rows) {
+    const line = row.metric === "write_once_ratio" ? row.grain_bytes : null;
+    const key = [row.metric, row.region_type, row.mapping_kind, row.phase, row.step, line].join("/");
+    const known = chosen.get(key);
+    if (!known || (says(row) && !says(known))) chosen.set(key, row);
+  }
+  return [...chosen.values()];
+}

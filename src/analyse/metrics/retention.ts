@@ -1,0 +1,48 @@
+/** How long written data must be kept: from its write to its last read. */
+import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
+import type { MetricFamily } from "./metric.ts";
+
+const TIMES: EpochTimes = {
+  quantiles: [
+    ["retention_p50_ns", 0.5, 0],
+    ["retention_p90_ns", 0.9, 0],
+    ["retention_p99_ns", 0.99, 299],
+  ],
+  ofRows: ({ retention: times, bytes, open }) => ({ times, weights: bytes, open }),
+  ofWatch: (history) => history.retention,
+  ofStream: (stream) => stream.retention,
+  stepMethod:
+    "KM over KV rows by the engine's steps, per byte written; percentile bootstrap over writing steps, n counts them",
+  stepOpen: "rows still in the cache at the end",
+  watchMethod:
+    "KM of write to last read before overwrite or free (Wang-Chang weights, per byte written in the exposure), percentile bootstrap over addresses",
+  streamMethod:
+    "KM of store to last read before the next store (Wang-Chang weights, per address written), n counts stores",
+  streamOpen: "not overwritten by the end of the trace",
+  stream: 1003,
+  needsEveryWrite: true,
+};
+
+export const retention: MetricFamily = {
+  metrics: [
+    ["p50", "Median"],
+    ["p90", "90th percentile"],
+    ["p99", "99th percentile"],
+  ].map(([p, words]) => ({
+    name: `retention_${p}_ns`,
+    unit: "ns",
+    definition: `${words}, over bytes written, of the time from a write to the last read of what it wrote; 0 for data that is overwritten or freed unread.`,
+  })),
+  estimator:
+    "Survival analysis. Data that was overwritten or freed inside the exposure is complete; data whose end was not seen is right-censored at its last read seen, which leans to longer retention, since the end of the need shows only at the overwrite. What was read before the first write seen is left out: its write is not known. Addresses weigh as in iai. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
+  sources: [
+    ["step", "KV rows: the engine's batches, clears and trims"],
+    ["watch", "writes, reads and the free of the watched bytes"],
+    ["import", "traces that hold every access"],
+  ],
+  not_by_sampling: "a sampled last read is earlier than the last read, and the write is not seen",
+  suppressed:
+    "No write seen: not identifiable. n < 30 addresses (or steps). More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299: a bound from below.",
+  spans: "whole",
+  figures: (group) => epochFigures(group, TIMES),
+};

@@ -1,0 +1,125 @@
+/** The share of written blocks that are written exactly once. */
+
+import { clopperPearson, weightedProportion } from "../../statistics/clopper-pearson.ts";
+import { interval } from "../../statistics/interval.ts";
+import { FEWEST } from "../figures/figure-row.ts";
+import type { Group } from "../input/group.ts";
+import { sampledWriteOnce } from "../sampled/sampled-write-once.ts";
+import { cacheClears } from "../steps/cache-clears.ts";
+import { IMPORT, streamShare, sumOf } from "../stream/stream-figures.ts";
+import { type Block, lineBlocks, wordBlocks } from "../watched/write-history.ts";
+import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
+
+const METRIC = "write_once_ratio";
+
+/** The upper end that the blocks seen rewritten leave, among the blocks given; null where they are too few. */
+function rewrittenBound(blocks: readonly Block[]): number | null {
+  if (blocks.length < FEWEST) return null;
+  const share = weightedProportion(
+    blocks.map((block) => (block.epochs >= 2 ? 1 : 0)),
+    blocks.map((block) => block.weight),
+  );
+  return 1 - (share.lo ?? 0);
+}
+
+/**
+ * The ratio from blocks whose whole history was seen. Else its upper bound: of blocks drawn before their first write, or
+ * of all blocks drawn, the share seen rewritten is the least that was rewritten. A block seen written once may have been
+ * written before or after, so nothing bounds the ratio from below.
+ */
+function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
+  const written = blocks.filter((block) => block.epochs > 0);
+  const whole = written.filter((block) => block.whole);
+  const weight = (of: readonly Block[]): number => of.reduce((sum, block) => sum + block.weight, 0);
+  const base = { metric: METRIC, source: "watch", grain_bytes: grain };
+  if (blocks.length >= FEWEST && written.length === 0) {
+    const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;
+    return { ...notIdentifiable(METRIC, "watch", blocks.length, why), grain_bytes: grain };
+  }
+  if (whole.length >= FEWEST) {
+    const once = whole.map((block) => (block.epochs === 1 ? 1 : 0));
+    return {
+      ...base,
+      estimate: weightedProportion(
+        once,
+        whole.map((block) => block.weight),
+      ),
+      n: whole.length,
+      n_censored: written.length - whole.length,
+      censored: 0,
+      coverage: weight(whole) / Math.max(1, weight(blocks)),
+      method:
+        "binomial: blocks watched from before their first write to the end; Clopper-Pearson at the effective sample size",
+    };
+  }
+  const ahead = rewrittenBound(written.filter((block) => block.fromStart));
+  const all = rewrittenBound(blocks);
+  const hi = ahead !== null && all !== null ? Math.min(ahead, all) : (ahead ?? all);
+  return {
+    ...base,
+    estimate: interval(null, hi === null ? null : 0, hi),
+    n: blocks.length,
+    n_censored: written.length - whole.length,
+    censored: 0,
+    coverage: weight(written) / Math.max(1, weight(blocks)),
+    bound: true,
+    method:
+      "binomial bound: share of the blocks drawn that was seen rewritten, Clopper-Pearson at the effective sample size",
+    why: `the whole write history was seen of ${whole.length} written blocks`,
+  };
+}
+
+function everyFigures(group: Group): Figure[] {
+  if (group.stream === null) return [];
+  const { written, written_once } = group.stream;
+  const [n, once] = [sumOf(written), sumOf(written_once)];
+  const none = n === 0;
+  // Where all are alike no resample differs: the addresses are then the units.
+  const alike = once === 0 || once === n;
+  return [
+    {
+      metric: METRIC,
+      source: IMPORT,
+      estimate: none
+        ? interval(null, null, null)
+        : alike
+          ? clopperPearson(once, n)
+          : streamShare(written_once, written),
+      n,
+      coverage: 1,
+      method: alike
+        ? "addresses with one store over addresses with a store; Clopper-Pearson"
+        : "addresses with one store over addresses with a store; jackknife over 64 groups of 64 B lines",
+      ...(none ? { not_identifiable: true, why: "no store in the trace" } : {}),
+    },
+  ];
+}
+
+export const writeOnce: MetricFamily = {
+  metrics: [
+    {
+      name: METRIC,
+      unit: "ratio",
+      definition:
+        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen. The life of a cache cell ends when the engine empties the cache.",
+    },
+  ],
+  estimator:
+    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
+  sources: [
+    ["watch", "every store to the watched bytes is seen"],
+    ["pebs", "samples of stores, at grains of a page or more, where a write epoch has many"],
+    ["ibs", "samples of stores, at grains of a page or more, where a write epoch has many"],
+    ["import", "traces that hold every access, by address in place of block, from first access to last"],
+  ],
+  not_by_sampling: null,
+  suppressed:
+    "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
+  spans: "whole",
+  figures: (group) => {
+    const out = [figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8)];
+    const lines = lineBlocks(group);
+    if (lines.length > 0) out.push(figure(group, lines, 64));
+    return [...out, ...(group.stream === null ? sampledWriteOnce(group) : everyFigures(group))];
+  },
+};

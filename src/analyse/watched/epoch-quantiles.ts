@@ -1,0 +1,97 @@
+/** Quantiles of times that begin at a write: what the engine's steps and the watches say of them. */
+import { resample } from "../../statistics/bootstrap.ts";
+import { interval } from "../../statistics/interval.ts";
+import { boundedQuantiles, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import type { Group } from "../input/group.ts";
+import type { AccessStream } from "../input/input.ts";
+import { type Figure, noWriteReason } from "../metrics/metric.ts";
+import { kvUnits } from "../steps/kv-need.ts";
+import type { BinnedTimes } from "../stream/binned-times.ts";
+import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
+import { unknownShare, type WriteHistory, writeHistory } from "./write-epoch.ts";
+
+/** Hits of unknown kind above this share may hide writes: no figure. */
+const MOST_UNKNOWN = 0.01;
+const NOTHING: UnitTimes = { complete: [], censored: [] };
+
+/** A metric of this kind: which times, and how its rows name the estimator. */
+export interface EpochTimes {
+  /** Name of the metric, the quantile, and the fewest samples for its upper end; quantiles ascending. */
+  readonly quantiles: readonly (readonly [metric: string, q: number, fewestForHi: number])[];
+  /** Times of KV rows by steps, the weight of each unit, and the units with a time of which one end was not seen. */
+  readonly ofRows: (units: ReturnType<typeof kvUnits>) => {
+    readonly times: readonly UnitTimes[];
+    readonly weights: readonly number[];
+    readonly open: number;
+  };
+  readonly ofWatch: (history: WriteHistory) => UnitTimes;
+  readonly ofStream: (stream: AccessStream) => BinnedTimes;
+  readonly stepMethod: string;
+  /** Why a time of KV rows is open. */
+  readonly stepOpen: string;
+  readonly watchMethod: string;
+  readonly streamMethod: string;
+  /** Why a time of a stream is open. */
+  readonly streamOpen: string;
+  /** Stream of the random numbers for the steps' bootstrap. */
+  readonly stream: number;
+  /** True where a hit of unknown kind, which may be a write, would end a time too late. */
+  readonly needsEveryWrite: boolean;
+}
+
+function stepFigures(group: Group, of: EpochTimes): Figure[] {
+  if (group.kvRows.length === 0) return [];
+  const { times, weights, open } = of.ofRows(kvUnits(group.kvRows));
+  const resamples = resample(new Uint8Array(times.length), group.input.seed, of.stream);
+  const qs = of.quantiles.map(([, q]) => q);
+  const { sample, estimates } = boundedQuantiles(times, weights, qs, resamples);
+  return of.quantiles.map(([metric, , fewest], k) => ({
+    metric,
+    source: "step",
+    estimate: estimates[k] ?? interval(null, null, null),
+    n: sample.n,
+    n_censored: open,
+    censored: sample.censored,
+    coverage: 1,
+    fewest_for_hi: fewest,
+    method: of.stepMethod,
+    ...(open > 0 ? { why: of.stepOpen } : {}),
+  }));
+}
+
+function watchFigures(group: Group, of: EpochTimes): Figure[] {
+  const { every } = group;
+  const histories = every.exposures.map((e) => (e.watch.mode === "w" ? null : writeHistory(e)));
+  const written = histories.some((h) => h !== null && h.writes.length > 0);
+  const unknown = of.needsEveryWrite ? unknownShare(every.exposures) : 0;
+  const hidden = unknown > MOST_UNKNOWN;
+  const times = histories.map((h) => (h === null ? NOTHING : of.ofWatch(h)));
+  const qs = of.quantiles.map(([, q]) => q);
+  const { sample, estimates } = boundedQuantiles(times, every.weights.bytes, qs, every.resamples());
+  return of.quantiles.map(([metric, , fewest], k) => ({
+    metric,
+    source: "watch",
+    estimate: hidden ? interval(null, null, null) : (estimates[k] ?? interval(null, null, null)),
+    n: written ? sample.n : every.exposures.length,
+    n_censored: sample.n_censored,
+    censored: sample.censored,
+    coverage: sample.coverage,
+    grain_bytes: 8,
+    fewest_for_hi: fewest,
+    method: of.watchMethod,
+    ...(hidden ? { why: `${Math.round(100 * unknown)} % of the hits may be writes` } : {}),
+    ...(written || every.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
+  }));
+}
+
+function everyFigures(group: Group, of: EpochTimes): Figure[] {
+  if (group.stream === null) return [];
+  const figures = streamQuantiles(of.ofStream(group.stream), of.quantiles, of.streamMethod, of.streamOpen);
+  if (sumOf(group.stream.written) > 0) return figures;
+  return figures.map((figure) => ({ ...figure, not_identifiable: true, why: "no store in the trace" }));
+}
+
+/** One figure per quantile from the engine's steps, where it has a KV cache, and from the watches. */
+export function epochFigures(group: Group, of: EpochTimes): Figure[] {
+  return [...stepFigures(group, of), ...watchFigures(group, of), ...everyFigures(group, of)];
+}

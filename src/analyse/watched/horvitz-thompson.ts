@@ -1,0 +1,49 @@
+/** From drawn addresses back to bytes: the weights of the watch design. */
+import type { WatchSample } from "../input/input.ts";
+
+/** Strata with fewer draws share one pool when resampled: one address alone shows no variance. */
+const FEWEST_PER_STRATUM = 5;
+
+export interface DesignWeights {
+  /** Bytes that each draw stands for; their sum is the bytes of all strata drawn. */
+  readonly bytes: Float64Array;
+  /** Stratum of each draw, for resampling. */
+  readonly stratum: Uint32Array;
+  /** Sum of `bytes`. */
+  readonly total_bytes: number;
+}
+
+/**
+ * Draws with replacement inside a stratum: each of m draws stands for size / (m p) bytes (Hansen and Hurwitz, Annals of
+ * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). Strata get equal
+ * turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their own part of a stratum and
+ * count as strata of their own.
+ */
+export function designWeights(watches: readonly WatchSample[]): DesignWeights {
+  const index = new Map<string, number>();
+  const draws: number[] = [];
+  const of = watches.map((watch) => {
+    const cell =
+      watch.design === "ahead" || watch.design === "cohort" ? `${watch.stratum}\n${watch.design}` : watch.stratum;
+    let i = index.get(cell);
+    if (i === undefined) {
+      i = draws.length;
+      index.set(cell, i);
+      draws.push(0);
+    }
+    draws[i] = (draws[i] ?? 0) + 1;
+    return i;
+  });
+  const bytes = new Float64Array(watches.length);
+  const stratum = new Uint32Array(watches.length);
+  let total = 0;
+  watches.forEach((watch, w) => {
+    const s = of[w] ?? 0;
+    const m = draws[s] ?? 1;
+    const p = watch.inclusion_probability;
+    bytes[w] = (p > 0 && p <= 1 ? watch.size_bytes / p : watch.stratum_bytes) / m;
+    total += bytes[w] ?? 0;
+    stratum[w] = m < FEWEST_PER_STRATUM ? 0 : s + 1;
+  });
+  return { bytes, stratum, total_bytes: total };
+}

@@ -1,0 +1,65 @@
+/** Hits on one watch that belong to one pass of a kernel over the tensor, merged. */
+import { OP } from "../input/input.ts";
+
+/** Hits closer than this belong to one pass, whatever a trap costs. */
+const FLOOR_NS = 50_000;
+/** Hits closer than so many traps may be apart only because of the traps between them. */
+const TRAPS = 3;
+
+/**
+ * The gap that separates passes: max(50 us, 3 trap costs). A kernel that loads some bytes twice does so 17 to 20 us
+ * apart under traps of 16 us; the shortest use of one address by two operators was 180 us.
+ * @param trapCostNs calibrated cost of a trap, null where it is not known
+ */
+export function passGapNs(trapCostNs: number | null): number {
+  return Math.max(FLOOR_NS, TRAPS * (trapCostNs ?? 0));
+}
+
+/** Passes in order of time; one entry per pass in every array. */
+export interface Passes {
+  readonly count: number;
+  /** First hit, ns since the start of the run. */
+  readonly start_ns: Float64Array;
+  /** Last hit. */
+  readonly end_ns: Float64Array;
+  readonly hits: Uint32Array;
+  /** Hits that read, that wrote, and of which neither is known; one that did both counts in both. */
+  readonly reads: Uint32Array;
+  readonly writes: Uint32Array;
+  readonly unknown: Uint32Array;
+}
+
+/**
+ * Merges runs of hits, each closer than `gapNs` to the one before it.
+ * @param time hits in order of time, ns
+ * @param op values of OP, one per hit
+ * @param from first hit taken
+ * @param to hit after the last taken
+ */
+export function mergePasses(time: Float64Array, op: Uint8Array, gapNs: number, from = 0, to = time.length): Passes {
+  let count = 0;
+  for (let i = from; i < to; i++) {
+    if (i === from || (time[i] ?? 0) - (time[i - 1] ?? 0) >= gapNs) count += 1;
+  }
+  const start_ns = new Float64Array(count);
+  const end_ns = new Float64Array(count);
+  const hits = new Uint32Array(count);
+  const reads = new Uint32Array(count);
+  const writes = new Uint32Array(count);
+  const unknown = new Uint32Array(count);
+  let pass = -1;
+  for (let i = from; i < to; i++) {
+    const t = time[i] ?? 0;
+    if (i === from || t - (time[i - 1] ?? 0) >= gapNs) {
+      pass += 1;
+      start_ns[pass] = t;
+    }
+    end_ns[pass] = t;
+    hits[pass] = (hits[pass] ?? 0) + 1;
+    const kind = op[i];
+    if (kind === OP.load || kind === OP.load_store) reads[pass] = (reads[pass] ?? 0) + 1;
+    if (kind === OP.store || kind === OP.load_store) writes[pass] = (writes[pass] ?? 0) + 1;
+    if (kind === OP.unknown) unknown[pass] = (unknown[pass] ?? 0) + 1;
+  }
+  return { count, start_ns, end_ns, hits, reads, writes, unknown };
+}

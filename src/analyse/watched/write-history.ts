@@ -1,0 +1,98 @@
+/** Which watched blocks were written, which were written again, and of which the whole history was seen. */
+
+import type { Group, WatchSet } from "../input/group.ts";
+import type { Span } from "../input/span.ts";
+import type { Exposure } from "./exposure.ts";
+import { writeHistory } from "./write-epoch.ts";
+
+/** One block of the grain; a write epoch is a run of writes closer than the pass gap. */
+export interface Block {
+  readonly epochs: number;
+  /** True when no write before or after what was seen is possible. */
+  readonly whole: boolean;
+  /** Bytes that it stands for. */
+  readonly weight: number;
+  /** Drawn as a block that was not yet written: its first write is seen. */
+  readonly fromStart: boolean;
+}
+
+/** This share of the span may be missing at either end of a whole history. */
+const SLACK = 0.01;
+
+function seenFromStart(exposure: Exposure, span: Span): boolean {
+  const slack = SLACK * span.window_ns;
+  const { watch } = exposure;
+  return (
+    watch.design === "ahead" ||
+    exposure.begin_ns <= (span.begin_ns[0] ?? 0) + slack ||
+    watch.region_birth_ns >= exposure.begin_ns
+  );
+}
+
+function seenToEnd(exposure: Exposure, span: Span): boolean {
+  const last = span.end_ns[span.end_ns.length - 1] ?? 0;
+  return !Number.isNaN(exposure.freed_ns) || exposure.end_ns >= last - SLACK * span.window_ns;
+}
+
+/**
+ * 8-byte words: every watch is one block for each life of its bytes that it saw a part of.
+ * @param clears times at which lives end, ascending
+ */
+export function wordBlocks(set: WatchSet, span: Span, clears: Float64Array): Block[] {
+  return set.exposures.flatMap((exposure, i) => {
+    const inside = [...clears].filter((time) => time > exposure.begin_ns && time < exposure.end_ns);
+    const { writes } = writeHistory(exposure);
+    const weight = set.weights.bytes[i] ?? 0;
+    const bounds = [Number.NEGATIVE_INFINITY, ...inside, Number.POSITIVE_INFINITY];
+    return bounds.slice(1).map((end, life) => {
+      const begin = bounds[life] ?? 0;
+      const fromStart = life > 0 || seenFromStart(exposure, span);
+      return {
+        epochs: writes.filter((time) => time >= begin && time < end).length,
+        whole: fromStart && (life < inside.length || seenToEnd(exposure, span)),
+        weight,
+        fromStart,
+      };
+    });
+  });
+}
+
+/**
+ * 64-byte lines of the cohort design: the watches of one line together. A line is whole only when all of its bytes were
+ * watched; with fewer, a second write elsewhere in the line may have been missed, so that it can only disprove.
+ */
+export function lineBlocks(group: Group): Block[] {
+  const set = group.every;
+  const lines = new Map<string, number[]>();
+  set.exposures.forEach((exposure, i) => {
+    if (exposure.watch.design !== "cohort") return;
+    const key = `${exposure.watch.pid}/${exposure.watch.addr >> 6n}`;
+    const list = lines.get(key);
+    if (list) list.push(i);
+    else lines.set(key, [i]);
+  });
+  return [...lines.values()].map((members) => {
+    const times: number[] = [];
+    const words = new Map<bigint, number>();
+    let whole = true;
+    let fromStart = true;
+    let weight = 0;
+    for (const i of members) {
+      const exposure = set.exposures[i];
+      if (!exposure) continue;
+      times.push(...writeHistory(exposure).writes);
+      words.set(exposure.watch.addr, exposure.watch.size_bytes);
+      fromStart &&= seenFromStart(exposure, group.span);
+      whole &&= seenToEnd(exposure, group.span);
+      weight += set.weights.bytes[i] ?? 0;
+    }
+    let bytes = 0;
+    for (const size of words.values()) bytes += size;
+    times.sort((a, b) => a - b);
+    let epochs = 0;
+    times.forEach((time, k) => {
+      if (k === 0 || time - (times[k - 1] ?? 0) >= group.gap_ns) epochs += 1;
+    });
+    return { epochs, whole: whole && fromStart && bytes >= 64, weight, fromStart };
+  });
+}

@@ -1,0 +1,53 @@
+/** Finds the engine among the mapped objects: every executable file mapping is offered to the engine's session once. */
+import { existsSync } from "node:fs";
+import type { EngineSession } from "../../../engine/engine.ts";
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+
+const PROT_EXEC = 4;
+
+export interface EngineObjects {
+  /** Offers the executable file mappings among these rows; resolves when all were looked at. */
+  offer(rows: readonly MappingEvent[]): Promise<void>;
+  /** Offers nothing more, what is under way included: the session is about to end. */
+  close(): void;
+  /** Paths in which an engine was found. */
+  readonly found: ReadonlySet<string>;
+  /** Objects that could not be read or probed, with the reason. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
+/** Where this process can open a file that another one mapped: through its root, which a container may have changed. */
+function reachable(pid: number, path: string): string {
+  const throughRoot = `/proc/${pid}/root${path}`;
+  return existsSync(throughRoot) && !existsSync(path) ? throughRoot : path;
+}
+
+export function createEngineObjects(session: EngineSession): EngineObjects {
+  const offered = new Set<string>();
+  const found = new Set<string>();
+  const refused = new Map<string, string>();
+  let closed = false;
+  return {
+    found,
+    refused,
+    close() {
+      closed = true;
+    },
+    async offer(rows) {
+      for (const row of rows) {
+        if (closed) return;
+        if ((row.kind !== "file" && row.kind !== "snapshot") || row.path === null || row.inode === 0n) continue;
+        if (!((row.prot ?? 0) & PROT_EXEC) || !row.path.startsWith("/")) continue;
+        const key = `${row.pid}/${row.exec_epoch}/${row.dev}/${row.inode}`;
+        if (offered.has(key)) continue;
+        offered.add(key);
+        try {
+          const result = await session.attachObject(reachable(row.pid, row.path), row.pid, row.timestamp_ns);
+          if (result.attached) found.add(row.path);
+        } catch (error) {
+          refused.set(row.path, error instanceof Error ? error.message : String(error));
+        }
+      }
+    },
+  };
+}

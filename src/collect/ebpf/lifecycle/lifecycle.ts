@@ -1,0 +1,232 @@
+/** The mapping stream: calls that change an address space, process births and deaths, names and snapshots. */
+
+import { u32Bytes } from "../../../kernel/bpf-map.ts";
+import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
+import type { Mapped } from "../../../kernel/mapped.ts";
+import { openRingBuffer, type RingBufferReader } from "../../../kernel/ringbuf.ts";
+import { openSideband, type Sideband } from "../../../kernel/sideband.ts";
+import { ensureTracefs } from "../../../kernel/tracefs.ts";
+import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";
+import type { LedgerRow } from "../../../schema/ledger.ts";
+import { recordLayout } from "../../../schema/records.ts";
+import { createLifecycleDecoder } from "./lifecycle-record.ts";
+import { snapshotRows } from "./maps-look.ts";
+
+export interface LifecycleSource extends Disposable {
+  /** The shared map of traced processes, for the other objects. */
+  readonly targetsFd: number;
+  readonly object: BpfObject;
+  /** Adds a process that exists already, with a snapshot of its mappings; false where it is watched already. */
+  addProcess(pid: number): boolean;
+  /** True where the programs know the process: it was added, or forked by one that they knew. */
+  watches(pid: number): boolean;
+  /** Takes a process out that had ended before it was added. */
+  dropProcess(pid: number): void;
+  /** Asks for a snapshot of a process at the next drain: a call failed half-way. */
+  requestSnapshot(pid: number): void;
+  /** Rows since the last call, in order of the time they took effect. */
+  drain(): MappingEvent[];
+  /** Watches nobody any more: all programs pass over what is done from now on, while detaching them takes its time. */
+  leave(): void;
+  /** Detaches the programs, so that the counters stand still and the last drain is exact. */
+  detach(): void;
+  ledger(): LedgerRow[];
+}
+
+const keyOf = (pid: number): Uint8Array => u32Bytes(pid).subarray(0, 4);
+const COUNTERS = recordLayout("lifecycle_counters").offsets;
+
+/**
+ * Loads the programs; a process is watched, with all that it forks, once it was added.
+ * @param held the process, where it has one thread and no children yet: it alone is then asked for names of mappings.
+ *   Null for processes that run: threads that exist already are reached only by asking for the names of all processes
+ * @throws MrmTraceError environment
+ */
+export async function openLifecycle(held: number | null): Promise<LifecycleSource> {
+  ensureTracefs();
+  const owned = new DisposableStack();
+  const attached = new DisposableStack();
+  try {
+    const object = owned.use(await openBpfObject("lifecycle"));
+    const counters = owned.use(object.map("lifecycle_counts").mmap());
+    const events = owned.use(openRingBuffer(object.map("lifecycle_events")));
+    const sideband = owned.use(openSideband(held));
+    owned.use(attached);
+    for (const program of object.programs) attached.use(object.program(program).attach());
+    return assemble({ owned, attached, object, counters, events, sideband, foreign: held === null });
+  } catch (error) {
+    owned.dispose();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly owned: DisposableStack;
+  readonly attached: DisposableStack;
+  readonly object: BpfObject;
+  readonly counters: Mapped;
+  readonly events: RingBufferReader;
+  readonly sideband: Sideband;
+  /** True where the side band tells of processes that are not watched. */
+  readonly foreign: boolean;
+}
+
+/** The watched processes, by what the lifecycle records tell, to know whose name a mapping's name is. */
+function namedTree() {
+  const tree = new Set<number>();
+  let ended = new Set<number>();
+  let endedBefore = new Set<number>();
+  const begin = (pid: number): void => {
+    tree.add(pid);
+    ended.delete(pid);
+    endedBefore.delete(pid);
+  };
+  return {
+    begin,
+    end: (pid: number) => ended.add(pid),
+    has: (pid: number) => tree.has(pid),
+    pids: () => [...tree],
+    /** After each drain: the last names of what ended in it come with the next. */
+    turn() {
+      for (const pid of endedBefore) tree.delete(pid);
+      [endedBefore, ended] = [ended, new Set()];
+    },
+  };
+}
+
+function assemble({ owned, attached, object, counters, events, sideband, foreign }: Parts): LifecycleSource {
+  const decoder = createLifecycleDecoder();
+  const epochs = new Map<number, number>();
+  const wanted = new Set<number>();
+  const targets = object.map("targets");
+  const tree = namedTree();
+  let strangers = 0;
+  let left_ns: bigint | null = null;
+  let kept = 0;
+  let vanished = 0;
+  let snapshots = 0;
+
+  const snapshot = (pid: number, out: MappingEvent[]): void => {
+    const rows = snapshotRows(pid, epochs.get(pid) ?? 0);
+    if (rows === null) {
+      vanished += 1;
+      return;
+    }
+    snapshots += 1;
+    out.push(...rows);
+  };
+
+  const watches = (pid: number): boolean => targets.lookup(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
+
+  return {
+    targetsFd: targets.fd,
+    object,
+    addProcess(pid) {
+      if (watches(pid)) return false;
+      targets.update(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
+      tree.begin(pid);
+      wanted.add(pid);
+      return true;
+    },
+    watches,
+    dropProcess(pid) {
+      targets.delete(keyOf(pid));
+      tree.end(pid);
+      wanted.delete(pid);
+    },
+    requestSnapshot(pid) {
+      wanted.add(pid);
+    },
+    drain() {
+      // Most polls find nothing, and what follows is no small work for that.
+      if (wanted.size === 0 && !events.pending() && !sideband.pending()) return [];
+      const out: MappingEvent[] = [];
+      // Before the records: the fork of whom a name belongs to is then among them.
+      const names = sideband.drain();
+      events.drain((view, offset, length) => {
+        const row = decoder.decode(view, offset, length);
+        if (row === null) return;
+        kept += 1;
+        out.push(row);
+        if (row.kind === "exec") {
+          epochs.set(row.pid, row.exec_epoch);
+          wanted.add(row.pid);
+        } else if (row.kind === "exit") {
+          wanted.delete(row.pid);
+          tree.end(row.pid);
+        } else if (row.kind === "fork" && row.child_pid !== null) {
+          tree.begin(row.child_pid);
+          // What it copied is not known yet.
+          if (wanted.has(row.pid)) wanted.add(row.child_pid);
+          // The number may have been that of a process that has ended.
+          epochs.delete(row.child_pid);
+        }
+      });
+      for (const { pid, ...named } of names) {
+        if ((foreign && !tree.has(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
+          strangers += 1;
+          continue;
+        }
+        out.push({
+          ...emptyMappingEvent("file", named.timestamp_ns, pid),
+          ...named,
+          pid,
+          exec_epoch: epochs.get(pid) ?? 0,
+        });
+      }
+      tree.turn();
+      for (const pid of wanted) snapshot(pid, out);
+      wanted.clear();
+      return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
+    },
+    leave() {
+      left_ns = monotonicNs();
+      for (const pid of tree.pids()) targets.delete(keyOf(pid));
+    },
+    detach() {
+      attached.dispose();
+    },
+    ledger(): LedgerRow[] {
+      const view = new DataView(counters.buffer);
+      const count = (field: string): number => Number(view.getBigUint64(COUNTERS[field] ?? 0, true));
+      const ringFull = count("dropped_ring_full");
+      return [
+        {
+          path: "mapping/ringbuf",
+          pid: null,
+          seen: count("seen"),
+          kept,
+          filtered: decoder.malformed,
+          dropped: ringFull,
+          dropped_by: { ring_full: ringFull },
+          unseen_estimate: count("dropped_call_table") + count("dropped_target_table") + count("returns_without_entry"),
+        },
+        {
+          path: "mapping/names",
+          pid: null,
+          seen: sideband.seen + sideband.lost,
+          kept: sideband.seen - sideband.malformed - strangers,
+          filtered: strangers,
+          dropped: sideband.lost + sideband.malformed,
+          dropped_by: { ring_full: sideband.lost, malformed: sideband.malformed },
+          unseen_estimate: null,
+        },
+        {
+          path: "mapping/snapshot",
+          pid: null,
+          // Who is gone needs no look: nothing that happened to it was lost.
+          seen: snapshots + vanished,
+          kept: snapshots,
+          filtered: vanished,
+          dropped: 0,
+          dropped_by: {},
+          unseen_estimate: null,
+        },
+      ];
+    },
+    [Symbol.dispose]() {
+      owned.dispose();
+    },
+  };
+}

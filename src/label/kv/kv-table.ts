@@ -1,0 +1,142 @@
+/** kv_block_lifecycle.parquet. */
+import { join } from "node:path";
+import { NULL_CODE } from "../../columnar/batch.ts";
+import type { KeyedColumn } from "../../columnar/encodable.ts";
+import { type RowKeys, rowKeys } from "../../columnar/row-keys.ts";
+import { type TwoWords, twoWords } from "../../columnar/two-words.ts";
+import { openParquetWriter } from "../../columnar/write-parquet.ts";
+import { labelList } from "../trace/label-lists.ts";
+import { evictedNs, type KvRows, type KvTensor, rowOffset } from "./kv-lifecycle.ts";
+import type { KvToken } from "./kv-tokens.ts";
+
+const TABLE = "kv_block_lifecycle";
+const PAGE_BYTES = 4096;
+const GROUP_ROWS = 1 << 17;
+const WORD = 2 ** 32;
+const EVIDENCE = ["step", "watch"];
+
+const ZERO = twoWords(0n);
+
+/** Rows of a 64-bit column, some without a value. */
+function wideColumn(rows: number) {
+  const data = new BigInt64Array(rows);
+  const words = new Uint32Array(data.buffer);
+  const valid = new Uint8Array(rows);
+  return {
+    data,
+    valid,
+    /** Sets `base + offset`; a row that is not set has no value. */
+    set(row: number, { low, high }: TwoWords, offset: number): void {
+      const sum = low + offset;
+      const carry = Math.floor(sum / WORD);
+      words[2 * row] = sum - carry * WORD;
+      words[2 * row + 1] = high + carry;
+      valid[row] = 1;
+    },
+  };
+}
+
+/** What follows from the token alone, and from the tensor alone. */
+function keyedColumns({ tokens, tensors }: KvRows, originNs: bigint) {
+  const time = (ns: number | null): bigint => (ns === null ? 0n : originNs + BigInt(Math.round(ns)));
+  const listed = (values: readonly (string | number | null)[]) => {
+    const list = labelList<string | number>();
+    for (const value of values) list.push(value);
+    return list;
+  };
+  const everyToken = tokens.map((_, i) => i);
+  const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
+  const layers = listed(tensors.map(({ layer }) => layer));
+  const names = listed(tensors.map(({ name }) => name));
+  const wide = (of: (token: KvToken) => bigint) => ({ codes: everyToken, values: BigInt64Array.from(tokens, of) });
+  return {
+    ofToken: {
+      write_ns: wide((token) => time(token.write_ns)),
+      last_read_ns: wide((token) => time(token.last_read_ns)),
+      total_reads: wide((token) => BigInt(token.total_reads)),
+      pid: { codes: everyToken, values: Uint32Array.from(tokens, ({ pid }) => pid) },
+      position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
+    },
+    ofTensor: {
+      layer: { codes: layers.codes, values: Int32Array.from(layers.values, Number) },
+      tensor: { codes: names.codes, values: names.values.map(String) },
+      size_bytes: {
+        codes: tensors.map((_, i) => i),
+        values: BigInt64Array.from(tensors, ({ row_bytes }) => BigInt(Math.round(row_bytes))),
+      },
+    },
+  };
+}
+
+function keyedBy(key: RowKeys, columns: Record<string, Omit<KeyedColumn, "key">>): Record<string, KeyedColumn> {
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, { key, ...column }]));
+}
+
+/** Columns of their own: rows `numbers` of the table, the first of which has number `first`. */
+function rowColumns(rows: KvRows, numbers: Uint32Array, first: number, originNs: bigint) {
+  const n = numbers.length;
+  const columns = {
+    block_id: wideColumn(n),
+    address: wideColumn(n),
+    address_page: wideColumn(n),
+    evict_ns: wideColumn(n),
+    lifetime_ns: wideColumn(n),
+  };
+  const addrOf = rows.tensors.map(({ addr }) => twoWords(addr));
+  const origin = twoWords(originNs);
+  for (let i = 0; i < n; i++) {
+    const number = numbers[i] as number;
+    const token = rows.tokens[rows.token[number] as number] as KvToken;
+    const tensor = rows.tensors[rows.tensor[number] as number] as KvTensor;
+    columns.block_id.set(i, ZERO, first + i);
+    const offset = rowOffset(tensor, token.position);
+    if (offset !== null) {
+      const addr = addrOf[rows.tensor[number] as number] as TwoWords;
+      columns.address.set(i, addr, offset);
+      const page = Math.floor((addr.low + offset) / PAGE_BYTES) + addr.high * (WORD / PAGE_BYTES);
+      columns.address_page.set(i, ZERO, page);
+    }
+    const evict_ns = evictedNs(token, tensor);
+    if (evict_ns !== null) columns.evict_ns.set(i, origin, Math.round(evict_ns));
+    const end_ns = evict_ns ?? token.last_read_ns ?? token.write_ns;
+    columns.lifetime_ns.set(i, ZERO, Math.round(end_ns - token.write_ns));
+  }
+  return columns;
+}
+
+/**
+ * Writes the rows whose write was seen, numbered from 1; a last read of 0 says never.
+ * @throws MrmTraceError failure where the file cannot be written
+ */
+export function writeKvLifecycle(runDir: string, rows: KvRows, originNs: bigint): void {
+  const written = Uint32Array.from(rows.token.keys()).filter((row) => rows.tokens[rows.token[row] ?? -1]?.is_written);
+  const { ofToken, ofTensor } = keyedColumns(rows, originNs);
+  using file = openParquetWriter(join(runDir, `${TABLE}.parquet`), TABLE);
+  for (let from = 0; from < written.length; from += GROUP_ROWS) {
+    const numbers = written.subarray(from, from + GROUP_ROWS);
+    const n = numbers.length;
+    file.add({
+      table: TABLE,
+      rows: n,
+      columns: {
+        ...rowColumns(rows, numbers, from + 1, originNs),
+        ...keyedBy(
+          rowKeys(
+            numbers.map((row) => rows.token[row] as number),
+            n,
+          ),
+          ofToken,
+        ),
+        ...keyedBy(
+          rowKeys(
+            numbers.map((row) => rows.tensor[row] as number),
+            n,
+          ),
+          ofTensor,
+        ),
+        evidence: { codes: numbers.map((row) => rows.confirmed[row] as number), values: EVIDENCE },
+      },
+    });
+  }
+  file.finish();
+}

@@ -1,0 +1,77 @@
+/**
+ * What a label rests on, strongest first, and how far to trust it.
+ *
+ * engine_probe: the allocator of the engine said so when it placed the tensor. engine_graph: a tensor found in the
+ * engine's graph, placed before we looked. file: the bytes are a mapped model file. phase: an anonymous mapping born
+ * while the engine loaded or made its context, in a process whose tensors could not be seen. size: such a mapping, by
+ * size alone. mapping: only what the kernel says, so the class is runtime beside an engine and unknown without one.
+ * memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
+ */
+import type { MappingKind } from "../../regions/mapping-row.ts";
+import type { Phase } from "../timeline/phase.ts";
+
+export type Evidence = "engine_probe" | "engine_graph" | "file" | "phase" | "size" | "mapping" | "memray";
+export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
+
+/** Confidence of a label by its evidence, 0 to 1: certain, near certain, and four kinds of guess. */
+export const CONFIDENCE: Readonly<Record<Evidence, number>> = {
+  engine_probe: 1,
+  engine_graph: 0.95,
+  file: 0.95,
+  phase: 0.6,
+  size: 0.3,
+  mapping: 0.5,
+  memray: 0.5,
+};
+
+export interface Verdict {
+  readonly region_type: RegionType;
+  readonly evidence: Evidence;
+  readonly confidence: number;
+}
+
+/** What is known of a mapping, or of the part of one that no tensor covers. */
+export interface MappingFacts {
+  readonly mapping_kind: MappingKind;
+  readonly path: string | null;
+  readonly size_bytes: number;
+  /** Phase of the process when the mapping was born; null without an engine. */
+  readonly born_in: Phase | null;
+  /** The engine told where the tensors of this process are. */
+  readonly has_tensors: boolean;
+  /** An engine was recognised in this process. */
+  readonly has_engine: boolean;
+  /** That engine loaded a model or computed here; a process may map its library and do neither. */
+  readonly engine_worked: boolean;
+}
+
+const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
+/** Mappings from which an engine without a tensor map is taken to hold data of the model, bytes. */
+export const MODEL_DATA_BYTES = 8 * 2 ** 20;
+
+function verdict(region_type: RegionType, evidence: Evidence): Verdict {
+  return { region_type, evidence, confidence: CONFIDENCE[evidence] };
+}
+
+/** The class of memory that no tensor of the engine covers. */
+export function classifyMapping(facts: MappingFacts): Verdict {
+  const isModel = facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path);
+  // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
+  if (isModel && !facts.has_tensors) return verdict("weight", "file");
+  if (!facts.has_engine) return verdict("unknown", "mapping");
+  const guessable =
+    facts.engine_worked && !facts.has_tensors && (facts.mapping_kind === "anon" || facts.mapping_kind === "shmem");
+  if (guessable && facts.size_bytes >= MODEL_DATA_BYTES) {
+    if (facts.born_in === "weight_load") return verdict("weight", "phase");
+    if (facts.born_in === "generation") return verdict("activation", "phase");
+    return verdict("activation", "size");
+  }
+  return verdict("runtime", "mapping");
+}
+
+/** The class that the engine gave a tensor or a buffer; what it does not name is runtime. */
+export function engineVerdict(regionType: string | null, evidence: string): Verdict {
+  const known: readonly string[] = ["weight", "kv_cache", "activation", "runtime"];
+  const region = known.includes(regionType ?? "") ? (regionType as RegionType) : "runtime";
+  return verdict(region, evidence === "engine_graph" ? "engine_graph" : "engine_probe");
+}

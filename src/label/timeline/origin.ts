@@ -1,0 +1,70 @@
+/** The origin of a run: every time after capture is a number of ns since it, exact for 104 days. */
+import type { DuckDBValue } from "@duckdb/node-api";
+import { columnsOf, STREAMS, type StreamName } from "../../schema/columns.ts";
+import { type Database, parquetScan } from "../../sql/database.ts";
+import type { Capture } from "../capture/capture.ts";
+
+/** A time of CLOCK_MONOTONIC as ns since the origin; null stays null. */
+export function relativeNs(time: DuckDBValue | undefined, originNs: bigint): number | null {
+  return typeof time === "bigint" ? Number(time - originNs) : null;
+}
+
+export interface TimeBounds {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+export interface RunWindow {
+  /** First time seen in any stream, CLOCK_MONOTONIC ns. */
+  readonly origin_ns: bigint;
+  /** From the origin to the last time seen, ns. */
+  readonly window_ns: number;
+  /** First and last time of each segment by its path; those whose times cannot be read are left out. */
+  readonly times: ReadonlyMap<string, TimeBounds>;
+}
+
+/** The times between which anything was captured; an empty capture has an empty window at 0. */
+export async function runWindow(database: Database, capture: Capture): Promise<RunWindow> {
+  let first: bigint | null = null;
+  let last: bigint | null = null;
+  const times = new Map<string, TimeBounds>();
+  for (const stream of STREAMS) {
+    const paths = capture.segments[stream].map((segment) => segment.path);
+    for (const [path, bounds] of await timeBounds(database, stream, paths)) {
+      times.set(path, bounds);
+      if (first === null || bounds.first < first) first = bounds.first;
+      if (last === null || bounds.last > last) last = bounds.last;
+    }
+  }
+  if (first === null || last === null) return { origin_ns: 0n, window_ns: 0, times };
+  return { origin_ns: first, window_ns: Number(last - first), times };
+}
+
+/** Least and greatest time of each segment; those whose times cannot be read are left out. */
+async function timeBounds(
+  database: Database,
+  stream: StreamName,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, TimeBounds>> {
+  const found = new Map<string, TimeBounds>();
+  if (paths.length === 0) return found;
+  const last = columnsOf(stream).some((column) => column.name === "end_ns")
+    ? "max(greatest(timestamp_ns, coalesce(end_ns, timestamp_ns)))"
+    : "max(timestamp_ns)";
+  try {
+    const rows = await database.rows(
+      `SELECT filename, min(timestamp_ns) AS first, ${last} AS last FROM ${parquetScan(paths, "filename = true")} GROUP BY filename`,
+    );
+    for (const row of rows) {
+      if (typeof row.first !== "bigint" || typeof row.last !== "bigint") continue;
+      found.set(String(row.filename), { first: row.first, last: row.last });
+    }
+    return found;
+  } catch {
+    // One of them cannot be read: each is asked alone. Whoever reads that segment itself will count it as skipped.
+    if (paths.length === 1) return found;
+    for (const path of paths)
+      for (const [one, bounds] of await timeBounds(database, stream, [path])) found.set(one, bounds);
+    return found;
+  }
+}

@@ -1,0 +1,123 @@
+/** A labelled trace in one Parquet file, as the Python package writes it. */
+import { existsSync } from "node:fs";
+import type { FileFooter } from "../../columnar/read/footer.ts";
+import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { assertRefusal } from "../../columnar/read/refusal.ts";
+import { MrmTraceError } from "../../errors.ts";
+import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
+import { type Database, parquetScan, quote } from "../../sql/database.ts";
+import { reasonOf, refuseOtherMajor, refuseOtherVersion } from "../capture/capture.ts";
+
+export interface TraceFile extends Disposable {
+  readonly path: string;
+  /** Rows by the file's footer. */
+  readonly rows: number;
+  /** True where it tells threads apart. */
+  readonly has_threads: boolean;
+  /** True where it numbers regions. */
+  readonly has_regions: boolean;
+  /** What decodes it without the SQL engine; null where only that can. */
+  readonly source: ParquetSource | null;
+}
+
+const TEXTS = ["op_type", "region_type"] as const;
+const NUMBERS = ["timestamp_ns", "address"] as const;
+const NEEDED = [...NUMBERS, ...TEXTS] as const;
+const WHOLE = /^U?(TINY|SMALL|BIG)?INT(EGER)?$/;
+/** Rows of a group that are decoded at once, in some 50 bytes each. */
+const MOST_GROUP_ROWS = 1 << 21;
+
+function refused(path: string, why: string, cause?: unknown): MrmTraceError {
+  return new MrmTraceError(
+    "data_quality",
+    `${path} cannot be read as a labelled trace: ${why}`,
+    `it needs the columns ${NEEDED.join(", ")} of docs/columns.md, section trace`,
+    { cause },
+  );
+}
+
+/** True where every column that is read is one of those that are decoded without the SQL engine. */
+function isDecodable({ columns, groups }: FileFooter): boolean {
+  const kindOf = new Map(columns.map(({ name, kind }) => [name, kind]));
+  const isNumber = (name: string) => kindOf.get(name) === "i64" || kindOf.get(name) === "i32";
+  return (
+    kindOf.get("timestamp_ns") === "i64" &&
+    kindOf.get("address") === "i64" &&
+    TEXTS.every((name) => kindOf.get(name) === "text") &&
+    ["thread_id", "region_id"].every((name) => !kindOf.has(name) || isNumber(name)) &&
+    groups.every(({ rows }) => rows <= MOST_GROUP_ROWS)
+  );
+}
+
+/** The file for those who decode it themselves; null where it is of another kind, or broken. */
+function openSource(path: string): ParquetSource | null {
+  let source: ParquetSource;
+  try {
+    source = openParquetSource(path);
+  } catch (error) {
+    // The SQL engine reads more, and says what is wrong with what it cannot read.
+    assertRefusal(error);
+    return null;
+  }
+  if (isDecodable(source.footer)) return source;
+  source[Symbol.dispose]();
+  return null;
+}
+
+/** Columns and rows of a trace. @throws MrmTraceError data_quality where it is no Parquet file, or lacks a column that is needed */
+export async function openTraceFile(database: () => Promise<Database>, path: string): Promise<TraceFile> {
+  if (!existsSync(path)) throw refused(path, "there is no such file");
+  using opening = new DisposableStack();
+  const source = opening.use(openSource(path));
+  if (source === null) return await describe(await database(), path);
+  const { columns, rows, metadata } = source.footer;
+  const version = metadata.get(SCHEMA_VERSION_KEY);
+  if (version !== undefined) refuseOtherVersion(path, version);
+  const owned = opening.move();
+  const has = (name: string) => columns.some((column) => column.name === name);
+  return {
+    path,
+    rows,
+    has_threads: has("thread_id"),
+    has_regions: has("region_id"),
+    source,
+    [Symbol.dispose]: () => owned.dispose(),
+  };
+}
+
+async function describe(database: Database, path: string): Promise<TraceFile> {
+  const scan = parquetScan([path]);
+  try {
+    await refuseOtherMajor(database, path);
+    const columns = new Map<string, string>();
+    for (const row of await database.rows(`DESCRIBE SELECT * FROM ${scan}`)) {
+      columns.set(String(row.column_name), String(row.column_type));
+    }
+    const missing = NEEDED.filter((name) => !columns.has(name));
+    if (missing.length > 0) throw refused(path, `it has no column ${missing.join(", ")}`);
+    for (const name of NUMBERS) {
+      const type = columns.get(name) ?? "";
+      if (!WHOLE.test(type)) throw refused(path, `column ${name} is ${type}, not a whole number`);
+    }
+    const counted = await database.rows(`SELECT num_rows FROM parquet_file_metadata(${quote(path)})`);
+    return {
+      path,
+      rows: Number(counted[0]?.num_rows ?? 0),
+      has_threads: WHOLE.test(columns.get("thread_id") ?? ""),
+      has_regions: columns.has("region_id"),
+      source: null,
+      [Symbol.dispose]() {},
+    };
+  } catch (error) {
+    throw error instanceof MrmTraceError ? error : refused(path, reasonOf(error), error);
+  }
+}
+
+/** Regions of each class by the trace's own numbering; empty where it has none. */
+export async function countRegions(database: Database, file: TraceFile): Promise<ReadonlyMap<string, number>> {
+  if (!file.has_regions) return new Map();
+  const rows = await database.rows(
+    `SELECT region_type, count(DISTINCT region_id) AS regions FROM ${parquetScan([file.path])} GROUP BY 1`,
+  );
+  return new Map(rows.map((row) => [String(row.region_type ?? "unknown"), Number(row.regions)]));
+}

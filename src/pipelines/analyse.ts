@@ -1,0 +1,32 @@
+/** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { MrmTraceError } from "../errors.ts";
+import { readFacts } from "../run-directory/facts.ts";
+import { holdRun, runPaths } from "../run-directory/run-directory.ts";
+import { type Derived, derive } from "./derive.ts";
+import { foreignTrace, type ImportOptions, importTrace } from "./import-trace.ts";
+
+/**
+ * Derives everything after capture/ of a run directory; of a trace of the Python package's shape, in a new run directory.
+ * @param runDir a run directory, a trace.parquet, or a folder with one
+ * @throws MrmTraceError usage, data_quality or environment
+ */
+export async function analyse(runDir: string, options: ImportOptions): Promise<Derived> {
+  const trace = foreignTrace(runDir);
+  if (trace !== null) {
+    const { directory, facts } = importTrace(trace, options);
+    using _held = holdRun(directory.path);
+    return await derive(directory, facts);
+  }
+  if (!existsSync(runDir)) {
+    throw new MrmTraceError(
+      "usage",
+      `no such run directory: "${runDir}"`,
+      "give the folder that `mrm-trace run` named",
+    );
+  }
+  const directory = runPaths(resolve(runDir));
+  using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
+  return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
+}

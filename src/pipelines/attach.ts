@@ -1,0 +1,94 @@
+/** Attaching, as one sentence: find the process, look at the machine, attach, record, judge, derive, report. */
+import type { Target } from "../collect/collector.ts";
+import type { AttachOptions } from "../config/schema.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { measureBaseline } from "../overhead/baseline.ts";
+import { hostFacts } from "../overhead/host.ts";
+import { type Recorded, type RecordRequest, recordTarget } from "../record/record-target.ts";
+import type { StopReason } from "../record/recorder.ts";
+import { openRecordingFolder } from "../record/recording-folder.ts";
+import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
+import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
+import type { Progress } from "../report/progress.ts";
+import { modelId } from "../run-directory/run-directory.ts";
+import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
+import { treeTicks } from "../target/tree-cpu.ts";
+import { conclude } from "./conclude.ts";
+import type { Derived } from "./derive.ts";
+import { runningModelName } from "./running-model.ts";
+
+export interface AttachRequest {
+  readonly options: AttachOptions;
+  /** Pid, or the whole name of a process or of its executable. */
+  readonly process: string;
+  readonly progress: Progress;
+  /** Lines for a person who asked for more. */
+  readonly say: (line: string) => void;
+  /** Lines that a person should see, such as what could not be given to them. */
+  readonly notice: (line: string) => void;
+  /** What ends the run in order, and leaves the target alone. */
+  readonly signals: SignalWatch;
+}
+
+export interface AttachOutcome extends Derived {
+  readonly exitCode: number;
+}
+
+/**
+ * Traces a process tree that runs already, until it ends or a limit or a signal says so, and derives everything from what
+ * was captured. The target is never signalled, stopped or changed.
+ * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
+ */
+export async function attach({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
+  const found = runningProcess(request.process);
+  const target: Target = { pid: found.pid, command: found.command, held: false };
+  await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
+  using folder = openRecordingFolder(options, modelId(runningModelName(found), found.command), request.notice);
+  const { directory } = folder;
+  say(`process ${found.pid}: ${found.command.join(" ")}`);
+  say(`run directory ${directory.path}`);
+  const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });
+  const abort = new AbortController();
+  signals.onFirst(() => abort.abort());
+  const host = hostFacts();
+  progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
+  const baseline = await measureBaseline({
+    durationMs: options.baseline / 1e6,
+    targetTicks: () => treeTicks(found.pid),
+    signal: abort.signal,
+  });
+  stopIfAsked(signals);
+
+  const stopped = Promise.withResolvers<StopReason>();
+  const recorded = await recordRunning(found, {
+    options,
+    target,
+    directory,
+    collectors,
+    progress,
+    expected_ns: null,
+    begin() {
+      say("recording");
+      signals.onFirst((signal) => stopped.resolve(reasonOf(signal)));
+    },
+    rootEnded: () => true,
+    stopped: stopped.promise,
+  });
+  // How a process ended is told to its parent alone.
+  const told = { directory, options, experiment: null, host, baseline, ended: null };
+  const derived = await conclude({ ...recorded, ...told }, collectors, progress);
+  return { ...derived, exitCode: signals.received === null ? EXIT_CODES.ok : EXIT_CODES[reasonOf(signals.received)] };
+}
+
+/** @throws MrmTraceError target, where the process ended before, or while, it was attached to */
+async function recordRunning(found: RunningProcess, request: RecordRequest): Promise<Recorded> {
+  const ended = (cause?: unknown) =>
+    new MrmTraceError("target", `process ${found.pid} ended before it could be traced`, "start it again", { cause });
+  // Its number may be another's by now.
+  if (!isRunning(found)) throw ended();
+  try {
+    return await recordTarget(request);
+  } catch (error) {
+    throw isRunning(found) ? error : ended(error);
+  }
+}

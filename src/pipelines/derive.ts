@@ -1,0 +1,124 @@
+/** Everything after capture: labels, metrics, and the files that programs and people read. */
+import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import type { RecordedFacts } from "../analyse/input/load.ts";
+import type { AnalysisResult } from "../analyse/pipeline.ts";
+import { buildName } from "../build.ts";
+import { hostFacts } from "../overhead/host.ts";
+import { metricsCsv } from "../report/csv.ts";
+import { writeFileAtomic } from "../run-directory/atomic-file.ts";
+import type { RunFacts } from "../run-directory/facts.ts";
+import { writeManifest } from "../run-directory/manifest.ts";
+import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
+import type { RunDirectory } from "../run-directory/run-directory.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import { type RunReport, toJson } from "../schema/run-json.ts";
+import type { EngineLimits } from "../sql/database.ts";
+import { readExperimentFacts } from "./experiment-facts.ts";
+import { type Imported, importedOf } from "./import-trace.ts";
+
+export interface Derived {
+  readonly report: RunReport;
+  readonly directory: RunDirectory;
+}
+
+/** Ledger rows as read from JSON hold bigints; the estimators count in numbers. */
+function ledgerOf(facts: RunFacts): LedgerRow[] {
+  return facts.ledger.map((row) => ({
+    ...row,
+    seen: Number(row.seen),
+    kept: Number(row.kept),
+    filtered: Number(row.filtered),
+    dropped: Number(row.dropped),
+    dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [cause, Number(n)])),
+  }));
+}
+
+/** Each way is loaded on use: neither waits for what only the other needs. */
+async function analysisOf(
+  path: string,
+  imported: Imported | null,
+  recorded: RecordedFacts,
+  limits: EngineLimits,
+): Promise<AnalysisResult> {
+  if (imported === null) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded, limits);
+  const { analyseImport } = await import("../analyse/import-pipeline.ts");
+  return await analyseImport(path, join(path, imported.file), imported.period, recorded);
+}
+
+/**
+ * Derives all files of a run directory from its capture folder, and returns the report.
+ * @param limits of the SQL engine
+ * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
+ */
+export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
+  const {
+    started_ns,
+    started_at_utc,
+    end_ns,
+    seed,
+    trap_cost_ns,
+    flash_attention,
+    stopped_by,
+    details,
+    sight,
+    ...told
+  } = facts;
+  const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, flash_attention, seed, sight };
+  const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
+  const report: RunReport = {
+    ...told,
+    run_dir: directory.path,
+    warnings: [...told.warnings, ...analysis.warnings],
+    labels: analysis.labels,
+    metrics: analysis.metrics,
+  };
+  writeFileAtomic(directory.metrics_csv, metricsCsv(report));
+  const metadata = runMetadata({
+    report,
+    host: hostOf(details),
+    engine: engineOf(details, analysis.input.flash_attention),
+    cell: readExperimentFacts(details.experiment),
+    started_at: started_at_utc === "" ? null : new Date(started_at_utc),
+    started_ns,
+    versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
+    thermal: thermalOf(details),
+    details: { ...withoutThermal(details), stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
+  });
+  writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
+  await writeManifest(directory.path, facts.run_id);
+  return { report, directory };
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** The machine of a recording by another tool, which this one need not be. */
+const UNKNOWN_HOST: MetadataInput["host"] = {
+  machine_id: null,
+  os: null,
+  kernel: null,
+  cpu_model: null,
+  cpu_freq_scaling_max_mhz: null,
+};
+
+/** The machine of the recording; that of a run whose tracer was killed before it could say is this one. */
+function hostOf(details: Details): MetadataInput["host"] {
+  const isForeign = "imported" in details || "imported_from" in details;
+  return (details.host as ReturnType<typeof hostFacts> | undefined) ?? (isForeign ? UNKNOWN_HOST : hostFacts());
+}
+
+function engineOf(details: Details, flash_attention: boolean | null): Record<string, unknown> | null {
+  const objects = details.engine_objects;
+  return Array.isArray(objects) && objects.length > 0 ? { name: "llama.cpp", objects, flash_attention } : null;
+}
+
+/** The metadata has it in its own place, with the validity class. */
+function withoutThermal({ thermal: _, ...others }: Details): Details {
+  return others;
+}
+
+/** Null for a run whose tracer was killed before it could say. */
+function thermalOf(details: Details): { throttle_events: number | null; peak_temp_c: number | null } & object {
+  const thermal = typeof details.thermal === "object" ? details.thermal : null;
+  return { throttle_events: null, peak_temp_c: null, ...thermal };
+}

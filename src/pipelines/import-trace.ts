@@ -1,0 +1,92 @@
+/** A labelled trace that was recorded elsewhere becomes a run directory: the trace in raw/, and what is known of it. */
+import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
+import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
+
+const SIGHT = {
+  collector: "import",
+  identifies: ["import"],
+  blind_to: "the trace has accesses alone: no mappings, no steps and no watches",
+};
+const FILE = "trace.parquet";
+const importedSchema = z.object({
+  /** Path of the trace below the run directory. */
+  file: z.literal(`raw/${FILE}`),
+  /** Accesses that each row stands for; null where nobody knows. */
+  period: z.int().min(1).nullable(),
+  /** Where it came from. */
+  from: z.string(),
+});
+export type Imported = z.infer<typeof importedSchema>;
+
+/** What facts say of an import; null for what was recorded here. */
+export function importedOf(details: Readonly<Record<string, unknown>>): Imported | null {
+  const parsed = importedSchema.safeParse(details.imported);
+  return parsed.success ? parsed.data : null;
+}
+
+/** The trace file that a path names: itself, or trace.parquet in a folder that is no run of ours; null for neither. */
+export function foreignTrace(path: string): string | null {
+  if (!existsSync(path)) return null;
+  if (!statSync(path).isDirectory()) return resolve(path);
+  const inside = join(resolve(path), FILE);
+  return existsSync(inside) && !existsSync(join(path, "capture")) ? inside : null;
+}
+
+/** The model's name in metadata.json beside the trace, else the name of the folder of its runs. */
+function modelOf(trace: string): string {
+  const named = z.object({ model: z.object({ id: z.string() }) });
+  try {
+    const text = readFileSync(join(dirname(trace), "metadata.json"), "utf8");
+    return modelSlug(named.parse(JSON.parse(text)).model.id);
+  } catch {
+    // No metadata, or none that names the model: folders are RESULTS/MODEL/RUN/trace.parquet.
+    return modelSlug(basename(dirname(dirname(trace))));
+  }
+}
+
+export interface ImportOptions {
+  readonly output: string;
+  readonly run_id?: string | undefined;
+  readonly force: boolean;
+  readonly seed: number;
+  readonly period: number | null;
+}
+
+/**
+ * Makes `output/<model>/<run>/` with the trace in raw/, as a link where that is possible, and its facts.
+ * @throws MrmTraceError usage or environment, as createRunDirectory does
+ */
+export function importTrace(trace: string, options: ImportOptions): { directory: RunDirectory; facts: RunFacts } {
+  const { output, force, seed, period } = options;
+  const run_id = options.run_id ?? newRunId();
+  const directory = createRunDirectory({ output, model_id: modelOf(trace), run_id, force });
+  const imported: Imported = { file: `raw/${FILE}`, period, from: trace };
+  const why = "recorded elsewhere: what it lost and cost is not known";
+  const facts = {
+    ...unknownFacts(run_id, directory.model_id, why, "import"),
+    seed,
+    sight: [SIGHT],
+    details: { imported },
+  };
+  const kept = join(directory.path, imported.file);
+  mkdirSync(directory.raw, { recursive: true, mode: 0o700 });
+  try {
+    linkSync(trace, kept);
+  } catch {
+    // Another file system, or not ours to link.
+    try {
+      copyFileSync(trace, kept);
+    } catch (cause) {
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new MrmTraceError("environment", `${trace} cannot be copied: ${text}`, "free space, or give --output DIR", {
+        cause,
+      });
+    }
+  }
+  writeFacts(directory.path, facts);
+  return { directory, facts };
+}

@@ -1,0 +1,153 @@
+/** A file that another tool recorded becomes a run directory: its rows into capture/, then analysed as any run. */
+import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Imported, Importer } from "../collect/importer.ts";
+import { IMPORTERS } from "../collect/importers.ts";
+import type { Batch } from "../columnar/batch.ts";
+import { openEncoder } from "../columnar/encoder.ts";
+import { openSegmentWriter, type SegmentWriter } from "../columnar/segment.ts";
+import { MrmTraceError } from "../errors.ts";
+import { judgeValidity } from "../overhead/validity.ts";
+import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
+import { createRunDirectory, holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
+import { STREAMS, type StreamName } from "../schema/columns.ts";
+import type { LedgerRow } from "../schema/ledger.ts";
+import type { Derived } from "./derive.ts";
+import { lossPct } from "./run-facts.ts";
+
+export interface ImportRequest {
+  readonly file: string;
+  readonly output: string;
+  readonly run_id: string | undefined;
+  readonly force: boolean;
+}
+
+/** Bytes of segments that may wait for the encoder, and how many of them hold the reading up. */
+const MAX_QUEUE_BYTES = 40 * 2 ** 20;
+const FULL_BYTES = 6 * 2 ** 20;
+const WAIT_MS = 1;
+/** Half of what a run puts into a segment: rows are there as fast as they are written, and many wait at a time. */
+const SEGMENT_ROWS = 1 << 16;
+/** A file of any size is imported in a few hundred MB: the SQL engine spills to disk before it takes more. */
+const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 } as const;
+const LOOK_BYTES = 1 << 16;
+
+function startOf(path: string): Uint8Array {
+  let fd: number;
+  try {
+    fd = openSync(path, "r");
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MrmTraceError("usage", `cannot open ${path}: ${why}`, "give the path of a file", { cause });
+  }
+  try {
+    const start = new Uint8Array(LOOK_BYTES);
+    return start.subarray(0, readSync(fd, start, 0, LOOK_BYTES, 0));
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MrmTraceError("usage", `cannot read ${path}: ${why}`, "give the path of a file", { cause });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function importerOf(path: string): Importer {
+  const start = startOf(path);
+  const found = IMPORTERS.find((importer) => importer.matches(start));
+  if (found !== undefined) return found;
+  throw new MrmTraceError(
+    "data_quality",
+    `${path} is of no known format: it begins with ${JSON.stringify(Buffer.from(start.subarray(0, 8)).toString("latin1"))}`,
+    `give one of: ${IMPORTERS.map(({ format }) => format).join(", ")}`,
+  );
+}
+
+interface Taken {
+  readonly imported: Imported;
+  readonly rows: Readonly<Record<StreamName, number>>;
+  readonly ledger: readonly LedgerRow[];
+}
+
+/** Reads the file into the capture folder; waits for the encoder, so that no row is dropped for lack of room. */
+async function capture(importer: Importer, file: string, directory: RunDirectory): Promise<Taken> {
+  await using encoder = openEncoder({ maxQueueBytes: MAX_QUEUE_BYTES });
+  const writers = new Map<StreamName, SegmentWriter>();
+  const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+  const onBatch = (batch: Batch): void => {
+    const stream = batch.table as StreamName;
+    let writer = writers.get(stream);
+    if (writer === undefined) {
+      const dir = join(directory.capture, stream);
+      writer = openSegmentWriter({ encoder, dir, table: stream, maxRows: SEGMENT_ROWS });
+      writers.set(stream, writer);
+    }
+    rows[stream] += batch.rows;
+    writer.append(batch);
+    if (writer.error !== null) throw writer.error;
+  };
+  const ready = async (): Promise<void> => {
+    while (encoder.queuedBytes > FULL_BYTES) await Bun.sleep(WAIT_MS);
+  };
+  const imported = await importer.read(file, { onBatch, ready });
+  const closed: LedgerRow[] = [];
+  for (const writer of writers.values()) closed.push(await writer.close());
+  for (const writer of writers.values()) if (writer.error !== null) throw writer.error;
+  return { imported, rows, ledger: [...imported.ledger, ...closed] };
+}
+
+function factsOf(request: ImportRequest, directory: RunDirectory, { imported, rows, ledger }: Taken): RunFacts {
+  const validity = judgeValidity({
+    loss_pct: lossPct(ledger),
+    observer_cpu_pct: null,
+    observer_rss_bytes: null,
+    target_rss_bytes: null,
+    mem_available_bytes: null,
+    baseline_cpu_pct: null,
+    slowdown_pct: null,
+    throttle_events: null,
+    peak_temperature_c: null,
+  });
+  const { collector, sources, identifies, blindTo, command, first_ns, last_ns } = imported;
+  const unknown = unknownFacts(directory.run_id, directory.model_id, "", "end_of_file");
+  return {
+    ...unknown,
+    validity: validity.validity,
+    reasons: [...validity.reasons],
+    not_measured: [...validity.not_measured],
+    warnings: [...imported.warnings],
+    collectors: [{ name: collector, sources: [...sources], why_not_better: "imported from a file" }],
+    sight: [{ collector, identifies: [...identifies], blind_to: blindTo }],
+    target: { ...unknown.target, command: [...command], wall_s: Number(last_ns - first_ns) / 1e9 },
+    ledger: ledger.map((row) => ({ ...row })),
+    started_ns: first_ns,
+    end_ns: last_ns,
+    details: { imported_from: basename(request.file), ...imported.details, rows },
+  };
+}
+
+/**
+ * Imports one file, and derives everything from it. Needs no root, and not the tool that wrote it.
+ * @throws MrmTraceError usage, data_quality with the byte or line, or failure; nothing stays of an import that failed
+ */
+export async function importFile(request: ImportRequest): Promise<Derived> {
+  const importer = importerOf(request.file);
+  const directory = createRunDirectory({
+    output: request.output,
+    model_id: modelSlug(basename(request.file)),
+    run_id: request.run_id ?? newRunId(),
+    force: request.force,
+  });
+  using _held = holdRun(directory.path);
+  try {
+    const taken = await capture(importer, request.file, directory);
+    const facts = factsOf(request, directory, taken);
+    writeFacts(directory.path, facts);
+    // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
+    Bun.gc(true);
+    const { derive } = await import("./derive.ts");
+    return await derive(directory, facts, ENGINE_LIMITS);
+  } catch (error) {
+    if (existsSync(directory.path)) rmSync(directory.path, { recursive: true, force: true });
+    throw error;
+  }
+}

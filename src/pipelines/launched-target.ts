@@ -1,0 +1,99 @@
+/** What a run launches: the user's command, or the demo engine. */
+import { basename } from "node:path";
+import type { DemoOptions } from "../config/schema.ts";
+import { demoCacheDir } from "../demo/cache.ts";
+import { type DemoOptions as DemoPreparation, demoCommand } from "../demo/demo.ts";
+import { generalName } from "../engine/gguf/file.ts";
+
+export interface RunTarget {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Shared objects of the engine that are known already. */
+  readonly engineObjects: readonly string[];
+  /** Name from which the model's id is made. */
+  readonly modelName: string;
+  readonly isDemo: boolean;
+}
+
+/** Paths of GGUF files among the words of a command line, as they stand there. */
+export function ggufWords(command: readonly string[]): string[] {
+  return command
+    .map((word) => (word.startsWith("--") && word.includes("=") ? word.slice(word.indexOf("=") + 1) : word))
+    .filter((path) => path.endsWith(".gguf"));
+}
+
+/** Name of the GGUF that a command line names, if it names one that can be read. */
+function modelOf(command: readonly string[]): string | null {
+  for (const path of ggufWords(command)) {
+    const name = generalName(path);
+    if (name !== null) return name;
+  }
+  return null;
+}
+
+/** What the demo engine decodes, in place of a time: each prompt with so many tokens behind it. */
+export interface Workload {
+  readonly output_tokens: number;
+  /** Prompts of all sequences together. */
+  readonly prompts: number;
+  /** A local file of prompts; null for seeded ones. */
+  readonly prompt_file: string | null;
+  readonly prompt_categories: readonly string[];
+  /** True where a file's prompts are repeated to be as long as `prompt_tokens` of the demo. */
+  readonly is_prompt_exact: boolean;
+}
+
+function workloadOptions(workload: Workload): Partial<DemoPreparation> {
+  return {
+    outputTokens: workload.output_tokens,
+    prompts: workload.prompts,
+    promptCategories: workload.prompt_categories,
+    isPromptExact: workload.is_prompt_exact,
+    ...(workload.prompt_file === null ? {} : { promptFile: workload.prompt_file }),
+  };
+}
+
+function limitOptions(demo: DemoOptions): Partial<DemoPreparation> {
+  return demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens };
+}
+
+/**
+ * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for, `reportPath` takes its report
+ * @throws MrmTraceError environment, when the demo engine cannot be installed
+ */
+export async function resolveTarget(
+  command: readonly string[],
+  demo: DemoOptions,
+  seed: number,
+  {
+    workload,
+    ...preparing
+  }: Pick<DemoPreparation, "signal" | "notice" | "reportPath"> & { readonly workload?: Workload | undefined } = {},
+): Promise<RunTarget> {
+  if (command.length > 0) {
+    const modelName = modelOf(command) ?? basename(command[0] ?? "command");
+    return { command, env: {}, engineObjects: [], modelName, isDemo: false };
+  }
+  const made = await demoCommand({
+    cacheDir: demoCacheDir(),
+    params: demo.params,
+    type: demo.type,
+    seed,
+    promptTokens: demo.prompt_tokens,
+    contextTokens: demo.context_tokens,
+    flashAttention: demo.flash_attention ? "on" : "off",
+    sequences: demo.sequences,
+    ...(workload === undefined ? limitOptions(demo) : workloadOptions(workload)),
+    ...(demo.model === undefined ? {} : { model: demo.model }),
+    ...(demo.threads === undefined ? {} : { threads: demo.threads }),
+    ...preparing,
+  });
+  return {
+    command: made.command,
+    env: made.env,
+    // One CPU variant of many is mapped, long after the library that places tensors: it is probed when it is.
+    engineObjects: made.objects.filter((path) => !path.includes("libggml-cpu-")),
+    modelName: generalName(made.modelPath) ?? `demo ${demo.params} ${demo.type}`,
+    isDemo: true,
+  };
+}

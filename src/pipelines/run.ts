@@ -1,0 +1,124 @@
+/** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
+import type { DemoOptions, RunOptions } from "../config/schema.ts";
+import { EXIT_CODES } from "../errors.ts";
+import { measureBaseline } from "../overhead/baseline.ts";
+import { hostFacts } from "../overhead/host.ts";
+import { recordTarget } from "../record/record-target.ts";
+import type { StopReason } from "../record/recorder.ts";
+import { openRecordingFolder } from "../record/recording-folder.ts";
+import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
+import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
+import type { Progress } from "../report/progress.ts";
+import { modelId } from "../run-directory/run-directory.ts";
+import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
+import { conclude } from "./conclude.ts";
+import type { Derived } from "./derive.ts";
+import type { ExperimentFacts } from "./experiment-facts.ts";
+import { resolveTarget, type Workload } from "./launched-target.ts";
+import type { TargetEnd } from "./run-facts.ts";
+
+/** How long a target may take to end after it was told to. */
+const GRACE_MS = 10_000;
+
+export interface RunRequest {
+  readonly options: RunOptions;
+  readonly demo: DemoOptions;
+  /** Empty for the demo. */
+  readonly command: readonly string[];
+  /** What the demo decodes; without it a time or a number of tokens. */
+  readonly workload?: Workload;
+  /** Name of the model in place of the one that its file tells. */
+  readonly modelName?: string;
+  /** What the experiment says of this run, for metadata.json. */
+  readonly experiment?: ExperimentFacts;
+  readonly progress: Progress;
+  /** Lines for a person who asked for more. */
+  readonly say: (line: string) => void;
+  /** Lines that explain a wait, such as a download. */
+  readonly notice: (line: string) => void;
+  /** What ends the run in order: signals of the process, or what a program aborts. */
+  readonly signals: SignalWatch;
+  /** Where the command's stdout goes: 1, or 2 where stdout belongs to the report. */
+  readonly stdoutFd: 1 | 2;
+}
+
+export interface RunOutcome extends Derived {
+  readonly exitCode: number;
+}
+
+/**
+ * Runs and traces a command, or the demo, and derives everything from what was captured.
+ * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
+ */
+export async function run(request: RunRequest): Promise<RunOutcome> {
+  const { options, signals, notice, progress } = request;
+  const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
+  await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
+  const abort = new AbortController();
+  signals.onFirst(() => abort.abort());
+  const target = await resolveTarget(request.command, request.demo, options.seed, {
+    signal: abort.signal,
+    notice,
+    workload: request.workload,
+  });
+  stopIfAsked(signals);
+  findProgram(target.command[0] ?? "");
+  using folder = openRecordingFolder(options, modelId(request.modelName ?? target.modelName, target.command), notice);
+  const { directory } = folder;
+  request.say(`run directory ${directory.path}`);
+  const collectors = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
+  const command = collectors.all.reduce<readonly string[]>(
+    (words, collector) => collector.launch?.(words) ?? words,
+    target.command,
+  );
+  using launched = launchHeld(command, { env: target.env, stdoutFd: request.stdoutFd });
+  const host = hostFacts();
+  progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
+  const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
+  stopIfAsked(signals);
+
+  let ended: TargetEnd = null;
+  launched.ended.then((how) => {
+    ended = how;
+  });
+  const stopped = Promise.withResolvers<StopReason>();
+  const recorded = await recordTarget({
+    options,
+    target: { pid: launched.pid, command: target.command, held: true },
+    directory,
+    collectors,
+    progress,
+    expected_ns: target.isDemo && request.workload === undefined ? request.demo.seconds * 1e9 : null,
+    begin() {
+      signals.onFirst((signal) => {
+        // A terminal has sent SIGINT to the target already: its process group is ours.
+        if (signal === "SIGTERM" || !process.stdin.isTTY) launched.signal(signal);
+        setTimeout(() => stopped.resolve(reasonOf(signal)), GRACE_MS).unref();
+      });
+      launched.release();
+    },
+    rootEnded: () => ended !== null,
+    stopped: stopped.promise,
+  });
+  const { recording } = recorded;
+  if (ended === null && recording.reason !== "target_ended") ended = await endTarget(launched);
+  // A target that ended because a signal was passed on to it did not do all it had to.
+  const cut = signals.received !== null && recording.reason === "target_ended";
+  const reason = cut ? reasonOf(signals.received) : recording.reason;
+  const told = { directory, options, experiment: request.experiment ?? null, host, baseline, ended };
+  const derived = await conclude({ ...recorded, ...told, recording: { ...recording, reason } }, collectors, progress);
+  return { ...derived, exitCode: exitCodeOf(reason, ended, signals) };
+}
+
+/** Ends a target that outlived its run; one that does not listen is left running, and the report says so. */
+async function endTarget(launched: Launched): Promise<TargetEnd> {
+  launched.signal("SIGTERM");
+  return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
+}
+
+function exitCodeOf(reason: StopReason, ended: TargetEnd, signals: SignalWatch): number {
+  if (signals.received !== null) return EXIT_CODES[reasonOf(signals.received)];
+  if (reason === "duration") return EXIT_CODES.time_limit;
+  if (ended !== null && (ended.signal !== null || ended.exit_code !== 0)) return EXIT_CODES.target;
+  return EXIT_CODES.ok;
+}

@@ -1,0 +1,117 @@
+/** capture/facts.json: what the recording knew beside its streams, so that everything can be derived again from it. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { runJsonSchema, toJson } from "../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { writeFileAtomic } from "./atomic-file.ts";
+
+const FILE = "facts.json";
+
+const factsSchema = runJsonSchema.omit({ labels: true, metrics: true, run_dir: true }).extend({
+  /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
+  sight: z
+    .array(z.object({ collector: z.string(), identifies: z.array(z.string()), blind_to: z.string() }))
+    .default([]),
+  /** CLOCK_MONOTONIC and wall time of one moment. */
+  started_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
+    decode: (text) => BigInt(text),
+    encode: (value) => value.toString(),
+  }),
+  started_at_utc: z.string(),
+  end_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
+    decode: (text) => BigInt(text),
+    encode: (value) => value.toString(),
+  }),
+  seed: z.number(),
+  trap_cost_ns: z.number().nullable(),
+  flash_attention: z.boolean().nullable(),
+  stopped_by: z.string(),
+  /** Machine, options, calibration, checks: for metadata.json. */
+  details: z.record(z.string(), z.unknown()),
+});
+
+export type RunFacts = z.output<typeof factsSchema>;
+
+/** Writes capture/facts.json. @throws MrmTraceError environment */
+export function writeFacts(runDir: string, facts: RunFacts): void {
+  writeFileAtomic(join(runDir, "capture", FILE), `${toJson(z.encode(factsSchema, facts), 2)}\n`);
+}
+
+/** Facts of data of which nothing is known but the data itself, with the reason. */
+export function unknownFacts(runId: string, modelId: string, why: string, stopped_by: string): RunFacts {
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    run_id: runId,
+    model_id: modelId,
+    validity: "contaminated",
+    reasons: [why],
+    not_measured: [],
+    warnings: [why],
+    collectors: [],
+    sight: [],
+    target: {
+      command: [],
+      pid: 0,
+      pids: [],
+      exit_code: null,
+      signal: null,
+      wall_s: null,
+      threads: null,
+      prompt_tokens: null,
+      decode_tokens: null,
+      decode_tokens_per_s: null,
+      ttft_ms: null,
+    },
+    ledger: [],
+    observer: {
+      cpu_pct: null,
+      rss_bytes: null,
+      bpf_run_ns: null,
+      traps: 0,
+      trap_ns: 0,
+      slowdown_pct: { value: null, lo: null, hi: null, method: "model" },
+      rss_pct_of_target: null,
+      rss_pct_of_available: null,
+      baseline_cpu_pct: null,
+      decoder_agreement: null,
+    },
+    started_ns: 0n,
+    started_at_utc: "",
+    end_ns: 0n,
+    seed: 1,
+    trap_cost_ns: null,
+    flash_attention: null,
+    stopped_by,
+    details: {},
+  };
+}
+
+/**
+ * Facts of a run directory.
+ * @throws MrmTraceError usage where it is no run directory, failure where its facts are of another version or damaged
+ */
+export function readFacts(runDir: string, runId: string, modelId: string): RunFacts {
+  if (!existsSync(join(runDir, "capture"))) {
+    throw new MrmTraceError(
+      "usage",
+      `${runDir} is no run directory: it has no capture folder`,
+      "give the folder that `mrm-trace run` named, such as results/MODEL/RUN_ID",
+    );
+  }
+  const path = join(runDir, "capture", FILE);
+  if (!existsSync(path)) {
+    return unknownFacts(runId, modelId, "the tracer was killed: what it lost and cost is not known", "killed");
+  }
+  try {
+    return z.decode(factsSchema, JSON.parse(readFileSync(path, "utf8")));
+  } catch (cause) {
+    throw new MrmTraceError(
+      "failure",
+      `${path} cannot be read as facts of a run`,
+      "it was changed or written by another version; move it away to analyse the streams without it",
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,91 @@
+/** Resampling of whole units (addresses or tokens), because what one unit shows is correlated. */
+
+import { type Interval, interval } from "./interval.ts";
+import { normalCdf, normalQuantile } from "./normal.ts";
+import { seededRandom } from "./prng.ts";
+
+const FEWEST = 199;
+const MOST = 999;
+/** Units drawn in all: bounds the time of a group of 20,000 addresses to tens of milliseconds. */
+const DRAWS = 1_000_000;
+
+/** How many times each unit was drawn: one array per replicate, one entry per unit, at most 65,535. */
+export type Resamples = readonly Uint16Array[];
+
+/**
+ * Draws units with replacement, each stratum to its own size (Efron and Tibshirani 1993, chapter 8).
+ * @param stratum of each unit, any small integers
+ * @param seed of the run
+ * @returns 999 replicates, fewer (199 at least) for many units
+ */
+export function resample(stratum: ArrayLike<number>, seed: number, stream = 0): Resamples {
+  const members = new Map<number, number[]>();
+  for (let i = 0; i < stratum.length; i++) {
+    const s = stratum[i] ?? 0;
+    const list = members.get(s);
+    if (list) list.push(i);
+    else members.set(s, [i]);
+  }
+  const lists = [...members.values()].map((list) => Uint32Array.from(list));
+  const random = seededRandom(seed, stream);
+  const replicates = Math.min(MOST, Math.max(FEWEST, Math.floor(DRAWS / Math.max(1, stratum.length))));
+  const out: Uint16Array[] = [];
+  for (let b = 0; b < replicates; b++) {
+    const times = new Uint16Array(stratum.length);
+    for (const list of lists) {
+      for (let k = 0; k < list.length; k++) {
+        const unit = list[(random() * list.length) | 0] ?? 0;
+        times[unit] = (times[unit] ?? 0) + 1;
+      }
+    }
+    out.push(times);
+  }
+  return out;
+}
+
+/** The p-quantile of sorted values by linear interpolation; Infinity where it touches an infinite one. */
+function quantileOf(sorted: Float64Array, p: number): number {
+  const at = Math.min(Math.max(p, 0), 1) * (sorted.length - 1);
+  const below = sorted[Math.floor(at)] ?? Number.NaN;
+  const above = sorted[Math.ceil(at)] ?? Number.NaN;
+  return below === above || !Number.isFinite(above) ? above : below + (above - below) * (at - Math.floor(at));
+}
+
+function usable(replicates: Float64Array): Float64Array {
+  return replicates.filter((x) => !Number.isNaN(x)).sort();
+}
+
+/** The percentile interval; replicates without a value (NaN) are left out, an infinite end is null. */
+export function percentileInterval(value: number, replicates: Float64Array, level: number): Interval {
+  const sorted = usable(replicates);
+  const tail = (1 - level) / 2;
+  return interval(value, quantileOf(sorted, tail), quantileOf(sorted, 1 - tail));
+}
+
+/**
+ * The bias-corrected and accelerated interval (Efron, JASA 82, 1987).
+ * @param jackknife the estimate without each unit in turn
+ */
+export function bcaInterval(value: number, replicates: Float64Array, jackknife: Float64Array, level: number): Interval {
+  const sorted = usable(replicates);
+  let below = 0;
+  for (const x of sorted) below += x < value ? 1 : x === value ? 0.5 : 0;
+  const share = sorted.length > 0 ? below / sorted.length : 0;
+  if (share <= 0 || share >= 1) return percentileInterval(value, replicates, level);
+  const z0 = normalQuantile(share);
+  let mean = 0;
+  for (const x of jackknife) mean += x / jackknife.length;
+  let squares = 0;
+  let cubes = 0;
+  for (const x of jackknife) {
+    squares += (mean - x) ** 2;
+    cubes += (mean - x) ** 3;
+  }
+  const acceleration = squares > 0 ? cubes / (6 * squares ** 1.5) : 0;
+  const adjusted = (p: number): number => {
+    const z = z0 + normalQuantile(p);
+    return normalCdf(z0 + z / Math.max(1e-9, 1 - acceleration * z));
+  };
+  const tail = (1 - level) / 2;
+  return interval(value, quantileOf(sorted, adjusted(tail)), quantileOf(sorted, adjusted(1 - tail)));
+}

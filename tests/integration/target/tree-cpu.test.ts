@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { measureBaseline } from "../../../src/overhead/baseline.ts";
+import { treeTicks } from "../../../src/target/tree-cpu.ts";
+
+const BURN = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+
+/** A shell that waits for a line before each of its turns, and says when one is over. */
+function shell(turn: string) {
+  const child = Bun.spawn(["sh", "-c", `while read go; do ${turn}; echo done; done`], {
+    stdin: "pipe",
+    stdout: "pipe",
+  });
+  const reader = child.stdout.getReader();
+  return {
+    pid: child.pid,
+    async turn() {
+      child.stdin.write("go\n");
+      child.stdin.flush();
+      await reader.read();
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+test("the CPU time of a tree holds that of children, those that have ended too, and never falls", async () => {
+  await using own = shell(BURN);
+  await using children = shell(`( ${BURN} ); ( ${BURN} )`);
+  for (const one of [own, children]) {
+    const readings = [treeTicks(one.pid)];
+    for (let i = 0; i < 4; i++) {
+      await one.turn();
+      readings.push(treeTicks(one.pid));
+    }
+    expect(readings).toEqual(readings.toSorted((a, b) => a - b));
+    expect((readings.at(-1) ?? 0) - (readings[0] ?? 0)).toBeGreaterThan(5);
+  }
+});
+
+test("a tree that is gone has had no time", () => {
+  expect(treeTicks(0x7ffffff0)).toBe(0);
+});
+
+test("the baseline leaves out what a target takes, and keeps what others take", async () => {
+  const burner = Bun.spawn(["sh", "-c", "while :; do :; done"]);
+  try {
+    await Bun.sleep(50);
+    const whole = await measureBaseline({ durationMs: 600 });
+    const without = await measureBaseline({ durationMs: 600, targetTicks: () => treeTicks(burner.pid) });
+    const other = await measureBaseline({ durationMs: 600, targetTicks: () => treeTicks(0x7ffffff0) });
+    const share = (100 / navigator.hardwareConcurrency) * 0.5;
+    expect((whole.cpu_pct ?? 0) - (without.cpu_pct ?? 0)).toBeGreaterThan(share);
+    expect((other.cpu_pct ?? 0) - (without.cpu_pct ?? 0)).toBeGreaterThan(share);
+    expect(without.cpu_pct ?? -1).toBeGreaterThanOrEqual(0);
+    expect(without.cpu_pct_max ?? -1).toBeGreaterThanOrEqual(0);
+  } finally {
+    burner.kill("SIGKILL");
+  }
+});

@@ -1,0 +1,497 @@
+import { describe, expect, test } from "bun:test";
+import { lostPct } from "../../../../src/analyse/figures/figure-row.ts";
+import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
+import type {
+  AllocationSample,
+  AnalysisInput,
+  KvRowSample,
+  StepSample,
+  WatchSample,
+} from "../../../../src/analyse/input/input.ts";
+import { metricsPage } from "../../../../src/analyse/metrics/metrics-page.ts";
+import { computeMetrics, METRICS, printedFigures } from "../../../../src/analyse/metrics/registry.ts";
+import { columnsOf } from "../../../../src/schema/columns.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const STEPS: StepSample[] = Array.from({ length: 180 }, (_, i) => ({
+  step: "decode",
+  begin_ns: (100 + 5 * i) * MS,
+  end_ns: (104.5 + 5 * i) * MS,
+  n_tokens: 1,
+}));
+
+/** Watches of one read per 5 ms token. */
+function readers(count: number, over: Partial<WatchSample> = {}): WatchSample[] {
+  return Array.from({ length: count }, (_, i) => {
+    const begin = (150 + 2 * i + (i % 5)) * MS;
+    const first = Math.ceil(begin / (5 * MS)) * 5 * MS + 1 * MS;
+    const hits = Array.from({ length: 8 }, (_, k) => [first + 5 * k * MS, "load"] as const);
+    return watch(hits, {
+      begin_ns: begin,
+      end_ns: first + 35 * MS,
+      ended_by: "trap_limit",
+      region_type: "weight",
+      mapping_kind: "file",
+      ...over,
+    });
+  });
+}
+
+function one(rows: readonly MetricRow[], metric: string, step = "all", source = "watch"): MetricRow {
+  const found = rows.find((r) => r.metric === metric && r.step === step && r.source === source);
+  if (!found) throw new Error(`no row ${metric} ${step} ${source}`);
+  return found;
+}
+
+function weights(over: Partial<AnalysisInput> = {}): MetricRow[] {
+  return computeMetrics(
+    input({
+      watches: readers(60),
+      steps: STEPS,
+      regions: [region({ region_type: "weight", mapping_kind: "file" })],
+      ...over,
+    }),
+  );
+}
+
+describe("weights that are only read", () => {
+  const rows = weights();
+
+  test("are read once per byte and token, one token apart", () => {
+    const perToken = one(rows, "reads_per_byte_per_token", "decode");
+    expect(perToken.status).toBe("ok");
+    expect(perToken.value ?? 0).toBeGreaterThan(0.95);
+    expect(perToken.value ?? 0).toBeLessThan(1.05);
+    expect(one(rows, "iai_p50_ns", "decode").value).toBe(5 * MS);
+    expect(one(rows, "hits_per_pass", "decode").value).toBe(1);
+  });
+
+  test("have no retention, age, write-once ratio or reads per write, and say why", () => {
+    for (const metric of ["retention_p50_ns", "age_at_read_p50_ns", "write_once_ratio", "reads_per_write"]) {
+      const row = one(rows, metric);
+      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+      expect(row.why).toContain("no write in the run");
+    }
+  });
+
+  test("have an upper bound of writes, never 0", () => {
+    const row = one(rows, "writes_per_byte_per_token", "decode");
+    expect(row.status).toBe("bound");
+    expect(row.value).toBeNull();
+    expect(row.hi ?? 0).toBeGreaterThan(0);
+  });
+
+  test("live at least as long as was seen", () => {
+    const row = one(rows, "lifetime_p50_ns", "all", "region_map");
+    expect([row.status, row.value, row.lo]).toEqual(["bound", null, 1000 * MS]);
+    expect(one(rows, "allocated_bytes", "all", "region_map").value).toBe(8000);
+  });
+
+  test("a p99 of 60 addresses has no upper end", () => {
+    const row = one(rows, "iai_p99_ns", "decode");
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.why).toContain("299");
+  });
+});
+
+describe("what is held back", () => {
+  test("fewer than 30 addresses are insufficient", () => {
+    const row = one(weights({ watches: readers(20) }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["insufficient", null, null, null]);
+    expect(row.why).toContain("30");
+  });
+
+  test("a class without a watch says so instead of 0", () => {
+    const row = one(weights({ watches: [] }), "read_bytes_per_s");
+    expect([row.status, row.value, row.n]).toEqual(["insufficient", null, 0]);
+  });
+
+  test("loss above 1 % takes the value away and is printed", () => {
+    const ledger = [
+      {
+        path: "access/watch/rows",
+        pid: null,
+        seen: 100,
+        kept: 97,
+        filtered: 0,
+        dropped: 3,
+        dropped_by: {},
+        unseen_estimate: null,
+      },
+    ];
+    const row = one(weights({ ledger }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lost_pct]).toEqual(["insufficient", null, 3]);
+    expect(lostPct(ledger, "step")).toBeNull();
+  });
+
+  test("intervals longer than the watch are bounds from below", () => {
+    const watches = Array.from({ length: 40 }, () => watch([[40 * MS, "load"]]));
+    const row = one(computeMetrics(input({ watches })), "iai_p50_ns");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["bound", null, 60 * MS, null]);
+  });
+
+  test("passes that may have read or written give bounds", () => {
+    const watches = Array.from({ length: 40 }, () =>
+      watch([
+        [40 * MS, "load"],
+        [60 * MS, "unknown"],
+      ]),
+    );
+    const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+    expect([row.status, row.value]).toEqual(["bound", null]);
+    expect(row.hi ?? 0).toBeGreaterThanOrEqual(2 * (row.lo ?? Number.NaN));
+  });
+});
+
+test("addresses that a burst ended inside its first pass are counted as censored and do not vanish", () => {
+  const burst = Array.from({ length: 8 }, (_, i) => [5 * MS + i * 10_000, "load"] as const);
+  const slow = Array.from({ length: 8 }, (_, i) => [(2 + 10 * i) * MS, "load"] as const);
+  const watches = Array.from({ length: 80 }, (_, i) =>
+    i % 4 === 0
+      ? watch(burst, { end_ns: 5 * MS + 70_000, ended_by: "trap_limit" })
+      : watch(slow, { end_ns: 72 * MS, ended_by: "trap_limit" }),
+  );
+  const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+  expect([row.status, row.n, row.n_censored]).toEqual(["ok", 80, 20]);
+  expect(Math.abs((row.value ?? 0) / (8000 * 100) - 1)).toBeLessThan(0.25);
+  expect(row.coverage ?? 1).toBeCloseTo(0.75, 9);
+});
+
+describe("KV rows by the engine's steps", () => {
+  /** One row per step, read by every later step up to step 180; with `evicted`, freed 1 ms later. */
+  const rows = (evicted: boolean): KvRowSample[] =>
+    STEPS.map((step, i) => ({
+      write_ns: step.begin_ns + MS,
+      is_written: true,
+      last_read_ns: i < 179 ? 999 * MS : Number.NaN,
+      evict_ns: evicted ? 1000 * MS : Number.NaN,
+      total_reads: 179 - i,
+      size_bytes: 1024,
+    }));
+
+  test("rows that were evicted have the median need of their writes", () => {
+    const row = one(computeMetrics(input({ steps: STEPS, kvRows: rows(true) })), "retention_p50_ns", "all", "step");
+    expect(row.status).toBe("ok");
+    expect(Math.abs((row.value ?? 0) / (450 * MS) - 1)).toBeLessThan(0.02);
+    expect(row.lo ?? 0).toBeLessThan(row.value ?? 0);
+    expect(row.hi ?? 0).toBeGreaterThan(row.value ?? 0);
+  });
+
+  test("rows still in the cache leave a bound from below", () => {
+    const row = one(computeMetrics(input({ steps: STEPS, kvRows: rows(false) })), "retention_p50_ns", "all", "step");
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.lo ?? 0).toBeGreaterThan(350 * MS);
+    expect(row.lo ?? 0).toBeLessThan(450 * MS);
+  });
+
+  test("writes, reads and ages follow from the steps, and the step figure is printed", () => {
+    const all = computeMetrics(input({ steps: STEPS, kvRows: rows(false) }));
+    const writes = one(all, "write_bytes_per_s", "decode", "step");
+    const window = writes.window_ns / 1e9;
+    expect((writes.value ?? 0) * window).toBeCloseTo(180 * 1024, 3);
+    const reads = one(all, "reads_per_write", "all", "step");
+    expect(reads.value ?? 0).toBeCloseTo(89.5, 6);
+    expect(one(all, "reads_per_byte_per_token", "decode", "step").value ?? 0).toBeCloseTo(1, 2);
+    // The age at a read of a triangle of rows: density falls linearly, so the median is (1 - sqrt(1/2)) of 895 ms.
+    const age = one(all, "age_at_read_p50_ns", "all", "step");
+    expect(Math.abs((age.value ?? 0) / (895 * MS * (1 - Math.SQRT1_2)) - 1)).toBeLessThan(0.03);
+    const printed = printedFigures(all).filter((r) => r.metric === "retention_p50_ns");
+    expect(printed.map((r) => r.source)).toEqual(["step"]);
+  });
+});
+
+describe("KV rows of which a third was there before the first step that was seen", () => {
+  const FIRST = 60;
+  const seen = STEPS.slice(FIRST);
+  const begin_ns = seen[0]?.begin_ns ?? 0;
+  /** What is known of the triangle of rows from step FIRST on. */
+  const known = STEPS.map(
+    (step, i): KvRowSample => ({
+      write_ns: i < FIRST ? begin_ns : step.begin_ns + MS,
+      is_written: i >= FIRST,
+      last_read_ns: i < 179 ? 999 * MS : Number.NaN,
+      evict_ns: 1000 * MS,
+      total_reads: i < FIRST ? 180 - FIRST : 179 - i,
+      size_bytes: 1024,
+    }),
+  );
+  const figure = (rows: readonly KvRowSample[], metric: string, step = "all") =>
+    one(computeMetrics(input({ steps: seen, kvRows: rows })), metric, step, "step");
+  const written = known.filter(({ is_written }) => is_written);
+
+  test("are read by every step with the rest, and are none of what was written", () => {
+    expect(figure(known, "reads_per_byte_per_token", "decode").value ?? 0).toBeCloseTo(1, 2);
+    const writes = figure(known, "write_bytes_per_s", "decode");
+    expect(((writes.value ?? 0) * writes.window_ns) / 1e9).toBeCloseTo(written.length * 1024, 3);
+    const rate = figure(known, "writes_per_byte_per_token", "decode").value ?? 0;
+    expect(rate).toBeLessThan(figure(written, "writes_per_byte_per_token", "decode").value ?? 0);
+    for (const metric of ["reads_per_write", "retention_p50_ns"]) {
+      const { value, n } = figure(written, metric);
+      expect(figure(known, metric)).toMatchObject({ value, n });
+    }
+  });
+
+  test("were older when they were read than since the first step", () => {
+    const ages = STEPS.flatMap((_, i) => seen.map((__, t) => FIRST + t - i).filter((steps) => steps > 0)).sort(
+      (a, b) => a - b,
+    );
+    const truth = (ages[ages.length >> 1] ?? 0) * 5 * MS;
+    const age = figure(known, "age_at_read_p50_ns");
+    expect(age).toMatchObject({ status: "bound", value: null, hi: null, n_censored: 1 });
+    expect(age.why).toContain("in the cache before the first step");
+    expect(age.lo ?? Number.POSITIVE_INFINITY).toBeLessThan(truth);
+    // Without them the younger rows alone would be taken for all.
+    const without = figure(written, "age_at_read_p50_ns");
+    expect(without.status).toBe("ok");
+    expect(without.hi ?? 0).toBeLessThan(truth);
+  });
+});
+
+test("the printed figure is the first source that says something, each grain its own", () => {
+  const steps = STEPS.map((step) => ({ ...step, step: "prefill" as const })).slice(0, 20);
+  const kvRows = steps.map((step) => ({
+    write_ns: step.begin_ns,
+    is_written: true,
+    last_read_ns: Number.NaN,
+    evict_ns: Number.NaN,
+    total_reads: 0,
+    size_bytes: 64,
+  }));
+  const watches = Array.from({ length: 40 }, (_, i) =>
+    watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),
+  );
+  const rows = computeMetrics(input({ steps, kvRows, watches })).filter(
+    (r) => r.metric === "write_bytes_per_s" && r.step === "prefill",
+  );
+  expect(rows.map((r) => [r.source, r.status])).toEqual([
+    ["step", "insufficient"],
+    ["watch", "ok"],
+  ]);
+  expect(printedFigures(rows).map((r) => r.source)).toEqual(["watch"]);
+});
+
+describe("sampled sources", () => {
+  const sums = (source: string) => ({
+    region_type: "activation" as const,
+    mapping_kind: "anon",
+    step: "none" as const,
+    source,
+    period_known: true,
+    loads: Float64Array.from({ length: 50 }, (_, i) => 2000 + 100 * (i % 3)),
+    stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
+    rows: 5000,
+    seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
+    written: [],
+  });
+  const rows = (source: string): MetricRow[] =>
+    computeMetrics(input({ accessSums: [sums(source)], regions: [region()] }));
+
+  test("cannot tell intervals, retention or bytes, and say so", () => {
+    for (const metric of ["iai_p50_ns", "retention_p50_ns", "read_bytes_per_s"]) {
+      const row = one(rows("pebs"), metric, "all", "pebs");
+      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+      expect(row.why?.length ?? 0).toBeGreaterThan(10);
+    }
+  });
+
+  test("tell the mix, the rate, the mean interval and the working set", () => {
+    const all = rows("pebs");
+    expect(one(all, "reads_per_write", "all", "pebs").value).toBeCloseTo(2, 12);
+    expect(one(all, "loads_per_s", "all", "pebs").value ?? 0).toBeCloseTo(
+      sums("").loads.reduce((a, b) => a + b),
+      3,
+    );
+    const accesses = sums("").loads.reduce((a, b) => a + b) * 1.5;
+    expect(one(all, "iai_mean_ns", "all", "pebs").value ?? 0).toBeCloseTo((1e9 * 125) / accesses, 3);
+    const set = one(all, "working_set_bytes", "all", "pebs");
+    expect(set.grain_bytes).toBe(64);
+    expect(set.value ?? 0).toBeGreaterThan(120 * 64);
+    expect(set.hi ?? 0).toBeLessThanOrEqual(8000);
+  });
+
+  test("the timer's mix is never printed", () => {
+    const row = one(rows("clock"), "reads_per_write", "all", "clock");
+    expect([row.status, row.value]).toEqual(["not_identifiable", null]);
+  });
+});
+
+describe("64-byte lines", () => {
+  const lines = (again: (line: number) => boolean): WatchSample[] =>
+    Array.from({ length: 80 }, (_, i) => {
+      const line = i >> 1;
+      const hits: (readonly [number, "store"])[] = [[50 * MS, "store"]];
+      if (again(line) && i % 2 === 0) hits.push([80 * MS, "store"]);
+      return watch(hits, {
+        design: "cohort",
+        mode: "w",
+        addr: BigInt(64 * line + 8 * (i & 1)),
+        begin_ns: 0,
+        end_ns: 1000 * MS,
+        ended_by: "end",
+      });
+    });
+
+  test("of which two words were watched can only be found rewritten: an upper bound", () => {
+    const row = computeMetrics(input({ watches: lines((line) => line % 2 === 0) })).find((r) => r.grain_bytes === 64);
+    expect([row?.metric, row?.status, row?.value, row?.n]).toEqual(["write_once_ratio", "bound", null, 40]);
+    expect(row?.hi ?? 0).toBeGreaterThan(0.5);
+    expect(row?.hi ?? 1).toBeLessThan(0.7);
+  });
+});
+
+/** What is said of allocations alone: classes of mappings have no such figure. */
+const OF_ALLOCATIONS = ["allocated_total_bytes", "allocations_total"];
+
+describe("rows", () => {
+  const rows = weights();
+
+  test("have the columns of the table, in its order", () => {
+    expect(Object.keys(rows[0] ?? {})).toEqual(columnsOf("metrics").map((c) => c.name));
+  });
+
+  test("cover every metric of the registry that a watch or the map tells", () => {
+    const told = new Set(rows.map((r) => r.metric));
+    const otherSources = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
+    otherSources.push(
+      ...OF_ALLOCATIONS,
+      "reuse_time_p50_ns",
+      "reuse_time_p90_ns",
+      "reuse_time_p99_ns",
+      "reuse_time_mean_ns",
+    );
+    for (const { metrics } of METRICS) {
+      for (const { name } of metrics) expect(told.has(name) || otherSources.includes(name)).toBe(true);
+    }
+  });
+
+  test("are the same for the same seed", () => {
+    expect(weights()).toEqual(rows);
+  });
+
+  test("processes without an engine are told by mapping kind", () => {
+    const watches = ["heap", "anon"].flatMap((kind) =>
+      readers(30, { region_type: "unknown", mapping_kind: kind, stratum: kind }),
+    );
+    const kinds = computeMetrics(input({ watches })).filter((r) => r.metric === "iai_p50_ns");
+    expect(kinds.map((r) => [r.region_type, r.mapping_kind, r.phase, r.status])).toEqual([
+      ["unknown", "anon", "all", "ok"],
+      ["unknown", "heap", "all", "ok"],
+    ]);
+  });
+});
+
+test("the page names every metric with its unit", () => {
+  const page = metricsPage();
+  for (const { metrics } of METRICS)
+    for (const { name, unit } of metrics) expect(page).toContain(`| ${name} | ${unit} |`);
+});
+
+describe("a run whose collectors cannot tell", () => {
+  const blind = { collector: "process", identifies: [], blind_to: "it reads /proc" };
+
+  test("says of every metric that it is not identifiable, and why", () => {
+    const rows = computeMetrics(input({ sight: [blind] }));
+    const names = new Set(rows.map(({ metric }) => metric));
+    const silent = METRICS.flatMap(({ metrics }) => metrics).filter(({ name }) => !names.has(name));
+    expect(silent.map(({ name }) => name)).toEqual(OF_ALLOCATIONS);
+    for (const row of rows) {
+      expect(row).toMatchObject({ status: "not_identifiable", source: "process", why: "it reads /proc", value: null });
+    }
+  });
+
+  test("blames the collector that was asked for, not the one that runs beside it", () => {
+    const asked = { collector: "memray", identifies: ["region_map"], blind_to: "it sees no access" };
+    const rows = computeMetrics(input({ sight: [asked, blind] }));
+    const iai = rows.find(({ metric }) => metric === "iai_p50_ns");
+    expect(iai).toMatchObject({ status: "not_identifiable", source: "memray", why: "it sees no access" });
+    expect(rows.filter(({ source }) => source === "process")).toEqual([]);
+  });
+
+  test("lets a collector speak that feeds the metric", () => {
+    const able = { collector: "ebpf", identifies: ["watch", "step", "region_map"], blind_to: "no PMU" };
+    const rows = computeMetrics(input({ sight: [able, blind] }));
+    expect(rows.filter(({ source }) => source === "ebpf").map(({ metric }) => metric)).toEqual([
+      "reuse_time_p50_ns",
+      "reuse_time_p90_ns",
+      "reuse_time_p99_ns",
+      "reuse_time_mean_ns",
+      "loads_per_s",
+      "stores_per_s",
+      "iai_mean_ns",
+      "same_page_fraction",
+      "median_stride_bytes",
+    ]);
+  });
+});
+
+describe("a run that recorded allocations", () => {
+  const one = (value: number) => Float64Array.from([value]);
+  const all: AllocationSample = {
+    mapping_kind: "allocation",
+    is_part: false,
+    lives: {
+      n: one(9),
+      bytes: one(90),
+      middle_ns: one(50),
+      least_ns: one(40),
+      most_ns: one(60),
+      ended: Uint8Array.from([1]),
+    },
+    processes: 1,
+    allocations: 9,
+    allocated_bytes: 90,
+    highest_peak_bytes: 30,
+    peaks_bytes: 30,
+  };
+  const memray = { collector: "memray", identifies: ["allocation"], blind_to: "never a read or a write" };
+  const ebpf = { collector: "ebpf", identifies: ["watch", "region_map", "step"], blind_to: "it has no PMU" };
+  const allocations = [all, { ...all, mapping_kind: "allocation/malloc", is_part: true }];
+  const ofKind = (rows: ReturnType<typeof computeMetrics>, kind: string) =>
+    rows.filter((row) => row.mapping_kind === kind);
+
+  test("has figures of them, and says of everything else that it cannot be told", () => {
+    const rows = computeMetrics(input({ sight: [memray], allocations }));
+    const whole = ofKind(rows, "allocation");
+    expect(whole.filter(({ status }) => status === "ok").map(({ metric, value }) => [metric, value])).toEqual([
+      ["allocated_bytes", 30],
+      ["allocated_total_bytes", 90],
+      ["allocations_total", 9],
+      ["lifetime_p50_ns", 50],
+      ["lifetime_p90_ns", 50],
+      ["lifetime_p99_ns", 50],
+    ]);
+    const others = whole.filter(({ status }) => status !== "ok");
+    expect(others.every(({ status, why }) => status === "not_identifiable" && why === memray.blind_to)).toBe(true);
+    expect(ofKind(rows, "allocation/malloc").map(({ status }) => status)).toEqual(new Array(6).fill("ok"));
+    expect(rows.length).toBe(whole.length + 6);
+  });
+
+  test("tells them apart from the regions of the same run, whose collector it does not speak for", () => {
+    const regions = [region({ region_type: "runtime", death_censored: false })];
+    const rows = computeMetrics(input({ sight: [ebpf, memray], allocations, regions }));
+    const runtime = rows.filter(({ region_type, mapping_kind }) => region_type === "runtime" && mapping_kind === null);
+    expect(runtime.find(({ metric }) => metric === "allocated_bytes")).toMatchObject({
+      source: "region_map",
+      value: 8000,
+    });
+    expect(runtime.some(({ source }) => source === "allocation")).toBe(false);
+    expect(ofKind(rows, "allocation").some(({ source }) => source === "ebpf" || source === "watch")).toBe(false);
+  });
+
+  test("holds back what lost more than a hundredth of its allocations", () => {
+    const ledger = [
+      {
+        path: "allocation/memray",
+        pid: 1,
+        seen: 100,
+        kept: 90,
+        filtered: 0,
+        dropped: 10,
+        dropped_by: { live_table_full: 10 },
+        unseen_estimate: 0,
+      },
+    ];
+    const rows = ofKind(computeMetrics(input({ sight: [memray], allocations, ledger })), "allocation/malloc");
+    expect(rows.every(({ status, value }) => status === "insufficient" && value === null)).toBe(true);
+  });
+});

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "bun:test";
+import { rowOf } from "../../../../src/analyse/figures/figure-row.ts";
+import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
+import type { Figure } from "../../../../src/analyse/metrics/metric.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { suitability } from "../../../../src/analyse/metrics/suitability.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const S = 1e9;
+
+type Ends = readonly [lo: number | null, hi: number | null];
+
+/** The label and reason for a class with these intervals, or without a figure. */
+function labelled(once: Ends | null, p50: Ends | null, p99: Ends | null): MetricRow {
+  const written = Array.from({ length: 30 }, () => watch([[1 * MS, "store"]]));
+  const [group] = groupsOf(input({ watches: written, regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  const row = (metric: string, ends: Ends | null): MetricRow => {
+    const [lo, hi] = ends ?? [null, null];
+    const value = lo !== null && hi !== null ? (lo + hi) / 2 : null;
+    const figure: Figure = { metric, source: "watch", estimate: { value, lo, hi }, n: 400, method: "made up" };
+    return rowOf(group, figure, "");
+  };
+  const rows = [row("write_once_ratio", once), row("retention_p50_ns", p50), row("retention_p99_ns", p99)];
+  const [figure] = suitability.figures(group, rows);
+  if (figure === undefined) throw new Error("no figure");
+  return rowOf(group, figure, "label");
+}
+
+describe("suitability", () => {
+  test("is high where both intervals are at or above 0.8 and 10 s", () => {
+    const row = labelled([0.8, 0.9], [2 * S, 3 * S], [10 * S, 12 * S]);
+    expect(row).toMatchObject({ label: "high_mrm", status: "ok", value: null, n: 400, why: null });
+  });
+
+  test("is medium where 0.8 or 10 s is clearly missed, and 0.5 and 1 s are clearly reached", () => {
+    expect(labelled([0.5, 0.7], [1 * S, 3 * S], [20 * S, 30 * S]).label).toBe("medium_mrm");
+    expect(labelled([0.9, 1], [1 * S, 3 * S], [4 * S, 9.9 * S]).label).toBe("medium_mrm");
+  });
+
+  test("is low where neither pair can hold, even if another figure is missing", () => {
+    expect(labelled([0.1, 0.4], [2 * S, 3 * S], [20 * S, 30 * S]).label).toBe("low_mrm");
+    expect(labelled([0.1, 0.4], null, null)).toMatchObject({ label: "low_mrm", status: "ok" });
+    expect(labelled(null, [0.1 * S, 0.2 * S], [0.3 * S, 0.4 * S]).label).toBe("low_mrm");
+  });
+
+  test("is insufficient where an interval holds the threshold that decides, and says which", () => {
+    const once = labelled([0.7, 0.9], [20 * S, 30 * S], [20 * S, 30 * S]);
+    expect(once).toMatchObject({ label: "insufficient", status: "insufficient" });
+    expect(once.why).toBe(
+      "high_mrm is open: write_once_ratio is between 0.700 and 0.900, not clearly above or below 0.8",
+    );
+    const kept = labelled([0.9, 1], [2 * S, 3 * S], [9 * S, 11 * S]);
+    expect(kept.why).toContain("retention p99 is between 9 s and 11 s");
+    expect(labelled([0.9, 1], [0.9 * S, 1.1 * S], [1 * S, 5 * S]).why).toStartWith("medium_mrm is open");
+  });
+
+  test("takes a bound for what it is: at least is enough above, and never enough below", () => {
+    expect(labelled([0.9, 1], [11 * S, null], [11 * S, null]).label).toBe("high_mrm");
+    expect(labelled([0.9, 1], [0.1 * S, null], [0.2 * S, null])).toMatchObject({ label: "insufficient" });
+    expect(labelled([0, 0.4], [0.1 * S, null], [0.2 * S, null]).label).toBe("low_mrm");
+  });
+
+  test("is insufficient, not low, where nothing is known", () => {
+    const row = labelled(null, null, null);
+    expect(row).toMatchObject({ label: "insufficient", status: "insufficient" });
+    expect(row.why).toContain("write_once_ratio is insufficient");
+  });
+});
+
+describe("weights that are only read", () => {
+  const readers = Array.from({ length: 40 }, (_, i) =>
+    watch([[(2 + i) * MS, "load"]], { region_type: "weight", mapping_kind: "file" }),
+  );
+  const lived = (seconds: number, death_censored: boolean): MetricRow | undefined =>
+    computeMetrics(
+      input({
+        window_ns: 40 * S,
+        watches: readers,
+        regions: [region({ region_type: "weight", mapping_kind: "file", death_ns: seconds * S, death_censored })],
+      }),
+    ).find((row) => row.metric === "suitability" && row.region_type === "weight");
+
+  test("are judged by how long they live", () => {
+    expect(lived(30, true)).toMatchObject({ label: "high_mrm", status: "ok", source: "region_map" });
+    expect(lived(30, true)?.why).toBe("never written in what was seen: judged by lifetime");
+    expect(lived(5, false)?.label).toBe("medium_mrm");
+    expect(lived(0.5, false)?.label).toBe("low_mrm");
+  });
+
+  test("are insufficient where they outlived a run that was too short to tell", () => {
+    expect(lived(5, true)).toMatchObject({ label: "insufficient", status: "insufficient" });
+    expect(lived(5, true)?.why).toContain("lifetime p99 is at least 5 s");
+  });
+});
+
+describe("locality", () => {
+  test("cannot be told by watches or samples, and says why", () => {
+    const rows = computeMetrics(
+      input({
+        watches: Array.from({ length: 40 }, () => watch([[1 * MS, "load"]])),
+        accessSums: [
+          {
+            region_type: "activation",
+            mapping_kind: null,
+            step: "none",
+            source: "pebs",
+            period_known: true,
+            loads: Float64Array.of(5),
+            stores: Float64Array.of(5),
+            rows: 10,
+            seen: [{ grain_bytes: 64, distinct: 5, once: 1, twice: 1 }],
+            written: [],
+          },
+        ],
+      }),
+    ).filter((row) => row.metric === "same_page_fraction" || row.metric === "median_stride_bytes");
+    expect(rows.map((row) => [row.source, row.status, row.why?.split(",")[0]])).toEqual([
+      ["watch", "not_identifiable", "a watch sees its own bytes alone"],
+      ["pebs", "not_identifiable", "the sample before a sample is not the access before it"],
+      ["watch", "not_identifiable", "a watch sees its own bytes alone"],
+      ["pebs", "not_identifiable", "the sample before a sample is not the access before it"],
+    ]);
+  });
+});

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "bun:test";
+import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
+import { CAPTURE, PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
+import { decodeRecord, type RawRecord } from "../../../../src/engine/llama-cpp/raw-record.ts";
+import {
+  bufferBytes,
+  type RecordFields,
+  recordBytes,
+  type TensorFields,
+  tensorBytes,
+} from "../../../fixtures/ggml-structs.ts";
+
+const BASE = 0x7f0000000000n;
+const HANDLE = 0x5000n;
+
+function record(fields: RecordFields): RawRecord {
+  const view = recordBytes(fields);
+  const decoded = decodeRecord(view, 0, view.byteLength);
+  if (decoded === null) throw new Error("the test made no record");
+  return decoded;
+}
+
+function alloc(addr: bigint, tensor: TensorFields, buffer = bufferBytes(BASE, 65536), unreadable = 0): RawRecord {
+  const payload = new Uint8Array([...tensorBytes(tensor), ...buffer]);
+  const args = [HANDLE, 0x6000n, addr];
+  return record({ probe: PROBE.tensor_alloc, capture: CAPTURE.tensor, args, payload, unreadable });
+}
+
+/** The constructor's call and return: context in the argument that this machine's calling convention gives it. */
+function construct(map: TensorMap, context: bigint, size: bigint, struct = bufferBytes(context, Number(size))) {
+  const args = process.arch === "arm64" ? [1n, 2n, context, size] : [1n, context, size];
+  map.bufferBegin(record({ probe: PROBE.buffer_init, args }));
+  return map.bufferCreated(
+    record({ probe: PROBE.buffer_init, isReturn: true, capture: CAPTURE.buffer, args: [HANDLE], payload: struct }),
+  );
+}
+
+function about(probe: number, args: bigint[] = [HANDLE], struct = bufferBytes(BASE, 65536)): RawRecord {
+  return record({ probe, capture: CAPTURE.buffer, args, payload: struct });
+}
+
+describe("the tensor map of a process", () => {
+  test("gives a row for a buffer, once, however many probes tell of it", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    expect(construct(map, BASE, 65536n)).toBe("kept");
+    const payload = bufferBytes(BASE, 65536);
+    const again = { probe: PROBE.buffer_alloc, isReturn: true, capture: CAPTURE.buffer, args: [HANDLE], payload };
+    expect(map.bufferCreated(record(again))).toBe("duplicate");
+    expect(map.takeRows()).toMatchObject([{ kind: "buffer", addr: BASE, size_bytes: 65536, buffer: HANDLE }]);
+    expect(map.takeRows()).toEqual([]);
+  });
+
+  test("believes the constructor's arguments over the bytes of a structure of unknown layout", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    expect(construct(map, BASE, 4096n, new Uint8Array(120).fill(0xee))).toBe("kept");
+    expect(map.takeRows()).toMatchObject([{ addr: BASE, size_bytes: 4096, usage: "any" }]);
+  });
+
+  test("places a tensor, and knows its class again when the buffer's usage comes later", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    construct(map, BASE, 65536n);
+    expect(map.tensorAlloc(alloc(BASE + 64n, { name: "rope_factors" }))).toBe("kept");
+    expect(map.live()).toMatchObject([
+      { name: "rope_factors", addr: BASE + 64n, size_bytes: 16, region_type: "runtime" },
+    ]);
+    expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 1n]))).toBe("kept");
+    expect(map.live()).toMatchObject([{ region_type: "weight" }]);
+    expect(map.takeRows().at(-1)).toMatchObject({ kind: "usage", usage: "weights", region_type: "weight" });
+  });
+
+  test("knows the buffer of a tensor that was placed before anything else was seen, and tells no birth of it", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    expect(map.tensorAlloc(alloc(BASE, { name: "cache_k_l0" }))).toBe("kept");
+    expect(map.takeRows()).toMatchObject([
+      { kind: "tensor", region_type: "kv_cache", logical_id: "layer0.k", shape: "4x1x1x1", buffer_addr: BASE },
+    ]);
+  });
+
+  test("keeps the last tensor of an address that several take", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    map.tensorAlloc(alloc(BASE, { name: "norm-0" }));
+    map.tensorAlloc(alloc(BASE, { name: "norm-1" }));
+    expect(map.live().map(({ name }) => name)).toEqual(["norm-1"]);
+  });
+
+  test("closes all tensors of a freed buffer, and does not mistake its next life for the first", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    map.tensorAlloc(alloc(BASE, { name: "blk.0.a.weight" }));
+    expect(map.bufferFreed(about(PROBE.buffer_free))).toBe("kept");
+    expect(map.live()).toEqual([]);
+    expect(construct(map, BASE, 65536n)).toBe("kept");
+    expect(map.takeRows().map(({ kind }) => kind)).toEqual(["tensor", "free", "buffer"]);
+  });
+
+  test("makes no row of a simulated load, of an unreadable or implausible structure, or of memory elsewhere", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    const nothing = bufferBytes(0n, 0);
+    expect(construct(map, 0n, 0n)).toBe("simulated");
+    expect(map.tensorAlloc(alloc(BASE, {}, nothing))).toBe("simulated");
+    expect(map.bufferFreed(about(PROBE.buffer_free, [HANDLE], nothing))).toBe("simulated");
+    expect(map.bufferFreed(about(PROBE.buffer_free, [0n]))).toBe("null_handle");
+    expect(map.tensorAlloc(alloc(BASE, {}, undefined, 1))).toBe("unreadable");
+    expect(map.tensorAlloc(alloc(BASE, {}, undefined, 2))).toBe("unreadable");
+    expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 9n]))).toBe("implausible");
+    expect(map.takeRows()).toEqual([]);
+    expect(map.tensorAlloc(alloc(BASE, { type: 77 }))).toBe("implausible");
+    expect(map.tensorAlloc(alloc(BASE + 65536n, { ne: [400, 1, 1, 1] }))).toBe("not_in_memory");
+    expect(map.takeRows()).toEqual([]);
+  });
+
+  test("counts the weights that were placed", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    map.tensorAlloc(alloc(BASE, { name: "blk.0.a.weight" }));
+    map.tensorAlloc(alloc(BASE + 64n, { name: "blk.1.a.weight", ne: [8, 1, 1, 1] }));
+    map.tensorAlloc(alloc(BASE + 128n, { name: "cache_k_l0" }));
+    expect(map.weights).toEqual({ bytes: 48, tensors: 2 });
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "bun:test";
+import { EAGER_POLL_MS, pollPace, STEADY_POLL_MS, type Taken } from "../../../src/record/poll-pace.ts";
+
+const SECOND = 1_000_000_000n;
+const faults = (fault: number): Taken => ({ fault, mapping: 0 });
+const ms = (n: number): bigint => BigInt(n) * 1_000_000n;
+
+describe("the pace of polls", () => {
+  test("is eager for two seconds where the target starts, whatever comes, and steady after them", () => {
+    const pace = pollPace(5n, true, Infinity);
+    expect(pace.after(5n, faults(0))).toBe(EAGER_POLL_MS);
+    expect(pace.after(4n + 2n * SECOND, faults(0))).toBe(EAGER_POLL_MS);
+    expect(pace.after(5n + 2n * SECOND, faults(0))).toBe(STEADY_POLL_MS);
+  });
+
+  test("is steady from the first on where the target has been running", () => {
+    expect(pollPace(5n, false, Infinity).after(5n, faults(0))).toBe(STEADY_POLL_MS);
+  });
+
+  test("rests as long as 32,768 faults take to come, whatever the rest before was, within its limits", () => {
+    const pace = pollPace(0n, false, Infinity);
+    let now = 3n * SECOND;
+    pace.after(now, faults(0));
+    for (const [rest, rows, expected] of [
+      [50, 32_768, STEADY_POLL_MS],
+      [40, 32_768, 40],
+      [40, 65_536, 20],
+      [20, 32_768, 20],
+      [5, 3000, STEADY_POLL_MS],
+      [5, 8192, 20],
+      // At 2.5 M rows/s of one CPU, whose ring holds 46 ms of them.
+      [10, 25_000, 13],
+      [10, 80_000, EAGER_POLL_MS],
+      // A poll that came late brings more, which is no faster rate.
+      [200, 100_000, STEADY_POLL_MS],
+    ] as const) {
+      now += ms(rest);
+      expect(pace.after(now, faults(rows))).toBe(expected);
+    }
+  });
+
+  test("rests no longer than those who wait can bear, and as briefly as ever where the rings fill", () => {
+    const pace = pollPace(0n, false, 12);
+    expect(pace.after(3n * SECOND, faults(0))).toBe(12);
+    expect(pace.after(3n * SECOND + ms(10), faults(40_960))).toBe(8);
+  });
+
+  test("comes sooner where many mappings are made, whose names wait in less room", () => {
+    const pace = pollPace(0n, false, Infinity);
+    let now = 3n * SECOND;
+    pace.after(now, faults(0));
+    for (const [taken, expected] of [
+      [{ fault: 0, mapping: 1024 }, STEADY_POLL_MS],
+      [{ fault: 0, mapping: 2048 }, 40],
+      [{ fault: 0, mapping: 4096 }, 20],
+      [{ fault: 65_536, mapping: 4096 }, 10],
+    ] as const) {
+      now += ms(40);
+      expect(pace.after(now, taken)).toBe(expected);
+    }
+  });
+
+  test("does not take two polls in one instant for a rate", () => {
+    const pace = pollPace(0n, false, Infinity);
+    pace.after(3n * SECOND, faults(0));
+    expect(pace.after(3n * SECOND, faults(100))).toBe(STEADY_POLL_MS);
+  });
+});

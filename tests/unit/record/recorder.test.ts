@@ -1,0 +1,191 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Collector } from "../../../src/collect/collector.ts";
+import type { Batch } from "../../../src/columnar/batch.ts";
+import { batchFromRows } from "../../../src/columnar/rows.ts";
+import { readStream } from "../../../src/columnar/stream.ts";
+import { type RecorderOptions, record, type StopReason } from "../../../src/record/recorder.ts";
+import { balances, type LedgerRow } from "../../../src/schema/ledger.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mrm-recorder-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+function faults(from: number, rows: number): Batch {
+  const numbers = Array.from({ length: rows }, (_, i) => BigInt(from + i));
+  return batchFromRows(
+    "fault",
+    numbers.map((n) => ({ timestamp_ns: n, address: n * 4096n, ip: n, pid: 1, tid: 1, fault_flags: 1, cpu: 0 })),
+  );
+}
+
+const ledgerRow = (seen: number): LedgerRow => ({
+  path: "fault/fake",
+  pid: null,
+  seen,
+  kept: seen,
+  filtered: 0,
+  dropped: 0,
+  dropped_by: {},
+  unseen_estimate: null,
+});
+
+interface Fake extends Collector {
+  /** Rows given so far. */
+  given: number;
+  stops: number;
+}
+
+/** A collector of memory: `rows` faults at every poll and at its end; `onPoll` may do harm. */
+function fakeCollector(rows: number, onPoll: (poll: number) => void = () => {}): Fake {
+  let polls = 0;
+  const give = (): Batch[] => {
+    const batch = faults(fake.given, rows);
+    fake.given += rows;
+    return rows === 0 ? [] : [batch];
+  };
+  const fake: Fake = {
+    name: "fake",
+    given: 0,
+    stops: 0,
+    canRun: async () => ({ ok: true, sources: [], whyNotBetter: "", identifies: [], blindTo: "a fake" }),
+    start: async () => {},
+    batches() {
+      onPoll(++polls);
+      return give();
+    },
+    async stop() {
+      fake.stops += 1;
+      return fake.stops > 1 ? { batches: [], ledger: [] } : { batches: give(), ledger: [ledgerRow(fake.given)] };
+    },
+  };
+  return fake;
+}
+
+const never = new Promise<StopReason>(() => {});
+
+function recording(collectors: readonly Collector[], change: Partial<RecorderOptions> = {}) {
+  const runDir = mkdtempSync(join(root, "run-"));
+  const none = { onBatch: () => {}, onPoll: () => {} };
+  const options = { starting: true, stopped: never, durationNs: 60e6, maxSizeBytes: 2 ** 40, ...none };
+  return { runDir, done: record({ runDir, collectors, ...options, ...change }) };
+}
+
+async function rowsIn(runDir: string): Promise<bigint[]> {
+  const times: bigint[] = [];
+  for await (const batch of readStream(runDir, "fault")) {
+    const column = batch.columns.timestamp_ns;
+    if (column && "data" in column) times.push(...(column.data as BigUint64Array));
+  }
+  return times;
+}
+
+describe("recording", () => {
+  test("keeps every row of every poll and of the end, and its ledger balances", async () => {
+    const [a, b] = [fakeCollector(100), fakeCollector(7)];
+    let passed = 0;
+    const { runDir, done } = recording([a, b], { onBatch: (batch) => (passed += batch.rows) });
+    const result = await done;
+    expect(result.rows.fault).toBe(a.given + b.given);
+    expect(passed).toBe(result.rows.fault);
+    expect(result.rows.mapping).toBe(0);
+    expect(await rowsIn(runDir)).toHaveLength(result.rows.fault);
+    expect(result.ledger.map((row) => [row.path, row.kept, balances(row)])).toEqual([
+      ["fault/fake", a.given, true],
+      ["fault/fake", b.given, true],
+      ["fault/segments", result.rows.fault, true],
+    ]);
+    expect(result.bytes).toBeGreaterThan(0);
+    expect(result.writeError).toBeNull();
+    expect([a.stops, b.stops].every((stops) => stops >= 1)).toBe(true);
+  });
+
+  test("comes as often as the least patient collector asks, once the target has started", async () => {
+    const polls = async (patience: readonly number[]): Promise<number> => {
+      let polls = 0;
+      const asked = patience.map((ms) => ({ ...fakeCollector(0), patienceMs: () => ms }));
+      const collectors = [fakeCollector(0, () => polls++), ...asked];
+      await recording(collectors, { starting: false, durationNs: 400e6 }).done;
+      return polls;
+    };
+    const calm = await polls([]);
+    expect(calm).toBeGreaterThan(2);
+    expect(calm).toBeLessThanOrEqual(12);
+    expect(await polls([Infinity, 10])).toBeGreaterThan(2 * calm);
+  });
+
+  test("ends after its time", async () => {
+    const result = await recording([fakeCollector(1)], { durationNs: 50e6 }).done;
+    expect(result.reason).toBe("duration");
+    expect(result.end_ns - result.begin_ns).toBeGreaterThanOrEqual(50_000_000n);
+  });
+
+  test("ends when told to, with the reason that it was told", async () => {
+    for (const why of ["target_ended", "interrupted", "terminated"] as const) {
+      const stopped = Bun.sleep(20).then((): StopReason => why);
+      expect((await recording([fakeCollector(1)], { stopped, durationNs: undefined }).done).reason).toBe(why);
+    }
+  });
+
+  test("ends when its files are as large as they may be, soon after, with every row in them", async () => {
+    // 2^18 rows fill a segment, so that files grow while it records.
+    const collector = fakeCollector(1 << 14);
+    const { runDir, done } = recording([collector], { maxSizeBytes: 1000, durationNs: 60e9 });
+    const result = await done;
+    expect(result.reason).toBe("max_size");
+    expect(result.bytes).toBeGreaterThanOrEqual(1000);
+    const { kept, dropped } = result.ledger.find((row) => row.path === "fault/segments") ?? ledgerRow(-1);
+    expect(kept + dropped).toBe(collector.given);
+    expect(await rowsIn(runDir)).toHaveLength(kept);
+  });
+
+  test("tells how it goes at every poll", async () => {
+    const states: number[] = [];
+    const enough = Promise.withResolvers<StopReason>();
+    const onPoll: RecorderOptions["onPoll"] = ({ rows }) => {
+      if (states.push(rows.fault) === 3) enough.resolve("interrupted");
+    };
+    const result = await recording([fakeCollector(3)], { stopped: enough.promise, durationNs: undefined, onPoll }).done;
+    expect(states.length).toBeGreaterThanOrEqual(3);
+    expect(states).toEqual(states.map((_, i) => 3 * (i + 1)));
+    expect(result.slowest_poll_ms).toBeGreaterThan(0);
+  });
+
+  test("writes nothing for a run without events", async () => {
+    const result = await recording([fakeCollector(0)]).done;
+    expect([result.bytes, result.rows.fault]).toEqual([0, 0]);
+  });
+});
+
+describe("recording that fails half-way", () => {
+  test("stops every collector and keeps what was measured before", async () => {
+    const good = fakeCollector(10);
+    const bad = fakeCollector(5, (poll) => {
+      if (poll === 3) throw new Error("the third poll fails");
+    });
+    const { runDir, done } = recording([good, bad]);
+    expect(await done.catch((error: unknown) => error)).toMatchObject({ message: "the third poll fails" });
+    expect([good.stops >= 1, bad.stops >= 1]).toEqual([true, true]);
+    expect((await rowsIn(runDir)).length).toBeGreaterThanOrEqual(3 * 10 + 2 * 5);
+  });
+
+  test("stops every collector when one cannot stop in order", async () => {
+    const [bad, good] = [fakeCollector(1), fakeCollector(1)];
+    bad.stop = async () => {
+      throw new Error("cannot stop");
+    };
+    const error = await recording([bad, good]).done.catch((caught: unknown) => caught);
+    expect(String(error)).toContain("cannot stop");
+    expect(good.stops).toBeGreaterThanOrEqual(1);
+  });
+
+  test("stops every collector when a stream has no place to go", async () => {
+    const collector = fakeCollector(1);
+    const runDir = mkdtempSync(join(root, "run-"));
+    writeFileSync(join(runDir, "capture"), "a file where a folder should be");
+    const { done } = recording([collector], { runDir });
+    expect(await done.catch((error: unknown) => error)).toMatchObject({ code: "failure" });
+    expect(collector.stops).toBeGreaterThanOrEqual(1);
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "bun:test";
+
+const SIGNALS = new URL("../../../src/record/signals.ts", import.meta.url).pathname;
+
+/** Runs a script that watches signals in a process of its own, and sends it these, one after each line that it prints. */
+async function answerTo(script: string, signals: readonly NodeJS.Signals[]) {
+  const code = `import { watchSignals } from ${JSON.stringify(SIGNALS)};
+    const say = (text: string) => process.stdout.write(text + "\\n");
+    ${script}`;
+  const child = Bun.spawn([process.execPath, "-e", code], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  let text = "";
+  let sent = 0;
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    for (; sent < signals.length && sent < text.split("\n").length - 1; sent++) child.kill(signals[sent]);
+  }
+  return { exitCode: await child.exited, signal: child.signalCode, lines: text.trim().split("\n") };
+}
+
+const HOLD = "setTimeout(() => process.exit(77), 20_000);";
+
+describe("signals during a run", () => {
+  test("are told once, by name, and do not end the process", async () => {
+    const script = `const signals = watchSignals();
+      signals.onFirst((signal) => { say("first " + signal); setTimeout(() => process.exit(9), 50); });
+      say("received " + signals.received); ${HOLD}`;
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      const { exitCode, lines } = await answerTo(script, [signal]);
+      expect([exitCode, lines]).toEqual([9, ["received null", `first ${signal}`]]);
+    }
+  });
+
+  test("end the process at the second, with the code of that signal", async () => {
+    const script = `const signals = watchSignals(); signals.onFirst((signal) => say(signal)); say("ready"); ${HOLD}`;
+    expect(await answerTo(script, ["SIGTERM", "SIGINT"])).toMatchObject({ exitCode: 130, signal: null });
+    expect(await answerTo(script, ["SIGINT", "SIGTERM"])).toMatchObject({ exitCode: 143, signal: null });
+  });
+
+  test("are told to whoever asks later", async () => {
+    const script = `const signals = watchSignals();
+      signals.onFirst(() => setTimeout(() => signals.onFirst((s) => { say("late " + s + signals.received); process.exit(9); }), 10));
+      say("ready"); ${HOLD}`;
+    expect((await answerTo(script, ["SIGINT"])).lines).toEqual(["ready", "late SIGINTSIGINT"]);
+  });
+
+  test("end the process as ever when nobody watches any more", async () => {
+    const script = `{ using signals = watchSignals(); } say("ready"); ${HOLD}`;
+    expect((await answerTo(script, ["SIGTERM"])).signal).toBe("SIGTERM");
+  });
+});

@@ -1,0 +1,75 @@
+import { describe, expect, test } from "bun:test";
+import { batchFromRows } from "../../../src/columnar/rows.ts";
+import { createTokenCount } from "../../../src/record/token-count.ts";
+
+type Step = Readonly<Record<string, string | number | bigint | null>>;
+
+function counted(...steps: readonly Step[]) {
+  const tokens = createTokenCount();
+  const who = { pid: 1, tid: 1 };
+  for (const step of steps) tokens.take(batchFromRows("step", [{ ...who, ...step }]));
+  return tokens;
+}
+
+const decode = (n_tokens: number | null, begin_ms: number, end_ms: number | null): Step => ({
+  kind: "decode",
+  n_tokens,
+  timestamp_ns: BigInt(begin_ms) * 1_000_000n,
+  end_ns: end_ms === null ? null : BigInt(end_ms) * 1_000_000n,
+});
+
+describe("tokens of a run", () => {
+  test("are unknown before any step", () => {
+    expect(createTokenCount()).toMatchObject({
+      prompt_tokens: null,
+      decode_tokens: 0,
+      decode_tokens_per_s: null,
+      ttft_ms: null,
+      phase: "running",
+    });
+  });
+
+  test("are of the prompt where a batch has several, else decoded, at the rate of the decode calls", () => {
+    const tokens = counted(decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430));
+    expect(tokens).toMatchObject({ prompt_tokens: 66, decode_tokens: 2, ttft_ms: 250, phase: "decoding" });
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(50, 9);
+  });
+
+  test("are decoded where a batch has one of each of several sequences", () => {
+    const tokens = counted({ ...decode(8, 0, 100), n_sequences: 4 }, { ...decode(4, 100, 200), n_sequences: 4 });
+    expect(tokens).toMatchObject({ prompt_tokens: 8, decode_tokens: 4, phase: "decoding" });
+  });
+
+  test("give no rate before the second", () => {
+    expect(counted(decode(1, 0, 10)).decode_tokens_per_s).toBeNull();
+  });
+
+  test("take the first prefill for the time to the first token", () => {
+    expect(counted(decode(8, 0, 100), decode(8, 200, 900))).toMatchObject({ prompt_tokens: 16, ttft_ms: 100 });
+  });
+
+  test("are not counted for a batch that had not returned, nor for one of unknown size", () => {
+    const tokens = counted(decode(1, 0, 10), decode(1, 10, 20), decode(1, 20, null), decode(null, 30, 5000));
+    expect(tokens.decode_tokens).toBe(2);
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(100, 9);
+  });
+
+  test("keep times beyond 2^53 exact", () => {
+    const begin = 2n ** 60n + 1n;
+    const step = { kind: "decode", n_tokens: 4, timestamp_ns: begin, end_ns: begin + 1_500_000n };
+    expect(counted(step).ttft_ms).toBe(1.5);
+  });
+
+  test("come with a word for what the engine does", () => {
+    const at = { timestamp_ns: 1n };
+    expect(counted({ ...at, kind: "model_load" }).phase).toBe("loading");
+    expect(counted({ ...at, kind: "context" }).phase).toBe("loading");
+    expect(counted({ ...at, kind: "model_load" }, decode(9, 1, 2)).phase).toBe("prefill");
+  });
+
+  test("are none in a batch that lacks the columns", () => {
+    const tokens = createTokenCount();
+    tokens.take({ table: "step", rows: 3, columns: {} });
+    expect(tokens.decode_tokens).toBe(0);
+  });
+});

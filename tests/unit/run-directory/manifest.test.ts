@@ -1,0 +1,132 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { MrmTraceError } from "../../../src/errors.ts";
+import { writeFileAtomic } from "../../../src/run-directory/atomic-file.ts";
+import { checkManifest, writeManifest } from "../../../src/run-directory/manifest.ts";
+import { runMetadata } from "../../../src/run-directory/metadata.ts";
+import { toJson } from "../../../src/schema/run-json.ts";
+import { demoReport } from "../../fixtures/run-report.ts";
+
+const root = mkdtempSync(join(tmpdir(), "mrm-manifest-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+let count = 0;
+function runDir(files: Record<string, string | Uint8Array>): string {
+  const run = join(root, `run-${count++}`);
+  mkdirSync(run);
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(run, path)), { recursive: true });
+    writeFileSync(join(run, path), content);
+  }
+  return run;
+}
+const sha256 = (content: string | Uint8Array) => createHash("sha256").update(content).digest("hex");
+
+describe("manifest.json", () => {
+  test("lists every file with its size and digest, in order, and neither links nor unfinished files nor itself", async () => {
+    const big = new Uint8Array(3_000_000).map((_, i) => i * 7);
+    const run = runDir({
+      "metrics.csv": "a\n",
+      "capture/access/1-0.parquet": big,
+      "capture/access/1-1.parquet.partial": "half",
+      "trace/part-0.parquet": "x",
+      "raw/perf.data": "",
+      "manifest.json": "old",
+    });
+    symlinkSync("/etc/hostname", join(run, "link"));
+    const written = await writeManifest(run, "run-x", new Date("2026-11-21T10:00:00.5Z"));
+    expect(JSON.parse(readFileSync(join(run, "manifest.json"), "utf8"))).toEqual({
+      manifest_schema_version: "1.0",
+      run_id: "run-x",
+      created_at_utc: "2026-11-21T10:00:00.500+00:00",
+      files: [
+        { path: "capture/access/1-0.parquet", size_bytes: 3_000_000, sha256: sha256(big), schema_version: "1.0" },
+        { path: "metrics.csv", size_bytes: 2, sha256: sha256("a\n"), schema_version: "1.0" },
+        { path: "raw/perf.data", size_bytes: 0, sha256: sha256("") },
+        { path: "trace/part-0.parquet", size_bytes: 1, sha256: sha256("x"), schema_version: "1.0" },
+      ],
+    });
+    expect(written.files).toHaveLength(4);
+    expect(statSync(join(run, "manifest.json")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(run).filter((name) => name.endsWith(".partial"))).toEqual([]);
+  });
+
+  test("shows what was changed, removed or added after it", async () => {
+    const run = runDir({ "a.parquet": "aa", "b.parquet": "bb", "c.parquet": "cc" });
+    await writeManifest(run, "r");
+    expect(await checkManifest(run)).toEqual({ missing: [], changed: [], unlisted: [], readable: true });
+    writeFileSync(join(run, "a.parquet"), "ab");
+    rmSync(join(run, "b.parquet"));
+    writeFileSync(join(run, "d"), "");
+    expect(await checkManifest(run)).toEqual({
+      missing: ["b.parquet"],
+      changed: ["a.parquet"],
+      unlisted: ["d"],
+      readable: true,
+    });
+  });
+
+  test("that is damaged is unreadable, and one that names files outside the run finds them missing", async () => {
+    expect((await checkManifest(runDir({ "manifest.json": '{"files": [' }))).readable).toBe(false);
+    expect((await checkManifest(runDir({ a: "" }))).readable).toBe(false);
+    const files = [{ path: "../../../etc/passwd", size_bytes: 1, sha256: "0".repeat(64) }];
+    const outside = { manifest_schema_version: "1.0", run_id: "r", created_at_utc: "", files };
+    expect((await checkManifest(runDir({ "manifest.json": JSON.stringify(outside) }))).missing).toEqual([
+      "../../../etc/passwd",
+    ]);
+  });
+});
+
+describe("a file that is replaced atomically", () => {
+  test("keeps its old text and leaves nothing behind when it cannot be written", () => {
+    const run = runDir({ "sub/x": "" });
+    expect(() => writeFileAtomic(join(run, "sub"), "text")).toThrow(MrmTraceError);
+    expect(readdirSync(run)).toEqual(["sub"]);
+    writeFileAtomic(join(run, "new"), "one");
+    writeFileAtomic(join(run, "new"), "two");
+    expect(readFileSync(join(run, "new"), "utf8")).toBe("two");
+  });
+});
+
+describe("metadata.json", () => {
+  test("has the keys that readers of the Python package look for", () => {
+    const metadata = JSON.parse(
+      toJson(
+        runMetadata({
+          report: demoReport(),
+          host: { machine_id: "vm", os: "Debian", kernel: "6.18", cpu_model: "EPYC", cpu_freq_scaling_max_mhz: null },
+          engine: null,
+          cell: null,
+          started_at: new Date("2026-11-21T10:00:00Z"),
+          started_ns: 123_456_789_012_345_678n,
+          versions: { mrm_trace_version: "0.1.0" },
+          thermal: { throttle_events: null, peak_temp_c: null },
+          details: { seed: 7 },
+        }),
+      ),
+    );
+    expect(metadata).toMatchObject({
+      run_id: "20261121T101500Z-3fa2",
+      machine_id: "vm",
+      model: { id: "demo-110m" },
+      collector: { type: "ebpf" },
+      generation: { avg_tokens_per_second: 140.4, total_output_tokens: 4213 },
+      thermal: { run_validity: "marginal", throttle_events: null, peak_temp_c: null },
+      timing: { total_wall_duration_s: 33.41, started_ns: "123456789012345678" },
+      hardware: { cpu_model: "EPYC", cpu_freq_scaling_max_mhz: null },
+      software: { os: "Debian", kernel: "6.18", mrm_trace_version: "0.1.0" },
+      seed: 7,
+    });
+  });
+});
