@@ -1,4 +1,3 @@
-#!/usr/bin/env bun
 /** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
 import { runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
@@ -7,6 +6,7 @@ import { loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
 import { nearestFlag, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
+import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
 
 /** What citty throws for a command line that it cannot read. */
@@ -21,18 +21,26 @@ function asFailure(error: unknown): MrmTraceError {
   return new MrmTraceError("failure", message, "run again with --debug and report what it prints", { cause: error });
 }
 
-async function printFailure(failure: MrmTraceError, error: unknown, own: readonly string[]): Promise<void> {
+/** Tells a failure; returns the exit code. */
+async function failed(error: unknown, own: readonly string[]): Promise<number> {
+  const failure = asFailure(error);
   if (own.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
   const { createConsola } = await import("consola");
   const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
   log.error(`${failure.message}\n  fix: ${failure.hint}`);
   if (own.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  return failure.exitCode;
 }
 
 /** Runs the command line; returns the exit code. */
 async function cli(args: string[]): Promise<number> {
   // What stands behind -- belongs to the command that is traced.
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  try {
+    refuseForeignSettings();
+  } catch (error) {
+    return await failed(error, own);
+  }
   if (own.includes("--version")) {
     const { versionText } = await import("./commands/version.ts");
     process.stdout.write(versionText({ json: own.includes("--json") }));
@@ -50,9 +58,7 @@ async function cli(args: string[]): Promise<number> {
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
-    const failure = asFailure(error);
-    await printFailure(failure, error, own);
-    return failure.exitCode;
+    return await failed(error, own);
   }
 }
 
@@ -92,6 +98,7 @@ async function written(stream: NodeJS.WriteStream): Promise<void> {
   });
 }
 
+forgetLauncher();
 const code = await cli(process.argv.slice(2));
 await written(process.stdout);
 process.exit(code);

@@ -5,6 +5,7 @@ import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { type RunFacts, readFacts } from "../run-directory/facts.ts";
+import { RUNTIME, RUNTIME_ENV } from "../runtime.ts";
 import { HOLD, launchHeld } from "../target/held-command.ts";
 import { readProc } from "../target/proc-file.ts";
 import { treeOf } from "../target/tree.ts";
@@ -135,10 +136,10 @@ export function launchTraced(request: LaunchRequest, options: readonly string[],
   const { unit, placement, logFd } = request;
   const output = mkdtempSync(join(scratch, "run-"));
   const own = ["--json", "--quiet", "--baseline", BASELINE, "--output", output];
-  const argv = [process.execPath, CLI, "run", ...own, ...options, "--", ...unit.command];
+  const argv = [...RUNTIME, CLI, "run", ...own, ...options, "--", ...unit.command];
   const child = Bun.spawn(argv, {
     stdio: ["ignore", "pipe", logFd],
-    env: { ...process.env, ...unit.env },
+    env: { ...process.env, ...unit.env, ...RUNTIME_ENV },
   });
   const watchdog = guard(child.pid);
   const stdout = new Response(child.stdout).text();

@@ -2,6 +2,7 @@
 import { chownSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { readGgufFile } from "../engine/gguf/file.ts";
+import { RUNTIME } from "../runtime.ts";
 import { invokingUser } from "../target/invoking-user.ts";
 import { formatBytes } from "../units.ts";
 import { makeCacheDir } from "./cache.ts";
@@ -64,15 +65,8 @@ export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
     seconds: options.seconds ?? (hasLimit ? null : DECODE_DEFAULTS.seconds),
     tokens: options.tokens ?? null,
   });
-  // The folder in which the user happens to be must not change what the demo does.
-  const runtime = [
-    process.execPath,
-    "--no-env-file",
-    `--config=${join(import.meta.dir, "bunfig.toml")}`,
-    "--no-install",
-  ];
   return {
-    command: [...runtime, join(import.meta.dir, "runner.ts"), ...args],
+    command: [...RUNTIME, join(import.meta.dir, "runner.ts"), ...args],
     env: { [TRACER_PID]: String(process.pid) },
     modelPath,
     objects: engineObjects(engineDir),

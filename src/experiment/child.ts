@@ -1,6 +1,7 @@
 /** A run in a process of its own: the tracer's memory and compiled code of one run do not count in the next. */
 import { join } from "node:path";
 import type { StopSignal } from "../record/signals.ts";
+import { RUNTIME, RUNTIME_ENV } from "../runtime.ts";
 import type { FailureJson } from "../schema/run-json.ts";
 import type { OneRunRequest } from "./run-request.ts";
 
@@ -34,10 +35,8 @@ function failureOf(stdout: string): FailureJson["error"] | null {
  * @param echo gets what the run and its target write on stderr, as it comes
  */
 export function startChild(request: OneRunRequest, echo: (text: string) => void): Child {
-  // The folder in which the user happens to be must not change what a run does.
-  const bunfig = `--config=${join(import.meta.dir, "../demo/bunfig.toml")}`;
-  const argv = [process.execPath, "--no-env-file", bunfig, "--no-install", join(import.meta.dir, "one-run.ts")];
-  const child = Bun.spawn(argv, {
+  const child = Bun.spawn([...RUNTIME, join(import.meta.dir, "one-run.ts")], {
+    env: { ...process.env, ...RUNTIME_ENV },
     stdin: Buffer.from(JSON.stringify(request)),
     stdout: "pipe",
     stderr: "pipe",

@@ -3,6 +3,7 @@ import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { run } from "../pipelines/run.ts";
 import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
+import { forgetLauncher } from "../runtime.ts";
 import { encodeFailure, encodeRun, toJson } from "../schema/run-json.ts";
 import { runRequestSchema } from "./run-request.ts";
 
@@ -39,5 +40,6 @@ async function oneRun(): Promise<number> {
   }
 }
 
+forgetLauncher();
 // What analyses keeps threads of its own, which would keep this process.
 process.exit(await oneRun());

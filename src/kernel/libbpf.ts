@@ -1,6 +1,7 @@
 /** The libbpf functions we call, C names word for word, nothing else. */
-import { dlopen, FFIType, type Pointer } from "bun:ffi";
+import { FFIType, type Pointer } from "bun:ffi";
 import { MrmTraceError } from "../errors.ts";
+import { openSystemLibrary } from "./system-library.ts";
 
 const { i32, u32, u64, ptr, cstring, function: callback } = FFIType;
 
@@ -40,7 +41,7 @@ export const LIBBPF_SYMBOLS = {
 
 function open() {
   try {
-    return dlopen("libbpf.so.1", LIBBPF_SYMBOLS).symbols;
+    return openSystemLibrary("libbpf.so.1", LIBBPF_SYMBOLS).symbols;
   } catch (cause) {
     throw new MrmTraceError(
       "environment",

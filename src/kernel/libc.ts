@@ -1,10 +1,16 @@
 /** The libc functions we call, C names word for word, and errno as words. */
 import { dlopen, FFIType, type Pointer, read } from "bun:ffi";
+import { readFileSync } from "node:fs";
+import { MrmTraceError } from "../errors.ts";
 import { addressOf, stableBytes } from "./foreign-memory.ts";
 
 const { i32, u32, u64, i64, ptr: pointer } = FFIType;
 
 /** Variadic functions are declared with fixed arguments: safe on Linux x86-64 and arm64. */
+if (!readFileSync("/proc/self/maps", "latin1").includes("/libc.so.6")) {
+  // Named all the same, bun:ffi would take one from the folder one stands in.
+  throw new MrmTraceError("environment", "this Bun runs without glibc", "install Bun for glibc: https://bun.sh");
+}
 const library = dlopen("libc.so.6", {
   __errno_location: { args: [], returns: pointer },
   syscall: { args: [i64, u64, u64, u64, u64, u64, u64], returns: i64 },
@@ -12,6 +18,7 @@ const library = dlopen("libc.so.6", {
   mmap: { args: [u64, u64, i32, i32, i32, i64], returns: i64 },
   mount: { args: [pointer, pointer, pointer, u64, pointer], returns: i32 },
   munmap: { args: [u64, u64], returns: i32 },
+  dlopen: { args: [pointer, i32], returns: i64 },
   fcntl: { args: [i32, i32, u64], returns: i32 },
   close: { args: [i32], returns: i32 },
   read: { args: [i32, pointer, u64], returns: i64 },

@@ -8,6 +8,7 @@ const BASE = [
   "config",
   "errors.ts",
   "units.ts",
+  "runtime.ts",
   "statistics",
   "columnar",
   "run-directory",

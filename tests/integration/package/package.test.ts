@@ -40,7 +40,18 @@ describe("the package", () => {
       .map((path) => path.replace(/^bpf(.*)c$/, "dist/bpf$1o"));
     const outside = files().filter((path) => !path.startsWith("src/"));
     expect(outside.sort()).toEqual(
-      ["LICENSE", "README.md", "bpf/LICENSE", "dist/build.json", "package.json", ...shipped].sort(),
+      [
+        "LICENSE",
+        "README.md",
+        "SECURITY.md",
+        "bin/bunfig.toml",
+        "bin/mrm-trace",
+        "bin/tsconfig.json",
+        "bpf/LICENSE",
+        "dist/build.json",
+        "package.json",
+        ...shipped,
+      ].sort(),
     );
     expect(files().filter((path) => /test|bench|fixture|vmlinux/.test(path))).toEqual([]);
   });
