@@ -4,18 +4,21 @@ import { type EventAttribute, readAttribute, SMALLEST_ATTR_BYTES } from "./attri
 import type { Bytes } from "./bytes.ts";
 import { type FileEvent, fileEvent } from "./event.ts";
 
-/** More ids than this are no file of perf: one per event, CPU and thread. */
+/** More ids than this, over all events, are no file of perf: one per event, CPU and thread. */
 const MOST_IDS = 1 << 20;
+/** More events than this are no file of perf either. */
+const MOST_EVENTS = 1 << 14;
 const WORD = 2 ** 32;
 
 interface Entry {
   readonly attribute: EventAttribute;
-  readonly ids: readonly bigint[];
   name: string | null;
 }
 
 export interface EventTable {
-  /** Adds an event; false where the bytes hold none. */
+  /** How many ids there is room for: an event with more is refused before they are read. */
+  readonly idsLeft: number;
+  /** Adds an event; false where the bytes hold none, or there is no room for it. */
   addAttribute(bytes: Bytes, at: number, size: number, ids: readonly bigint[]): boolean;
   /** Names the event with one of these ids, or by its place in the list. */
   name(name: string, ids: readonly bigint[], position: number | null): void;
@@ -29,6 +32,7 @@ export interface EventTable {
 export function createEventTable(): EventTable {
   const entries: Entry[] = [];
   const positions = new Map<number, number>();
+  let idsLeft = MOST_IDS;
   let pmus: ReadonlyMap<number, string> = new Map();
   let list: readonly FileEvent[] | null = null;
   const events = (): readonly FileEvent[] => {
@@ -36,13 +40,17 @@ export function createEventTable(): EventTable {
     return list;
   };
   return {
+    get idsLeft() {
+      return idsLeft;
+    },
     addAttribute(bytes, at, size, ids) {
-      if (size < SMALLEST_ATTR_BYTES || at + size > bytes.length || positions.size + ids.length > MOST_IDS)
-        return false;
-      const told = bytes.u32(at + 4);
-      const used = told >= SMALLEST_ATTR_BYTES && told <= size ? told : size;
+      if (size < SMALLEST_ATTR_BYTES || at + size > bytes.length) return false;
+      if (ids.length > idsLeft || entries.length === MOST_EVENTS) return false;
+      idsLeft -= ids.length;
+      const claimed = bytes.u32(at + 4);
+      const used = claimed >= SMALLEST_ATTR_BYTES && claimed <= size ? claimed : size;
       for (const id of ids) positions.set(Number(id), entries.length);
-      entries.push({ attribute: readAttribute(bytes, at, used, KNOWN_SAMPLE_BITS), ids, name: null });
+      entries.push({ attribute: readAttribute(bytes, at, used, KNOWN_SAMPLE_BITS), name: null });
       list = null;
       return true;
     },

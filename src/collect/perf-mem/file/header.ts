@@ -105,7 +105,8 @@ function readAttributes(path: string, { entryBytes, attrs, swapped, readAt, even
     const at = i * entryBytes;
     const attrBytes = entryBytes - ID_SECTION_BYTES;
     const ids = { at: Number(bytes.u64(at + attrBytes)), size: Number(bytes.u64(at + attrBytes + 8)) };
-    if (ids.size > MOST_SECTION_BYTES || ids.size % 8 !== 0) {
+    // All events together: lists that lie over each other would take many times the file's own bytes.
+    if (ids.size > 8 * events.idsLeft || ids.size % 8 !== 0) {
       throw refuse(path, attrs.at + at + attrBytes, `the ids of event ${i} claim ${ids.size} bytes`);
     }
     const idBytes = ids.size === 0 ? null : bytesOf(readAt(ids.at, ids.size), swapped);

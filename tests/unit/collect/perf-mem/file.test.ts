@@ -278,6 +278,22 @@ describe("a file that is cut or damaged", () => {
     }
   });
 
+  test("is refused where the ids of its events lie over each other, before they take more memory than the file", async () => {
+    const ids = Array.from({ length: 1 << 16 }, (_, i) => BigInt(i + 1));
+    const events = Array.from({ length: 24 }, (_, i) => ({ ...MEM_LOADS, ids: i === 0 ? ids : [BigInt(i)] }));
+    const bytes = await perfData({ mode: "file", events, records: [] });
+    const view = new DataView(bytes.buffer);
+    const attributes = Number(view.getBigUint64(24, true));
+    const entryBytes = Number(view.getBigUint64(16, true));
+    for (let event = 1; event < events.length; event++) {
+      const section = attributes + event * entryBytes + entryBytes - 16;
+      view.setBigUint64(section, 104n, true);
+      view.setBigUint64(section + 8, BigInt(8 * ids.length), true);
+    }
+    const error: unknown = await readBytes(bytes).catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: "data_quality", message: expect.stringMatching(/the ids of event 16 claim/) });
+  });
+
   test("ends at a compressed record that unpacks to more than its header allows", async () => {
     const write = recordWriter();
     // Records of an unknown type that hold nothing, many times over.
