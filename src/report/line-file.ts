@@ -1,6 +1,7 @@
 /** A text file that grows by whole lines: what was written stays readable whenever the writer dies. */
-import { closeSync, ftruncateSync, lstatSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { MrmTraceError } from "../errors.ts";
+import { requireReplaceable } from "../run-directory/replaceable.ts";
 
 export interface LineFile extends Disposable {
   /** Writes a line and its end at once. @throws MrmTraceError environment; the lines before it stay whole */
@@ -20,7 +21,7 @@ function cannotWrite(path: string, cause: unknown): MrmTraceError {
  */
 export function createLineFile(path: string, force: boolean): LineFile {
   let fd: number;
-  refuseDevice(path);
+  requireReplaceable(path, "name another --output, or leave it out for stdout");
   try {
     if (force) removeIfThere(path);
     fd = openSync(path, "wx", 0o600);
@@ -46,13 +47,6 @@ export function createLineFile(path: string, force: boolean): LineFile {
       closeSync(fd);
     },
   };
-}
-
-/** @throws MrmTraceError usage, where the path is a device, pipe, socket or folder */
-function refuseDevice(path: string): void {
-  const there = lstatSync(path, { throwIfNoEntry: false });
-  if (there === undefined || there.isFile() || there.isSymbolicLink()) return;
-  throw new MrmTraceError("usage", `${path} is no regular file`, "name another --output, or leave it out for stdout");
 }
 
 function removeIfThere(path: string): void {

@@ -3,6 +3,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
+import { requireReplaceable } from "../../run-directory/replaceable.ts";
 import { formatBytes } from "../../units.ts";
 import { aligned, headerBytes, type PlacedTensor, placeTensors } from "./header.ts";
 import { randomWeights, type WeightSource } from "./random-weights.ts";
@@ -48,7 +49,7 @@ function dataBytes(tensors: readonly PlacedTensor[]): number {
 /**
  * Writes the model to `path`, 0600, under a temporary name beside it until it is whole.
  * The same spec gives the same bytes; at most a few megabytes of it are in memory.
- * @throws MrmTraceError usage (the file exists and `force` is not set), environment (full or unwritable), or what `signal` carries
+ * @throws MrmTraceError usage (the file exists and `force` is not set, or is a device, pipe or folder), environment (full or unwritable), or what `signal` carries
  */
 export async function writeModel(
   spec: ModelSpec,
@@ -58,6 +59,7 @@ export async function writeModel(
   if (!force && existsSync(path)) {
     throw new MrmTraceError("usage", `${path} exists already`, "give --force to replace it, or another --out");
   }
+  requireReplaceable(path, "name a file with --out");
   const { header, tensors, type } = plan(spec);
   const bytes = header.length + dataBytes(tensors);
   const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SHAPES, tensorPlans } from "../../../../src/demo/model/shape.ts";
@@ -131,4 +141,18 @@ describe("writing a model fails clearly and leaves nothing", () => {
       }
     },
   );
+
+  test("never takes the place of a device, a pipe or a folder, also behind a link", async () => {
+    const pipe = join(folder, "pipe");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    const link = join(folder, "link-to-pipe");
+    symlinkSync(pipe, link);
+    const spec = { params: "1m", type: "q4_0", seed: 1 } as const;
+    for (const path of [pipe, link, folder]) {
+      const error = await failure(writeModel(spec, path, { force: true }));
+      expect(error).toMatchObject({ code: "usage", message: `${path} is no regular file` });
+    }
+    expect(statSync(pipe).isFIFO()).toBe(true);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+  });
 });
