@@ -131,6 +131,34 @@ describe("imported text of perf script", () => {
   });
 });
 
+describe("text of a recording that shows no accesses", () => {
+  const recordings: readonly (readonly [what: string, options: readonly string[]])[] = [
+    ["page faults printed without their addresses", ["-e", "page-faults", "-c", "1"]],
+    ["page faults with their addresses", ["-e", "page-faults", "-c", "1", "-d"]],
+    ["samples of a timer", ["-e", "cpu-clock:u", "-F", "999"]],
+  ];
+  for (const [what, options] of recordings) {
+    test(`has no instruction taken for the address of an access: ${what}`, async () => {
+      const data = join(output, `${options[1]}${options.length}.data`);
+      const program = ["sh", "-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"];
+      const recorded = Bun.spawnSync(["perf", "record", "-q", "-o", data, ...options, "--", ...program]);
+      expect(recorded.exitCode).toBe(0);
+      const file = `${data}.txt`;
+      writeFileSync(file, Bun.spawnSync(["perf", "script", "-i", data]).stdout);
+      const ended = await runCli(["import", file, "--json", "--output", join(output, "faults")]);
+      expect(ended.exitCode).toBe(4);
+      expect(jsonOf(ended)).toMatchObject({
+        run_dir: null,
+        error: {
+          code: "data_quality",
+          message: expect.stringMatching(/no access to a user address: \d+ no access/),
+          hint: expect.stringContaining("perf.data"),
+        },
+      });
+    });
+  }
+});
+
 describe("a file of another kind", () => {
   test("is refused with the formats there are, and leaves nothing", async () => {
     const runs = join(output, "refused");

@@ -61,8 +61,13 @@ function sourceOf(event: string): (typeof SOURCES)[number] {
   return /mem|ldlat|load|store/i.test(event) ? "pebs" : "import";
 }
 
+/** Events that are no access to the address that they may tell: faults, clocks and counts of other things. */
+const NO_ACCESS =
+  /^(?:(?:page-|minor-|major-|alignment-|emulation-)?faults|exceptions:page_fault_(?:user|kernel)|(?:cpu|task)-clock|(?:cpu-|ref-|bus-)?cycles|instructions|branch(?:es|-misses|-instructions)|context-switches|cs|cpu-migrations|migrations|dummy|bpf-output)(?::|$)/;
+
 /** Why a sample is left out; null where it is kept. */
 function leftOut(sample: ScriptSample): string | null {
+  if (sample.data_src === null && NO_ACCESS.test(sample.event)) return "no_access";
   if (SPE_REPEATS.test(sample.event)) return "repeats_a_sample";
   if (sample.address === null || sample.address === 0n) return "no_address";
   if (sample.address >= KERNEL_FROM) return "kernel_address";
@@ -126,6 +131,12 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
   return reading;
 }
 
+/** Why lines were left out, for the message of a file of which nothing was kept. */
+function reasonsOf({ filtered, dropped }: Account): string {
+  const reasons = [...filtered, ...dropped].map(([why, n]) => `${n} ${why.replaceAll("_", " ")}`);
+  return reasons.length > 0 ? `: ${reasons.join(", ")}` : "";
+}
+
 export const perfScriptImporter: Importer = {
   format: "perf script text",
   matches(start) {
@@ -147,8 +158,10 @@ export const perfScriptImporter: Importer = {
     if (account.keptAccesses === 0) {
       throw new MrmTraceError(
         "data_quality",
-        `${path} has ${account.samples} lines and no sample with a user address`,
-        "print it with: perf script --ns -F comm,pid,tid,cpu,time,period,event,addr,data_src,weight,ip",
+        `${path} has ${account.samples} lines and no access to a user address${reasonsOf(account)}`,
+        (account.filtered.get("no_access") ?? 0) > 0
+          ? "import the perf.data file itself: it tells faults and timer samples from accesses"
+          : "print it with: perf script --ns -F comm,pid,tid,cpu,time,period,event,addr,data_src,weight,ip",
       );
     }
     const lost = account.dropped.get("unreadable_line") ?? 0;

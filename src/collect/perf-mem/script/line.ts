@@ -65,15 +65,18 @@ function behindBar(text: string): { weight: number | null; ip: bigint | null } {
   return { weight, ip };
 }
 
-/** Without a data source: the address, then for faults and the like the instruction before its symbol and file. */
+/**
+ * Without a data source: the address, and the instruction before its symbol and file. One number before a symbol is the
+ * instruction, as in text that was printed without addresses; one number alone is the address.
+ */
 function plainTail(text: string): { address: bigint | null; ip: bigint | null } {
   const tokens = words(text);
-  const address = hex(tokens[0]);
-  if (address === null) return { address: null, ip: null };
-  const file = tokens.findIndex((token, i) => i > 0 && token.startsWith("("));
-  const before = file < 0 ? tokens.slice(1) : tokens.slice(1, file);
-  const ip = before.map(hex).find((value) => value !== null && value > 0xffffn) ?? null;
-  return { address, ip };
+  const first = hex(tokens[0]);
+  if (first === null) return { address: null, ip: null };
+  const second = hex(tokens[1]);
+  // A short word of hex digits, such as add, is a symbol.
+  if (second !== null && second > 0xffffn) return { address: first, ip: second };
+  return tokens.length === 1 ? { address: first, ip: null } : { address: null, ip: first };
 }
 
 /** The sample of a line; null for a line that is none. */

@@ -63,6 +63,21 @@ const LINES: readonly (readonly [form: string, line: string, Partial<ScriptSampl
     { event: "page-faults", address: 0x7f12000n, ip: 0x556677aabbn, data_src: null },
   ],
   [
+    "a page fault that was printed without its address: the instruction is none",
+    "  python3 100/100 [001]  5.000000001:          1 page-faults:      556677aabb memset+0x4 (/usr/lib/libc.so.6)",
+    { event: "page-faults", address: null, ip: 0x556677aabbn, data_src: null },
+  ],
+  [
+    "a timer's sample in a function whose name is of hex digits",
+    "  prog 100 [001]  5.000000001:     250000 cpu-clock:u:      556677aabb add (/usr/bin/prog)",
+    { event: "cpu-clock:u", address: null, ip: 0x556677aabbn },
+  ],
+  [
+    "an address alone behind the event",
+    "  prog 100 [001]  5.000000001: mem:0x601040:rw: 601040",
+    { address: 0x601040n, ip: null },
+  ],
+  [
     "an event that perf has no name for",
     `  x 9 1.0: raw 0x1cd:pp: 7f00 68100142 ${DECODED} 3`,
     { event: "raw 0x1cd:pp", address: 0x7f00n, weight: 3 },
