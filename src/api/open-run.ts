@@ -5,6 +5,7 @@ import { type RecordBatch, Table } from "apache-arrow";
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { type ArrowColumns, arrowSchema } from "../columnar/arrow.ts";
 import { parquetBatches } from "../columnar/parquet-batches.ts";
+import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { listSegments } from "../run-directory/segment-files.ts";
@@ -27,7 +28,7 @@ export interface OpenedRun extends Disposable {
   metrics(): MetricRow[];
   /**
    * A whole table in memory; without rows where the run has none. u64 and i64 columns give bigint.
-   * @throws MrmTraceError data_quality (a derived file is missing or damaged), environment (schema version), usage (closed)
+   * @throws MrmTraceError data_quality (a derived file is missing or damaged, or another schema version), usage (closed)
    */
   table<N extends RunTable>(name: N): Table<ArrowColumns<N>>;
   /** The same rows, at most 131,072 at a time, for tables that are larger than memory. @throws as `table` */
@@ -50,8 +51,8 @@ function filesOf(runDir: string, name: RunTable): string[] {
 
 /**
  * Opens a run directory that `run` or `analyse` has finished; reads nothing but metadata.json until a table is asked for.
- * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, or is damaged), environment (it was
- *   written by another major version)
+ * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, is damaged, or was written by another
+ *   major version)
  */
 export function openRun(dir: string): OpenedRun {
   const runDir = resolve(dir);
@@ -75,9 +76,11 @@ export function openRun(dir: string): OpenedRun {
           requireOpen();
         }
       } catch (error) {
-        if (!(error instanceof MrmTraceError) || error.code !== "data_quality") throw error;
-        if (!isStream(name)) throw new MrmTraceError("data_quality", error.message, `run: mrm-trace analyse ${runDir}`);
-        if (!unreadable.some((known) => known.path === path)) unreadable.push({ path, reason: error.message });
+        if (error instanceof MrmTraceError) throw error;
+        assertRefusal(error);
+        const reason = error instanceof Error ? error.message : String(error);
+        if (!isStream(name)) throw new MrmTraceError("data_quality", reason, `run: mrm-trace analyse ${runDir}`);
+        if (!unreadable.some((known) => known.path === path)) unreadable.push({ path, reason });
       }
     }
   }

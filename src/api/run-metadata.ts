@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { runJsonSchema } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
@@ -35,7 +36,7 @@ const metadataSchema = knownSchema.extend({ ledger: shape.ledger }).loose();
 /** What metadata.json says; u64 values are bigint. Keys beside the known ones are there as they are in the file. */
 export type RunMetadata = Readonly<z.output<typeof knownSchema>> & { readonly [key: string]: unknown };
 
-/** @throws MrmTraceError data_quality where it is missing or no metadata of ours, environment at another major version */
+/** @throws MrmTraceError data_quality where it is missing, no metadata of ours, or of another major version */
 export function readMetadata(path: string): { readonly metadata: RunMetadata; readonly ledger: readonly LedgerRow[] } {
   const { ledger, ...metadata } = decode(path);
   return {
@@ -60,10 +61,7 @@ function decode(path: string): z.output<typeof metadataSchema> {
   }
   const version =
     z.object({ schema_version: z.string() }).safeParse(object).data?.schema_version ?? JSON_SCHEMA_VERSION;
-  if (version.split(".")[0] !== JSON_SCHEMA_VERSION.split(".")[0]) {
-    const hint = `read it with the mrm-trace whose schema version is ${version.split(".")[0]}.x`;
-    throw new MrmTraceError("environment", `${path} has schema version ${version}, not ${JSON_SCHEMA_VERSION}`, hint);
-  }
+  refuseOtherMajor(path, version, JSON_SCHEMA_VERSION);
   const result = z.safeDecode(metadataSchema, object as z.input<typeof metadataSchema>);
   if (!result.success) throw unreadable(path, result.error);
   return result.data;

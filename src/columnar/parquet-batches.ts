@@ -12,8 +12,8 @@ export const BATCH_ROWS = 1 << 17;
 /**
  * Batches of at most BATCH_ROWS rows, in file order, with every column of `table` in its order; columns that the table
  * does not know are left out, those that the file lacks are null. Holds the bytes of the file, decodes as it is asked.
- * @throws MrmTraceError data_quality where the file is missing, damaged or of another table; environment where it is of
- *   another major schema version
+ * @throws Error where the file is missing, damaged or of another table; MrmTraceError data_quality at another major
+ *   schema version
  */
 export function* parquetBatches<N extends TableName>(
   path: string,

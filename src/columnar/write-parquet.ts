@@ -6,29 +6,6 @@ import type { Encodable } from "./encodable.ts";
 import { fileMetadata } from "./file-metadata.ts";
 import { parquetFile } from "./write/parquet-file.ts";
 
-/**
- * The rows of `batches`, in order, as the bytes of one Parquet file with a row group for each.
- *
- * @param keyValues metadata of the file beside its schema version and table name
- * @throws MrmTraceError failure when a batch does not fit `table`
- */
-export function encodeParquet(
-  table: TableName,
-  batches: readonly Encodable[],
-  keyValues: ReadonlyMap<string, string> = new Map(),
-): Uint8Array {
-  const pieces: Uint8Array[] = [];
-  const file = parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (some) => pieces.push(...some));
-  for (const batch of batches) file.add(batch);
-  const out = new Uint8Array(file.finish());
-  let at = 0;
-  for (const piece of pieces) {
-    out.set(piece, at);
-    at += piece.length;
-  }
-  return out;
-}
-
 export interface ParquetWriter {
   /** Writes the rows as one row group. @throws MrmTraceError failure; its cause has the errno in `code` */
   add(rows: Encodable): void;

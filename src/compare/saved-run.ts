@@ -2,9 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import { reasonOf, refuseOtherMajor } from "../label/capture/capture.ts";
+import { reasonOf, refuseOtherFile } from "../label/capture/capture.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { columnsOf } from "../schema/columns.ts";
+import { refuseOtherMajor } from "../schema/refuse-version.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { type Database, openDatabase, parquetScan } from "../sql/database.ts";
 
 const word = z.string().nullable().catch(null);
@@ -40,8 +42,13 @@ export interface SavedRun {
 
 function readMetadata(path: string): SavedMetadata {
   try {
-    return metadataSchema.parse(JSON.parse(readFileSync(path, "utf8")));
+    const object: unknown = JSON.parse(readFileSync(path, "utf8"));
+    // Of another major version nothing else has to fit.
+    const versioned = z.object({ schema_version: z.string() }).safeParse(object).data;
+    if (versioned !== undefined) refuseOtherMajor(path, versioned.schema_version, JSON_SCHEMA_VERSION);
+    return metadataSchema.parse(object);
   } catch (cause) {
+    if (cause instanceof MrmTraceError) throw cause;
     const hint = "derive the run again: mrm-trace analyse RUN_DIR";
     throw new MrmTraceError("data_quality", `${path} is not the metadata of a run`, hint, { cause });
   }
@@ -50,7 +57,7 @@ function readMetadata(path: string): SavedMetadata {
 async function rowsOf(database: Database, path: string): Promise<SavedRow[]> {
   const names = columnsOf("metrics").map(({ name }) => name);
   try {
-    await refuseOtherMajor(database, path);
+    await refuseOtherFile(database, path);
     const rows = await database.rows(`SELECT ${names.join(", ")} FROM ${parquetScan([path])}`);
     return rows.map((row) =>
       Object.fromEntries(

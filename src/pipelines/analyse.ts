@@ -1,5 +1,5 @@
 /** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { readFacts } from "../run-directory/facts.ts";
@@ -17,7 +17,13 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
   if (trace !== null) {
     const { directory, facts } = importTrace(trace, options);
     using _held = holdRun(directory.path);
-    return await derive(directory, facts);
+    try {
+      return await derive(directory, facts);
+    } catch (error) {
+      // What was no trace leaves nothing behind.
+      rmSync(directory.path, { recursive: true, force: true });
+      throw error;
+    }
   }
   if (!existsSync(runDir)) {
     throw new MrmTraceError(

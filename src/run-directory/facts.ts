@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
+import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
@@ -90,7 +91,7 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
 
 /**
  * Facts of a run directory.
- * @throws MrmTraceError usage where it is no run directory, failure where its facts are of another version or damaged
+ * @throws MrmTraceError usage where it is no run directory, data_quality where its facts are of another major version or damaged
  */
 export function readFacts(runDir: string, runId: string, modelId: string): RunFacts {
   if (!existsSync(join(runDir, "capture"))) {
@@ -105,12 +106,16 @@ export function readFacts(runDir: string, runId: string, modelId: string): RunFa
     return unknownFacts(runId, modelId, "the tracer was killed: what it lost and cost is not known", "killed");
   }
   try {
-    return z.decode(factsSchema, JSON.parse(readFileSync(path, "utf8")));
+    const object = JSON.parse(readFileSync(path, "utf8"));
+    const versioned = z.object({ schema_version: z.string() }).safeParse(object).data;
+    if (versioned !== undefined) refuseOtherMajor(path, versioned.schema_version, JSON_SCHEMA_VERSION);
+    return z.decode(factsSchema, object);
   } catch (cause) {
+    if (cause instanceof MrmTraceError) throw cause;
     throw new MrmTraceError(
-      "failure",
+      "data_quality",
       `${path} cannot be read as facts of a run`,
-      "it was changed or written by another version; move it away to analyse the streams without it",
+      "it was changed; move it away to analyse the streams without it",
       { cause },
     );
   }

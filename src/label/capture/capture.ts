@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
 import { listSegments } from "../../run-directory/segment-files.ts";
 import { columnsOf, STREAMS, type StreamName } from "../../schema/columns.ts";
-import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
+import { refuseOtherMajor } from "../../schema/refuse-version.ts";
+import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 import { type Database, quote } from "../../sql/database.ts";
 import { sqlType } from "../../sql/table-sql.ts";
 
@@ -51,17 +52,6 @@ function mismatch(stream: StreamName, found: ReadonlyMap<string, FileColumn>): s
   return null;
 }
 
-/** @throws MrmTraceError data_quality where the major version is another than ours */
-export function refuseOtherVersion(path: string, version: string): void {
-  const major = (text: string) => text.split(".")[0];
-  if (major(version) === major(PARQUET_SCHEMA_VERSION)) return;
-  throw new MrmTraceError(
-    "data_quality",
-    `${path} has schema version ${version}, this program reads ${PARQUET_SCHEMA_VERSION}`,
-    "analyse it with the version of mrm-trace that recorded it (see metadata.json)",
-  );
-}
-
 /** Schema versions of files by path; those that name none are left out. */
 async function schemaVersions(database: Database, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await database.rows(
@@ -73,8 +63,8 @@ async function schemaVersions(database: Database, paths: readonly string[]): Pro
 }
 
 /** @throws MrmTraceError data_quality for a file of another major schema version */
-export async function refuseOtherMajor(database: Database, path: string): Promise<void> {
-  for (const version of (await schemaVersions(database, [path])).values()) refuseOtherVersion(path, version);
+export async function refuseOtherFile(database: Database, path: string): Promise<void> {
+  for (const version of (await schemaVersions(database, [path])).values()) refuseOtherMajor(path, version);
 }
 
 const pathList = (paths: readonly string[]): string => `[${paths.map(quote).join(", ")}]`;
@@ -103,7 +93,7 @@ async function checkSegments(
 ): Promise<(Segment | SkippedSegment)[]> {
   if (paths.length === 0) return [];
   try {
-    for (const [path, version] of await schemaVersions(database, paths)) refuseOtherVersion(path, version);
+    for (const [path, version] of await schemaVersions(database, paths)) refuseOtherMajor(path, version);
     const columns = await fileColumns(database, paths);
     const counted = await database.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${pathList(paths)})`);
     const rowsOf = new Map(counted.map((row) => [String(row.file_name), Number(row.num_rows)]));

@@ -4,9 +4,10 @@ import type { FileFooter } from "../../columnar/read/footer.ts";
 import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
 import { MrmTraceError } from "../../errors.ts";
+import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 import { type Database, parquetScan, quote } from "../../sql/database.ts";
-import { reasonOf, refuseOtherMajor, refuseOtherVersion } from "../capture/capture.ts";
+import { reasonOf, refuseOtherFile } from "../capture/capture.ts";
 
 export interface TraceFile extends Disposable {
   readonly path: string;
@@ -72,7 +73,7 @@ export async function openTraceFile(database: () => Promise<Database>, path: str
   if (source === null) return await describe(await database(), path);
   const { columns, rows, metadata } = source.footer;
   const version = metadata.get(SCHEMA_VERSION_KEY);
-  if (version !== undefined) refuseOtherVersion(path, version);
+  if (version !== undefined) refuseOtherMajor(path, version);
   const owned = opening.move();
   const has = (name: string) => columns.some((column) => column.name === name);
   return {
@@ -88,7 +89,7 @@ export async function openTraceFile(database: () => Promise<Database>, path: str
 async function describe(database: Database, path: string): Promise<TraceFile> {
   const scan = parquetScan([path]);
   try {
-    await refuseOtherMajor(database, path);
+    await refuseOtherFile(database, path);
     const columns = new Map<string, string>();
     for (const row of await database.rows(`DESCRIBE SELECT * FROM ${scan}`)) {
       columns.set(String(row.column_name), String(row.column_type));

@@ -182,8 +182,8 @@ describe("openRun", () => {
     copyFileSync(path, `${path}.ours`);
     writeFileSync(path, '{"schema_version":"2.0"}');
     expect(await refusal(() => openRun(runDir))).toMatchObject({
-      code: "environment",
-      hint: expect.stringContaining("2.x"),
+      code: "data_quality",
+      message: expect.stringContaining("has schema version 2.0; this mrm-trace reads"),
     });
     for (const text of ["", "[]", "null", "{", '{"schema_version":"1.0"}', '{"schema_version":7}']) {
       writeFileSync(path, text);

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
-import { readParquetFile } from "../../../src/columnar/parquet.ts";
 import { schemaText } from "../../../src/commands/schema.ts";
 import { ensureDemoModel } from "../../../src/demo/demo.ts";
 import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
+import { readParquetFile } from "../../fixtures/parquet-by-wasm.ts";
 import { jsonOf, runCli, type Started, startCli } from "../run/cli.ts";
 
 const output = mkdtempSync(join(tmpdir(), "mrm-compare-test-"));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readStream } from "../../../src/columnar/stream.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { withMounts } from "../../fixtures/with-mounts.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "./cli.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
-import { readStream } from "../../../src/columnar/stream.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { rowsOf } from "../../fixtures/perf-rows.ts";
 import { jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { readStream } from "../../../src/columnar/stream.ts";
 import { checkManifest } from "../../../src/run-directory/manifest.ts";
 import { runJsonSchema } from "../../../src/schema/run-json.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 afterEach(endLeftRuns);

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readStream } from "../../../src/columnar/stream.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { MEM_LOADS, perfData, recordWriter } from "../../fixtures/perf-data.ts";
 import { jsonOf, outputFolder, runCli } from "./cli.ts";
 

@@ -2,9 +2,9 @@ import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readStream } from "../../../src/columnar/stream.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { memrayPython, python } from "../../fixtures/memray-environment.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
 import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";
 

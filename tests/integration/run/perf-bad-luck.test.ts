@@ -1,7 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { readStream } from "../../../src/columnar/stream.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 const output = outputFolder();

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { numberAt } from "../../../src/columnar/cell.ts";
-import { readStream } from "../../../src/columnar/stream.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 afterEach(endLeftRuns);

@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { isStringColumn } from "../../../src/columnar/batch.ts";
 import { BATCH_ROWS, parquetBatches } from "../../../src/columnar/parquet-batches.ts";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
-import { encodeParquet, writeParquetFile } from "../../../src/columnar/write-parquet.ts";
-import { MrmTraceError } from "../../../src/errors.ts";
+import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
+import { encodeParquet } from "../../fixtures/encode-parquet.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-batches-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -57,7 +57,7 @@ test("a file of more rows than a batch gives them all, in order", () => {
   expect(found[1]?.getChild("timestamp_ns")?.get(4)).toBe(BigInt(BATCH_ROWS + 4));
 });
 
-test("damaged bytes give rows or a MrmTraceError, never anything else", () => {
+test("damaged bytes give rows or are refused by name, never anything else", () => {
   const change = fc.record({ at: fc.nat(whole.length - 1), to: fc.nat(255) });
   const damage = fc.record({ keep: fc.nat(whole.length), changes: fc.array(change, { maxLength: 8 }) });
   fc.assert(
@@ -67,7 +67,7 @@ test("damaged bytes give rows or a MrmTraceError, never anything else", () => {
       try {
         expect(rowsOf(bytes).length).toBeLessThanOrEqual(2 ** 24);
       } catch (error) {
-        expect(error).toBeInstanceOf(MrmTraceError);
+        expect(String(error)).toMatch(/cannot read |has schema version/);
       }
     }),
     { numRuns: 300 },

@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Batch, ColumnData } from "../../../src/columnar/batch.ts";
-import { decodeParquet } from "../../../src/columnar/parquet.ts";
 import { rowKeys } from "../../../src/columnar/row-keys.ts";
-import { encodeParquet } from "../../../src/columnar/write-parquet.ts";
 import { decodedRows } from "../../fixtures/decoded-parquet.ts";
+import { encodeParquet } from "../../fixtures/encode-parquet.ts";
+import { decodeParquet } from "../../fixtures/parquet-by-wasm.ts";
 import { sqlEngine } from "../../fixtures/sql-engine.ts";
 import { plainRows } from "./arbitrary-batch.ts";
 

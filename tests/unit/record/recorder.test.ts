@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { Collector } from "../../../src/collect/collector.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
-import { readStream } from "../../../src/columnar/stream.ts";
 import { type RecorderOptions, record, type StopReason } from "../../../src/record/recorder.ts";
 import { balances, type LedgerRow } from "../../../src/schema/ledger.ts";
+import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-recorder-"));
 afterAll(() => rmSync(root, { recursive: true }));
