@@ -58,7 +58,6 @@ export interface LiveTensor {
   readonly region_type: RegionType;
   readonly layer: number | null;
   readonly logical_id: string | null;
-  readonly born_ns: bigint;
 }
 
 /** The probes of one run, attached and live. */

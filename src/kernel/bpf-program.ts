@@ -27,8 +27,6 @@ export interface BpfProgram {
   readonly fd: number;
   /** Attaches where its section name says. */
   attach(): Disposable;
-  attachTracepoint(category: string, name: string): Disposable;
-  attachRawTracepoint(name: string): Disposable;
   attachUprobe(place: UprobePlace): Disposable;
   /** Attaches to a perf event and enables it; the link does not own the event's fd. */
   attachPerfEvent(perfFd: number, cookie?: bigint): Disposable;
@@ -63,13 +61,6 @@ export function openProgram(program: Handle, name: string): BpfProgram {
     section: String(lib.bpf_program__section_name(program)),
     fd,
     attach: () => own(lib.bpf_program__attach(program), "the place that its section names"),
-    attachTracepoint: (category, event) =>
-      own(
-        lib.bpf_program__attach_tracepoint(program, cString(category), cString(event)),
-        `tracepoint ${category}:${event}`,
-      ),
-    attachRawTracepoint: (event) =>
-      own(lib.bpf_program__attach_raw_tracepoint(program, cString(event)), `raw tracepoint ${event}`),
     attachUprobe(place) {
       const opts = stableBytes(UPROBE_OPTS_BYTES);
       const view = new DataView(opts.buffer);

@@ -21,8 +21,6 @@ export const LIBBPF_SYMBOLS = {
   bpf_program__set_autoload: { args: [ptr, FFIType.bool], returns: i32 },
   bpf_program__set_expected_attach_type: { args: [ptr, u32], returns: i32 },
   bpf_program__attach: { args: [ptr], returns: ptr },
-  bpf_program__attach_tracepoint: { args: [ptr, cstring, cstring], returns: ptr },
-  bpf_program__attach_raw_tracepoint: { args: [ptr, cstring], returns: ptr },
   bpf_program__attach_uprobe_opts: { args: [ptr, i32, cstring, u64, ptr], returns: ptr },
   bpf_program__attach_perf_event_opts: { args: [ptr, i32, ptr], returns: ptr },
   bpf_link__destroy: { args: [ptr], returns: i32 },

@@ -7,7 +7,6 @@ import {
   hasFileOffset,
   liveRows,
   mappingRow,
-  type PageState,
   unmapAll,
 } from "./address-space.ts";
 import { createFileNames, type FileNames } from "./file-names.ts";
@@ -19,7 +18,7 @@ import { applySnapshot, type Seen } from "./snapshot.ts";
 import { growStack } from "./stack.ts";
 
 export interface ProcessMapsOptions {
-  /** Keep what ended, for `lifetimes` and for `lookup` in the past; grows with the number of unmappings. */
+  /** Keep what ended, for `lifetimes`; grows with the number of unmappings. */
   readonly keepHistory?: boolean;
   /** Page size of the machine, a power of two. */
   readonly pageBytes?: number;
@@ -51,8 +50,6 @@ export interface ProcessMaps {
   noteFault(pid: number, address: bigint, time_ns: bigint): void;
   /** Live mappings of a process by address; empty for one that is unknown or ended. */
   mapsOf(pid: number): MappingRow[];
-  /** The mapping that holds an address, now or (with `keepHistory`) at an earlier time; null for none. */
-  lookup(pid: number, address: bigint, time_ns?: bigint): MappingRow | null;
   /**
    * Every stay of bytes at an address: ended ones with `keepHistory`, live ones always.
    * Splitting, protecting and growing create no birth: pieces keep `mapping_id` and the birth of their bytes, so the sum of
@@ -288,18 +285,6 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       const process = processes.get(pid);
       return process?.alive ? liveRows(process.space, pid, pageShift) : [];
     },
-    lookup(pid, address, time_ns) {
-      const process = processes.get(pid);
-      const page = Number(address >> pageShift);
-      const now = process?.alive ? process.space.pages.segment(page) : undefined;
-      if (now?.state.mapping && (time_ns === undefined || startOf(now.state) <= time_ns)) {
-        return mappingRow(pid, now.state, now.from, now.to, pageShift, null, null);
-      }
-      if (time_ns === undefined) return null;
-      const ended = history?.find(pid, page, time_ns);
-      if (ended === undefined) return null;
-      return mappingRow(pid, ended.state, ended.from, ended.to, pageShift, ended.death_ns, ended.ended_by);
-    },
     lifetimes() {
       const rows = history?.rows(pageShift) ?? [];
       for (const [pid, process] of processes) {
@@ -311,13 +296,6 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),
     counters,
   };
-}
-
-/** A fork's copy keeps the time of its last change and is there only from the fork on. */
-function startOf(state: PageState): bigint {
-  const { birth_ns, since_ns } = state;
-  if (birth_ns > since_ns) return birth_ns;
-  return since_ns;
 }
 
 function addStays(rows: MappingRow[], space: AddressSpace, pageShift: bigint): void {

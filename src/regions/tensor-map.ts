@@ -64,8 +64,6 @@ export interface TensorMap {
   live(pid: number, time_ns?: bigint): TensorLifetime[];
   /** Everything that ever lived, in order of appearance; rows of live ones still change. */
   lifetimes(): readonly TensorLifetime[];
-  /** What held an address at a time; a tensor rather than the buffer around it. */
-  lookup(pid: number, addr: bigint, time_ns: bigint): TensorLifetime | null;
   readonly counters: Readonly<TensorCounters>;
 }
 
@@ -83,12 +81,6 @@ interface Buffer {
   usage: string | null;
 }
 
-interface Index {
-  readonly sorted: TensorLifetime[];
-  /** Greatest end of the rows up to each. */
-  readonly ends: bigint[];
-}
-
 const OWN_CLASSES = new Set(["weight", "kv_cache"]);
 /** A graph of the largest models has some thousands of nodes. */
 const MAX_CANDIDATES = 16_384;
@@ -104,14 +96,12 @@ export function createTensorMap(): TensorMap {
   const all: TensorLifetime[] = [];
   const buffers = new Map<string, Buffer>();
   const liveByPid = new Map<number, Set<TensorLifetime>>();
-  const indexes = new Map<number, Index>();
   const counters: TensorCounters = { applied: 0, zero_sized: 0, unknown_buffers: 0, bad_rows: 0 };
 
   function open(row: TensorLifetime): TensorLifetime {
     all.push(row);
     const live = liveByPid.get(row.pid) ?? new Set();
     liveByPid.set(row.pid, live.add(row));
-    indexes.delete(row.pid);
     return row;
   }
 
@@ -211,27 +201,9 @@ export function createTensorMap(): TensorMap {
     const index = all.indexOf(buffer.shared);
     if (index >= 0) all.splice(index, 1);
     liveByPid.get(buffer.pid)?.delete(buffer.shared);
-    indexes.delete(buffer.pid);
     buffer.shared = null;
     for (const row of buffer.sharedRows.values()) placeOwn(buffer, row, "weight");
     buffer.sharedRows.clear();
-  }
-
-  function indexOf(pid: number): Index {
-    const known = indexes.get(pid);
-    if (known) return known;
-    const sorted = all
-      .filter((row) => row.pid === pid)
-      .sort((a, b) => (a.addr < b.addr ? -1 : a.addr > b.addr ? 1 : 0));
-    const ends: bigint[] = [];
-    let end = 0n;
-    for (const row of sorted) {
-      if (endOf(row) > end) end = endOf(row);
-      ends.push(end);
-    }
-    const index = { sorted, ends };
-    indexes.set(pid, index);
-    return index;
   }
 
   return {
@@ -267,24 +239,6 @@ export function createTensorMap(): TensorMap {
       return all.filter((row) => row.pid === pid && isAlive(row, time_ns));
     },
     lifetimes: () => all,
-    lookup(pid, addr, time_ns) {
-      const { sorted, ends } = indexOf(pid);
-      let low = 0;
-      let high = sorted.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((sorted[middle] as TensorLifetime).addr <= addr) low = middle + 1;
-        else high = middle;
-      }
-      let found: TensorLifetime | null = null;
-      for (let i = low - 1; i >= 0 && (ends[i] as bigint) > addr; i--) {
-        const row = sorted[i] as TensorLifetime;
-        if (addr >= endOf(row) || !isAlive(row, time_ns)) continue;
-        if (row.name !== null) return row;
-        found ??= row;
-      }
-      return found;
-    },
     counters,
   };
 }

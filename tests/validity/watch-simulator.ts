@@ -89,7 +89,6 @@ function observe(process: Process, design: Design, id: number, word: number, beg
     trap_limit: design.trap_limit,
     hit_ns: Float64Array.from(times),
     hit_op: Uint8Array.from(ops),
-    hit_ip: new BigUint64Array(times.length),
     region_death_ns: death,
     region_birth_ns: 0,
   };

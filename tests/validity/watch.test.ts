@@ -72,7 +72,6 @@ function samplesOf(batches: readonly Batch[], t0: bigint): WatchSample[] {
       end_ns: since(row.end_ns),
       hit_ns: Float64Array.from(own, (hit) => since(hit.timestamp_ns)),
       hit_op: Uint8Array.from(own, (hit) => OP[hit.op_type as keyof typeof OP]),
-      hit_ip: BigUint64Array.from(own, (hit) => BigInt(hit.ip ?? 0)),
       region_death_ns: null,
       region_birth_ns: -1e9,
     };

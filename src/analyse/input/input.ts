@@ -33,7 +33,6 @@ export interface WatchSample {
   readonly hit_ns: Float64Array;
   /** Values of OP. */
   readonly hit_op: Uint8Array;
-  readonly hit_ip: BigUint64Array;
   /** When the region died, if it did inside the run. */
   readonly region_death_ns: number | null;
   /** When the region (logical tensor where there is one) was born. */

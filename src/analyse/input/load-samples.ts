@@ -124,7 +124,6 @@ export function watchSamples(watches: readonly WatchTraps[], regions: readonly R
       trap_limit: Number(row.trap_limit),
       hit_ns: Float64Array.from(traps, (trap) => trap.time_ns),
       hit_op: Uint8Array.from(traps, (trap) => opOf(trap.op)),
-      hit_ip: BigUint64Array.from(traps, (trap) => trap.ip),
       region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,
       region_birth_ns: region?.birth_ns ?? 0,
     };

@@ -137,7 +137,6 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       region_type: region_type ?? "runtime",
       layer,
       logical_id,
-      born_ns: from.time,
     });
     if (region_type === "weight") {
       weights.bytes += tensor.sizeBytes;

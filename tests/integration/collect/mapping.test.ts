@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { diffAgainstProc } from "../../../src/regions/flatten.ts";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
 import { columnOf, trace } from "./traced.ts";
 
 const PHASES = ["f", "r", "u", "b", "p", "a", "s", "m", "t", "e", "k"];

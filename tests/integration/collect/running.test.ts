@@ -5,10 +5,10 @@ import { openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts"
 import { treeAffinityCpus, watchTree } from "../../../src/collect/ebpf/lifecycle/running-tree.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import { onlineCpus } from "../../../src/kernel/cpus.ts";
-import { diffAgainstProc } from "../../../src/regions/flatten.ts";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
+import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
 import { type Area, startLiveTree } from "../../fixtures/live-tree.ts";
 import { columnOf } from "./traced.ts";
 

@@ -39,7 +39,6 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
       trap_limit: 8,
       hit_ns,
       hit_op: Uint8Array.from({ length: 8 }, () => (random() < 0.6 ? OP.load : OP.store)),
-      hit_ip: new BigUint64Array(8),
       region_death_ns: null,
       region_birth_ns: 0,
     };

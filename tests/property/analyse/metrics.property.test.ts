@@ -61,7 +61,6 @@ const watches: fc.Arbitrary<WatchSample> = fc
       trap_limit: 8,
       hit_ns: Float64Array.from(hits, ([time]) => time),
       hit_op: Uint8Array.from(hits, ([, op]) => op),
-      hit_ip: new BigUint64Array(hits.length),
       region_death_ns: w.death,
       region_birth_ns: 0,
     };

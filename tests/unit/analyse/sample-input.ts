@@ -28,7 +28,6 @@ export function watch(
     trap_limit: 8,
     hit_ns: Float64Array.from(hits, ([time]) => time),
     hit_op: Uint8Array.from(hits, ([, op]) => OP[op]),
-    hit_ip: new BigUint64Array(hits.length),
     region_death_ns: null,
     region_birth_ns: 0,
     ...over,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
+import { mappingAt } from "../../fixtures/found-regions.ts";
 import { mappingRow, mmap, mprotect, mremap, munmap, page } from "../../fixtures/mapping-rows.ts";
 
 const places = (maps: ReturnType<typeof createProcessMaps>, pid = 100) =>
@@ -25,7 +26,7 @@ describe("rows that come late", () => {
       [10, 4, 3],
       [50, 4, 1],
     ]);
-    expect(maps.lookup(100, page(50))?.birth_ns).toBe(1n);
+    expect(mappingAt(maps.mapsOf(100), page(50))?.birth_ns).toBe(1n);
     expect(
       maps
         .lifetimes()
@@ -46,7 +47,7 @@ describe("rows that come late", () => {
     maps.apply(mremap(4, 10, 10, 50, 9, { begin_ns: 3n, end_ns: 4n, flags: 3 }));
     maps.apply(mmap(6, 10, 4, 3, { begin_ns: 5n, end_ns: 6n }));
     expect(places(maps).at(-1)).toEqual([50, 9, 3]);
-    expect(maps.lookup(100, page(55))?.birth_ns).toBe(2n);
+    expect(mappingAt(maps.mapsOf(100), page(55))?.birth_ns).toBe(2n);
   });
 
   test("a parent's unmapping that is older than the fork is taken from the child too", () => {
@@ -71,9 +72,9 @@ describe("snapshots", () => {
       [20, 3, 3],
       [30, 2, 3],
     ]);
-    expect(maps.lookup(100, page(20))?.birth_censored).toBe(true);
-    expect(maps.lookup(100, page(30))?.birth_censored).toBe(false);
-    expect(maps.lookup(100, page(10), 39n)?.ended_by).toBe("snapshot");
+    expect(mappingAt(maps.mapsOf(100), page(20))?.birth_censored).toBe(true);
+    expect(mappingAt(maps.mapsOf(100), page(30))?.birth_censored).toBe(false);
+    expect(mappingAt(maps.lifetimes(), page(10))?.ended_by).toBe("snapshot");
   });
 
   test("that broke off end nothing", () => {
@@ -90,7 +91,7 @@ describe("snapshots", () => {
     maps.apply(mappingRow("snapshot_begin", 40, { exec_epoch: 1 }));
     maps.apply(seen(20, 3));
     maps.apply(mappingRow("snapshot_end", 41));
-    const row = maps.lookup(100, page(20));
+    const row = mappingAt(maps.mapsOf(100), page(20));
     expect([row?.birth_ns, row?.birth_censored, row?.exec_epoch]).toEqual([30n, false, 1]);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { diffAgainstProc, flattenProcMaps } from "../../../src/regions/flatten.ts";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import { parseProcMaps, snapshotEvents } from "../../../src/regions/proc-maps.ts";
+import { diffAgainstProc, flattenProcMaps } from "../../fixtures/flat-maps.ts";
 
 const TEXT = [
   "555500000000-555500002000 r-xp 00001000 fe:01 42                         /tmp/a b\\012c (deleted)",

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { createTensorMap, type TensorEvent } from "../../../src/regions/tensor-map.ts";
+import { tensorAt } from "../../fixtures/found-regions.ts";
 
 function row(kind: TensorEvent["kind"], time: number, fields: Partial<TensorEvent> = {}): TensorEvent {
   return {
@@ -33,8 +34,11 @@ test("weights keep their tensor from placement to the free of the buffer, once",
   expect(map.lifetimes().map((t) => [t.name, t.birth_ns, t.death_ns, t.ended_by])).toEqual([
     ["a.weight", 1n, 9n, "free"],
   ]);
-  expect(map.lookup(100, 0x10ffn, 8n)?.name).toBe("a.weight");
-  expect([map.lookup(100, 0x1100n, 8n), map.lookup(100, 0x1000n, 9n)]).toEqual([null, null]);
+  expect(tensorAt(map.lifetimes(), 0x10ffn, 8n)?.name).toBe("a.weight");
+  expect([tensorAt(map.lifetimes(), 0x1100n, 8n), tensorAt(map.lifetimes(), 0x1000n, 9n)]).toEqual([
+    undefined,
+    undefined,
+  ]);
 });
 
 test("tensors that share a compute buffer are its candidates", () => {
@@ -69,7 +73,7 @@ test("a usage that comes later makes weights of the tensors from their birth", (
     ["x", "weight", 1n],
     ["y", "weight", 2n],
   ]);
-  expect(map.lookup(100, 0x1200n, 2n)?.name).toBe("y");
+  expect(tensorAt(map.lifetimes(), 0x1200n, 2n)?.name).toBe("y");
 });
 
 test("another tensor or buffer at the address ends what was there", () => {

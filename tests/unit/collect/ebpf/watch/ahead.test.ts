@@ -15,7 +15,6 @@ function cache(kind: "k" | "v", changes: Partial<LiveTensor> = {}): LiveTensor {
     region_type: "kv_cache",
     layer: 0,
     logical_id: `layer0.${kind}`,
-    born_ns: 0n,
     ...changes,
   };
 }
