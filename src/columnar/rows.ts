@@ -1,18 +1,15 @@
 /** Rows as plain objects to a batch: for streams of few rows, never for the hot path. */
 
 import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
+import type { RowOf } from "../schema/row.ts";
 import { ARRAY_TYPES } from "./arrays.ts";
 import { type Batch, type ColumnData, NULL_CODE } from "./batch.ts";
 
-export type RowValue = string | number | bigint | boolean | null | undefined;
-export type Row = Readonly<Record<string, RowValue>>;
+type Cell = string | number | bigint | boolean | null;
+/** A row by the names of its columns, which the type of a table that is not known here does not give. */
+type Cells = Readonly<Record<string, Cell>>;
 
-/** A typed row: an interface has no index signature, so its fields are read as a record. */
-function record(row: object): Row {
-  return row as Row;
-}
-
-function stringColumn(rows: readonly Row[], name: string): ColumnData {
+function stringColumn(rows: readonly Cells[], name: string): ColumnData {
   const codes = new Uint32Array(rows.length);
   const values: string[] = [];
   const known = new Map<string, number>();
@@ -34,7 +31,7 @@ function stringColumn(rows: readonly Row[], name: string): ColumnData {
   return { codes, values };
 }
 
-function numberColumn(rows: readonly Row[], column: Column): ColumnData {
+function numberColumn(rows: readonly Cells[], column: Column): ColumnData {
   const type = column.type === "string" ? "u8" : column.type;
   const data = new ARRAY_TYPES[type](rows.length);
   const valid = new Uint8Array(rows.length);
@@ -52,12 +49,12 @@ function numberColumn(rows: readonly Row[], column: Column): ColumnData {
   return nulls === 0 ? { data } : { data, valid };
 }
 
-/** A batch with every column of the table; absent values are null. Names that the table lacks are ignored. */
-export function batchFromRows<T extends TableName>(table: T, typed: readonly object[]): Batch<T> {
-  const rows = typed.map(record);
+/** A batch with every column of the table. */
+export function batchFromRows<T extends TableName>(table: T, rows: readonly RowOf<T>[]): Batch<T> {
+  const cells = rows as readonly Cells[];
   const columns: Record<string, ColumnData> = {};
   for (const column of columnsOf(table)) {
-    columns[column.name] = column.type === "string" ? stringColumn(rows, column.name) : numberColumn(rows, column);
+    columns[column.name] = column.type === "string" ? stringColumn(cells, column.name) : numberColumn(cells, column);
   }
   return { table, rows: rows.length, columns };
 }

@@ -17,6 +17,7 @@ import { userResults } from "../record/user-results.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
 import { type ArmEffect, encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
+import type { RowOf } from "../schema/row.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { giveTo, invokingUser } from "../target/invoking-user.ts";
@@ -97,7 +98,7 @@ function warningsOf(measured: Measured, placement: Placement): string[] {
 }
 
 /** One row per arm and figure, with what the arm recorded and took in each. */
-function effectRows(arms: readonly ArmEffect[]): object[] {
+function effectRows(arms: readonly ArmEffect[]): RowOf<"observer_effect">[] {
   return arms.flatMap(({ figures, verdict, cost_per_event_ns: cost, options, unavailable, ...arm }) =>
     figures.map(({ slowdown_pct: slowdown, ...figure }) => ({
       ...arm,

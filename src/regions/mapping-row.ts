@@ -1,38 +1,15 @@
 /** The rows that go into the map of a process tree and the rows that come out of it. */
 
-import { LIFECYCLE_KINDS } from "../schema/records.ts";
+import type { RowOf, WordOf } from "../schema/row.ts";
 
-export const MAPPING_EVENT_KINDS = [...LIFECYCLE_KINDS, "snapshot_begin", "snapshot", "snapshot_end", "file"] as const;
-export type MappingEventKind = (typeof MAPPING_EVENT_KINDS)[number];
-
-/** One row of the `mapping` table; column names as there, null where a row has no value. */
-export interface MappingEvent {
-  readonly timestamp_ns: bigint;
-  readonly pid: number;
-  readonly tid: number;
-  readonly exec_epoch: number;
-  readonly kind: MappingEventKind;
-  /** First byte of the range; mremap: the new place; brk: the break that was asked for. */
-  readonly addr: bigint;
-  readonly size_bytes: bigint;
-  readonly old_addr: bigint | null;
-  readonly old_size_bytes: bigint | null;
-  readonly prot: number | null;
-  /** MAP_ or MREMAP_ bits; the advice for madvise; CLONE_ bits for fork where they are known. */
-  readonly flags: number | null;
-  readonly file_offset_bytes: bigint | null;
-  readonly dev: number | null;
-  readonly inode: bigint | null;
-  readonly path: string | null;
-  /** Return value, negative errno where the call failed; null counts as success. */
-  readonly result: bigint | null;
-  readonly child_pid: number | null;
-  readonly begin_ns: bigint | null;
-  readonly end_ns: bigint | null;
-}
+/**
+ * What happens to the map: a row of the `mapping` table. `flags` has CLONE_ bits for a fork where they are known,
+ * and a null `result` counts as success.
+ */
+export type MappingEvent = RowOf<"mapping">;
 
 /** A row with nothing but who and when; the kinds fill in what they have. */
-export function emptyMappingEvent(kind: MappingEventKind, timestamp_ns: bigint, pid: number): MappingEvent {
+export function emptyMappingEvent(kind: WordOf<"mapping", "kind">, timestamp_ns: bigint, pid: number): MappingEvent {
   return {
     timestamp_ns,
     pid,

@@ -1,25 +1,6 @@
 /** Tensors over address and time: which tensor or engine buffer held an address when. */
 
-/** One row of the `tensor` table; column names as there, null where a row has no value. */
-export interface TensorEvent {
-  readonly timestamp_ns: bigint;
-  readonly pid: number;
-  readonly tid: number;
-  readonly kind: "tensor" | "graph" | "buffer" | "usage" | "free" | "clear";
-  readonly name: string | null;
-  readonly tensor_type: string | null;
-  readonly addr: bigint;
-  readonly size_bytes: bigint;
-  readonly shape: string | null;
-  readonly buffer: bigint | null;
-  readonly buffer_addr: bigint | null;
-  readonly buffer_size_bytes: bigint | null;
-  readonly usage: string | null;
-  readonly region_type: string | null;
-  readonly layer: number | null;
-  readonly logical_id: string | null;
-  readonly evidence: string;
-}
+import type { RowOf } from "../schema/row.ts";
 
 /** One stay of a tensor, or of a buffer whose tensors share addresses, at [addr, addr + size_bytes). */
 export interface TensorLifetime {
@@ -57,7 +38,7 @@ export interface TensorCounters {
 
 export interface TensorMap {
   /** Applies one row, in order of time per process. Never throws. */
-  apply(row: TensorEvent): void;
+  apply(row: RowOf<"tensor">): void;
   /** The process ended or replaced its program: everything of it ends. */
   endProcess(pid: number, time_ns: bigint): void;
   /** What a process holds, now or at `time_ns`. */
@@ -77,7 +58,7 @@ interface Buffer {
   readonly own: Map<string, TensorLifetime>;
   /** The region that stands for the tensors which share its bytes. */
   shared: TensorLifetime | null;
-  readonly sharedRows: Map<string, TensorEvent>;
+  readonly sharedRows: Map<string, RowOf<"tensor">>;
   usage: string | null;
 }
 
@@ -119,7 +100,7 @@ export function createTensorMap(): TensorMap {
   }
 
   /** Another buffer at the same addresses means that the end of the earlier one was missed. */
-  function openBuffer(key: string, row: TensorEvent, addr: bigint, size_bytes: bigint): Buffer {
+  function openBuffer(key: string, row: RowOf<"tensor">, addr: bigint, size_bytes: bigint): Buffer {
     const known = buffers.get(key);
     if (known && known.addr === addr && known.size_bytes === size_bytes) return known;
     for (const [other, buffer] of buffers) {
@@ -133,7 +114,7 @@ export function createTensorMap(): TensorMap {
     return buffer;
   }
 
-  function placeOwn(buffer: Buffer, row: TensorEvent, region_type: string | null): void {
+  function placeOwn(buffer: Buffer, row: RowOf<"tensor">, region_type: string | null): void {
     const key = `${row.addr}/${row.name}`;
     const same = buffer.own.get(key);
     if (same && same.death_ns === null && same.size_bytes === row.size_bytes) return;
@@ -150,7 +131,7 @@ export function createTensorMap(): TensorMap {
     buffer.own.set(key, open(tensor));
   }
 
-  function placeShared(buffer: Buffer, row: TensorEvent): void {
+  function placeShared(buffer: Buffer, row: RowOf<"tensor">): void {
     const region_type = row.region_type ?? (buffer.usage === "compute" ? "activation" : null);
     const key = `${row.addr}/${row.name}`;
     if (!buffer.sharedRows.has(key) && buffer.sharedRows.size < MAX_CANDIDATES) buffer.sharedRows.set(key, row);
@@ -180,7 +161,7 @@ export function createTensorMap(): TensorMap {
     }
   }
 
-  function placeTensor(row: TensorEvent): void {
+  function placeTensor(row: RowOf<"tensor">): void {
     const addr = row.buffer_addr ?? row.addr;
     const size_bytes = row.buffer_size_bytes ?? row.size_bytes;
     if (row.size_bytes <= 0n || size_bytes <= 0n) {

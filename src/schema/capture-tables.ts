@@ -1,5 +1,6 @@
 /** Streams below capture/: what was observed. */
-import { CPU, col, EPOCH, opt, PID, RING_TIME, ring, type Table, TID, TIME } from "./column.ts";
+import { CPU, col, EPOCH, opt, PID, RING_TIME, ring, type Table, TID, TIME, words } from "./column.ts";
+import { MAPPING_KINDS, STEP_KINDS, TENSOR_KINDS } from "./words.ts";
 
 export const CAPTURE_TABLES = {
   mapping: {
@@ -10,12 +11,7 @@ export const CAPTURE_TABLES = {
       PID,
       TID,
       EPOCH,
-      col(
-        "kind",
-        "string",
-        "",
-        "mmap, munmap, mremap, brk, madvise, mprotect, fork, exec, exit, snapshot (one mapping of /proc/PID/maps), snapshot_begin, snapshot_end or file (name of a mapping, from perf).",
-      ),
+      words("kind", MAPPING_KINDS),
       col("addr", "u64", "address", "First byte of the range; the new place for mremap."),
       col("size_bytes", "u64", "bytes", "Length of the range, whole pages where the kernel rounds."),
       opt("old_addr", "u64", "address", "mremap: the old place; brk: the break before."),
@@ -57,12 +53,7 @@ export const CAPTURE_TABLES = {
       TIME,
       PID,
       TID,
-      col(
-        "kind",
-        "string",
-        "",
-        "tensor (placed by the allocator), graph (found in a graph), buffer (created), usage (of a buffer), free (of a buffer), clear (of a buffer).",
-      ),
+      words("kind", TENSOR_KINDS),
       opt("name", "string", "", "Name of the tensor."),
       opt("tensor_type", "string", "", "ggml type, such as q8_0."),
       col("addr", "u64", "address", "First byte of the tensor or buffer."),
@@ -86,12 +77,7 @@ export const CAPTURE_TABLES = {
       opt("end_ns", "u64", "ns of CLOCK_MONOTONIC", "When it returned; null while it had not."),
       PID,
       TID,
-      col(
-        "kind",
-        "string",
-        "",
-        "model_load, context, decode, graph, kv_clear, kv_trim, model_free, context_free, engine (a library recognised) or probes (attached to it).",
-      ),
+      words("kind", STEP_KINDS),
       opt("n_tokens", "u32", "tokens", "Tokens of the batch."),
       opt("n_sequences", "u32", "sequences", "Sequences in the batch, where it says."),
       opt("position_first", "i32", "tokens", "Least position in the batch, where one sequence is in it."),

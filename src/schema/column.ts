@@ -3,6 +3,9 @@
 /** Storage type of a column, the same word for C, typed arrays and Arrow. */
 export type ColumnType = "u64" | "i64" | "u32" | "i32" | "u16" | "u8" | "f64" | "f32" | "bool" | "string";
 
+/** Words, each with what it means; "" where the word says it. */
+export type Words = Readonly<Record<string, string>>;
+
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
@@ -13,6 +16,8 @@ export interface Column {
   readonly nullable?: boolean;
   /** True where the kernel writes the column into a ring block; the others are filled by the reader. */
   readonly ring?: boolean;
+  /** The words that it may hold, where they are a closed list. */
+  readonly words?: Words;
 }
 
 export interface Table {
@@ -28,11 +33,21 @@ export function col<const N extends string, const T extends ColumnType>(name: N,
 }
 /** A column that may be null. */
 export function opt<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
-  return { name, type, unit, doc, nullable: true };
+  return { name, type, unit, doc, nullable: true as const };
 }
 /** A column that the kernel writes. */
 export function ring<const N extends string, const T extends ColumnType>(name: N, type: T, unit: string, doc: string) {
   return { name, type, unit, doc, ring: true };
+}
+/** Words as English: "a, b (what b means) or c". */
+function listed(words: Words): string {
+  const all = Object.entries(words).map(([word, meaning]) => (meaning === "" ? word : `${word} (${meaning})`));
+  return all.length < 2 ? all.join("") : `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
+}
+/** A column that holds one of some words. @param about what they say, where the name of the column does not */
+export function words<const N extends string, const W extends Words>(name: N, words: W, about = "") {
+  const doc = `${about === "" ? "" : `${about}: `}${listed(words)}.`;
+  return { name, type: "string" as const, unit: "", doc, words };
 }
 
 export const TIME = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");

@@ -2,10 +2,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Batch, StringColumn } from "../../src/columnar/batch.ts";
-import { batchFromRows, type Row } from "../../src/columnar/rows.ts";
 import { writeParquetFile } from "../../src/columnar/write-parquet.ts";
 import { segmentName } from "../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../src/schema/columns.ts";
+import { batchWith, type Given } from "../fixtures/row-with.ts";
 import { type AddressModel, addressModel } from "./address-model.ts";
 
 const SEGMENT_ROWS = 1 << 18;
@@ -59,9 +59,9 @@ function accessBatch(model: AddressModel, from: number, to: number): Batch {
   };
 }
 
-function mappingRows(t0: bigint): Row[] {
+function mappingRows(t0: bigint): Given<"mapping">[] {
   const common = { timestamp_ns: t0, pid: PID, tid: PID, exec_epoch: 1, prot: 3 };
-  const rows: Row[] = Object.values(AREAS).map(({ addr, bytes, path }) => ({
+  const rows: Given<"mapping">[] = Object.values(AREAS).map(({ addr, bytes, path }) => ({
     ...common,
     kind: "mmap",
     addr,
@@ -76,9 +76,9 @@ function mappingRows(t0: bigint): Row[] {
   return [...rows, { ...common, kind: "mmap", ...text, file_offset_bytes: 0n, path: "/usr/lib/libggml-cpu.so" }];
 }
 
-function tensorRows(t0: bigint): Row[] {
-  const rows: Row[] = [];
-  const place = (area: { addr: bigint; bytes: number }, count: number, name: (i: number) => Row) => {
+function tensorRows(t0: bigint): Given<"tensor">[] {
+  const rows: Given<"tensor">[] = [];
+  const place = (area: { addr: bigint; bytes: number }, count: number, name: (i: number) => Given<"tensor">) => {
     const size = Math.floor(area.bytes / count / 64) * 64;
     const buffer = { buffer: area.addr, buffer_addr: area.addr, buffer_size_bytes: BigInt(area.bytes) };
     const common = { timestamp_ns: t0, pid: PID, tid: PID, ...buffer, evidence: "engine_probe" };
@@ -107,10 +107,10 @@ function tensorRows(t0: bigint): Row[] {
   return rows;
 }
 
-function stepRowsOf(t0: bigint, end: bigint): Row[] {
+function stepRowsOf(t0: bigint, end: bigint): Given<"step">[] {
   const common = { pid: PID, tid: PID, result: 0n };
   const loaded = t0 + (end - t0) / 10n;
-  const rows: Row[] = [{ ...common, kind: "model_load", timestamp_ns: t0, end_ns: loaded }];
+  const rows: Given<"step">[] = [{ ...common, kind: "model_load", timestamp_ns: t0, end_ns: loaded }];
   const batch = (begin: bigint, length: bigint, n_tokens: number, position_first: number) =>
     rows.push({
       ...common,
@@ -133,9 +133,9 @@ export function writeSyntheticRun(runDir: string, rows: number, seed: number): v
   const model = addressModel(rows, seed);
   const t0 = model.timestamp_ns[0] ?? 0n;
   const end = model.timestamp_ns[rows - 1] ?? 0n;
-  write(runDir, "mapping", 0, t0 - 1n, batchFromRows("mapping", mappingRows(t0 - 1n)));
-  write(runDir, "tensor", 0, t0 - 1n, batchFromRows("tensor", tensorRows(t0 - 1n)));
-  write(runDir, "step", 0, t0, batchFromRows("step", stepRowsOf(t0, end)));
+  write(runDir, "mapping", 0, t0 - 1n, batchWith("mapping", mappingRows(t0 - 1n)));
+  write(runDir, "tensor", 0, t0 - 1n, batchWith("tensor", tensorRows(t0 - 1n)));
+  write(runDir, "step", 0, t0, batchWith("step", stepRowsOf(t0, end)));
   for (let from = 0, sequence = 0; from < rows; from += SEGMENT_ROWS, sequence++) {
     const batch = accessBatch(model, from, Math.min(rows, from + SEGMENT_ROWS));
     write(runDir, "access", sequence, model.timestamp_ns[from] ?? 0n, batch);

@@ -2,6 +2,7 @@
 import type { Batch } from "../../columnar/batch.ts";
 import type { ClockPair } from "../../columnar/clock.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import { type AggregatedRecord, type AllocationSite, parseAggregated } from "./aggregated-records.ts";
 import { ALLOCATORS, allocatorNumbering } from "./allocator.ts";
 import { MAX_NODES } from "./call-tree.ts";
@@ -32,7 +33,7 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
   const memory = openMemoryRows(header.pid);
   const frames = new Map<number, { readonly code: number; readonly instruction: number }>();
   const sum = { ...emptySites() };
-  let sites: object[] = [];
+  let sites: RowOf<"allocation_site">[] = [];
   const deltas = { line: 0, instruction: 0, native: 0, thread: 0 };
   const counts = { stacks: 0, natives: 0, stackOverflow: 0, unnamedFrames: 0, objectRecords: 0 };
   let complete = false;
@@ -52,7 +53,7 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
       pid: header.pid,
       thread: site.thread >>> 0,
       thread_name: threads.get(site.thread),
-      allocator: ALLOCATORS[numbering[site.allocatorId] ?? 0],
+      allocator: ALLOCATORS[numbering[site.allocatorId] ?? 0] ?? "",
       stack_id: site.stack === 0 || site.stack > MAX_NODES ? null : site.stack,
       native_stack_id: site.nativeFrame === 0 || site.nativeFrame >= 2 ** 32 ? null : site.nativeFrame,
       peak_allocations: BigInt(site.peakAllocations),

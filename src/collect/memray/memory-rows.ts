@@ -1,6 +1,7 @@
 /** Rows of `allocation_memory`: resident and allocated bytes over time. */
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import type { Bracket, TimeAxis } from "./time-axis.ts";
 
 const BATCH_ROWS = 4096;
@@ -15,7 +16,7 @@ export interface MemoryRows {
 
 /** Rows of one process. */
 export function openMemoryRows(pid: number): MemoryRows {
-  let rows: object[] = [];
+  let rows: RowOf<"allocation_memory">[] = [];
   let records = 0;
   const at: Bracket = { time_ns: 0, error_ns: 0 };
   return {

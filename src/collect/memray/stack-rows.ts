@@ -1,6 +1,7 @@
 /** Rows of `allocation_stack`: a frame below its parent, so that a stack is the number of its innermost frame. */
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import type { FrameNames } from "./frame-names.ts";
 import type { NativeObjects } from "./native-objects.ts";
 
@@ -17,16 +18,21 @@ export interface StackRows {
 
 /** Rows of one process. */
 export function openStackRows(pid: number, names: FrameNames, objects: NativeObjects): StackRows {
-  let rows: object[] = [];
+  let rows: RowOf<"allocation_stack">[] = [];
   return {
     python(node, parent, frame, instruction, time_ns) {
+      const named = names.describe(frame, instruction);
       rows.push({
         timestamp_ns: BigInt(Math.round(time_ns)),
         pid,
         kind: "python",
         stack_id: node,
         parent_id: parent === 0 ? null : parent,
-        ...names.describe(frame, instruction),
+        function: named?.function ?? null,
+        file: named?.file ?? null,
+        line: named?.line ?? null,
+        ip: null,
+        object_offset_bytes: null,
       });
     },
     native(id, parent, instruction, time_ns) {
@@ -37,7 +43,9 @@ export function openStackRows(pid: number, names: FrameNames, objects: NativeObj
         kind: "native",
         stack_id: id,
         parent_id: parent === 0 ? null : parent,
+        function: null,
         file: object?.file ?? null,
+        line: null,
         ip: BigInt(instruction),
         object_offset_bytes: object === null ? null : BigInt(instruction - object.base),
       });

@@ -1,6 +1,7 @@
 /** Rows of `allocation_total`: what a capture held, by function and as a whole. */
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import { ALLOCATORS } from "./allocator.ts";
 import type { SiteTotals } from "./capture-summary.ts";
 import type { LifetimeTotals } from "./lifetimes.ts";
@@ -17,7 +18,7 @@ interface Sums {
   readonly liveBytes: number;
 }
 
-function row(pid: number, end: Bracket, allocator: string, sums: Sums): object {
+function row(pid: number, end: Bracket, allocator: string, sums: Sums): RowOf<"allocation_total"> {
   const whole = (value: number | null): bigint | null => (value === null ? null : BigInt(value));
   return {
     timestamp_ns: BigInt(Math.round(end.time_ns)),

@@ -1,6 +1,7 @@
 /** perf's breakpoints as rows of the watch stream: each saw every access to its bytes, from its first trap to its last. */
 import { type Batch, isStringColumn } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import type { FileEvent } from "./file/event.ts";
 
 interface Seen {
@@ -43,7 +44,7 @@ export function createBreakpoints(): Breakpoints {
     },
     watches(events) {
       const named = events.filter(({ use }) => use === "breakpoint");
-      const rows = [...seen].flatMap(([id, { first_ns, last_ns, pid, hits }]) => {
+      const rows = [...seen].flatMap(([id, { first_ns, last_ns, pid, hits }]): RowOf<"watch">[] => {
         const attribute = named[id - 1]?.attribute;
         if (attribute === undefined) return [];
         return [
@@ -58,6 +59,7 @@ export function createBreakpoints(): Breakpoints {
             design: "long",
             stratum: `breakpoint/${id}`,
             region_type: "unknown",
+            tensor: null,
             stratum_bytes: attribute.bp_len,
             inclusion_probability: 1,
             draw_weight: 1,

@@ -1,6 +1,7 @@
 /** Rows of the process stream, gathered into one batch. */
 import type { Batch } from "../../columnar/batch.ts";
-import { batchFromRows, type Row } from "../../columnar/rows.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
+import type { RowOf } from "../../schema/row.ts";
 import type { ProcMemory, ProcStat } from "../../target/proc-text.ts";
 import { TICK_NS } from "../../target/proc-text.ts";
 import type { SensorReading } from "./sensors.ts";
@@ -27,14 +28,22 @@ export interface ProcessSample {
 }
 
 /** A sample under the names of the columns. */
-function rowOf(sample: ProcessSample): Row {
+function rowOf(sample: ProcessSample): RowOf<"process"> {
   const { stat, memory, machine, ...own } = sample;
   const { sensors, ...pressure } = machine;
+  const counted = (value: number | null | undefined): bigint | null => (value == null ? null : BigInt(value));
   return {
     ...own,
     ...memory,
     ...pressure,
-    ...sensors,
+    temperature_c: sensors?.temperature_c ?? null,
+    core_throttle_events: counted(sensors?.core_throttle_events),
+    package_throttle_events: counted(sensors?.package_throttle_events),
+    throttled_ns: counted(sensors?.throttled_ns),
+    cpu_freq_min_mhz: sensors?.cpu_freq_min_mhz ?? null,
+    cpu_freq_mean_mhz: sensors?.cpu_freq_mean_mhz ?? null,
+    cpu_freq_max_mhz: sensors?.cpu_freq_max_mhz ?? null,
+    steal_ns: sensors?.steal_ns ?? null,
     minor_faults: stat.minor_faults,
     major_faults: stat.major_faults,
     threads: stat.threads,

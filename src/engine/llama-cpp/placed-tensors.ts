@@ -1,10 +1,10 @@
 /** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
+import type { RowOf, WordOf } from "../../schema/row.ts";
 import type { LiveTensor } from "../engine.ts";
 import { classify, classOfBuffer } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, type Usage, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { PART_BYTES, type RawRecord } from "./raw-record.ts";
-import type { TensorRow } from "./rows.ts";
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =
@@ -47,7 +47,7 @@ export interface TensorMap {
   /** Adds a tensor found in a graph; false where it was known. */
   addFromGraph(found: GraphTensor, time: bigint, tid: number): boolean;
   /** Takes the rows made since the last call. */
-  takeRows(): TensorRow[];
+  takeRows(): RowOf<"tensor">[];
   live(): LiveTensor[];
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
@@ -82,9 +82,9 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   /** Arguments of constructors that have not returned, by thread. */
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
-  let rows: TensorRow[] = [];
+  let rows: RowOf<"tensor">[] = [];
 
-  function bufferRow(kind: TensorRow["kind"], buffer: LiveBuffer, time: bigint, tid: number): void {
+  function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
       timestamp_ns: time,
       pid,
@@ -93,11 +93,11 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       name: null,
       tensor_type: null,
       addr: buffer.addr,
-      size_bytes: buffer.sizeBytes,
+      size_bytes: BigInt(buffer.sizeBytes),
       shape: null,
       buffer: buffer.handle,
       buffer_addr: buffer.addr,
-      buffer_size_bytes: buffer.sizeBytes,
+      buffer_size_bytes: BigInt(buffer.sizeBytes),
       usage: buffer.usage,
       region_type: classOfBuffer(buffer.usage),
       layer: null,
@@ -150,11 +150,11 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       name,
       tensor_type: tensor.type.name,
       addr,
-      size_bytes: tensor.sizeBytes,
+      size_bytes: BigInt(tensor.sizeBytes),
       shape: tensor.ne.join("x"),
       buffer: buffer.handle,
       buffer_addr: buffer.addr,
-      buffer_size_bytes: buffer.sizeBytes,
+      buffer_size_bytes: BigInt(buffer.sizeBytes),
       usage: buffer.usage,
       region_type,
       layer,

@@ -7,6 +7,7 @@ import { stableBytes } from "../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import type { RowOf } from "../../schema/row.ts";
 import type { Engine, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
@@ -15,7 +16,6 @@ import { measureProbeNs } from "./probe-cost.ts";
 import { llamaCpp } from "./probes.ts";
 import { type ProcessState, processState } from "./process-state.ts";
 import { decodeRecord } from "./raw-record.ts";
-import type { StepRow, TensorRow } from "./rows.ts";
 
 export interface EngineSessionOptions {
   /** The map of watched processes; the caller keeps it. */
@@ -71,7 +71,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     malformed: 0,
   };
   const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
-  let steps: StepRow[] = [];
+  let steps: RowOf<"step">[] = [];
   let gatheredNs = 0n;
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
 
@@ -88,7 +88,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
 
   /** Processes that are gone, whose last records may still be in the ring. */
   const leaving = new Set<ProcessState>();
-  const retiredRows: TensorRow[] = [];
+  const retiredRows: RowOf<"tensor">[] = [];
   function retire(state: ProcessState): void {
     leaving.delete(state);
     state.steps.flush();

@@ -1,18 +1,18 @@
 /** What one process's engine does in time: entries joined to returns, the token axis, the head of the KV cache. */
+import type { RowOf, WordOf } from "../../schema/row.ts";
 import type { KvHead } from "../engine.ts";
 import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import type { Outcome } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
 import type { RawRecord } from "./raw-record.ts";
-import type { StepRow } from "./rows.ts";
 
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */
   useParams(layout: ParamsLayout | null): void;
   /** Takes a record of a call that makes a step. */
   take(record: RawRecord): Outcome;
-  takeRows(): StepRow[];
+  takeRows(): RowOf<"step">[];
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
   tokenPeriodsNs(): number[];
@@ -29,7 +29,7 @@ export interface StepContext {
 }
 
 interface OpenCall {
-  readonly row: StepRow;
+  readonly row: RowOf<"step">;
   readonly batch: DecodedBatch | null;
   readonly context: bigint;
   /** Weights in memory when the call began. */
@@ -44,7 +44,7 @@ interface Head {
   begins: bigint[];
 }
 
-const KIND_OF = new Map<number, StepRow["kind"]>([
+const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.model_load, "model_load"],
   [PROBE.context_init, "context"],
   [PROBE.decode, "decode"],
@@ -83,7 +83,7 @@ export function stepLog(context: StepContext): StepLog {
   const begun = new Set<number>();
   const heads = new Map<bigint, Head>();
   let params: ParamsLayout | null = null;
-  let rows: StepRow[] = [];
+  let rows: RowOf<"step">[] = [];
 
   function headOf(handle: bigint): Head {
     let head = heads.get(handle);
@@ -94,7 +94,11 @@ export function stepLog(context: StepContext): StepLog {
     return head;
   }
 
-  function rowOf(record: RawRecord, kind: StepRow["kind"], known: Readonly<Record<string, unknown>>): StepRow {
+  function rowOf(
+    record: RawRecord,
+    kind: WordOf<"step", "kind">,
+    known: Readonly<Record<string, unknown>>,
+  ): RowOf<"step"> {
     return {
       timestamp_ns: record.timestamp_ns,
       end_ns: null,
@@ -110,7 +114,7 @@ export function stepLog(context: StepContext): StepLog {
     };
   }
 
-  function begin(record: RawRecord, kind: StepRow["kind"]): Outcome {
+  function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
     let batch: DecodedBatch | null = null;
     let known: Record<string, unknown> = {};
@@ -126,7 +130,7 @@ export function stepLog(context: StepContext): StepLog {
       known = { context: hex(handle) };
       if (batch === null) outcome = record.unreadable & 1 ? "unreadable" : "implausible";
     }
-    const row: StepRow = {
+    const row: RowOf<"step"> = {
       ...rowOf(record, kind, known),
       n_tokens: batch?.n_tokens ?? null,
       n_sequences: batch?.n_sequences ?? null,
@@ -142,7 +146,7 @@ export function stepLog(context: StepContext): StepLog {
     return outcome;
   }
 
-  function finish(record: RawRecord, kind: StepRow["kind"]): Outcome {
+  function finish(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const key = `${record.tid}/${record.probe}`;
     const call = open.get(key);
     if (!call) return begun.has(record.probe) ? "call_unseen" : "under_way";
@@ -177,7 +181,7 @@ export function stepLog(context: StepContext): StepLog {
     return heads.size === 1 ? (heads.values().next().value ?? null) : null;
   }
 
-  function single(record: RawRecord, kind: StepRow["kind"]): Outcome {
+  function single(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const [handle, second, third, fourth] = record.args;
     const i32 = (value: bigint) => Number(BigInt.asIntN(32, value));
     const head = onlyHead();

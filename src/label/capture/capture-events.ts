@@ -1,18 +1,15 @@
 /** Rows of the mapping, tensor and step streams as the maps of src/regions take them. */
 import type { DuckDBValue } from "@duckdb/node-api";
 import { createProcessMaps, type MappingCounters } from "../../regions/mapping-events.ts";
-import { MAPPING_EVENT_KINDS, type MappingEvent, type MappingRow } from "../../regions/mapping-row.ts";
-import {
-  createTensorMap,
-  type TensorCounters,
-  type TensorEvent,
-  type TensorLifetime,
-} from "../../regions/tensor-map.ts";
+import type { MappingRow } from "../../regions/mapping-row.ts";
+import { createTensorMap, type TensorCounters, type TensorLifetime } from "../../regions/tensor-map.ts";
 import { columnsOf, type StreamName } from "../../schema/columns.ts";
+import { type RowOf, wordsOf } from "../../schema/row.ts";
 
 type Rows = readonly Record<string, DuckDBValue>[];
 
-const TENSOR_KINDS = ["tensor", "graph", "buffer", "usage", "free", "clear"];
+const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
+const TENSOR_KINDS = new Set<string>(wordsOf("tensor", "kind"));
 const BIG = new Set(["u64", "i64"]);
 
 /** Values in the types of the stream: bigint for 64 bits, number for others, text; null where there is none. */
@@ -32,8 +29,8 @@ export function mappingLives(rows: Rows): { readonly rows: MappingRow[]; readonl
   const maps = createProcessMaps({ keepHistory: true });
   let unknown = 0;
   for (const row of rows) {
-    if (!(MAPPING_EVENT_KINDS as readonly string[]).includes(String(row.kind))) unknown += 1;
-    else maps.apply(typed(row, "mapping") as unknown as MappingEvent);
+    if (!MAPPING_KINDS.has(String(row.kind))) unknown += 1;
+    else maps.apply(typed(row, "mapping") as unknown as RowOf<"mapping">);
   }
   const counters = { ...maps.counters, bad_rows: maps.counters.bad_rows + unknown };
   return { rows: maps.lifetimes(), counters };
@@ -55,8 +52,8 @@ export function tensorLives(
     for (let end = ends[ended]; end !== undefined && end.time <= time; end = ends[++ended]) {
       map.endProcess(end.pid, end.time);
     }
-    if (!TENSOR_KINDS.includes(String(row.kind))) unknown += 1;
-    else map.apply(typed(row, "tensor") as unknown as TensorEvent);
+    if (!TENSOR_KINDS.has(String(row.kind))) unknown += 1;
+    else map.apply(typed(row, "tensor") as unknown as RowOf<"tensor">);
   }
   for (let end = ends[ended]; end !== undefined; end = ends[++ended]) map.endProcess(end.pid, end.time);
   return { rows: map.lifetimes(), counters: { ...map.counters, bad_rows: map.counters.bad_rows + unknown } };

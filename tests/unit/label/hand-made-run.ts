@@ -2,10 +2,11 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { batchFromRows, type Row } from "../../../src/columnar/rows.ts";
 import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
 import { segmentName } from "../../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../../src/schema/columns.ts";
+import type { RowOf } from "../../../src/schema/row.ts";
+import { batchWith, type Given } from "../../fixtures/row-with.ts";
 
 export const ORIGIN = 5_000_000_000_000n;
 const at = (ms: number): bigint => ORIGIN + BigInt(Math.round(ms * 1e6));
@@ -15,19 +16,24 @@ const MODEL = 0x7f0000000000n;
 const KV = 0x7f1000000000n;
 const HEAP = 0x7f2000000000n;
 
-export function writeStream(runDir: string, stream: StreamName, rows: readonly Row[], sequence = 0): string {
+export function writeStream<S extends StreamName>(
+  runDir: string,
+  stream: S,
+  rows: readonly Given<S>[],
+  sequence = 0,
+): string {
   const folder = join(runDir, "capture", stream);
   mkdirSync(folder, { recursive: true });
   const path = join(folder, segmentName(ORIGIN, sequence));
-  writeParquetFile(path, stream, [batchFromRows(stream, rows)]);
+  writeParquetFile(path, stream, [batchWith(stream, rows)]);
   return path;
 }
 
-function mmap(addr: bigint, size_bytes: bigint, more: Row): Row {
+function mmap(addr: bigint, size_bytes: bigint, more: Given<"mapping">): Given<"mapping"> {
   return { ...ids, timestamp_ns: at(0), exec_epoch: 0, kind: "mmap", addr, result: addr, size_bytes, prot: 3, ...more };
 }
 
-function access(ms: number, address: bigint, op_type: string, more: Row = {}): Row {
+function access(ms: number, address: bigint, op_type: string, more: Given<"access"> = {}): Given<"access"> {
   const row = { ...ids, timestamp_ns: at(ms), address, op_type, ip: 0x10n, cpu: 0, source: "pebs", period: 10n };
   return { ...row, in_kernel: false, op_evidence: "none", ...more };
 }
@@ -40,7 +46,13 @@ export function writeHandMadeRun(): string {
     mmap(KV, 4096n, { flags: 0x22 }),
     mmap(HEAP, 4096n, { flags: 0x22 }),
   ]);
-  const placed = { ...ids, timestamp_ns: at(1), kind: "tensor", evidence: "engine_probe", tensor_type: "f16" };
+  const placed: Given<"tensor"> = {
+    ...ids,
+    timestamp_ns: at(1),
+    kind: "tensor",
+    evidence: "engine_probe",
+    tensor_type: "f16",
+  };
   const inBuffer = (addr: bigint, size: bigint) => ({ buffer: addr, buffer_addr: addr, buffer_size_bytes: size });
   writeStream(runDir, "tensor", [
     { ...placed, ...inBuffer(MODEL, 8192n), kind: "buffer", addr: MODEL, size_bytes: 8192n },
@@ -57,7 +69,7 @@ export function writeHandMadeRun(): string {
       layer: 0,
     },
   ]);
-  const step = (kind: string, from: number, to: number, more: Row = {}): Row => ({
+  const step = (kind: RowOf<"step">["kind"], from: number, to: number, more: Given<"step"> = {}): Given<"step"> => ({
     ...ids,
     kind,
     timestamp_ns: at(from),

@@ -1,21 +1,21 @@
 import { describe, expect, test } from "bun:test";
-import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { createThermalUse } from "../../../src/overhead/thermal.ts";
 import { judgeValidity } from "../../../src/overhead/validity.ts";
+import { batchWith, type Given } from "../../fixtures/row-with.ts";
 
 /** Samples of two rows each, the target's and the tracer's, as the process collector writes them. */
-function summaryOf(samples: readonly Readonly<Record<string, number | null>>[], cpus = 4) {
+function summaryOf(samples: readonly Given<"process">[], cpus = 4) {
   const thermal = createThermalUse(cpus);
   for (const [i, sample] of samples.entries()) {
-    const row = { timestamp_ns: i * 1e9, pid: 1, role: "target", ...sample };
-    thermal.take(batchFromRows("process", [row, { ...row, role: "tracer" }]));
+    const row = { timestamp_ns: BigInt(i * 1e9), pid: 1, role: "target", ...sample };
+    thermal.take(batchWith("process", [row, { ...row, role: "tracer" }]));
   }
   return thermal.summary();
 }
 
 describe("the thermal summary of a run", () => {
   test("says in words what a machine without sensors does not tell", () => {
-    const summary = summaryOf([{ steal_ns: 0 }, { steal_ns: 1e9 }]);
+    const summary = summaryOf([{ steal_ns: 0n }, { steal_ns: 1_000_000_000n }]);
     expect(summary).toMatchObject({ samples: 2, throttle_events: null, peak_temp_c: null, cpu_freq_mean_mhz: null });
     expect(summary.not_measured.map((why) => why.split(":")[0])).toEqual(["throttling", "temperature", "frequency"]);
     expect(summary.steal_pct).toBe(25);
@@ -30,24 +30,24 @@ describe("the thermal summary of a run", () => {
     const summary = summaryOf([
       {
         temperature_c: 50,
-        core_throttle_events: 90,
-        package_throttle_events: 7,
-        throttled_ns: 5,
+        core_throttle_events: 90n,
+        package_throttle_events: 7n,
+        throttled_ns: 5n,
         ...frequency(800, 1000, 3000),
       },
       {},
       {
         temperature_c: 91,
-        core_throttle_events: 92,
-        package_throttle_events: 7,
-        throttled_ns: 8,
+        core_throttle_events: 92n,
+        package_throttle_events: 7n,
+        throttled_ns: 8n,
         ...frequency(900, 2000, 3600),
       },
       {
         temperature_c: 70,
-        core_throttle_events: 93,
-        package_throttle_events: 8,
-        throttled_ns: 9,
+        core_throttle_events: 93n,
+        package_throttle_events: 8n,
+        throttled_ns: 9n,
         ...frequency(900, 3000, 3100),
       },
     ]);
@@ -70,14 +70,14 @@ describe("the thermal summary of a run", () => {
 
   test("counts throttling that only the package saw", () => {
     const summary = summaryOf([
-      { core_throttle_events: 0, package_throttle_events: 4 },
-      { core_throttle_events: 0, package_throttle_events: 6 },
+      { core_throttle_events: 0n, package_throttle_events: 4n },
+      { core_throttle_events: 0n, package_throttle_events: 6n },
     ]);
     expect(summary.throttle_events).toBe(2);
   });
 
   test("gives a throttled run its reason", () => {
-    const { throttle_events, peak_temp_c } = summaryOf([{ core_throttle_events: 10 }, { core_throttle_events: 12 }]);
+    const { throttle_events, peak_temp_c } = summaryOf([{ core_throttle_events: 10n }, { core_throttle_events: 12n }]);
     const { validity, reasons, not_measured } = judgeValidity({
       loss_pct: 0,
       slowdown_pct: 0,

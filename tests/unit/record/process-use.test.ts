@@ -1,17 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { createProcessUse } from "../../../src/record/process-use.ts";
+import { type Given, rowWith } from "../../fixtures/row-with.ts";
 
-const sample = (pid: number, role: string, at_s: number, of: Readonly<Record<string, number>>) => ({
-  pid,
-  role,
-  timestamp_ns: BigInt(at_s * 1e9),
-  rss_bytes: 0,
-  cpu_user_ns: 0,
-  cpu_system_ns: 0,
-  threads: 1,
-  ...of,
-});
+const sample = (pid: number, role: string, at_s: number, given: Given<"process">) =>
+  rowWith("process", { pid, role, timestamp_ns: BigInt(at_s * 1e9), threads: 1, ...given });
 
 describe("the use of processes", () => {
   test("is nothing before the first sample", () => {
@@ -24,16 +17,16 @@ describe("the use of processes", () => {
     const use = createProcessUse();
     use.take(
       batchFromRows("process", [
-        sample(1, "target", 1, { rss_bytes: 100, cpu_user_ns: 50, cpu_system_ns: 5, threads: 3 }),
-        sample(2, "target", 2, { rss_bytes: 10, cpu_user_ns: 7 }),
-        sample(9, "tracer", 1, { rss_bytes: 1000, cpu_user_ns: 400 }),
+        sample(1, "target", 1, { rss_bytes: 100n, cpu_user_ns: 50n, cpu_system_ns: 5n, threads: 3 }),
+        sample(2, "target", 2, { rss_bytes: 10n, cpu_user_ns: 7n }),
+        sample(9, "tracer", 1, { rss_bytes: 1000n, cpu_user_ns: 400n }),
       ]),
     );
     use.take(
       batchFromRows("process", [
-        sample(1, "target", 3, { rss_bytes: 60, cpu_user_ns: 80, cpu_system_ns: 9, threads: 2 }),
-        sample(2, "target", 4, { rss_bytes: 20, cpu_user_ns: 17, threads: 4 }),
-        sample(9, "tracer", 2, { rss_bytes: 900, cpu_user_ns: 450 }),
+        sample(1, "target", 3, { rss_bytes: 60n, cpu_user_ns: 80n, cpu_system_ns: 9n, threads: 2 }),
+        sample(2, "target", 4, { rss_bytes: 20n, cpu_user_ns: 17n, threads: 4 }),
+        sample(9, "tracer", 2, { rss_bytes: 900n, cpu_user_ns: 450n }),
       ]),
     );
     expect(use.target).toEqual({ peak_rss_bytes: 120, cpu_ns: 34 + 10, peak_threads: 7, window_ns: 3e9 });
@@ -44,8 +37,8 @@ describe("the use of processes", () => {
     const use = createProcessUse();
     use.take(batchFromRows("process", [sample(1, "target", 1, {})]));
     expect(use.mem_available_bytes).toBeNull();
-    use.take(batchFromRows("process", [sample(1, "target", 2, { mem_available_bytes: 500 })]));
-    use.take(batchFromRows("process", [sample(1, "target", 3, { mem_available_bytes: 300 })]));
+    use.take(batchFromRows("process", [sample(1, "target", 2, { mem_available_bytes: 500n })]));
+    use.take(batchFromRows("process", [sample(1, "target", 3, { mem_available_bytes: 300n })]));
     expect(use.mem_available_bytes).toBe(500);
   });
 });

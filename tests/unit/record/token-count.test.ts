@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { createTokenCount } from "../../../src/record/token-count.ts";
+import { batchWith, type Given } from "../../fixtures/row-with.ts";
 
-type Step = Readonly<Record<string, string | number | bigint | null>>;
+type Step = Given<"step">;
 
 function counted(...steps: readonly Step[]) {
   const tokens = createTokenCount();
   const who = { pid: 1, tid: 1 };
-  for (const step of steps) tokens.take(batchFromRows("step", [{ ...who, ...step }]));
+  for (const step of steps) tokens.take(batchWith("step", [{ ...who, ...step }]));
   return tokens;
 }
 
@@ -56,7 +56,7 @@ describe("tokens of a run", () => {
 
   test("keep times beyond 2^53 exact", () => {
     const begin = 2n ** 60n + 1n;
-    const step = { kind: "decode", n_tokens: 4, timestamp_ns: begin, end_ns: begin + 1_500_000n };
+    const step: Step = { kind: "decode", n_tokens: 4, timestamp_ns: begin, end_ns: begin + 1_500_000n };
     expect(counted(step).ttft_ms).toBe(1.5);
   });
 

@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
-import { createTensorMap, type TensorEvent } from "../../../src/regions/tensor-map.ts";
+import { createTensorMap } from "../../../src/regions/tensor-map.ts";
+import type { RowOf } from "../../../src/schema/row.ts";
 import { tensorAt } from "../../fixtures/found-regions.ts";
+import type { Given } from "../../fixtures/row-with.ts";
 
-function row(kind: TensorEvent["kind"], time: number, fields: Partial<TensorEvent> = {}): TensorEvent {
+function row(kind: RowOf<"tensor">["kind"], time: number, fields: Given<"tensor"> = {}): RowOf<"tensor"> {
   return {
     timestamp_ns: BigInt(time),
     pid: 100,

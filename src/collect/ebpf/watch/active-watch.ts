@@ -1,7 +1,7 @@
 /** One watch from its arming to its rows. */
 
 import type { AccessDecoder } from "../../../code/trap-operation.ts";
-import type { Row } from "../../../columnar/rows.ts";
+import type { RowOf } from "../../../schema/row.ts";
 import { type SeenAccesses, seenAccesses } from "./accesses.ts";
 import type { ArmedWatch, WatchSpec } from "./arm.ts";
 import type { Design } from "./design.ts";
@@ -34,8 +34,8 @@ export type FinishedWatch =
   | {
       readonly complete: true;
       readonly seen: SeenAccesses;
-      readonly watchRow: Row;
-      readonly accessRows: readonly Row[];
+      readonly watchRow: RowOf<"watch">;
+      readonly accessRows: readonly RowOf<"access">[];
     }
   /** Traps were lost, or came before the exposure began: nothing can be said about its bytes. */
   | { readonly complete: false; readonly rows: number; readonly why: "ring_full" | "early_traps" };
@@ -87,21 +87,25 @@ export function finishWatch(
   const endNs = exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };
   const seen = seenAccesses(watch.traps, { ...bytes, beginNs: armed.beginNs, endNs }, decode);
-  const accessRows = seen.accesses.map(({ trap, op, evidence }) => ({
-    timestamp_ns: trap.timeNs,
-    address: spec.addr,
-    op_type: op,
-    ip: trap.ip,
-    pid: spec.pid,
-    tid: trap.tid,
-    cpu: trap.cpu,
-    source: "watch",
-    period: 1,
-    watch_id: watch.id,
-    in_kernel: trap.inKernel,
-    op_evidence: evidence,
-  }));
-  const watchRow = {
+  const accessRows = seen.accesses.map(
+    ({ trap, op, evidence }): RowOf<"access"> => ({
+      timestamp_ns: trap.timeNs,
+      address: spec.addr,
+      op_type: op,
+      ip: trap.ip,
+      pid: spec.pid,
+      tid: trap.tid,
+      cpu: trap.cpu,
+      source: "watch",
+      period: 1n,
+      watch_id: watch.id,
+      in_kernel: trap.inKernel,
+      op_evidence: evidence,
+      data_src: null,
+      weight_cycles: null,
+    }),
+  );
+  const watchRow: RowOf<"watch"> = {
     timestamp_ns: armed.beginNs,
     end_ns: endNs,
     watch_id: watch.id,
@@ -113,11 +117,11 @@ export function finishWatch(
     stratum: draw.region.stratum,
     region_type: draw.region.region_type,
     tensor: draw.region.tensor,
-    stratum_bytes: draw.stratumBytes,
+    stratum_bytes: BigInt(draw.stratumBytes),
     inclusion_probability: draw.inclusionProbability,
     draw_weight: draw.drawWeight,
     trap_limit: spec.trapLimit,
-    dwell_limit_ns: Math.round(design.dwellLimitNs),
+    dwell_limit_ns: BigInt(Math.round(design.dwellLimitNs)),
     n_hits: seen.traps,
     n_foreign: state.foreign,
     n_kernel: seen.kernelTraps,

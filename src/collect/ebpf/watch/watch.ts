@@ -3,13 +3,14 @@
 import { createCodeMap } from "../../../code/code-bytes.ts";
 import { createAccessDecoder } from "../../../code/trap-operation.ts";
 import type { Batch } from "../../../columnar/batch.ts";
-import { batchFromRows, type Row } from "../../../columnar/rows.ts";
+import { batchFromRows } from "../../../columnar/rows.ts";
 import { openBpfObject } from "../../../kernel/bpf-object.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { openRing } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
+import type { RowOf } from "../../../schema/row.ts";
 import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type ActiveWatch, endOf, finishWatch, type WatchEnd } from "./active-watch.ts";
 import { armWatch, registersOf } from "./arm.ts";
@@ -114,8 +115,8 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   let candidates = free.count < options.registers ? listTracers() : [];
   let probeAtNs = beginNs + PROBE_AGAIN_NS;
   let pending: { readonly draw: Draw; readonly from: readonly DrawRegion[] } | null = null;
-  let accessRows: Row[] = [];
-  let watchRows: Row[] = [];
+  let accessRows: RowOf<"access">[] = [];
+  let watchRows: RowOf<"watch">[] = [];
   let gatheredNs = beginNs;
   let agreed = 0;
   let compared = 0;

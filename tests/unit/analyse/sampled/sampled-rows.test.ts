@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OP } from "../../../../src/analyse/input/input.ts";
 import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
-import { batchFromRows, type Row } from "../../../../src/columnar/rows.ts";
 import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";
+import { batchWith, type Given } from "../../../fixtures/row-with.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const HIGH = 0x7f00_0000_0000n;
 const TIME = 5n << 32n;
 
-function row(i: number, of: Row): Row {
+function row(i: number, of: Given<"trace">): Given<"trace"> {
   const common = { region_id: i % 3, pid: 77, source: "pebs", period: 10_007n, op_type: "store" };
   return { ...common, timestamp_ns: TIME + BigInt(i), address: HIGH + BigInt(i), ...of };
 }
@@ -24,10 +24,10 @@ function row(i: number, of: Row): Row {
 type Read = Record<string, unknown>;
 
 /** What is read of each row, one after the other. */
-async function read(files: readonly Row[][]): Promise<Read[]> {
+async function read(files: readonly Given<"trace">[][]): Promise<Read[]> {
   const paths = files.map((rows, i) => {
     const path = join(folder, `part-${i}.parquet`);
-    writeParquetFile(path, "trace", [batchFromRows("trace", rows)]);
+    writeParquetFile(path, "trace", [batchWith("trace", rows)]);
     return path;
   });
   const out: Read[] = [];

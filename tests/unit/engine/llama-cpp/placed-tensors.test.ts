@@ -47,14 +47,14 @@ describe("the tensor map of a process", () => {
     const payload = bufferBytes(BASE, 65536);
     const again = { probe: PROBE.buffer_alloc, isReturn: true, capture: CAPTURE.buffer, args: [HANDLE], payload };
     expect(map.bufferCreated(record(again))).toBe("duplicate");
-    expect(map.takeRows()).toMatchObject([{ kind: "buffer", addr: BASE, size_bytes: 65536, buffer: HANDLE }]);
+    expect(map.takeRows()).toMatchObject([{ kind: "buffer", addr: BASE, size_bytes: 65536n, buffer: HANDLE }]);
     expect(map.takeRows()).toEqual([]);
   });
 
   test("believes the constructor's arguments over the bytes of a structure of unknown layout", () => {
     const map = tensorMap(7, GGML_LAYOUT);
     expect(construct(map, BASE, 4096n, new Uint8Array(120).fill(0xee))).toBe("kept");
-    expect(map.takeRows()).toMatchObject([{ addr: BASE, size_bytes: 4096, usage: "any" }]);
+    expect(map.takeRows()).toMatchObject([{ addr: BASE, size_bytes: 4096n, usage: "any" }]);
   });
 
   test("places a tensor, and knows its class again when the buffer's usage comes later", () => {

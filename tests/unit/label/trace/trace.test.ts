@@ -2,9 +2,9 @@ import { afterEach, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Row } from "../../../../src/columnar/rows.ts";
 import { labelRun } from "../../../../src/label/label-run.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
+import type { Given } from "../../../fixtures/row-with.ts";
 import { ORIGIN, writeStream } from "../hand-made-run.ts";
 
 const folders: string[] = [];
@@ -20,9 +20,16 @@ function newRun(): string {
 
 const HEAP = 0x7f0000000000n;
 const HEAP_MAPPING = { addr: HEAP, result: HEAP, size_bytes: 4096n, prot: 3, flags: 0x22 };
-const MAPPING = { timestamp_ns: ORIGIN, pid: 7, tid: 7, exec_epoch: 0, kind: "mmap", ...HEAP_MAPPING };
+const MAPPING: Given<"mapping"> = {
+  timestamp_ns: ORIGIN,
+  pid: 7,
+  tid: 7,
+  exec_epoch: 0,
+  kind: "mmap",
+  ...HEAP_MAPPING,
+};
 
-function access(time: bigint, more: Row = {}): Row {
+function access(time: bigint, more: Given<"access"> = {}): Given<"access"> {
   const where = { timestamp_ns: ORIGIN + time, address: HEAP + time, ip: 0x10n + (time % 3n), pid: 7, tid: 8, cpu: 0 };
   return { ...where, op_type: "load", source: "pebs", period: 1n, in_kernel: false, op_evidence: "none", ...more };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { goneRanges } from "../../../../../src/collect/ebpf/lifecycle/gone-ranges.ts";
-import { emptyMappingEvent, MAPPING_EVENT_KINDS, type MappingEvent } from "../../../../../src/regions/mapping-row.ts";
+import { emptyMappingEvent, type MappingEvent } from "../../../../../src/regions/mapping-row.ts";
+import { wordsOf } from "../../../../../src/schema/row.ts";
 
 const P = 4096n;
 
@@ -49,6 +50,7 @@ describe("bytes that a call took away", () => {
       expect(gone(kind, { ...range, result: -22n })).toEqual([]);
     }
     const taking = new Set(["munmap", "mremap", "mmap", "brk"]);
-    for (const kind of MAPPING_EVENT_KINDS) if (!taking.has(kind)) expect(gone(kind, { size_bytes: P })).toEqual([]);
+    for (const kind of wordsOf("mapping", "kind"))
+      if (!taking.has(kind)) expect(gone(kind, { size_bytes: P })).toEqual([]);
   });
 });

@@ -1,0 +1,40 @@
+/** A row of a table as a type that follows from the table. */
+import { type Column, columnsOf, type TABLES, type TableName } from "./columns.ts";
+
+/** What stands for one value of each column type where a row is an object. */
+interface Values {
+  u64: bigint;
+  i64: bigint;
+  u32: number;
+  i32: number;
+  u16: number;
+  u8: number;
+  f64: number;
+  f32: number;
+  bool: boolean;
+  string: string;
+}
+
+type Value<C extends Pick<Column, "type">> = C extends { readonly words: infer W }
+  ? keyof W & string
+  : Values[C["type"]];
+
+/** The columns of a table as a union. */
+export type ColumnOf<T extends TableName> = (typeof TABLES)[T]["columns"][number];
+
+/** A row with every column: null stands only where the table allows it, and must be written. */
+export type RowOf<T extends TableName> = {
+  readonly [C in ColumnOf<T> as C["name"]]: C extends { readonly nullable: true } ? Value<C> | null : Value<C>;
+};
+
+/** Columns of a table that hold one of a closed list of words. */
+type WordColumn<T extends TableName> = Extract<ColumnOf<T>, { readonly words: object }>["name"];
+
+/** One of the words of a column. */
+export type WordOf<T extends TableName, N extends WordColumn<T>> = NonNullable<RowOf<T>[N]> & string;
+
+/** The words of a column, in the order of the table. */
+export function wordsOf<T extends TableName, N extends WordColumn<T>>(table: T, name: N): readonly WordOf<T, N>[] {
+  const { words } = columnsOf(table).find((column) => column.name === name) ?? {};
+  return Object.keys(words ?? {}) as WordOf<T, N>[];
+}

@@ -1,0 +1,39 @@
+/** The words of columns that hold one of a closed list, each with what it means; "" where the word says it. */
+
+export const MAPPING_KINDS = {
+  mmap: "",
+  munmap: "",
+  mremap: "",
+  brk: "",
+  madvise: "",
+  mprotect: "",
+  fork: "",
+  exec: "",
+  exit: "",
+  snapshot_begin: "",
+  snapshot: "one mapping of /proc/PID/maps",
+  snapshot_end: "",
+  file: "name of a mapping, from perf",
+} as const;
+
+export const TENSOR_KINDS = {
+  tensor: "placed by the allocator",
+  graph: "found in a graph",
+  buffer: "created",
+  usage: "of a buffer",
+  free: "of a buffer",
+  clear: "of a buffer",
+} as const;
+
+export const STEP_KINDS = {
+  model_load: "",
+  context: "",
+  decode: "",
+  graph: "",
+  kv_clear: "",
+  kv_trim: "",
+  model_free: "",
+  context_free: "",
+  engine: "a library recognised",
+  probes: "attached to it",
+} as const;
