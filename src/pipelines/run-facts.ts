@@ -3,6 +3,7 @@
 import type { Collector, Target } from "../collect/collector.ts";
 import type { ClockSummary } from "../collect/ebpf/clock/clock-summary.ts";
 import { type SampleSummary, sampleWarnings } from "../collect/ebpf/samples/sample-summary.ts";
+import { registerWarning } from "../collect/ebpf/watch/register-warning.ts";
 import type { WatchSummary } from "../collect/ebpf/watch/watch.ts";
 import type { BpfCost } from "../kernel/bpf-costs.ts";
 import type { Baseline } from "../overhead/baseline.ts";
@@ -189,7 +190,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   };
 }
 
-function warningsOf({ recording, collectors, target, ended, watch, samples, options }: JudgeInput): string[] {
+function warningsOf({ recording, collectors, target, ended, watch, samples }: JudgeInput): string[] {
   const out: string[] = samples === null ? [] : sampleWarnings(samples);
   for (const { collector } of collectors) out.push(...(collector.warnings?.() ?? []));
   for (const row of recording.ledger) {
@@ -198,9 +199,7 @@ function warningsOf({ recording, collectors, target, ended, watch, samples, opti
   if (target.held && ended === null) out.push("the target did not end when it was told to, and runs on");
   if (recording.reason === "max_size") out.push("recording stopped at --max-size");
   if (recording.reason === "disk") out.push("recording stopped: a segment could not be written");
-  if (options.watch_registers > 0 && watch !== null && watch.registers.free_at_start === 0) {
-    const who = watch.registers.candidates.map(({ comm, pid }) => `${comm} (${pid})`).join(", ");
-    out.push(`no debug register was free${who === "" ? "" : `; tracing processes: ${who}`}: nothing was watched`);
-  }
+  const registers = watch === null ? null : registerWarning(watch);
+  if (registers !== null) out.push(registers);
   return out;
 }

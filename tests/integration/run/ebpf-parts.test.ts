@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
-import { registersFree } from "../../fixtures/registers-free.ts";
+import { registersFree, undisturbed } from "../../fixtures/registers-free.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
 const output = outputFolder();
@@ -12,6 +12,7 @@ afterEach(endLeftRuns);
 
 interface Said {
   readonly run_dir: string;
+  readonly warnings: readonly string[];
   readonly ledger: readonly { readonly path: string; readonly kept: string }[];
   readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
 }
@@ -43,14 +44,40 @@ describe("a part of the eBPF collector alone", () => {
   });
 });
 
-describe("a word that is named", () => {
-  beforeEach(registersFree);
+describe("a run that finds debug registers held by another program", () => {
+  async function runBeside(held: number): Promise<Said> {
+    await registersFree();
+    const script = new URL("../../fixtures/hold-registers.ts", import.meta.url).pathname;
+    const holder = Bun.spawn([process.execPath, script, String(held)], { stdout: "pipe", stderr: "inherit" });
+    try {
+      await holder.stdout.getReader().read();
+      return await run("accesses", [compileProgram("walk-array", ["-no-pie"]), "0", "0.5"]);
+    } finally {
+      holder.kill("SIGKILL");
+      await holder.exited;
+    }
+  }
+  const ofRegisters = ({ warnings }: Said) => warnings.filter((warning) => warning.includes("debug register"));
 
+  test("says that nothing was watched where none is free", async () => {
+    const said = await runBeside(4);
+    expect(ofRegisters(said)).toEqual(["no debug register was free: nothing was watched"]);
+    expect(existsSync(join(said.run_dir, "capture", "watch"))).toBe(false);
+  });
+
+  test("watches with those that are free, and says how many there were", async () => {
+    const said = await runBeside(3);
+    expect(ofRegisters(said)).toEqual(["at times 1 of 4 debug registers were free: less was watched"]);
+    expect(existsSync(join(said.run_dir, "capture", "watch"))).toBe(true);
+  });
+});
+
+describe("a word that is named", () => {
   test("is watched all the time, and nothing else is", async () => {
     const program = compileProgram("touch-word", ["-no-pie"]);
     const addr = Bun.spawnSync([program]).stdout.toString().trim();
     const count = 60_000;
-    const said = await run(`mem:${addr}/8:rw`, [program, String(count), "2000"]);
+    const said = await undisturbed(() => run(`mem:${addr}/8:rw`, [program, String(count), "2000"]));
     expect(existsSync(join(said.run_dir, "capture", "fault"))).toBe(false);
     await using database = await openDatabase();
     const rowsOf = (stream: string, columns: string) =>

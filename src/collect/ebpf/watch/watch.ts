@@ -88,6 +88,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const counts = emptyCounts();
   const active = new Map<number, ActiveWatch>();
   const named = options.named === undefined ? [] : namedWatches(options.named);
+  const wanted = named.length === 0 ? options.registers : Math.min(options.registers, named.length);
   const needsPair = new Set<string>();
   const chosenOf = new Map<string, number>();
   const pids = new Set<number>();
@@ -311,7 +312,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       counts,
       calibration,
       agreement: { agreed, compared },
-      registers: { wanted: options.registers, free_at_start: free.count, least: leastRegisters, candidates },
+      registers: { wanted, free_at_start: free.count, least: leastRegisters, candidates },
       budget: {
         budget_pct: options.budgetPct,
         elapsed_ns,

@@ -9,7 +9,7 @@ import { type Row, rowsOf } from "../../../fixtures/perf-rows.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
 import { type HeldTarget, heldNow, holdTarget } from "../held-target.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 interface Sampled {
   readonly accesses: readonly Row[];

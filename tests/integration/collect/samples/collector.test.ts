@@ -14,7 +14,7 @@ import { compileProgram } from "../../../fixtures/compile.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
 import { holdTarget } from "../held-target.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 beforeEach(registersFree);
 
 /**
