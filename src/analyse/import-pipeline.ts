@@ -50,7 +50,7 @@ export async function analyseImport(
   facts: RecordedFacts,
 ): Promise<AnalysisResult> {
   await using engine = engineOnUse(runDir);
-  using file = await openTraceFile(engine.database, trace);
+  const file = await openTraceFile(engine.database, trace);
   const reduced = await reduceTrace(engine.database, file, period);
   const input: AnalysisInput = {
     ...facts,

@@ -1,9 +1,6 @@
 /** Sampled accesses, read back from the labelled trace in order of time. */
 import { NULL_CODE } from "../../columnar/batch.ts";
-import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import type { FileGroup } from "../../columnar/read/footer.ts";
-import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
-import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
 import { opOf } from "../input/input.ts";
 
 const WORD = 2 ** 32;
@@ -33,12 +30,10 @@ export interface SampledRows {
 }
 
 const NUMBERS = ["period", "address", "timestamp_ns", "region_id", "pid", "token_index"] as const;
-const PERIOD = NUMBERS.indexOf("period");
 
 function groupRoom(rows: number) {
   return {
     capacity: rows,
-    scratch: readScratch(rows),
     codes: new Uint32Array(rows),
     words: new Uint32Array(2 * rows),
     /** 1 for each row that is a sample, and that has a period. */
@@ -58,24 +53,18 @@ function groupRoom(rows: number) {
 
 type GroupRoom = ReturnType<typeof groupRoom>;
 
-/** A column that every trace has. */
-async function load(source: ParquetSource, group: FileGroup, name: string): Promise<LoadedColumn> {
-  const loaded = await loadColumn(source, group, name);
-  if (loaded === null) throw new Error(`no column ${name}`);
-  return loaded;
-}
-
 /** Puts the number of each row's text into `to`, that of "" where it has none. */
 function takeTexts(
-  { pages, column, chunk }: LoadedColumn,
-  room: GroupRoom,
+  group: ScannedGroup,
+  name: string,
+  codes: Uint32Array,
   numberOf: (text: string) => number,
   to: Uint32Array,
 ): void {
-  const numbers = readTexts(pages, column, chunk, room.scratch, room.codes).map(numberOf);
+  const numbers = group.texts(name, codes).map(numberOf);
   const none = numberOf("");
-  for (let row = 0; row < chunk.values; row++) {
-    const code = room.codes[row] as number;
+  for (let row = 0; row < group.rows; row++) {
+    const code = codes[row] as number;
     to[row] = code === NULL_CODE ? none : (numbers[code] as number);
   }
 }
@@ -110,38 +99,28 @@ function closeGaps(room: GroupRoom, rows: number): void {
 
 const stepOf = (text: string): number => Math.max(0, (STEPS as readonly string[]).indexOf(text));
 
-/** Takes one group; returns how many of its rows are samples. */
+/** Takes one group of which the source is loaded; returns how many of its rows are samples. */
 async function takeGroup(
-  source: ParquetSource,
-  group: FileGroup,
+  group: ScannedGroup,
   room: GroupRoom,
   sourceOf: (text: string) => number,
   watch: number,
 ): Promise<number> {
-  takeTexts(await load(source, group, "source"), room, sourceOf, room.source);
+  takeTexts(group, "source", room.codes, sourceOf, room.source);
   let samples = 0;
   for (let row = 0; row < group.rows; row++) {
-    const is = room.source[row] === watch ? 0 : 1;
-    room.kept[row] = is;
-    samples += is;
+    const sample = room.source[row] === watch ? 0 : 1;
+    room.kept[row] = sample;
+    samples += sample;
   }
   // A watch sees every access to its bytes: what it saw is no sample, and often all that there is.
   if (samples === 0) return 0;
-  const [ops, steps, ...numbers] = await Promise.all(
-    ["op_type", "step", ...NUMBERS].map((name) => load(source, group, name)),
-  );
-  if (ops !== undefined) takeTexts(ops, room, opOf, room.op);
-  if (steps !== undefined) takeTexts(steps, room, stepOf, room.step);
-  for (const [i, { pages, column, chunk }] of numbers.entries()) {
-    const name = NUMBERS[i] ?? "period";
-    readNumbers(
-      pages,
-      column,
-      chunk,
-      room.scratch,
-      name === "period" ? room.words : room[name],
-      i === PERIOD ? room.valid : null,
-    );
+  await group.load(["op_type", "step", ...NUMBERS]);
+  takeTexts(group, "op_type", room.codes, opOf, room.op);
+  takeTexts(group, "step", room.codes, stepOf, room.step);
+  for (const name of NUMBERS) {
+    const isPeriod = name === "period";
+    group.numbers(name, isPeriod ? room.words : room[name], isPeriod ? room.valid : null);
   }
   const left = takePeriods(room, group.rows);
   if (left < group.rows) closeGaps(room, group.rows);
@@ -163,12 +142,9 @@ export async function* sampledRows(parts: readonly string[]): AsyncGenerator<Sam
   };
   const watch = sourceOf("watch");
   let room = groupRoom(0);
-  for (const path of parts) {
-    using source = openParquetSource(path);
-    for (const group of source.footer.groups) {
-      if (group.rows > room.capacity) room = groupRoom(group.rows);
-      const rows = await takeGroup(source, group, room, sourceOf, watch);
-      if (rows > 0) yield { ...room, rows, sources };
-    }
+  for await (const group of loadedGroups(parts, ["source"])) {
+    if (group.rows > room.capacity) room = groupRoom(group.rows);
+    const rows = await takeGroup(group, room, sourceOf, watch);
+    if (rows > 0) yield { ...room, rows, sources };
   }
 }

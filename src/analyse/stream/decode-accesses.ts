@@ -1,8 +1,5 @@
 /** Labelled accesses of a trace file as typed arrays, one row group at a time, decoded without the SQL engine. */
-import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import type { FileGroup } from "../../columnar/read/footer.ts";
-import { type LoadedColumn, loadColumn } from "../../columnar/read/load-column.ts";
-import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
 import { opOf } from "../input/input.ts";
 import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./access-columns.ts";
 import type { RegionCounter } from "./region-counter.ts";
@@ -78,73 +75,44 @@ function closeGaps({ address, time_ns, code, whole }: GroupRoom, rows: number): 
 /** The columns that are read, in the order in which they are. */
 const READ = ["region_type", "op_type", "region_id", "thread_id", "timestamp_ns", "address"] as const;
 
-type LoadedGroup = ReadonlyMap<(typeof READ)[number], LoadedColumn>;
-
-async function load(source: ParquetSource, group: FileGroup): Promise<LoadedGroup> {
-  const loaded = READ.map(async (name) => {
-    const column = await loadColumn(source, group, name);
-    return column === null ? [] : [[name, column] as const];
-  });
-  return new Map((await Promise.all(loaded)).flat());
-}
-
 /**
  * Hands the rows that have an address and a time to `take`, in the order of the file; arrays are valid within the call.
  * @throws Error where the file has what is not decoded here; rows may have been handed over by then
  */
 export async function decodeAccesses(
-  source: ParquetSource,
+  path: string,
   regions: RegionCounter,
   take: (columns: AccessColumns) => void,
 ): Promise<void> {
-  const { groups } = source.footer;
-  const most = groups.reduce((rows, group) => Math.max(rows, group.rows), 0);
-  const room = groupRoom(most);
-  const scratch = readScratch(most);
+  let room = groupRoom(0);
 
-  function numbers(of: LoadedColumn | undefined, words: Uint32Array): { nulls: number; wide: boolean } | null {
-    if (of === undefined) return null;
-    const { pages, column, chunk } = of;
-    return { nulls: readNumbers(pages, column, chunk, scratch, words, room.valid), wide: column.kind === "i64" };
-  }
-
-  function takeGroup(group: LoadedGroup, rows: number): void {
-    room.code.fill(0, 0, rows);
-    for (const [name, of] of [
-      ["region_type", classCode],
-      ["op_type", opOf],
-    ] as const) {
-      const found = group.get(name);
-      if (found === undefined) throw new Error(`no column ${name}`);
-      const texts = readTexts(found.pages, found.column, found.chunk, scratch, room.text);
-      addTexts(room.text, of, texts, room.code, rows);
+  function takeGroup(group: ScannedGroup): void {
+    const { rows } = group;
+    if (rows > room.valid.length) room = groupRoom(rows);
+    const { address, time_ns, code, number, text, valid, whole } = room;
+    code.fill(0, 0, rows);
+    addTexts(text, classCode, group.texts("region_type", text), code, rows);
+    addTexts(text, opOf, group.texts("op_type", text), code, rows);
+    const [region, thread] = [group.column("region_id"), group.column("thread_id")];
+    if (region !== null) {
+      const nulls = group.numbers("region_id", number, valid);
+      regions.add(number, region.kind === "i64", nulls > 0 ? valid : null, code, rows);
     }
-    const region = numbers(group.get("region_id"), room.number);
-    if (region !== null) regions.add(room.number, region.wide, region.nulls > 0 ? room.valid : null, room.code, rows);
-    const thread = numbers(group.get("thread_id"), room.number);
-    if (thread !== null) addThreads(room.number, thread.wide, room.code, rows);
+    if (thread !== null) {
+      group.numbers("thread_id", number, null);
+      addThreads(number, thread.kind === "i64", code, rows);
+    }
     let nulls = 0;
-    room.whole.fill(1, 0, rows);
+    whole.fill(1, 0, rows);
     for (const [name, words] of [
-      ["timestamp_ns", room.time_ns],
-      ["address", room.address],
+      ["timestamp_ns", time_ns],
+      ["address", address],
     ] as const) {
-      nulls += numbers(group.get(name), words)?.nulls ?? rows;
-      if (nulls > 0) for (let row = 0; row < rows; row++) if (room.valid[row] === 0) room.whole[row] = 0;
+      nulls += group.numbers(name, words, valid);
+      if (nulls > 0) for (let row = 0; row < rows; row++) if (valid[row] === 0) whole[row] = 0;
     }
-    const { address, time_ns, code } = room;
     take({ rows: nulls > 0 ? closeGaps(room, rows) : rows, address, time_ns, code });
   }
 
-  const [first] = groups;
-  let coming = first === undefined ? null : load(source, first);
-  for (const [i, { rows }] of groups.entries()) {
-    const group = await coming;
-    const next = groups[i + 1];
-    // Other threads decompress the next group while the rows of this one are taken.
-    coming = next === undefined ? null : load(source, next);
-    // What it fails with is thrown when it is waited for; until then nobody listens.
-    coming?.catch(() => {});
-    if (group !== null) takeGroup(group, rows);
-  }
+  for await (const group of loadedGroups([path], READ)) takeGroup(group);
 }

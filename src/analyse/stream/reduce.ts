@@ -1,5 +1,4 @@
 /** A labelled trace of somebody else's, reduced to what the metrics read. */
-import type { ParquetSource } from "../../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
 import { countRegions, type TraceFile } from "../../label/trace/trace-file.ts";
 import type { Database } from "../../sql/database.ts";
@@ -89,14 +88,14 @@ function newPass(keep: boolean): Pass {
 
 /** Null where the file has what only the SQL engine decodes, or is broken: that says how. */
 async function decodedPass(
-  source: ParquetSource | null,
+  { path, decodable }: TraceFile,
   keep: boolean,
 ): Promise<{ pass: Pass; regions: ReadonlyMap<string, number> } | null> {
-  if (source === null) return null;
+  if (!decodable) return null;
   const pass = newPass(keep);
   const regions = regionCounter();
   try {
-    await decodeAccesses(source, regions, pass.take);
+    await decodeAccesses(path, regions, pass.take);
   } catch (error) {
     assertRefusal(error);
     return null;
@@ -122,7 +121,7 @@ export async function reduceTrace(
     await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
     return pass;
   };
-  let { pass, regions: known } = (await decodedPass(file.source, whole)) ?? {
+  let { pass, regions: known } = (await decodedPass(file, whole)) ?? {
     pass: await queriedPass(false),
     regions: null,
   };

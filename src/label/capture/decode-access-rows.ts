@@ -1,9 +1,6 @@
 /** Captured accesses of one part of the trace, decoded without the SQL engine. */
-import { readNumbers, readScratch, readTexts } from "../../columnar/read/column.ts";
-import { chunkOfColumn, type FileGroup } from "../../columnar/read/footer.ts";
-import { storedPages, unpackPage } from "../../columnar/read/pages.ts";
-import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
+import { rowGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
 import { type TwoWords, twoWords } from "../../columnar/two-words.ts";
 import { MOST_ROWS, type TracePart } from "../trace/trace-plan.ts";
 import {
@@ -35,54 +32,36 @@ const NUMBERS = [
 
 /** Arrays for the rows of one group. */
 function groupRoom(rows: number) {
-  return {
-    rows,
-    scratch: readScratch(rows),
-    codes: new Uint32Array(rows),
-    valid: new Uint8Array(rows),
-    /** For the pages of a column as they lie in the file. */
-    stored: new Uint8Array(16 * rows),
-  };
+  return { rows, codes: new Uint32Array(rows), valid: new Uint8Array(rows) };
 }
 
 /** Appends the rows of a group. @throws Error where a required value is missing, or something is not decoded here */
 function appendGroup(
-  source: ParquetSource,
-  group: FileGroup,
+  group: ScannedGroup,
   lists: WordLists,
   to: AccessRows,
-  room: ReturnType<typeof groupRoom>,
+  { codes, valid }: ReturnType<typeof groupRoom>,
 ): void {
   const { rows } = group;
   const at = to.rows;
   makeRoom(to, at + rows);
   const facts = to.words.facts.subarray(at, at + rows);
   facts.fill(0);
-
-  function find(name: string) {
-    const found = chunkOfColumn(source.footer, group, name);
-    if (found === null) throw new Error(`no column ${name}`);
-    return { ...found, pages: storedPages(source.bytes(found.chunk, room.stored), found.chunk).map(unpackPage) };
-  }
-
   for (const [name, target, fact] of NUMBERS) {
-    const { column, chunk, pages } = find(name);
-    const step = column.kind === "i64" ? 2 : 1;
+    const step = group.column(name)?.kind === "i64" ? 2 : 1;
     const words = to.words[target].subarray(step * at, step * (at + rows));
-    const nulls = readNumbers(pages, column, chunk, room.scratch, words, fact ? room.valid : null);
+    const nulls = group.numbers(name, words, fact ? valid : null);
     if (nulls > 0 && fact === null) throw new Error(`${nulls} rows without ${name}`);
     if (!fact || nulls === rows) continue;
-    for (let row = 0; row < rows; row++) if (room.valid[row] === 1) facts[row] = (facts[row] as number) | fact;
+    for (let row = 0; row < rows; row++) if (valid[row] === 1) facts[row] = (facts[row] as number) | fact;
   }
   for (const [name, list, shift] of [
     ["op_type", lists.ops, 0],
     ["source", lists.sources, FACTS.SOURCE_SHIFT],
   ] as const) {
-    const { column, chunk, pages } = find(name);
-    const texts = readTexts(pages, column, chunk, room.scratch, room.codes);
-    const factOf = Uint32Array.from(texts, (text) => addWord(list, text) << shift);
+    const factOf = Uint32Array.from(group.texts(name, codes), (text) => addWord(list, text) << shift);
     for (let row = 0; row < rows; row++) {
-      const code = room.codes[row] as number;
+      const code = codes[row] as number;
       if (code >= factOf.length) throw new Error(`a row without ${name}`);
       facts[row] = (facts[row] as number) | (factOf[code] as number);
     }
@@ -118,13 +97,10 @@ export function decodeAccessRows(part: TracePart, lists: WordLists, rows: Access
   makeRoom(rows, Math.min(part.most_rows, MOST_ROWS));
   let room = groupRoom(0);
   try {
-    for (const path of part.segments) {
-      using source = openParquetSource(path);
-      for (const group of source.footer.groups) {
-        if (group.rows > MOST_ROWS) return false;
-        if (group.rows > room.rows) room = groupRoom(group.rows);
-        appendGroup(source, group, lists, rows, room);
-      }
+    for (const group of rowGroups(part.segments)) {
+      if (group.rows > MOST_ROWS) return false;
+      if (group.rows > room.rows) room = groupRoom(group.rows);
+      appendGroup(group, lists, rows, room);
     }
   } catch (error) {
     assertRefusal(error);

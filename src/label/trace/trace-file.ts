@@ -1,15 +1,16 @@
 /** A labelled trace in one Parquet file, as the Python package writes it. */
 import { existsSync } from "node:fs";
 import type { FileFooter } from "../../columnar/read/footer.ts";
-import { openParquetSource, type ParquetSource } from "../../columnar/read/parquet-file.ts";
+import { openParquetSource } from "../../columnar/read/parquet-file.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
+import { MOST_GROUP_ROWS } from "../../columnar/read/scan.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 import { type Database, parquetScan, quote } from "../../sql/database.ts";
 import { reasonOf, refuseOtherFile } from "../capture/capture.ts";
 
-export interface TraceFile extends Disposable {
+export interface TraceFile {
   readonly path: string;
   /** Rows by the file's footer. */
   readonly rows: number;
@@ -17,16 +18,14 @@ export interface TraceFile extends Disposable {
   readonly has_threads: boolean;
   /** True where it numbers regions. */
   readonly has_regions: boolean;
-  /** What decodes it without the SQL engine; null where only that can. */
-  readonly source: ParquetSource | null;
+  /** True where the SQL engine is not needed to decode it. */
+  readonly decodable: boolean;
 }
 
 const TEXTS = ["op_type", "region_type"] as const;
 const NUMBERS = ["timestamp_ns", "address"] as const;
 const NEEDED = [...NUMBERS, ...TEXTS] as const;
 const WHOLE = /^U?(TINY|SMALL|BIG)?INT(EGER)?$/;
-/** Rows of a group that are decoded at once, in some 50 bytes each. */
-const MOST_GROUP_ROWS = 1 << 21;
 
 function refused(path: string, why: string, cause?: unknown): MrmTraceError {
   return new MrmTraceError(
@@ -50,40 +49,28 @@ function isDecodable({ columns, groups }: FileFooter): boolean {
   );
 }
 
-/** The file for those who decode it themselves; null where it is of another kind, or broken. */
-function openSource(path: string): ParquetSource | null {
-  let source: ParquetSource;
+/** The footer of a file that is decoded without the SQL engine; null where it is of another kind, or broken. */
+function decodableFooter(path: string): FileFooter | null {
   try {
-    source = openParquetSource(path);
+    using source = openParquetSource(path);
+    return isDecodable(source.footer) ? source.footer : null;
   } catch (error) {
     // The SQL engine reads more, and says what is wrong with what it cannot read.
     assertRefusal(error);
     return null;
   }
-  if (isDecodable(source.footer)) return source;
-  source[Symbol.dispose]();
-  return null;
 }
 
 /** Columns and rows of a trace. @throws MrmTraceError data_quality where it is no Parquet file, or lacks a column that is needed */
 export async function openTraceFile(database: () => Promise<Database>, path: string): Promise<TraceFile> {
   if (!existsSync(path)) throw refused(path, "there is no such file");
-  using opening = new DisposableStack();
-  const source = opening.use(openSource(path));
-  if (source === null) return await describe(await database(), path);
-  const { columns, rows, metadata } = source.footer;
+  const footer = decodableFooter(path);
+  if (footer === null) return await describe(await database(), path);
+  const { columns, rows, metadata } = footer;
   const version = metadata.get(SCHEMA_VERSION_KEY);
   if (version !== undefined) refuseOtherMajor(path, version);
-  const owned = opening.move();
   const has = (name: string) => columns.some((column) => column.name === name);
-  return {
-    path,
-    rows,
-    has_threads: has("thread_id"),
-    has_regions: has("region_id"),
-    source,
-    [Symbol.dispose]: () => owned.dispose(),
-  };
+  return { path, rows, has_threads: has("thread_id"), has_regions: has("region_id"), decodable: true };
 }
 
 async function describe(database: Database, path: string): Promise<TraceFile> {
@@ -106,8 +93,7 @@ async function describe(database: Database, path: string): Promise<TraceFile> {
       rows: Number(counted[0]?.num_rows ?? 0),
       has_threads: WHOLE.test(columns.get("thread_id") ?? ""),
       has_regions: columns.has("region_id"),
-      source: null,
-      [Symbol.dispose]() {},
+      decodable: false,
     };
   } catch (error) {
     throw error instanceof MrmTraceError ? error : refused(path, reasonOf(error), error);

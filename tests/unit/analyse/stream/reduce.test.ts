@@ -8,8 +8,8 @@ import { GOLDEN_TRACE } from "../../../fixtures/python-package.ts";
 async function reduced(mostRows?: number, decode = true): Promise<ReducedTrace> {
   await using database = await openDatabase({ threads: 1 });
   const engine = async () => database;
-  using file = await openTraceFile(engine, GOLDEN_TRACE);
-  return await reduceTrace(engine, decode ? file : { ...file, source: null }, 1, mostRows);
+  const file = await openTraceFile(engine, GOLDEN_TRACE);
+  return await reduceTrace(engine, decode ? file : { ...file, decodable: false }, 1, mostRows);
 }
 
 const sumOf = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
