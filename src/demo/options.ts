@@ -84,11 +84,22 @@ export function runnerArguments(options: RunnerOptions): string[] {
   return given.filter(([, value]) => value !== null).map(([name, value]) => `--${name}=${value}`);
 }
 
+const LEAST_SECONDS = 0.1;
+const MOST_SECONDS = 2 ** 31;
+
 /** @throws MrmTraceError usage */
 function wholeNumber(name: string, text: string, smallest: number, largest: number): number {
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= smallest && value <= largest) return value;
   throw new MrmTraceError("usage", `--${name} received "${text}"`, `give an integer from ${smallest} to ${largest}`);
+}
+
+/** A time may have a fraction, as `--seconds` has. @throws MrmTraceError usage */
+function secondsFrom(text: string): number {
+  const value = /^\d{1,10}(?:\.\d{1,17})?$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= LEAST_SECONDS && value <= MOST_SECONDS) return value;
+  const hint = `give a time from ${LEAST_SECONDS} to ${MOST_SECONDS} seconds`;
+  throw new MrmTraceError("usage", `--seconds received "${text}"`, hint);
 }
 
 /** Reads the arguments of the child; without `--seconds` and `--tokens` the default time holds. @throws MrmTraceError usage */
@@ -158,7 +169,7 @@ export function parseRunnerArguments(args: readonly string[]): RunnerOptions {
     threads: wholeNumber("threads", values.threads, 1, 1024),
     flashAttention,
     seed: wholeNumber("seed", values.seed, 0, 2 ** 32 - 1),
-    seconds: seconds === undefined ? null : wholeNumber("seconds", seconds, 1, 2 ** 31),
+    seconds: seconds === undefined ? null : secondsFrom(seconds),
     tokens,
     reportPath: values.report ?? null,
   };

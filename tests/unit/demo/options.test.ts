@@ -27,6 +27,8 @@ describe("the arguments of the demo's child", () => {
     const cases: RunnerOptions[] = [
       { ...FILES, ...DECODE_DEFAULTS },
       { ...FILES, ...DECODE_DEFAULTS, seconds: null, tokens: 8, reportPath: "/r=1.json", flashAttention: "off" },
+      { ...FILES, ...DECODE_DEFAULTS, seconds: 1.5 },
+      { ...FILES, ...DECODE_DEFAULTS, seconds: 0.1 },
       { ...FILES, ...DECODE_DEFAULTS, seconds: 2, tokens: 9, seed: 2 ** 32 - 1, threads: 3, contextTokens: 1024 },
       {
         ...FILES,
@@ -55,6 +57,9 @@ describe("the arguments of the demo's child", () => {
     const bad = [
       "--prompt-tokens=511",
       "--sequences=0",
+      "--seconds=0.09",
+      "--seconds=1e3",
+      "--seconds=soon",
       "--prompts=0",
       "--prompt-kind=file",
       "--prompt-kind=x",
