@@ -1,5 +1,5 @@
 /** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
-import { runCommand } from "citty";
+import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
 import type { Verb } from "./commands/verb.ts";
 import { loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
@@ -8,6 +8,8 @@ import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
 import { encodeFailure, toJson } from "./schema/run-json.ts";
+
+const HELP = ["--help", "--help-all", "-h"];
 
 /** What citty throws for a command line that it cannot read. */
 function isUsageError(error: unknown): error is Error {
@@ -41,20 +43,23 @@ async function cli(args: string[]): Promise<number> {
   } catch (error) {
     return await failed(error, own);
   }
-  if (own.includes("--version")) {
+  const [first, ...rest] = own;
+  if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"]);
+  if (own.includes("--version") || own.includes("-V") || first === "version") {
     const { versionText } = await import("./commands/version.ts");
     process.stdout.write(versionText({ json: own.includes("--json") }));
     return EXIT_CODES.ok;
   }
   const name = own[0] ?? "";
   const verb = await loadVerb(name);
-  if (["--help", "--help-all", "-h"].some((flag) => own.includes(flag))) {
-    process.stdout.write(await helpText(name, verb, own.includes("--help-all")));
-    return EXIT_CODES.ok;
-  }
   try {
+    if (HELP.some((flag) => own.includes(flag)) && (verb !== null || name.startsWith("-"))) {
+      process.stdout.write(await helpText(name, verb, own.includes("--help-all")));
+      return EXIT_CODES.ok;
+    }
     if (verb === null) throw unknownVerb(name);
-    refuseUnknownFlag(name, verb, own.slice(1));
+    refuseUnknownFlag(name, verb, rest);
+    requireWords(verb, rest);
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
@@ -74,6 +79,24 @@ function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): vo
   const nearest = nearestFlag(unknown, verb.args);
   const hint = nearest === null ? `see: mrm-trace ${name} --help` : `did you mean ${nearest}?`;
   throw new MrmTraceError("usage", `unknown option ${unknown}`, hint);
+}
+
+/** Every place has its word, and every word its place. @throws MrmTraceError usage */
+function requireWords(verb: Verb, own: readonly string[]): void {
+  const places = Object.entries(verb.args).filter(([, arg]) => arg.type === "positional");
+  // The parser would take a number below zero for a flag, and say nothing of it.
+  const number = own.find((word, i) => /^-\d/.test(word) && !/^--?[A-Za-z][^=]*$/.test(own[i - 1] ?? ""));
+  // What is missing is told here by its name, so that the parser is not asked for it.
+  const optional = Object.entries(verb.args).map(([key, arg]) => [key, { ...arg, required: false }]);
+  const words = number === undefined ? parseArgs([...own], Object.fromEntries(optional))._ : [number];
+  const missing = places.find(([, arg], i) => arg.required !== false && words[i] === undefined);
+  if (missing !== undefined) {
+    throw new MrmTraceError("usage", `${missing[0].toUpperCase()} is missing`, `such as: ${verb.example}`);
+  }
+  const surplus = number ?? words[places.length];
+  if (surplus !== undefined && verb.surplus !== null) {
+    throw new MrmTraceError("usage", `unexpected word "${surplus}"`, verb.surplus.replaceAll("WORD", surplus));
+  }
 }
 
 function unknownVerb(name: string): MrmTraceError {

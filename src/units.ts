@@ -3,6 +3,8 @@ import { MrmTraceError } from "./errors.ts";
 
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 const DURATION_NS: Record<string, number> = {
+  // Seconds, as other tools of the command line take them.
+  "": 1e9,
   ns: 1,
   us: 1e3,
   ms: 1e6,
@@ -116,7 +118,7 @@ function parseWithUnit(text: string, units: Record<string, number>, what: string
 
 /** Text such as `500ms`, `2s`, `1h` to nanoseconds. @throws MrmTraceError usage */
 export function parseDurationNs(text: string): number {
-  return parseWithUnit(text, DURATION_NS, "a duration with its unit", "500ms, 30s or 2h");
+  return parseWithUnit(text, DURATION_NS, "a duration", "500ms, 30s or 2h");
 }
 
 /** Text such as `64MB`, `1GiB`, `4096B` to bytes. @throws MrmTraceError usage */

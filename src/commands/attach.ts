@@ -21,14 +21,6 @@ export const attachCommand = defineCommand({
     ...flagsOf(attachSchema),
   },
   async run({ args }) {
-    const [, stranger] = args._;
-    if (stranger !== undefined) {
-      throw new MrmTraceError(
-        "usage",
-        `unexpected word "${stranger}"`,
-        "attach to one process: its children come with it",
-      );
-    }
     const { config, max_runs } = parseOptions(sweepFlagsSchema, givenOptions(sweepFlagsSchema, args));
     const effective = readOptions(args, config, max_runs);
     if (planOfFile(effective) !== null) {

@@ -54,10 +54,6 @@ export const monitorCommand = defineCommand({
   meta: { name: "monitor", description: "Write the memory of a process tree as CSV, without tracing it" },
   args: flags,
   async run({ args }) {
-    const [word] = args._;
-    if (word !== undefined) {
-      throw new MrmTraceError("usage", `unexpected word "${word}"`, `did you mean: mrm-trace monitor --name ${word}?`);
-    }
     const options = parseOptions(monitorSchema, givenOptions(monitorSchema, args));
     checkChoices(options);
     using signals = watchSignals();
@@ -79,7 +75,11 @@ export const monitorCommand = defineCommand({
     });
     if (result === null) {
       const code = signals.received === "SIGINT" ? "interrupted" : "terminated";
-      throw new MrmTraceError(code, "stopped before the process appeared", "nothing was sampled");
+      throw new MrmTraceError(
+        code,
+        "stopped before the process appeared",
+        "start it, or find its name with: pgrep -fl NAME",
+      );
     }
     say(summary(result));
     if (options.json) {

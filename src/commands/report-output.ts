@@ -11,12 +11,22 @@ export interface OutputChoice {
   readonly stdoutIsTargets: boolean;
 }
 
+/** Quiet is without a table, not without a word on what failed. */
+function tellFailure({ exit_code, signal }: RunReport["target"]): void {
+  if (signal === null && (exit_code === null || exit_code === 0)) return;
+  const how = signal === null ? `with exit code ${exit_code}` : `by ${signal}`;
+  process.stderr.write(`mrm-trace: the command ended ${how}\n`);
+}
+
 export function printReport(report: RunReport, choice: OutputChoice): void {
   if (choice.json) {
     process.stdout.write(`${toJson(encodeRun(report))}\n`);
     return;
   }
-  if (choice.quiet) return;
+  if (choice.quiet) {
+    tellFailure(report.target);
+    return;
+  }
   const stream = process.stdout.isTTY || !choice.stdoutIsTargets ? process.stdout : process.stderr;
   stream.write(renderRun(report, terminalOf(stream, choice.color, process.env)));
 }

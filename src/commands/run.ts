@@ -22,6 +22,17 @@ function refuseStrangers(positional: readonly string[]): void {
   }
 }
 
+/** Options of the demo beside a command would do nothing. */
+function refuseDemoOptions(command: readonly string[], args: Readonly<Record<string, unknown>>): void {
+  const [given] = Object.keys(givenOptions(demoSchema, args));
+  if (command.length === 0 || given === undefined) return;
+  throw new MrmTraceError(
+    "usage",
+    `--${given.replaceAll("_", "-")} is an option of the demo, but a command was given: "${command.join(" ")}"`,
+    "leave one of them out; options of the command stand behind its name",
+  );
+}
+
 /** An experiment says itself what runs. */
 function refuseCommand(command: readonly string[]): void {
   if (command.length === 0) return;
@@ -52,6 +63,7 @@ export const runCommand = defineCommand({
         "name the command to trace: mrm-trace run -- COMMAND",
       );
     }
+    refuseDemoOptions(command, args);
     const plan = planOfFile(effective);
     if (plan !== null) {
       refuseCommand(command);

@@ -12,14 +12,17 @@ export interface Verb {
   readonly takesCommand: boolean;
   /** Options that --help explains, in its order; null for all. */
   readonly common: readonly string[] | null;
+  /** What to do about a word too many, WORD standing for it; null where the command itself looks at its words. */
+  readonly surplus: string | null;
 }
 
 /** @throws TypeError where the command has no description or computes its options, as help and completions need both */
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  { takesCommand = false, common = null }: { readonly takesCommand?: boolean; readonly common?: Verb["common"] } = {},
+  rest: { readonly takesCommand?: boolean; readonly common?: Verb["common"]; readonly surplus?: string } = {},
 ): Verb {
+  const { takesCommand = false, common = null } = rest;
   const { meta } = command;
   const args: unknown = command.args ?? {};
   if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
@@ -36,6 +39,8 @@ export function verb<T extends ArgsDef>(
     example,
     takesCommand,
     common,
+    // Words behind -- belong to the command, and the verb that takes one tells them apart.
+    surplus: takesCommand ? null : (rest.surplus ?? `leave it out, such as: ${example}`),
   };
 }
 

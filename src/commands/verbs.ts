@@ -11,6 +11,7 @@ const LOADERS = {
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
       common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "quiet"],
+      surplus: "attach to one process by its pid or name: its children come with it",
     }),
   plan: async () =>
     verb((await import("./plan.ts")).planCommand, "mrm-trace plan experiment.yaml", {
@@ -37,6 +38,7 @@ const LOADERS = {
   monitor: async () =>
     verb((await import("./monitor.ts")).monitorCommand, "mrm-trace monitor --name ollama --output memory.csv", {
       common: ["name", "pid", "interval", "duration", "max-samples", "cooldown", "wait", "output"],
+      surplus: "did you mean: mrm-trace monitor --name WORD?",
     }),
 } satisfies Record<string, () => Promise<Verb>>;
 

@@ -30,7 +30,7 @@ function withoutNulls(value: unknown, depth = 0, seen = new Set<object>()): void
   }
 }
 
-/** Numbers of options as text, as on the command line: a duration of a bare 5 then has no unit. */
+/** Numbers of options as text, as on the command line: a duration of a bare 5 is then 5 seconds. */
 function asText(section: unknown): unknown {
   if (typeof section !== "object" || section === null || Array.isArray(section)) return section;
   return Object.fromEntries(

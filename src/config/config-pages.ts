@@ -7,7 +7,7 @@ import { type Config, configSchema } from "./experiment-schema.ts";
 import { MEANINGLESS } from "./python-keys.ts";
 import { demoSchema, runSchema } from "./schema.ts";
 import { bare, keysOf, pathText, type SchemaKey } from "./schema-keys.ts";
-import { duration, size } from "./values.ts";
+import { typeText } from "./type-text.ts";
 
 const scalar = (value: unknown): string => stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trim();
 
@@ -73,27 +73,11 @@ export function demoYaml(): string {
   ].join("\n");
 }
 
-function typeText(schema: z.ZodType): string {
-  const inner = bare(schema);
-  if (inner === duration) return "duration, such as `30s`";
-  if (inner === size) return "size, such as `64MB`";
-  if (inner instanceof z.ZodEnum) return inner.options.map((word) => `\`${word}\``).join(", ");
-  if (inner instanceof z.ZodArray) return `list of ${typeText(inner.element as z.ZodType)}`;
-  if (inner instanceof z.ZodNumber) {
-    const { minValue, maxValue, isInt } = inner;
-    const from = minValue !== null && Number.isFinite(minValue) && minValue > -1e15 ? ` from ${minValue}` : "";
-    const to = maxValue !== null && Number.isFinite(maxValue) && maxValue < 1e15 ? ` to ${maxValue}` : "";
-    return `${isInt ? "whole number" : "number"}${from}${to}`;
-  }
-  if (inner instanceof z.ZodBoolean) return "true or false";
-  return inner instanceof z.ZodString ? "text" : "list of names";
-}
-
 function keyRow({ path, schema }: SchemaKey): string {
   const value = defaultOf(schema);
   const cells = [
     `\`${pathText(path)}\``,
-    typeText(schema),
+    typeText(schema, (word) => `\`${word}\``),
     value === undefined ? "" : `\`${scalar(value)}\``,
     schema.description ?? "",
   ];
@@ -152,7 +136,7 @@ export function configPage(): string {
     "prints all options, `mrm-trace config show` those that hold, each with where it comes from.",
     "",
     `Order: flags, then the environment (\`${variableOf("budget")}=2\` is \`--budget 2\`), then \`--config FILE\`, then \`./mrm-trace.yaml\`,`,
-    "then defaults. Of `./mrm-trace.yaml` only `run`, `demo` and `output.base_dir` are taken unless `--config` names it. Quantities have a unit.",
+    "then defaults. Of `./mrm-trace.yaml` only `run`, `demo` and `output.base_dir` are taken unless `--config` names it. Quantities have a unit; a bare number of a duration is seconds.",
     "Paths are from the current folder.",
     "",
     "An experiment runs every model with every combination of context length, batch size and output tokens: warm-ups first, then",

@@ -2,7 +2,7 @@
 import { MrmTraceError } from "../errors.ts";
 import { isBoolean } from "./flags.ts";
 import { nearestWord } from "./nearest-word.ts";
-import { demoSchema, runSchema } from "./schema.ts";
+import { demoSchema, refusal, runSchema } from "./schema.ts";
 
 export const ENVIRONMENT_PREFIX = "MRM_TRACE_";
 
@@ -42,9 +42,7 @@ export function optionsOfEnvironment(
     const value = isBoolean(option) ? truth(variable, text) : text;
     const parsed = option.safeParse(value);
     if (!parsed.success) {
-      const message = parsed.error.issues[0]?.message ?? "not valid";
-      const hint = `it takes: ${option.description ?? name}`;
-      throw new MrmTraceError("usage", `${variable}: ${message}, but received "${text}"`, hint);
+      throw refusal(variable, JSON.stringify(text), option, parsed.error.issues[0]?.message ?? "not valid");
     }
     given[name] = value;
   }

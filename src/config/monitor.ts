@@ -2,23 +2,20 @@
 import { z } from "zod";
 import { duration, whole } from "./values.ts";
 
-/** A time that may be given as bare seconds, as other memory monitors take it, or with its unit. */
-const seconds = z.preprocess((value) => (/^\s*\d+(\.\d+)?\s*$/.test(String(value)) ? `${value}s` : value), duration);
-
 export const monitorSchema = z.object({
   name: z.string().min(1).optional().describe("name of the process, or a part of its command line"),
   pid: whole(1, 2 ** 22)
     .optional()
     .describe("process to watch, in place of a name"),
   label: z.string().default("").describe("word for the label column; default: the name, or that of the process"),
-  interval: seconds
+  interval: duration
     .pipe(z.number().min(1e6, "at least 1ms expected"))
     .default(1e8)
     .describe("time between samples: seconds such as 0.1, or with a unit such as 100ms"),
-  duration: seconds.optional().describe("stop after this time of samples"),
+  duration: duration.optional().describe("stop after this time of samples"),
   max_samples: whole(1, 1e12).optional().describe("stop after so many samples"),
-  cooldown: seconds.optional().describe("stop when memory, once risen, has been near its first level for this time"),
-  wait: seconds.optional().describe("give up where no such process appears in this time; default: wait on"),
+  cooldown: duration.optional().describe("stop when memory, once risen, has been near its first level for this time"),
+  wait: duration.optional().describe("give up where no such process appears in this time; default: wait on"),
   output: z.string().min(1).optional().describe("CSV file to write; default: stdout"),
   force: z.boolean().default(false).describe("replace the file if it is there"),
   json: z.boolean().default(false).describe("print one JSON object on stdout at the end; needs --output"),

@@ -4,6 +4,7 @@ import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { configSchema } from "./experiment-schema.ts";
 import { nearestWord } from "./nearest-word.ts";
 import { bare, keysOf, pathText } from "./schema-keys.ts";
+import { wantedText } from "./type-text.ts";
 import type { Position, YamlFile } from "./yaml-text.ts";
 
 export interface ConfigProblem extends Position {
@@ -95,10 +96,14 @@ export function problemsOf(file: YamlFile, issue: z.core.$ZodIssue, most: number
     );
   }
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
+  const schema = schemaAt(issue.path);
+  const wanted = schema === null ? null : wantedText(schema);
   const message = isMissing
     ? `missing: ${issue.expected} expected`
-    : issue.message.replace(/^Invalid input: |, received \S+$/g, "");
-  const described = schemaAt(issue.path)?.description ?? null;
+    : wanted === null
+      ? issue.message.replace(/^Invalid input: |, received \S+$/g, "")
+      : `${wanted} expected`;
+  const described = schema?.description ?? null;
   return [problemAt(file, issue.path, message, { hint: described === null ? null : `it is: ${described}` })];
 }
 

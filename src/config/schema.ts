@@ -1,6 +1,7 @@
 /** THE options of a run: one schema, from which types, defaults and the flags' help come. */
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
+import { wantedText } from "./type-text.ts";
 import { duration, numeric, size, whole } from "./values.ts";
 import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
 
@@ -124,6 +125,20 @@ export const resumeSchema = z.object({
   resume: z.boolean().default(false).describe("skip the runs of the experiment that are complete"),
 });
 
+/** What is wrong with the value of an option: what was wanted, what was received, and what it is for. */
+export function refusal(
+  option: string,
+  received: string,
+  schema: z.ZodType | undefined,
+  otherwise: string,
+): MrmTraceError {
+  const wanted = schema === undefined ? null : wantedText(schema);
+  const message = wanted === null ? otherwise : `${wanted} expected`;
+  const about = schema?.description ?? "an option that --help lists";
+  const hint = wanted === null ? `change ${option}: ${about}` : `give ${option} ${wanted}: ${about}`;
+  return new MrmTraceError("usage", `${option}: ${message}, but received ${received}`, hint);
+}
+
 /**
  * Options as the command line gave them, checked.
  * @throws MrmTraceError usage, naming the option, what was received and what it takes
@@ -135,9 +150,6 @@ export function parseOptions<T extends z.ZodObject>(schema: T, given: Readonly<R
   const issue = result.error.issues[0];
   const name = String(issue?.path[0] ?? "option");
   const shape: Record<string, z.ZodType> = schema.shape;
-  throw new MrmTraceError(
-    "usage",
-    `--${name.replaceAll("_", "-")}: ${issue?.message ?? "not valid"}, but received ${JSON.stringify(present[name])}`,
-    `it takes: ${shape[name]?.description ?? "see --help"}`,
-  );
+  const received = JSON.stringify(present[name]);
+  throw refusal(`--${name.replaceAll("_", "-")}`, received, shape[name], issue?.message ?? "not valid");
 }

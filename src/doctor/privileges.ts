@@ -101,7 +101,7 @@ function missing({ capabilities, uid }: PrivilegeFacts): readonly Needed[] {
 
 function judgeUser({ uid }: PrivilegeFacts): Check {
   if (uid === 0) return check("user", "ok", "root", { data: { uid } });
-  return check("user", "fail", `uid ${uid}: \`run\` needs root; analyse, report and import do not`, {
+  return check("user", "fail", `uid ${uid}: \`run\` needs root; analyse and import do not`, {
     fix: "sudo mrm-trace run",
     data: { uid },
   });

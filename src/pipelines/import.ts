@@ -1,5 +1,5 @@
 /** A file that another tool recorded becomes a run directory: its rows into capture/, then analysed as any run. */
-import { closeSync, existsSync, openSync, readSync, rmSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Imported, Importer } from "../collect/importer.ts";
 import { IMPORTERS } from "../collect/importers.ts";
@@ -32,7 +32,17 @@ const SEGMENT_ROWS = 1 << 16;
 const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 } as const;
 const LOOK_BYTES = 1 << 16;
 
+/** Looks before opening: to open a pipe is to wait for its writer. @throws MrmTraceError usage or data_quality */
+function requireFile(path: string): void {
+  const seen = statSync(path, { throwIfNoEntry: false });
+  const hint = "give the path of a file, such as: mrm-trace import perf.data";
+  if (seen === undefined) throw new MrmTraceError("usage", `there is no file "${path}"`, hint);
+  if (!seen.isFile()) throw new MrmTraceError("usage", `${path} is no regular file`, hint);
+  if (seen.size === 0) throw new MrmTraceError("data_quality", `${path} is empty`, "record it again");
+}
+
 function startOf(path: string): Uint8Array {
+  requireFile(path);
   let fd: number;
   try {
     fd = openSync(path, "r");

@@ -1,9 +1,11 @@
 /** What a run launches: the user's command, or the demo engine. */
+import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
 import { demoCacheDir } from "../demo/cache.ts";
 import { type DemoOptions as DemoPreparation, demoCommand } from "../demo/demo.ts";
-import { generalName } from "../engine/gguf/file.ts";
+import { generalName, readGgufFile } from "../engine/gguf/file.ts";
+import { MrmTraceError } from "../errors.ts";
 
 export interface RunTarget {
   readonly command: readonly string[];
@@ -57,9 +59,29 @@ function limitOptions(demo: DemoOptions): Partial<DemoPreparation> {
   return demo.tokens === undefined ? { seconds: demo.seconds } : { tokens: demo.tokens };
 }
 
+/** Tokens that must find room behind a prompt: one comes out of the prompt's own pass, one is decoded. */
+const LEAST_OUTPUT_TOKENS = 2;
+
+/** What the demo itself would find wrong, before anything is made or attached. @throws MrmTraceError usage */
+function requireDemo({ prompt_tokens, context_tokens, model }: DemoOptions): void {
+  if (prompt_tokens + LEAST_OUTPUT_TOKENS > context_tokens) {
+    const message = `a prompt of ${prompt_tokens} tokens leaves no room to decode in a context of ${context_tokens}`;
+    const most = context_tokens - LEAST_OUTPUT_TOKENS;
+    throw new MrmTraceError("usage", message, `give --prompt-tokens ${most} or less, or more --context-tokens`);
+  }
+  if (model === undefined) return;
+  if (!existsSync(model)) {
+    const hint = `give the path of a GGUF, or write one: mrm-trace model --out ${model}`;
+    throw new MrmTraceError("usage", `there is no model "${model}"`, hint);
+  }
+  const read = readGgufFile(model);
+  if (read.ok) return;
+  throw new MrmTraceError("usage", `${model} is not a whole GGUF: ${read.reason}`, "give the path of a whole GGUF");
+}
+
 /**
  * @param preparing `signal` ends what the demo still needs, `notice` is told what it waits for, `reportPath` takes its report
- * @throws MrmTraceError environment, when the demo engine cannot be installed
+ * @throws MrmTraceError usage, where the options of the demo do not fit; environment, when its engine cannot be installed
  */
 export async function resolveTarget(
   command: readonly string[],
@@ -74,6 +96,7 @@ export async function resolveTarget(
     const modelName = modelOf(command) ?? basename(command[0] ?? "command");
     return { command, env: {}, engineObjects: [], modelName, isDemo: false };
   }
+  requireDemo(demo);
   const made = await demoCommand({
     cacheDir: demoCacheDir(),
     params: demo.params,

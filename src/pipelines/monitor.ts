@@ -7,7 +7,7 @@ import { monotonicNs } from "../kernel/libc.ts";
 import type { StopSignal } from "../record/signals.ts";
 import { MEMORY_CSV_HEADER, memoryCsvRow } from "../report/memory-csv.ts";
 import { type Cooldown, createCooldown } from "../target/cooldown.ts";
-import { type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
+import { isKernelThread, type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
 import { createTreeMemorySum } from "../target/tree-memory.ts";
 
 export type MonitorStop = "exited" | "duration" | "max_samples" | "cooldown" | "interrupted" | "terminated" | "closed";
@@ -41,10 +41,18 @@ const LOOK_MS = 100;
 /** How long a name may be without a process, as when a service restarts, before it has ended. */
 const RESTART_NS = 2_000_000_000n;
 
+const FIND = "find the pid with: pgrep -af NAME";
+
+/** @throws MrmTraceError target, where a pid is given and is that of no process with memory */
 function sought(options: MonitorOptions): NamedProcess[] {
   if (options.pid === undefined) return namedProcesses(options.name ?? "");
   const one = processOf(options.pid);
-  return one === null ? [] : [one];
+  if (one === null) throw new MrmTraceError("target", `there is no process ${options.pid}`, FIND);
+  if (isKernelThread(one.pid)) {
+    const what = `process ${one.pid} (${one.comm}) is a thread of the kernel`;
+    throw new MrmTraceError("target", `${what}: it has no memory of its own`, FIND);
+  }
+  return [one];
 }
 
 /** The process, as soon as it is there; null where a signal came first. @throws MrmTraceError target, when it never is */
@@ -57,9 +65,6 @@ async function appears({ options, say, stopped }: MonitorRequest): Promise<Named
       const also = others.map(({ pid, comm }) => `${comm} (${pid})`).join(", ");
       if (also !== "") say(`the name also means ${also}: choose one by --pid`);
       return first;
-    }
-    if (options.pid !== undefined) {
-      throw new MrmTraceError("target", `there is no process ${options.pid}`, "give the pid of a process that runs");
     }
     if (options.wait !== undefined && monotonicNs() - began_ns >= BigInt(Math.round(options.wait))) {
       throw new MrmTraceError(
@@ -153,7 +158,8 @@ async function sample({ request, collector, cooldown }: Sampling, first: NamedPr
     peak_rss_bytes,
     peak_pss_bytes,
     window_ns,
-    own_cpu_pct: window_ns > 0 ? (100_000 * (cpu.user + cpu.system)) / window_ns : null,
+    // One sample has no time behind it.
+    own_cpu_pct: samples > 1 ? (100_000 * (cpu.user + cpu.system)) / window_ns : null,
   };
 }
 
@@ -164,9 +170,9 @@ async function sample({ request, collector, cooldown }: Sampling, first: NamedPr
  */
 export async function monitor(request: MonitorRequest): Promise<MonitorResult | null> {
   const { options } = request;
-  request.write(MEMORY_CSV_HEADER);
   const first = await appears(request);
   if (first === null) return null;
+  request.write(MEMORY_CSV_HEADER);
   const collector = createProcessCollector({ intervalNs: 1n, pssNs: BigInt(Math.round(options.interval)) });
   await collector.start({ pid: first.pid, command: [], held: false });
   try {

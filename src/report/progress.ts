@@ -28,10 +28,17 @@ export interface ProgressStream {
 }
 
 const DRAW_MS = 100;
+/** How long work must have been seen before what is left of it is told. */
+const LEAST_LOOK_MS = 1000;
 const ERASE = "\r\x1b[2K";
 
 /** The line's text: `decoding  812 tokens  41.2k events/s  0 lost  12.0 s  18.0 s left`. */
-export function progressText(state: ProgressState, elapsedMs: number, eventsPerS: number): string {
+export function progressText(
+  state: ProgressState,
+  elapsedMs: number,
+  eventsPerS: number,
+  leftMs: number | null,
+): string {
   const parts = [
     state.phase,
     ...(state.tokens > 0 ? [`${formatCount(state.tokens)} tokens`] : []),
@@ -39,9 +46,7 @@ export function progressText(state: ProgressState, elapsedMs: number, eventsPerS
     `${formatCount(state.lost)} lost`,
     formatNs(elapsedMs * 1e6),
   ];
-  const { share } = state;
-  if (share !== null && share > 0 && share < 1)
-    parts.push(`${formatNs(((elapsedMs * (1 - share)) / share) * 1e6)} left`);
+  if (leftMs !== null) parts.push(`${formatNs(leftMs * 1e6)} left`);
   return parts.join("  ");
 }
 
@@ -52,6 +57,18 @@ export function createProgress(
 ): Progress {
   const enabled = stream.isTTY === true && !quiet;
   const began = now();
+  /** When the work began of which a share is told: what came before it says nothing of its speed. */
+  let first: { readonly ms: number; readonly share: number } | null = null;
+  const left = (share: number | null, atMs: number): number | null => {
+    if (share === null || share >= 1) {
+      first = null;
+      return null;
+    }
+    first ??= { ms: atMs, share };
+    const done = share - first.share;
+    const took = atMs - first.ms;
+    return took >= LEAST_LOOK_MS && done > 0 ? (took * (1 - share)) / done : null;
+  };
   let drawnMs = Number.NEGATIVE_INFINITY;
   let drawnEvents = 0;
   let visible = false;
@@ -60,8 +77,10 @@ export function createProgress(
       const atMs = now();
       if (!enabled || atMs - drawnMs < DRAW_MS) return;
       const sinceMs = Math.max(1, atMs - Math.max(drawnMs, began));
-      const rate = (1000 * (state.events - drawnEvents)) / sinceMs;
-      const line = [{ text: printable(progressText(state, atMs - began, rate)) }];
+      // What follows a recording counts from nothing again.
+      const rate = Math.max(0, (1000 * (state.events - drawnEvents)) / sinceMs);
+      const text = progressText(state, atMs - began, rate, left(state.share, atMs));
+      const line = [{ text: printable(text) }];
       // The last column stays free: a full line would wrap on some terminals and could not be erased.
       const room = Math.max(1, (stream.columns || 80) - 1);
       const shown = lineWidth(line) <= room ? line : clip(line, room, "...");

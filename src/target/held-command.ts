@@ -43,12 +43,17 @@ export function findProgram(name: string): string {
   for (const path of candidates) {
     try {
       const status = statSync(path);
+      if (status.isDirectory() && name.includes("/")) {
+        const hint = "name the program in it: mrm-trace run -- FOLDER/PROGRAM";
+        throw new MrmTraceError("target", `"${name}" is a folder`, hint);
+      }
       if (!status.isFile()) continue;
       found = path;
       accessSync(path, constants.X_OK);
       // To root every file looks executable; exec refuses one that nobody may execute.
       if (status.mode & 0o111) return path;
-    } catch {
+    } catch (error) {
+      if (error instanceof MrmTraceError) throw error;
       // Not there, or not ours to run: the next folder may have it.
     }
   }

@@ -94,3 +94,15 @@ export function processOf(pid: number, procRoot = "/proc"): NamedProcess | null 
   const comm = readProc(`${procRoot}/${pid}/comm`);
   return { pid, start_ticks: stat.start_ticks, comm: comm.ok ? comm.text.trimEnd() : "" };
 }
+
+/** The first thread of the kernel: all others that it has are its children. */
+const KTHREADD = 2;
+
+/** True for a thread of the kernel, which has no memory of its own. */
+export function isKernelThread(pid: number, procRoot = "/proc"): boolean {
+  const read = readProc(`${procRoot}/${pid}/stat`);
+  const stat = read.ok ? parseStat(read.text) : null;
+  const status = readProc(`${procRoot}/${pid}/status`);
+  if (stat === null || !status.ok || status.text.includes("\nVmSize:")) return false;
+  return pid === KTHREADD || stat.ppid === KTHREADD;
+}

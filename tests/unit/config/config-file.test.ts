@@ -131,7 +131,7 @@ test("every problem is told at once, in order, with line, column, what was recei
   expect(problems).toEqual([
     '5:5: models[0].parms: unknown key, but received "1m"; did you mean params?',
     "7:3: sweep.batch_size: unknown key, but received [1]; did you mean batch_sizes?",
-    '8:16: sweep.repetitions: expected number, but received "3"; it is: runs of each combination',
+    '8:16: sweep.repetitions: a whole number from 1 to 10000 expected, but received "3"; it is: runs of each combination',
     "9:18: sweep.output_tokens: expected array, but received 16; it is: tokens decoded behind each prompt",
     '12:3: key given twice, but received "duration"',
     expect.stringContaining("13:13: run.max_size: a size with its unit expected"),
@@ -141,19 +141,18 @@ test("every problem is told at once, in order, with line, column, what was recei
 
 describe("options take units and types as on the command line", () => {
   const refused: [text: string, message: string][] = [
-    ["run: {duration: 5}", "a duration with its unit expected"],
-    ["run: {duration: 5 parsecs}", "a duration with its unit expected"],
+    ["run: {duration: 5 parsecs}", "a duration expected (write it as 500ms, 30s or 2h)"],
     ["run: {duration: true}", "text with its unit expected"],
     ["run: {max_size: 64}", "a size with its unit expected"],
-    ["run: {budget: true}", "expected number"],
-    ["run: {budget: [1]}", "expected number"],
+    ["run: {budget: true}", "a number from 0.01 to 50 expected, but received true"],
+    ["run: {budget: [1]}", "a number from 0.01 to 50 expected, but received [1]"],
     ["run: {json: true}", "unknown key"],
     ["run: {quiet: 1}", "expected boolean"],
     ["run: [1]", "expected object"],
-    ["demo: {params: 7b}", "Invalid option"],
-    ["sweep: {repetitions: 1.5}\nmodels: 1", "expected int"],
+    ["demo: {params: 7b}", "one of 1m, 15m, 110m, 1.1b expected"],
+    ["sweep: {repetitions: 1.5}\nmodels: 1", "a whole number from 1 to 10000 expected, but received 1.5"],
     ["sweep: {context_lengths: []}", "Too small"],
-    ["sweep: {batch_sizes: [65]}", "Too big"],
+    ["sweep: {batch_sizes: [65]}", "a whole number from 1 to 64 expected, but received 65"],
     ["sweep: {batch_sizes: [~]}", "missing"],
   ];
   test.each(refused)("%s", (text, message) => {
@@ -163,8 +162,9 @@ describe("options take units and types as on the command line", () => {
   });
 
   test("and JSON is read as YAML is", () => {
-    const path = fileOf('{"run": {"duration": "1.5s", "max_size": "2MiB", "budget": 2}}');
-    expect(readConfigFile(path).config?.run).toMatchObject({ duration: 1.5e9, max_size: 2 * 2 ** 20, budget: 2 });
+    const path = fileOf('{"run": {"duration": "1.5s", "max_size": "2MiB", "budget": 2, "baseline": 5}}');
+    const run = { duration: 1.5e9, max_size: 2 * 2 ** 20, budget: 2, baseline: 5e9 };
+    expect(readConfigFile(path).config?.run).toMatchObject(run);
   });
 });
 

@@ -46,7 +46,7 @@ describe("the options that hold", () => {
 
   const wrong: [env: Record<string, string>, message: string][] = [
     [{ MRM_TRACE_BUDGET: "lots" }, "MRM_TRACE_BUDGET: "],
-    [{ MRM_TRACE_DURATION: "5" }, "MRM_TRACE_DURATION: a duration with its unit expected"],
+    [{ MRM_TRACE_DURATION: "5y" }, "MRM_TRACE_DURATION: a duration expected"],
     [{ MRM_TRACE_QUIET: "maybe" }, "MRM_TRACE_QUIET: true or false expected"],
     [{ MRM_TRACE_PARAMS: "7b" }, "MRM_TRACE_PARAMS: "],
   ];

@@ -40,9 +40,14 @@ describe("options of a run", () => {
     expect(parseOptions(runSchema, { duration: undefined }).duration).toBeUndefined();
   });
 
+  test("take a bare number of a duration as seconds, and none as a size", () => {
+    expect(parseOptions(runSchema, { duration: "5", baseline: "0.5" })).toMatchObject({ duration: 5e9, baseline: 5e8 });
+    expect(() => parseOptions(runSchema, { max_size: "64" })).toThrow("a size with its unit expected");
+  });
+
   const refused: [z.ZodObject, string, unknown][] = [
     [runSchema, "duration", "abc"],
-    [runSchema, "duration", "5"],
+    [runSchema, "duration", "5 5"],
     [runSchema, "duration", "0s"],
     [runSchema, "duration", -1],
     [runSchema, "max_size", "huge"],
@@ -84,7 +89,9 @@ describe("options of a run", () => {
   }
 
   test("with a unit that is not known say how to write it", () => {
-    expect(refusalOf(runSchema, { duration: "5 parsecs" }).message).toContain("duration with its unit");
+    expect(refusalOf(runSchema, { duration: "5 parsecs" }).message).toContain(
+      "a duration expected (write it as 500ms, 30s or 2h)",
+    );
     expect(refusalOf(runSchema, { max_size: "5 parsecs" }).message).toContain("size with its unit");
   });
 });

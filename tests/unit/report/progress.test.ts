@@ -13,10 +13,10 @@ function recorded(isTTY: boolean, columns = 100) {
 
 describe("the progress line", () => {
   test("says phase, tokens, rate, loss, time and what is left of it", () => {
-    expect(progressText(state, 12_000, 41_200)).toBe(
+    expect(progressText(state, 12_000, 41_200, 18_000)).toBe(
       "decoding  812 tokens  41.2k events/s  0 lost  12.0 s  18.0 s left",
     );
-    expect(progressText({ ...state, tokens: 0, share: null, phase: "baseline" }, 500, 0)).toBe(
+    expect(progressText({ ...state, tokens: 0, share: null, phase: "baseline" }, 500, 0, null)).toBe(
       "baseline  0 events/s  0 lost  500 ms",
     );
   });
@@ -31,6 +31,30 @@ describe("the progress line", () => {
     expect(written).toHaveLength(11);
     expect(written.every((text) => text.startsWith("\r\x1b[2K") && !text.includes("\n"))).toBe(true);
     expect(written.at(-1)).toContain("5000 events/s");
+  });
+
+  test("never tells a rate below nothing, also where what follows counts anew", () => {
+    const { written, clock, progress } = recorded(true);
+    progress.update({ ...state, events: 50_000 });
+    clock.ms = 200;
+    progress.update({ ...state, phase: "analysing", events: 0 });
+    expect(written.at(-1)).toContain("  0 events/s");
+  });
+
+  test("tells what is left from the speed of the work alone, once a second of it was seen", () => {
+    const { written, clock, progress } = recorded(true);
+    progress.update({ ...state, phase: "baseline", share: null });
+    for (const [ms, share] of [
+      [2000, 0],
+      [2400, 0.1],
+      [3000, 0.25],
+    ] as const) {
+      clock.ms = ms;
+      progress.update({ ...state, share });
+    }
+    expect(written.slice(0, 3).some((text) => text.includes("left"))).toBe(false);
+    // A quarter of four seconds was done in the second since it began.
+    expect(written.at(-1)).toEndWith("3.00 s  3.00 s left");
   });
 
   test("is erased at the end, once, and only if it was drawn", () => {

@@ -40,7 +40,7 @@ describe("the program of a command", () => {
     const cases = [
       ["no-such-command-here", "command not found", "check the spelling"],
       [join(folder, "absent"), "command not found", "check the spelling"],
-      [join(folder, "sub"), "command not found", "check the spelling"],
+      [join(folder, "sub"), "is a folder", "name the program in it"],
       ["", "command not found", "check the spelling"],
       [plain, "not executable", `chmod +x ${plain}`],
     ] as const;

@@ -1,0 +1,33 @@
+/** What an option takes, in words: `a whole number from 0 to 4`. */
+import { z } from "zod";
+import { bare } from "./schema-keys.ts";
+import { duration, size } from "./values.ts";
+
+/** Ends beyond this are those of the number type, and mean nothing. */
+const NO_END = 1e15;
+
+function rangeText({ minValue, maxValue, isInt }: z.ZodNumber): string {
+  const from = minValue !== null && minValue > -NO_END ? ` from ${minValue}` : "";
+  const most = maxValue !== null && maxValue < NO_END ? ` to ${maxValue}` : "";
+  return `${isInt ? "whole number" : "number"}${from}${most}`;
+}
+
+/** The kind of value that a schema takes. @param quote puts words of the command line or of a file in marks */
+export function typeText(schema: z.ZodType, quote: (word: string) => string): string {
+  const inner = bare(schema);
+  if (inner === duration) return `duration, such as ${quote("30s")}`;
+  if (inner === size) return `size, such as ${quote("64MB")}`;
+  if (inner instanceof z.ZodEnum) return inner.options.map((word) => quote(String(word))).join(", ");
+  if (inner instanceof z.ZodArray) return `list of ${typeText(inner.element as z.ZodType, quote)}`;
+  if (inner instanceof z.ZodNumber) return rangeText(inner);
+  if (inner instanceof z.ZodBoolean) return "true or false";
+  return inner instanceof z.ZodString ? "text" : "list of names";
+}
+
+/** What was wanted of an option that received something else; null where the check itself says it better. */
+export function wantedText(schema: z.ZodType): string | null {
+  const inner = bare(schema);
+  const words = typeText(schema, (word) => word);
+  if (inner instanceof z.ZodNumber) return `a ${words}`;
+  return inner instanceof z.ZodEnum ? `one of ${words}` : null;
+}

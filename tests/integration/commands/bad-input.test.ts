@@ -1,0 +1,107 @@
+/** Answers to bad input: the words given, the exit code, what the error says, and what it advises. */
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { failureJsonSchema } from "../../../src/schema/run-json.ts";
+import { jsonOf, QUICK, runCli } from "../run/cli.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mrm-bad-input-"));
+const place = (name: string): string => join(folder, name);
+mkdirSync(place("folder"));
+writeFileSync(place("empty"), "");
+writeFileSync(place("text"), "hello\n");
+Bun.spawnSync(["mkfifo", place("pipe")]);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+interface Answer {
+  readonly args: readonly string[];
+  readonly exit: number;
+  readonly says: string;
+  readonly advises: string;
+}
+
+const usage = (args: readonly string[], says: string, advises: string): Answer => ({ args, exit: 2, says, advises });
+
+const ANSWERS: readonly Answer[] = [
+  usage(["nope", "--help"], 'unknown command "nope"', "did you mean model?"),
+  usage(["help", "nope"], 'unknown command "nope"', "did you mean model?"),
+  usage(["import"], "FILE is missing", "mrm-trace import perf.data"),
+  usage(["import", place("text"), "more"], 'unexpected word "more"', "leave it out"),
+  usage(["import", place("nothing")], "there is no file", "give the path of a file"),
+  usage(["import", place("folder")], "is no regular file", "give the path of a file"),
+  usage(["import", place("pipe")], "is no regular file", "give the path of a file"),
+  { args: ["import", place("empty")], exit: 4, says: "is empty", advises: "record it again" },
+  { args: ["import", place("text")], exit: 4, says: "is of no known format", advises: "perf.data, memray capture" },
+  usage(["analyse", "a", "b"], 'unexpected word "b"', "leave it out"),
+  usage(["schema", "run", "b"], 'unexpected word "b"', "leave it out"),
+  usage(["doctor", "x"], 'unexpected word "x"', "leave it out"),
+  usage(["attach"], "PROCESS is missing", "mrm-trace attach llama-server"),
+  usage(["attach", "-5"], 'unexpected word "-5"', "by its pid or name"),
+  usage(["attach", "5", "6"], 'unexpected word "6"', "its children come with it"),
+  { args: ["attach", "999999"], exit: 6, says: "there is no process 999999", advises: "pgrep" },
+  usage(["monitor", "ollama"], 'unexpected word "ollama"', "mrm-trace monitor --name ollama"),
+  { args: ["monitor", "--pid", "999999"], exit: 6, says: "there is no process 999999", advises: "pgrep" },
+  { args: ["monitor", "--pid", "2"], exit: 6, says: "is a thread of the kernel", advises: "pgrep" },
+  usage(["run", "sleep", "1"], 'unexpected word "sleep"', "mrm-trace run -- sleep"),
+  usage(["run", "--budget", "0"], 'a number from 0.01 to 50 expected, but received "0"', "give --budget a number"),
+  usage(["run", "--budget", "abc"], 'a number from 0.01 to 50 expected, but received "abc"', "give --budget a number"),
+  usage(["run", "--seed", "-1"], "a whole number from 0 to 4294967295 expected", "seed of every random choice"),
+  usage(["run", "--duration", "5y"], "a duration expected (write it as 500ms, 30s or 2h)", "change --duration"),
+  usage(["run", "--params", "2m"], "one of 1m, 15m, 110m, 1.1b expected", "size of the demo's model"),
+  usage(["run", "--model", place("nothing")], "there is no model", "mrm-trace model --out"),
+  usage(["run", "--model", place("text")], "is not a whole GGUF", "the path of a whole GGUF"),
+  usage(["run", "--context-tokens", "32"], "leaves no room to decode in a context of 32", "--prompt-tokens 30 or less"),
+  usage(["run", "--params", "1m", "--", "true"], "--params is an option of the demo", "leave one of them out"),
+  { args: ["run", "--", place("folder")], exit: 6, says: "is a folder", advises: "name the program in it" },
+  { args: ["run", "--", place("nothing")], exit: 6, says: "command not found", advises: "check the spelling" },
+  usage(["compare", "a"], 'unexpected word "a"', "name two run directories"),
+];
+
+/** Words of the library that checks options, and numbers that are none: nobody asked for either. */
+const NOT_OURS = /Too small|Too big|Invalid (?:input|option)|NaN|undefined|ENOENT|expected one of "/;
+
+describe("bad input is told what it is and what to do instead, and makes nothing", () => {
+  for (const { args, exit, says, advises } of ANSWERS) {
+    const words = args.map((word) => word.replace(`${folder}/`, "")).join(" ");
+    test(`mrm-trace ${words}`, async () => {
+      const own = args.includes("--") ? args.indexOf("--") : args.length;
+      const asked = args[0] === "monitor" ? [] : ["--json"];
+      const ended = await runCli([...args.slice(0, own), ...asked, ...args.slice(own)], {
+        prefix: ["env", `--chdir=${folder}`],
+      });
+      expect(ended.exitCode).toBe(exit);
+      if (asked.length > 0) {
+        const { error } = failureJsonSchema.parse(jsonOf(ended));
+        expect(error.message).toContain(says);
+        expect(error.hint).toContain(advises);
+      } else expect(ended.stdout).toBe("");
+      expect(ended.stderr).toContain(says);
+      expect(ended.stderr).toContain(`fix: `);
+      expect(ended.stderr).not.toMatch(NOT_OURS);
+      expect(readdirSync(folder).sort()).toEqual(["empty", "folder", "pipe", "text"]);
+    });
+  }
+});
+
+describe("what a person tries first is answered", () => {
+  for (const [words, begins] of [
+    [["help"], "How an LLM"],
+    [["help", "run"], "Trace a command"],
+    [["-V"], "mrm-trace "],
+    [["version"], "mrm-trace "],
+    [["-h"], "How an LLM"],
+  ] as const) {
+    test(`mrm-trace ${words.join(" ")}`, async () => {
+      const ended = await runCli([...words]);
+      expect([ended.exitCode, ended.stderr]).toEqual([0, ""]);
+      expect(ended.stdout).toStartWith(begins);
+    });
+  }
+
+  test("a command that fails is told of without a table too", async () => {
+    const ended = await runCli(["run", "--quiet", ...QUICK, "--output", place("runs"), "--", "false"]);
+    rmSync(place("runs"), { recursive: true });
+    expect([ended.exitCode, ended.stderr]).toEqual([6, "mrm-trace: the command ended with exit code 1\n"]);
+  });
+});
