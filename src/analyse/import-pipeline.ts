@@ -78,6 +78,7 @@ export async function analyseImport(
       accesses: rows,
     })),
     traceRows: reduced.rows,
+    engines: [],
     counters: { incomplete: { access: incomplete } },
     warnings: [
       "an import has no mappings: the bytes of a class are those of the 4 KiB pages that its accesses touch",

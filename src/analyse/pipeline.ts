@@ -1,6 +1,7 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
+import type { EngineSeen } from "../label/timeline/engines-seen.ts";
 import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
@@ -26,6 +27,8 @@ export interface AnalysisResult {
   readonly metrics: readonly MetricRow[];
   readonly labels: readonly LabelTotal[];
   readonly traceRows: number;
+  /** Engines that were recognised, as they told of themselves. */
+  readonly engines: readonly EngineSeen[];
   readonly counters: LabelCounters | ImportCounters;
   /** One sentence for each segment that was skipped and each count of rows left out. */
   readonly warnings: readonly string[];
@@ -72,6 +75,7 @@ export async function analyseRun(
       })),
     ],
     traceRows: labelled.trace.rows,
+    engines: labelled.engines,
     counters: labelled.counters,
     warnings: [
       ...skipped.map(({ path, reason }) => `skipped ${path}: ${reason}`),

@@ -114,6 +114,12 @@ function differenceOf(one: SavedRow | null, other: SavedRow | null): MetricDiffe
 /** Options that say where results go or how they are shown, and so change no figure. */
 const SILENT = ["output", "force", "run_id", "json", "quiet", "verbose", "debug", "color", "config"];
 
+/** Names of what the engines of two runs run with. */
+function settingsOf(...runs: readonly SavedMetadata[]): string[] {
+  const names = new Set(runs.flatMap(({ engine }) => Object.keys(engine ?? {})));
+  return [...names].filter((name) => name !== "name" && name !== "objects");
+}
+
 function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contrasts"] {
   const shown = (value: unknown): string => {
     if (value === null || value === undefined) return "not told";
@@ -135,7 +141,10 @@ function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contras
     ["mrm-trace", ({ software }) => software.mrm_trace],
     ["sources", sources],
     ["engine", ({ engine }) => engine?.name],
-    ["flash attention", ({ engine }) => engine?.flash_attention],
+    ...settingsOf(a, b).map((name): [string, (metadata: SavedMetadata) => unknown] => [
+      name.replaceAll("_", " "),
+      ({ engine }) => engine?.[name],
+    ]),
     ["command", ({ target }) => target.command.join(" ")],
     ["threads", ({ target }) => target.threads],
     ["validity", ({ validity }) => validity.class],

@@ -21,10 +21,7 @@ const metadataSchema = z.object({
   collectors: z.array(z.object({ name: z.string(), sources: z.array(z.string()).catch([]) })).catch([]),
   hardware: z.object({ cpu_model: word, cpus: count, virtualisation: word, transparent_hugepage: word }).partial(),
   software: z.object({ kernel: word, mrm_trace: word }).partial(),
-  engine: z
-    .object({ name: word, flash_attention: z.boolean().nullable().catch(null) })
-    .nullable()
-    .catch(null),
+  engine: z.looseObject({ name: word }).nullable().catch(null),
   target: z.object({ command: z.array(z.string()).catch([]), threads: count }),
   validity: z.object({ class: z.string() }),
   options,

@@ -1,7 +1,9 @@
 /** What an inference engine is to the tracer: recognised by exact symbols, probed by file offsets, decoded to rows. */
 import type { Batch } from "../columnar/batch.ts";
 import type { DynamicSymbol } from "../elf/dynamic-symbols.ts";
+import type { KvLayout } from "../regions/kv-layout.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import type { RowOf } from "../schema/row.ts";
 import type { RegionType } from "./region-type.ts";
 
 /** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
@@ -36,8 +38,13 @@ export interface AttachResult {
   readonly took_ns: bigint;
 }
 
+/** A row of a stream as an engine makes it; the session adds the engine's name. */
+export type EngineRow<T extends "tensor" | "step"> = Omit<RowOf<T>, "engine">;
+
 /** Where the next row of a context's KV cache will be written. */
 export interface KvHead {
+  /** Name of the engine. */
+  readonly engine: string;
   readonly pid: number;
   readonly context: bigint;
   /** Position of the next token; its row where one sequence fills the cache from its start. */
@@ -48,6 +55,8 @@ export interface KvHead {
 
 /** A tensor that is in memory now. */
 export interface LiveTensor {
+  /** Name of the engine. */
+  readonly engine: string;
   readonly pid: number;
   readonly name: string | null;
   readonly tensor_type: string | null;
@@ -58,6 +67,10 @@ export interface LiveTensor {
   readonly region_type: RegionType;
   readonly layer: number | null;
   readonly logical_id: string | null;
+  /** Null for what is no cache. */
+  readonly kv_layout: KvLayout | null;
+  /** False where nearly every watch would see nothing, such as a table of which few rows are read. */
+  readonly drawn: boolean;
 }
 
 /** The probes of one run, attached and live. */
@@ -81,6 +94,4 @@ export interface EngineSession {
   tokenPeriodNs(): number | null;
   kvHead(): KvHead[];
   liveTensors(): LiveTensor[];
-  /** Whether the process's last graph used flash attention; null before a graph was seen. */
-  flashAttention(pid: number): boolean | null;
 }

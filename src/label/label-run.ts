@@ -5,6 +5,7 @@ import type { StreamName } from "../schema/columns.ts";
 import type { Database } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
 import { mappingLives, tensorLives } from "./capture/capture-events.ts";
+import { withOlderLayouts } from "./capture/older-captures.ts";
 import { readStreamRows } from "./capture/stream-table.ts";
 import { type WatchTraps, watchTraps } from "./capture/watch-traps.ts";
 import { confirmRows } from "./kv/kv-confirm.ts";
@@ -14,6 +15,7 @@ import { addAllocationRegions } from "./regions/allocation-regions.ts";
 import { sinceFirstLook } from "./regions/censored-births.ts";
 import { type Region, regionMap } from "./regions/region-map.ts";
 import { fillRegionTable, writeRegionMap } from "./regions/region-table.ts";
+import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
 import { type StepRow, stepRows } from "./timeline/step-row.ts";
@@ -38,28 +40,13 @@ export interface Labelled {
   readonly kvRows: KvRows;
   /** In order of time. */
   readonly watches: readonly WatchTraps[];
-  readonly flashAttention: boolean | null;
+  readonly engines: readonly EngineSeen[];
   readonly trace: TraceResult;
   readonly counters: LabelCounters;
 }
 
 /** Steps that say only that a library of an engine is there. */
 const RECOGNISED = new Set(["engine", "probes"]);
-
-/** What the last graph said of flash attention; null when no graph did. */
-export function flashAttentionOf(steps: readonly StepRow[]): boolean | null {
-  for (const step of steps.toReversed()) {
-    if (step.kind !== "graph" || step.detail === null) continue;
-    try {
-      const detail: unknown = JSON.parse(step.detail);
-      const value = typeof detail === "object" && detail !== null ? Reflect.get(detail, "flash_attention") : null;
-      if (typeof value === "boolean") return value;
-    } catch {
-      // A detail that is no JSON says nothing of flash attention.
-    }
-  }
-  return null;
-}
 
 /**
  * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
@@ -80,9 +67,8 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const watchRows = await read("watch");
   const mappings = mappingLives(mappingEvents);
   const placed = tensorLives(tensorEvents, mappingEvents);
-  const tensors = sinceFirstLook(placed.rows, mappings.rows);
+  const tensors = withOlderLayouts(sinceFirstLook(placed.rows, mappings.rows), steps);
   const timeline = timelineOf(steps);
-  const flashAttention = flashAttentionOf(steps);
   const regions = regionMap({
     mappings: mappings.rows,
     tensors,
@@ -99,7 +85,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
   await writeRegionMap(database, runDir);
   const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
-  const rows = confirmRows(kvRows(steps, tensors, flashAttention, origin_ns), watches, steps);
+  const rows = confirmRows(kvRows(steps, tensors, origin_ns), watches, steps);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: mappings.counters, tensor: placed.counters };
   return {
@@ -112,7 +98,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
     timeline,
     kvRows: rows,
     watches,
-    flashAttention,
+    engines: enginesSeen(steps),
     trace,
     counters,
   };

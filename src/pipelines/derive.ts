@@ -52,19 +52,8 @@ async function analysisOf(
  * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
  */
 export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
-  const {
-    started_ns,
-    started_at_utc,
-    end_ns,
-    seed,
-    trap_cost_ns,
-    flash_attention,
-    stopped_by,
-    details,
-    sight,
-    ...told
-  } = facts;
-  const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, flash_attention, seed, sight };
+  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...told } = facts;
+  const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, seed, sight };
   const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
   const report: RunReport = {
     ...told,
@@ -77,7 +66,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
   const metadata = runMetadata({
     report,
     host: hostOf(details),
-    engine: engineOf(details, analysis.input.flash_attention),
+    engines: analysis.engines.map(({ name, objects, settings }) => ({ ...settings, name, objects })),
     cell: readExperimentFacts(details.experiment),
     started_at: started_at_utc === "" ? null : new Date(started_at_utc),
     started_ns,
@@ -105,11 +94,6 @@ const UNKNOWN_HOST: MetadataInput["host"] = {
 function hostOf(details: Details): MetadataInput["host"] {
   const isForeign = "imported" in details || "imported_from" in details;
   return (details.host as ReturnType<typeof hostFacts> | undefined) ?? (isForeign ? UNKNOWN_HOST : hostFacts());
-}
-
-function engineOf(details: Details, flash_attention: boolean | null): Record<string, unknown> | null {
-  const objects = details.engine_objects;
-  return Array.isArray(objects) && objects.length > 0 ? { name: "llama.cpp", objects, flash_attention } : null;
 }
 
 /** The metadata has it in its own place, with the validity class. */

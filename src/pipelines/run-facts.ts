@@ -159,7 +159,6 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     end_ns: recording.end_ns,
     seed: input.options.seed,
     trap_cost_ns: watch?.calibration.trapNs ?? null,
-    flash_attention: input.state.flashAttention,
     stopped_by: recording.reason,
     details: {
       host: input.host,
@@ -178,7 +177,6 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       validity_checks: validity.checks,
       cost_parts: cost.parts,
       bpf_programs: input.bpfCosts,
-      engine_objects: input.state.engineObjects,
       rows: recording.rows,
       capture_bytes: recording.bytes,
       attached: !target.held,

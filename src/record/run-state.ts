@@ -10,8 +10,6 @@ export function runState({ ebpf, process }: Collectors): RunState {
   return {
     pids: process.pids(),
     treeEnded: process.treeEnded(),
-    engineObjects: [],
-    flashAttention: null,
     probeCostNs: null,
   };
 }

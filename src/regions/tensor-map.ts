@@ -1,10 +1,13 @@
 /** Tensors over address and time: which tensor or engine buffer held an address when. */
 
 import type { RowOf } from "../schema/row.ts";
+import { type KvLayout, layoutOf } from "./kv-layout.ts";
 
 /** One stay of a tensor, or of a buffer whose tensors share addresses, at [addr, addr + size_bytes). */
 export interface TensorLifetime {
   readonly pid: number;
+  /** The engine that told of it; null in captures that know one engine only. */
+  readonly engine: string | null;
   /** Null for a buffer whose bytes several tensors share. */
   readonly name: string | null;
   readonly logical_id: string | null;
@@ -20,6 +23,8 @@ export interface TensorLifetime {
   readonly evidence: string;
   /** weight, kv_cache, activation or runtime; what the buffer's usage tells later applies from the birth on. */
   region_type: string | null;
+  /** What the engine tells later applies from the birth on; null for what is no cache. */
+  kv_layout: KvLayout | null;
   death_ns: bigint | null;
   ended_by: "free" | "replaced" | "exit" | null;
   /** Tensors seen in a shared buffer, in order of appearance; null for a tensor of its own. */
@@ -30,7 +35,7 @@ export interface TensorCounters {
   applied: number;
   /** Buffers and tensors without bytes: the engine's dry runs. */
   zero_sized: number;
-  /** Usage, free or clear of a buffer that was never announced. */
+  /** Usage, free or clear of a buffer, or the layout of a tensor, that was never announced. */
   unknown_buffers: number;
   /** Rows that lack an address or a buffer that their kind needs. */
   bad_rows: number;
@@ -124,10 +129,11 @@ export function createTensorMap(): TensorMap {
         buffer.own.delete(otherKey);
       }
     }
-    const { pid, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
-    const place = { pid, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
+    const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
+    const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
     const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind === "graph" };
-    const tensor = { ...place, ...birth, region_type, death_ns: null, ended_by: null, candidates: null };
+    const told = { region_type, kv_layout: layoutOf(row) };
+    const tensor = { ...place, ...birth, ...told, death_ns: null, ended_by: null, candidates: null };
     buffer.own.set(key, open(tensor));
   }
 
@@ -137,6 +143,7 @@ export function createTensorMap(): TensorMap {
     if (!buffer.sharedRows.has(key) && buffer.sharedRows.size < MAX_CANDIDATES) buffer.sharedRows.set(key, row);
     buffer.shared ??= open({
       pid: row.pid,
+      engine: row.engine,
       name: null,
       logical_id: null,
       tensor_type: null,
@@ -149,6 +156,7 @@ export function createTensorMap(): TensorMap {
       birth_censored: row.kind === "graph" || !buffer.born,
       evidence: row.evidence,
       region_type,
+      kv_layout: null,
       death_ns: null,
       ended_by: null,
       candidates: [],
@@ -208,7 +216,9 @@ export function createTensorMap(): TensorMap {
         return;
       }
       const buffer = buffers.get(key);
-      if (buffer === undefined) counters.unknown_buffers += 1;
+      const tensor = row.kind === "layout" ? buffer?.own.get(`${row.addr}/${row.name}`) : null;
+      if (buffer === undefined || tensor === undefined) counters.unknown_buffers += 1;
+      else if (tensor !== null) tensor.kv_layout = layoutOf(row);
       else if (row.kind === "usage") setUsage(buffer, row.usage);
       else if (row.kind === "free") closeBuffer(key, buffer, row.timestamp_ns, "free");
     },

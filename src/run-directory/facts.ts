@@ -27,7 +27,6 @@ const factsSchema = runJsonSchema.omit({ labels: true, metrics: true, run_dir: t
   }),
   seed: z.number(),
   trap_cost_ns: z.number().nullable(),
-  flash_attention: z.boolean().nullable(),
   stopped_by: z.string(),
   /** Machine, options, calibration, checks: for metadata.json. */
   details: z.record(z.string(), z.unknown()),
@@ -83,7 +82,6 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
     end_ns: 0n,
     seed: 1,
     trap_cost_ns: null,
-    flash_attention: null,
     stopped_by,
     details: {},
   };

@@ -12,8 +12,8 @@ export interface MetadataInput {
     readonly cpu_model: string | null;
     readonly cpu_freq_scaling_max_mhz: number | null;
   };
-  /** What recognised the engine, its library and options; null without one. */
-  readonly engine: Readonly<Record<string, unknown>> | null;
+  /** Name, libraries and settings of each engine that was recognised. */
+  readonly engines: readonly Readonly<Record<string, unknown>>[];
   /** The combination of an experiment to which the run belongs; null outside of one. */
   readonly cell: { readonly context_length: number; readonly batch_size: number; readonly rep_index: number } | null;
   /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC; null where nobody knows. */
@@ -61,7 +61,9 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     },
     hardware,
     software: { os, kernel, ...input.versions },
-    engine: input.engine,
+    // The first alone, where readers of one engine look.
+    engine: input.engines[0] ?? null,
+    engines: input.engines,
     target,
     validity: { class: report.validity, reasons: report.reasons, not_measured: report.not_measured },
     observer: report.observer,

@@ -1,6 +1,8 @@
 /** Streams below capture/: what was observed. */
 import { CPU, col, EPOCH, opt, PID, RING_TIME, ring, type Table, TID, TIME, words } from "./column.ts";
-import { MAPPING_KINDS, STEP_KINDS, TENSOR_KINDS } from "./words.ts";
+import { KV_LAYOUTS, MAPPING_KINDS, STEP_KINDS, TENSOR_KINDS } from "./words.ts";
+
+const ENGINE = opt("engine", "string", "", "Name of the engine that told; null in captures that know one engine only.");
 
 export const CAPTURE_TABLES = {
   mapping: {
@@ -53,6 +55,7 @@ export const CAPTURE_TABLES = {
       TIME,
       PID,
       TID,
+      ENGINE,
       words("kind", TENSOR_KINDS),
       opt("name", "string", "", "Name of the tensor."),
       opt("tensor_type", "string", "", "ggml type, such as q8_0."),
@@ -66,6 +69,13 @@ export const CAPTURE_TABLES = {
       opt("region_type", "string", "", "weight, kv_cache, activation or runtime, by name and usage."),
       opt("layer", "i32", "", "Layer in the tensor's name."),
       opt("logical_id", "string", "", "What stays the same when the tensor moves: layer, K or V, or the name."),
+      {
+        ...words("kv_layout", KV_LAYOUTS, "How a cache tensor keeps the row of a token; null for what is no cache"),
+        nullable: true as const,
+      },
+      opt("kv_row_bytes", "u32", "bytes", "paged: one token's row."),
+      opt("kv_block_tokens", "u32", "tokens", "paged: rows of a block, one after another from its first byte."),
+      opt("kv_block_bytes", "u32", "bytes", "paged: from the first byte of a block to that of the next."),
       col("evidence", "string", "", "engine_probe or engine_graph."),
     ],
   },
@@ -77,13 +87,19 @@ export const CAPTURE_TABLES = {
       opt("end_ns", "u64", "ns of CLOCK_MONOTONIC", "When it returned; null while it had not."),
       PID,
       TID,
+      ENGINE,
       words("kind", STEP_KINDS),
       opt("n_tokens", "u32", "tokens", "Tokens of the batch."),
       opt("n_sequences", "u32", "sequences", "Sequences in the batch, where it says."),
       opt("position_first", "i32", "tokens", "Least position in the batch, where one sequence is in it."),
       opt("sequence_id", "i32", "", "The sequence, where the batch has one."),
       opt("result", "i64", "", "Return value."),
-      opt("detail", "string", "", "JSON object: path of the model or library, and what else is known."),
+      opt(
+        "detail",
+        "string",
+        "",
+        "JSON object: path of the model or library, settings of the engine, and what else is known.",
+      ),
     ],
   },
   access: {

@@ -19,10 +19,18 @@ export const MAPPING_KINDS = {
 export const TENSOR_KINDS = {
   tensor: "placed by the allocator",
   graph: "found in a graph",
+  layout: "of a cache tensor that was told of before",
   buffer: "created",
   usage: "of a buffer",
   free: "of a buffer",
   clear: "of a buffer",
+} as const;
+
+export const KV_LAYOUTS = {
+  rows: "one after another",
+  columns: "one element in each row of the tensor",
+  paged: "rows in blocks",
+  unknown: "",
 } as const;
 
 export const STEP_KINDS = {
@@ -34,6 +42,6 @@ export const STEP_KINDS = {
   kv_trim: "",
   model_free: "",
   context_free: "",
-  engine: "a library recognised",
+  engine: "a library recognised, or a setting that became known",
   probes: "attached to it",
 } as const;

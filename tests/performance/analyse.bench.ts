@@ -39,7 +39,6 @@ async function analyseHere(runDir: string): Promise<Measured> {
     run_id: "bench",
     ledger: [],
     trap_cost_ns: null,
-    flash_attention: true,
     seed: SEED,
     sight: [],
   });

@@ -150,7 +150,6 @@ export function simulatedInput(
     streams: [],
     ledger: [],
     trap_cost_ns: null,
-    flash_attention: null,
     seed: design.seed,
     sight: [],
   };

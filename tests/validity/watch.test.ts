@@ -191,7 +191,6 @@ async function observe(seed: number): Promise<Run> {
       streams: [],
       ledger,
       trap_cost_ns: summary.calibration.trapNs,
-      flash_attention: null,
       seed,
       sight: [],
     },

@@ -193,7 +193,6 @@ export interface AnalysisInput {
   readonly ledger: readonly LedgerRow[];
   /** Calibrated cost of one trap: intervals below it are bounds. */
   readonly trap_cost_ns: number | null;
-  readonly flash_attention: boolean | null;
   readonly seed: number;
   /** What each collector can tell: sources of figures, and why no others. Empty where that is not known. */
   readonly sight: readonly Sight[];

@@ -14,8 +14,6 @@ export interface RecordedFacts {
   readonly ledger: readonly LedgerRow[];
   /** Calibrated cost of one trap; null where none was calibrated. */
   readonly trap_cost_ns: number | null;
-  /** What the engine said when asked; null leaves it to the graphs of the step stream. */
-  readonly flash_attention: boolean | null;
   readonly seed: number;
   readonly sight: AnalysisInput["sight"];
 }
@@ -46,7 +44,6 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     streams: [],
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
-    flash_attention: facts.flash_attention ?? labelled.flashAttention,
     seed: facts.seed,
     sight: facts.sight,
   };

@@ -58,8 +58,6 @@ export interface EbpfState {
   readonly pids: readonly number[];
   /** True when every process of the tree has ended. */
   readonly treeEnded: boolean;
-  readonly engineObjects: readonly string[];
-  readonly flashAttention: boolean | null;
   /** Calibrated cost of one hit of an engine probe in ns. */
   readonly probeCostNs: number | null;
 }
@@ -204,7 +202,7 @@ async function startParts(
     startWatch({
       regions: () => live.list(directing),
       tokenPeriodNs: () => session.tokenPeriodNs(),
-      rowsAhead: () => rowsAhead(session.kvHead(), cache.list(), (pid) => session.flashAttention(pid)),
+      rowsAhead: () => rowsAhead(session.kvHead(), cache.list()),
       budgetPct,
       registers: options.watchRegisters,
       seed: options.seed,
@@ -370,8 +368,6 @@ function stateOf(parts: Parts | null): EbpfState {
     return {
       pids: [],
       treeEnded: false,
-      engineObjects: [],
-      flashAttention: null,
       probeCostNs: null,
     };
   }
@@ -379,8 +375,6 @@ function stateOf(parts: Parts | null): EbpfState {
   return {
     pids,
     treeEnded: pids.every((pid) => parts.ended.has(pid)),
-    engineObjects: [...(parts.objects?.found ?? [])],
     probeCostNs: parts.session.probeCostNs,
-    flashAttention: pids.map((pid) => parts.session.flashAttention(pid)).find((known) => known !== null) ?? null,
   };
 }

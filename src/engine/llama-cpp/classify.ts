@@ -1,4 +1,5 @@
 /** What a tensor is, by its name first and its buffer's usage second. */
+import { COLUMNS, type KvLayout, ROWS, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { RegionType } from "../region-type.ts";
 import type { Usage } from "./decode-tensor.ts";
 
@@ -42,6 +43,27 @@ export function classify(name: string, usage: Usage): TensorClass {
 export function cachePart(name: string): "k" | "v" | null {
   const part = CACHE.exec(name)?.[1];
   return part === "k" || part === "v" ? part : null;
+}
+
+/**
+ * How a tensor keeps the row of a token; null for what is no cache. V is transposed without flash attention, and the
+ * state of a recurrent layer has no row of a token.
+ * @param flash whether the last graph that used the tensor had flash attention; null before a graph was seen
+ */
+export function layoutOf(name: string, flash: boolean | null): KvLayout | null {
+  const part = CACHE.exec(name)?.[1];
+  if (part === undefined) return null;
+  if (part === "k") return ROWS;
+  if (part !== "v" || flash === null) return UNKNOWN_LAYOUT;
+  return flash ? ROWS : COLUMNS;
+}
+
+/** A table of embeddings is read by row: nearly every watch on it would see nothing. */
+const ROW_LOOKUP = /^token_embd/;
+
+/** False for a tensor on which watches would be wasted. */
+export function isDrawn(name: string): boolean {
+  return !ROW_LOOKUP.test(name);
 }
 
 /** Class of a whole buffer by its usage. */

@@ -1,9 +1,11 @@
 /** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
-import type { RowOf, WordOf } from "../../schema/row.ts";
-import type { LiveTensor } from "../engine.ts";
-import { classify, classOfBuffer } from "./classify.ts";
+import { layoutColumns } from "../../regions/kv-layout.ts";
+import type { WordOf } from "../../schema/row.ts";
+import type { EngineRow, LiveTensor } from "../engine.ts";
+import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, type Usage, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
+import { ENGINE_NAME } from "./probes.ts";
 import { PART_BYTES, type RawRecord } from "./raw-record.ts";
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
@@ -46,8 +48,10 @@ export interface TensorMap {
   bufferFreed(record: RawRecord): Outcome;
   /** Adds a tensor found in a graph; false where it was known. */
   addFromGraph(found: GraphTensor, time: bigint, tid: number): boolean;
+  /** A graph told whether it uses its cache tensors with flash attention: says how they keep their rows, once. */
+  layOut(found: GraphTensor, flash: boolean, time: bigint, tid: number): void;
   /** Takes the rows made since the last call. */
-  takeRows(): RowOf<"tensor">[];
+  takeRows(): EngineRow<"tensor">[];
   live(): LiveTensor[];
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
@@ -76,13 +80,20 @@ export function liesIn(
   return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
 }
 
+/** Where a tensor was told of. */
+interface From {
+  readonly time: bigint;
+  readonly tid: number;
+  readonly graph: boolean;
+}
+
 /** An empty map of process `pid`. */
 export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   const buffers = new Map<bigint, LiveBuffer>();
   /** Arguments of constructors that have not returned, by thread. */
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
-  let rows: RowOf<"tensor">[] = [];
+  let rows: EngineRow<"tensor">[] = [];
 
   function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
@@ -102,6 +113,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       region_type: classOfBuffer(buffer.usage),
       layer: null,
       logical_id: null,
+      ...layoutColumns(null),
       evidence: "engine_probe",
     });
   }
@@ -116,17 +128,40 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     return known !== undefined && known.addr === addr && known.sizeBytes === sizeBytes;
   }
 
-  function place(
+  function tensorRow(
+    kind: WordOf<"tensor", "kind">,
     buffer: LiveBuffer,
-    tensor: RawTensor,
-    addr: bigint,
-    from: { readonly time: bigint; readonly tid: number; readonly graph: boolean },
-  ): void {
+    tensor: Omit<LiveTensor, "region_type">,
+    from: From,
+  ) {
+    const { name, tensor_type, addr, size_bytes, ne, kv_layout } = tensor;
+    rows.push({
+      timestamp_ns: from.time,
+      pid,
+      tid: from.tid,
+      kind,
+      name,
+      tensor_type,
+      addr,
+      size_bytes: BigInt(size_bytes),
+      shape: ne.join("x"),
+      buffer: buffer.handle,
+      buffer_addr: buffer.addr,
+      buffer_size_bytes: BigInt(buffer.sizeBytes),
+      usage: buffer.usage,
+      ...classify(name ?? "", buffer.usage),
+      ...layoutColumns(kv_layout),
+      evidence: from.graph ? "engine_graph" : "engine_probe",
+    });
+  }
+
+  function place(buffer: LiveBuffer, tensor: RawTensor, addr: bigint, from: From): void {
     const { region_type, layer, logical_id } = classify(tensor.name, buffer.usage);
     const name = tensor.name === "" ? null : tensor.name;
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
     buffer.placed.add(`${addr}/${tensor.name}`);
-    buffer.tensors.set(addr, {
+    const placed: LiveTensor = {
+      engine: ENGINE_NAME,
       pid,
       name,
       tensor_type: tensor.type.name,
@@ -137,30 +172,15 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       region_type: region_type ?? "runtime",
       layer,
       logical_id,
-    });
+      kv_layout: layoutOf(tensor.name, null),
+      drawn: isDrawn(tensor.name),
+    };
+    buffer.tensors.set(addr, placed);
     if (region_type === "weight") {
       weights.bytes += tensor.sizeBytes;
       weights.tensors += 1;
     }
-    rows.push({
-      timestamp_ns: from.time,
-      pid,
-      tid: from.tid,
-      kind: from.graph ? "graph" : "tensor",
-      name,
-      tensor_type: tensor.type.name,
-      addr,
-      size_bytes: BigInt(tensor.sizeBytes),
-      shape: tensor.ne.join("x"),
-      buffer: buffer.handle,
-      buffer_addr: buffer.addr,
-      buffer_size_bytes: BigInt(buffer.sizeBytes),
-      usage: buffer.usage,
-      region_type,
-      layer,
-      logical_id,
-      evidence: from.graph ? "engine_graph" : "engine_probe",
-    });
+    tensorRow(from.graph ? "graph" : "tensor", buffer, placed, from);
   }
 
   /** A buffer that a record names: the known one, else the one its bytes describe. */
@@ -251,6 +271,15 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       if (known.placed.has(`${tensor.data}/${tensor.name}`)) return false;
       place(known, tensor, tensor.data, { time, tid, graph: true });
       return true;
+    },
+    layOut({ tensor }, flash, time, tid) {
+      const buffer = buffers.get(tensor.buffer);
+      const known = buffer?.tensors.get(tensor.data);
+      const kv_layout = layoutOf(tensor.name, flash);
+      if (!buffer || !known || known.name !== tensor.name || known.kv_layout?.form === kv_layout?.form) return;
+      const told = { ...known, kv_layout };
+      buffer.tensors.set(tensor.data, told);
+      tensorRow("layout", buffer, told, { time, tid, graph: true });
     },
     takeRows() {
       const taken = rows;

@@ -1,6 +1,8 @@
 /** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
 import type { Engine, EngineProbe } from "../engine.ts";
 
+export const ENGINE_NAME = "llama.cpp";
+
 /** What a probe copies; the same numbers are in bpf/engine.bpf.c. */
 export const CAPTURE = { none: 0, tensor: 1, buffer: 2, path: 3, batch: 4, params: 5, graph: 6 } as const;
 export type Capture = (typeof CAPTURE)[keyof typeof CAPTURE];
@@ -68,7 +70,7 @@ export function cookieOf(probe: Probe, capture: Capture): bigint {
 
 /** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
 export const llamaCpp: Engine = {
-  name: "llama.cpp",
+  name: ENGINE_NAME,
   probesOf(object) {
     const probes: EngineProbe[] = [];
     for (const { symbol, probe, entry, ret } of PROBE_POINTS) {

@@ -14,7 +14,6 @@ export interface ProcessState {
   take(record: RawRecord): Outcome;
   /** Reads one graph that was not read yet, if a call named one; says what was new and what was known. */
   readPendingGraph(read: ReadMemory): GraphCheck | null;
-  flashAttention(): boolean | null;
 }
 
 export interface GraphCheck {
@@ -39,7 +38,7 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
   const layout = choice.ggml;
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
-  const steps = stepLog({ pid, layout, weights: map.weights, flashAttention: () => flash });
+  const steps = stepLog({ pid, layout, weights: map.weights });
   /** Attempts by graph address and number of nodes. */
   const attempts = new Map<string, number>();
   let pending: PendingGraph | null = null;
@@ -56,7 +55,6 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
     execEpoch,
     map,
     steps,
-    flashAttention: () => flash,
     take(record) {
       switch (record.probe) {
         case PROBE.tensor_alloc:
@@ -89,9 +87,14 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
       const done = reading.complete && Object.keys(reading.refused).length === 0;
       if (attempts.size >= SHAPE_LIMIT) attempts.clear();
       attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
-      flash = reading.flashAttention ?? flash;
       let found = 0;
       for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
+      if (reading.flashAttention !== null) {
+        for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
+        if (flash !== reading.flashAttention)
+          steps.tellSettings({ flash_attention: reading.flashAttention }, time, tid);
+        flash = reading.flashAttention;
+      }
       return { reading, found };
     },
   };

@@ -7,13 +7,12 @@ import { stableBytes } from "../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
-import type { RowOf } from "../../schema/row.ts";
-import type { Engine, EngineSession } from "../engine.ts";
+import type { Engine, EngineRow, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
 import type { Outcome } from "./placed-tensors.ts";
 import { measureProbeNs } from "./probe-cost.ts";
-import { llamaCpp } from "./probes.ts";
+import { ENGINE_NAME, llamaCpp } from "./probes.ts";
 import { type ProcessState, processState } from "./process-state.ts";
 import { decodeRecord } from "./raw-record.ts";
 
@@ -71,7 +70,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     malformed: 0,
   };
   const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
-  let steps: RowOf<"step">[] = [];
+  let steps: EngineRow<"step">[] = [];
   let gatheredNs = 0n;
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
 
@@ -88,7 +87,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
 
   /** Processes that are gone, whose last records may still be in the ring. */
   const leaving = new Set<ProcessState>();
-  const retiredRows: RowOf<"tensor">[] = [];
+  const retiredRows: EngineRow<"tensor">[] = [];
   function retire(state: ProcessState): void {
     leaving.delete(state);
     state.steps.flush();
@@ -152,10 +151,11 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       steps.push(...state.steps.takeRows());
     }
     const batches: Batch[] = [];
-    if (tensorRows.length > 0) batches.push(batchFromRows("tensor", tensorRows));
+    const ours = <Row extends object>(row: Row) => ({ ...row, engine: ENGINE_NAME });
+    if (tensorRows.length > 0) batches.push(batchFromRows("tensor", tensorRows.map(ours)));
     const now = monotonicNs();
     if (steps.length > 0 && (all || steps.length >= GATHER_ROWS || now >= gatheredNs + GATHER_NS)) {
-      batches.push(batchFromRows("step", steps));
+      batches.push(batchFromRows("step", steps.map(ours)));
       steps = [];
       gatheredNs = now;
     }
@@ -235,6 +235,5 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     tokenPeriodNs: () => median([...processes.values()].flatMap(({ steps: log }) => log.tokenPeriodsNs())),
     kvHead: () => [...processes.values()].flatMap(({ steps: log }) => log.kvHeads()),
     liveTensors: () => [...processes.values()].flatMap(({ map }) => map.live()),
-    flashAttention: (pid) => processes.get(pid)?.flashAttention() ?? null,
   };
 }

@@ -1,10 +1,10 @@
 /** What one process's engine does in time: entries joined to returns, the token axis, the head of the KV cache. */
-import type { RowOf, WordOf } from "../../schema/row.ts";
-import type { KvHead } from "../engine.ts";
+import type { WordOf } from "../../schema/row.ts";
+import type { EngineRow, KvHead } from "../engine.ts";
 import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import type { Outcome } from "./placed-tensors.ts";
-import { PROBE } from "./probes.ts";
+import { ENGINE_NAME, PROBE } from "./probes.ts";
 import type { RawRecord } from "./raw-record.ts";
 
 export interface StepLog {
@@ -12,7 +12,9 @@ export interface StepLog {
   useParams(layout: ParamsLayout | null): void;
   /** Takes a record of a call that makes a step. */
   take(record: RawRecord): Outcome;
-  takeRows(): RowOf<"step">[];
+  /** What the engine runs with, as it became known. */
+  tellSettings(settings: Readonly<Record<string, unknown>>, time: bigint, tid: number): void;
+  takeRows(): EngineRow<"step">[];
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
   tokenPeriodsNs(): number[];
@@ -24,12 +26,10 @@ export interface StepContext {
   readonly layout: GgmlLayout;
   /** What the tensor map holds of weights, to say what a load placed. */
   readonly weights: { readonly bytes: number; readonly tensors: number };
-  /** Whether the last graph used flash attention. */
-  readonly flashAttention: () => boolean | null;
 }
 
 interface OpenCall {
-  readonly row: RowOf<"step">;
+  readonly row: EngineRow<"step">;
   readonly batch: DecodedBatch | null;
   readonly context: bigint;
   /** Weights in memory when the call began. */
@@ -83,7 +83,7 @@ export function stepLog(context: StepContext): StepLog {
   const begun = new Set<number>();
   const heads = new Map<bigint, Head>();
   let params: ParamsLayout | null = null;
-  let rows: RowOf<"step">[] = [];
+  let rows: EngineRow<"step">[] = [];
 
   function headOf(handle: bigint): Head {
     let head = heads.get(handle);
@@ -95,10 +95,10 @@ export function stepLog(context: StepContext): StepLog {
   }
 
   function rowOf(
-    record: RawRecord,
+    record: Pick<RawRecord, "timestamp_ns" | "tid">,
     kind: WordOf<"step", "kind">,
     known: Readonly<Record<string, unknown>>,
-  ): RowOf<"step"> {
+  ): EngineRow<"step"> {
     return {
       timestamp_ns: record.timestamp_ns,
       end_ns: null,
@@ -130,7 +130,7 @@ export function stepLog(context: StepContext): StepLog {
       known = { context: hex(handle) };
       if (batch === null) outcome = record.unreadable & 1 ? "unreadable" : "implausible";
     }
-    const row: RowOf<"step"> = {
+    const row: EngineRow<"step"> = {
       ...rowOf(record, kind, known),
       n_tokens: batch?.n_tokens ?? null,
       n_sequences: batch?.n_sequences ?? null,
@@ -196,7 +196,7 @@ export function stepLog(context: StepContext): StepLog {
     } else if (kind === "graph") {
       if (record.unreadable !== 0) return "unreadable";
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);
-      rows.push(rowOf(record, kind, { n_nodes, flash_attention: context.flashAttention() }));
+      rows.push(rowOf(record, kind, { n_nodes }));
     } else {
       if (kind === "context_free") heads.delete(handle);
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
@@ -219,6 +219,9 @@ export function stepLog(context: StepContext): StepLog {
       if (!RETURNS.has(record.probe)) return single(record, kind);
       return record.isReturn ? finish(record, kind) : begin(record, kind);
     },
+    tellSettings(settings, timestamp_ns, tid) {
+      rows.push(rowOf({ timestamp_ns, tid }, "engine", { settings }));
+    },
     takeRows() {
       const taken = rows;
       rows = [];
@@ -232,6 +235,7 @@ export function stepLog(context: StepContext): StepLog {
     },
     kvHeads: () =>
       [...heads].map(([handle, { nextRow, mask }]) => ({
+        engine: ENGINE_NAME,
         pid,
         context: handle,
         next_row: nextRow,

@@ -15,6 +15,8 @@ export interface Segment {
   readonly rows: number;
   /** True where its columns cannot lack a value that the stream requires. */
   readonly complete: boolean;
+  /** Columns of the stream that the file has. */
+  readonly columns: readonly string[];
 }
 
 /** A segment that was left out. */
@@ -42,10 +44,14 @@ interface FileColumn {
   readonly required: boolean;
 }
 
+/** Streams in which a column that an older version did not know is read as without values. */
+const GROWING: ReadonlySet<StreamName> = new Set(["mapping", "tensor", "step", "watch"]);
+
 /** Why a file does not have the columns of the stream; null when it has them all. */
 function mismatch(stream: StreamName, found: ReadonlyMap<string, FileColumn>): string | null {
   for (const column of columnsOf(stream)) {
     const type = found.get(column.name)?.type;
+    if (type === undefined && column.nullable === true && GROWING.has(stream)) continue;
     if (type === undefined) return `column ${column.name} is missing`;
     if (type !== sqlType(column)) return `column ${column.name} is ${type}, not ${sqlType(column)}`;
   }
@@ -103,7 +109,8 @@ async function checkSegments(
       if (reason !== null) return { stream, path, reason };
       const needed = columnsOf(stream).filter((column) => column.nullable !== true);
       const complete = needed.every((column) => found.get(column.name)?.required === true);
-      return { path, rows: rowsOf.get(path) ?? 0, complete };
+      const has = columnsOf(stream).map(({ name }) => name);
+      return { path, rows: rowsOf.get(path) ?? 0, complete, columns: has.filter((name) => found.has(name)) };
     });
   } catch (error) {
     if (error instanceof MrmTraceError) throw error;

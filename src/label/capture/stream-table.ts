@@ -34,7 +34,8 @@ export async function readStreamRows(
   let seen = 0;
   for (const segment of capture.segments[stream]) {
     try {
-      await database.run(`INSERT INTO ${table} SELECT ${columnList(stream)} FROM read_parquet(${quote(segment.path)})`);
+      const from = `SELECT ${segment.columns.join(", ")} FROM read_parquet(${quote(segment.path)})`;
+      await database.run(`INSERT INTO ${table} BY NAME ${from}`);
       seen += segment.rows;
     } catch (error) {
       capture.skipped.push({ stream, path: segment.path, reason: reasonOf(error) });

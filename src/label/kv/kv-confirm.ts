@@ -1,21 +1,16 @@
 /** Checks what the engine's steps say of a KV row against the traps on its bytes. */
 
+import { cellAt } from "../../regions/kv-layout.ts";
 import type { WatchTraps } from "../capture/watch-traps.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
 import type { KvToken } from "./kv-tokens.ts";
 
-/** Position of the tensor that the watch lies in; -1 for none. */
-function tensorOf(tensors: readonly KvTensor[], watch: WatchTraps): number {
-  return tensors.findIndex(
-    (tensor) =>
-      tensor.pid === watch.pid &&
-      tensor.layout === "rows" &&
-      watch.addr >= tensor.addr &&
-      watch.addr < tensor.addr + BigInt(Math.floor(tensor.row_bytes * tensor.cells)) &&
-      tensor.birth_ns <= watch.begin_ns &&
-      watch.begin_ns < tensor.death_ns,
-  );
+/** Cell of the tensor whose row the watch lies in; null for none. */
+function watchedCell(tensor: KvTensor, watch: WatchTraps): number | null {
+  const { pid, addr, birth_ns, death_ns } = tensor;
+  if (pid !== watch.pid || watch.addr < addr || watch.begin_ns < birth_ns || watch.begin_ns >= death_ns) return null;
+  return cellAt(tensor, Number(watch.addr - addr));
 }
 
 /**
@@ -39,18 +34,18 @@ function agrees(row: KvToken, evict_ns: number | null, watch: WatchTraps, batche
   );
 }
 
-/** Watches by the tensor that they lie in, and the position of the row. */
+/** Watches by the tensor that they lie in, and the cell of the row. */
 function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchTraps[]): Map<number, WatchTraps[]>[] {
   const out = tensors.map(() => new Map<number, WatchTraps[]>());
   for (const watch of watches) {
-    const index = tensorOf(tensors, watch);
-    const tensor = tensors[index];
-    const own = out[index];
-    if (tensor === undefined || own === undefined) continue;
-    const position = Math.floor(Number(watch.addr - tensor.addr) / tensor.row_bytes);
-    const list = own.get(position);
-    if (list === undefined) own.set(position, [watch]);
-    else list.push(watch);
+    for (const [k, tensor] of tensors.entries()) {
+      const cell = watchedCell(tensor, watch);
+      if (cell === null) continue;
+      const list = out[k]?.get(cell);
+      if (list === undefined) out[k]?.set(cell, [watch]);
+      else list.push(watch);
+      break;
+    }
   }
   return out;
 }
@@ -59,14 +54,15 @@ function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchTraps
 export function confirmRows(rows: KvRows, watches: readonly WatchTraps[], steps: readonly StepRow[]): KvRows {
   const watched = watchesByRow(rows.tensors, watches);
   if (watched.every((own) => own.size === 0)) return rows;
-  const batchesOf = Map.groupBy(steps.filter(isBatch), ({ pid }) => pid);
+  const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
+  const batchesOf = Map.groupBy(steps.filter(isBatch), keyOf);
   const confirmed = Uint8Array.from(rows.token, (t, row) => {
     const token = rows.tokens[t];
     const tensor = rows.tensors[rows.tensor[row] ?? -1];
-    if (token === undefined || tensor === undefined || token.position === null || !token.is_written) return 0;
-    const own = watched[rows.tensor[row] ?? -1]?.get(token.position) ?? [];
+    if (token === undefined || tensor === undefined || token.cell === null || !token.is_written) return 0;
+    const own = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
     const evict_ns = evictedNs(token, tensor);
-    return own.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(token.pid) ?? [])) ? 1 : 0;
+    return own.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
   });
   return { ...rows, confirmed };
 }

@@ -1,24 +1,16 @@
 /** Rows of the KV cache: one per token, layer and K or V, with its bytes and its life. */
+import { type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import type { StepRow } from "../timeline/step-row.ts";
 import { type KvToken, kvTokens } from "./kv-tokens.ts";
 
 /** Where a cache tensor keeps the row of a token. */
-export interface KvTensor {
+export interface KvTensor extends KvPlace {
   readonly pid: number;
+  readonly engine: string | null;
   readonly name: string | null;
   readonly layer: number | null;
   readonly addr: bigint;
-  /** Bytes of one token's row. */
-  readonly row_bytes: number;
-  /** Rows that it has room for. */
-  readonly cells: number;
-  /**
-   * rows: a token's bytes are contiguous. columns: V without flash attention, one element of each row of the tensor
-   * belongs to the token, and the address is that of the first. unknown: V, and nothing told of flash attention.
-   */
-  readonly layout: "rows" | "columns" | "unknown";
-  readonly element_bytes: number;
   readonly birth_ns: number;
   readonly death_ns: number;
 }
@@ -46,32 +38,24 @@ function shapeOf(text: string | null): number[] {
   return numbers.every((n) => Number.isSafeInteger(n) && n > 0) ? numbers : [];
 }
 
-function layoutOf(name: string | null, flashAttention: boolean | null): KvTensor["layout"] {
-  if (!(name ?? "").startsWith("cache_v")) return "rows";
-  if (flashAttention === null) return "unknown";
-  return flashAttention ? "rows" : "columns";
-}
-
 /** Cache tensors with a shape of at least two dimensions: [elements per token, tokens, streams]. */
-export function kvTensors(
-  tensors: readonly TensorLifetime[],
-  flashAttention: boolean | null,
-  originNs: bigint,
-): KvTensor[] {
+function kvTensors(tensors: readonly TensorLifetime[], originNs: bigint): KvTensor[] {
   const out: KvTensor[] = [];
   for (const life of tensors) {
     const [elements, cells, ...outer] = shapeOf(life.shape);
     if (life.region_type !== "kv_cache" || elements === undefined || cells === undefined) continue;
     const rows = outer.reduce((product, n) => product * n, cells);
-    const row_bytes = Number(life.size_bytes) / rows;
+    const layout = life.kv_layout ?? UNKNOWN_LAYOUT;
+    const row_bytes = layout.form === "paged" ? layout.row_bytes : Number(life.size_bytes) / rows;
     out.push({
       pid: life.pid,
+      engine: life.engine,
       name: life.name,
       layer: life.layer,
       addr: life.addr,
       row_bytes,
       cells,
-      layout: layoutOf(life.name, flashAttention),
+      layout,
       element_bytes: row_bytes / elements,
       birth_ns: Number(life.birth_ns - originNs),
       death_ns: life.death_ns === null ? Number.POSITIVE_INFINITY : Number(life.death_ns - originNs),
@@ -80,26 +64,12 @@ export function kvTensors(
   return out;
 }
 
-/**
- * Bytes from the begin of the tensor to those of a position's row; null where it cannot be told. Holds for one sequence that
- * fills the cache from its start.
- */
-export function rowOffset(tensor: KvTensor, position: number | null): number | null {
-  if (position === null || position >= tensor.cells || tensor.layout === "unknown") return null;
-  return Math.floor(position * (tensor.layout === "rows" ? tensor.row_bytes : tensor.element_bytes));
-}
-
 /** Every row of the cache by the engine's steps; none is confirmed. */
-export function kvRows(
-  steps: readonly StepRow[],
-  lifetimes: readonly TensorLifetime[],
-  flashAttention: boolean | null,
-  originNs: bigint,
-): KvRows {
-  const tensors = kvTensors(lifetimes, flashAttention, originNs);
+export function kvRows(steps: readonly StepRow[], lifetimes: readonly TensorLifetime[], originNs: bigint): KvRows {
+  const tensors = kvTensors(lifetimes, originNs);
   const tokens = kvTokens(steps);
-  const isIn = ({ pid, write_ns }: KvToken, tensor: KvTensor): boolean =>
-    tensor.pid === pid && tensor.birth_ns <= write_ns && write_ns < tensor.death_ns;
+  const isIn = ({ pid, engine, write_ns }: KvToken, tensor: KvTensor): boolean =>
+    tensor.pid === pid && tensor.engine === engine && tensor.birth_ns <= write_ns && write_ns < tensor.death_ns;
   let count = 0;
   for (const token of tokens) for (const tensor of tensors) if (isIn(token, tensor)) count += 1;
   const rows = {

@@ -5,8 +5,9 @@ import type { KeyedColumn } from "../../columnar/encodable.ts";
 import { type RowKeys, rowKeys } from "../../columnar/row-keys.ts";
 import { type TwoWords, twoWords } from "../../columnar/two-words.ts";
 import { openParquetWriter } from "../../columnar/write-parquet.ts";
+import { rowOffset } from "../../regions/kv-layout.ts";
 import { labelList } from "../trace/label-lists.ts";
-import { evictedNs, type KvRows, type KvTensor, rowOffset } from "./kv-lifecycle.ts";
+import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
 import type { KvToken } from "./kv-tokens.ts";
 
 const TABLE = "kv_block_lifecycle";
@@ -89,7 +90,7 @@ function rowColumns(rows: KvRows, numbers: Uint32Array, first: number, originNs:
     const token = rows.tokens[rows.token[number] as number] as KvToken;
     const tensor = rows.tensors[rows.tensor[number] as number] as KvTensor;
     columns.block_id.set(i, ZERO, first + i);
-    const offset = rowOffset(tensor, token.position);
+    const offset = rowOffset(tensor, token.cell);
     if (offset !== null) {
       const addr = addrOf[rows.tensor[number] as number] as TwoWords;
       columns.address.set(i, addr, offset);

@@ -6,12 +6,16 @@
  * read at the same offset in each, so that their difference is its age. Where the first batch that was seen continues a
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
-import { isBatch, type StepRow } from "../timeline/step-row.ts";
+import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
 
 export interface KvToken {
   readonly pid: number;
+  /** The engine in whose cache it is; null in captures that know one engine only. */
+  readonly engine: string | null;
   /** Position in the sequence; null where several sequences are in the batch. */
   readonly position: number | null;
+  /** The row of the cache tensors that it has; null where that is not known. */
+  readonly cell: number | null;
   /** Of a row that was there: begin of the first batch that was seen, so that it is older. */
   readonly write_ns: number;
   /** False for a row that was in the cache before the first batch that was seen. */
@@ -39,20 +43,11 @@ interface Trim {
 }
 
 function trimOf(step: StepRow): Trim {
-  const everything = { from: 0, to: Number.POSITIVE_INFINITY };
-  if (step.detail === null) return everything;
-  try {
-    const detail: unknown = JSON.parse(step.detail);
-    if (typeof detail !== "object" || detail === null) return everything;
-    const from: unknown = Reflect.get(detail, "position_from");
-    const to: unknown = Reflect.get(detail, "position_to");
-    return {
-      from: typeof from === "number" ? Math.max(0, from) : 0,
-      to: typeof to === "number" && to >= 0 ? to : Number.POSITIVE_INFINITY,
-    };
-  } catch {
-    return everything;
-  }
+  const { position_from: from, position_to: to } = detailOf(step);
+  return {
+    from: typeof from === "number" ? Math.max(0, from) : 0,
+    to: typeof to === "number" && to >= 0 ? to : Number.POSITIVE_INFINITY,
+  };
 }
 
 function isIn(token: LiveToken, trim: Trim): boolean {
@@ -60,8 +55,8 @@ function isIn(token: LiveToken, trim: Trim): boolean {
   return token.position >= trim.from && token.position < trim.to;
 }
 
-/** Tokens of one process in order of their write. `steps` are its own, in order of their begin. */
-function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
+/** Tokens of one engine in one process in order of their write. `steps` are its own, in order of their begin. */
+function tokensOf(pid: number, engine: string | null, steps: readonly StepRow[]): KvToken[] {
   const batches: StepRow[] = [];
   const ended: KvToken[] = [];
   let live: LiveToken[] = [];
@@ -73,7 +68,10 @@ function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
     const reads = batches.length - 1 - token.batch;
     ended.push({
       pid,
+      engine,
       position: token.position,
+      // One sequence fills the cache from its start.
+      cell: token.position,
       write_ns: written.begin_ns,
       is_written: token.batch !== THERE,
       written_by_ns: written.end_ns,
@@ -114,13 +112,12 @@ function tokensOf(pid: number, steps: readonly StepRow[]): KvToken[] {
   return ended.sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
 }
 
-/** Tokens of every process with batches. */
+/** Tokens of every engine and process with batches. */
 export function kvTokens(steps: readonly StepRow[]): KvToken[] {
-  const pids = new Set(steps.filter(isBatch).map((step) => step.pid));
-  return [...pids].flatMap((pid) =>
-    tokensOf(
-      pid,
-      steps.filter((step) => step.pid === pid),
-    ),
-  );
+  const tokens: KvToken[] = [];
+  for (const own of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
+    const [first] = own;
+    if (first !== undefined && own.some(isBatch)) tokens.push(...tokensOf(first.pid, first.engine, own));
+  }
+  return tokens;
 }

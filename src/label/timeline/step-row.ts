@@ -4,6 +4,8 @@ import { relativeNs } from "./origin.ts";
 
 export interface StepRow {
   readonly pid: number;
+  /** The engine that told; null in captures that know one engine only. */
+  readonly engine: string | null;
   readonly kind: string;
   readonly begin_ns: number;
   /** Infinity while it had not returned. */
@@ -20,10 +22,27 @@ function numberOrNull(value: DuckDBValue | undefined): number | null {
   return value === null || value === undefined ? null : Number(value);
 }
 
+function textOrNull(value: DuckDBValue | undefined): string | null {
+  return value === null || value === undefined ? null : String(value);
+}
+
+/** The object in the detail of a step; empty where there is none. */
+export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<string, unknown>> {
+  if (detail === null) return {};
+  try {
+    const value: unknown = JSON.parse(detail);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // What is no JSON says nothing.
+    return {};
+  }
+}
+
 /** Step rows in order of their begin. */
 export function stepRows(rows: readonly Record<string, DuckDBValue>[], originNs: bigint): StepRow[] {
   const steps = rows.map((row) => ({
     pid: Number(row.pid),
+    engine: textOrNull(row.engine),
     kind: String(row.kind),
     begin_ns: relativeNs(row.timestamp_ns, originNs) ?? 0,
     end_ns: relativeNs(row.end_ns, originNs) ?? Number.POSITIVE_INFINITY,
@@ -32,7 +51,7 @@ export function stepRows(rows: readonly Record<string, DuckDBValue>[], originNs:
     position_first: numberOrNull(row.position_first),
     sequence_id: numberOrNull(row.sequence_id),
     result: numberOrNull(row.result),
-    detail: row.detail === null || row.detail === undefined ? null : String(row.detail),
+    detail: textOrNull(row.detail),
   }));
   return steps.sort((left, right) => left.begin_ns - right.begin_ns);
 }

@@ -165,11 +165,17 @@ describe.each([...MODEL_TYPES])("the demo with weights in %s", (type) => {
     expect(run.steps.filter(({ kind }) => kind === "graph").length).toBe(tokens + 1);
   });
 
-  test("reads flash attention back from the graph and from the context's parameters", () => {
+  test("reads flash attention back from the graph, with what it means for V, and from the context's parameters", () => {
     const on = type !== "f16";
     expect(run.report.flash_attention).toBe(on);
-    const graphs = run.steps.filter(({ kind }) => kind === "graph").map((row) => detailOf(row).flash_attention);
-    expect(graphs.at(-1)).toBe(on);
+    const told = run.steps.filter(({ kind }) => kind === "engine").map((row) => detailOf(row).settings);
+    expect(told.filter((settings) => settings !== undefined)).toEqual([{ flash_attention: on }]);
+    const layouts = run.tensors.filter((row) => row.kind === "layout").map((row) => [row.name, row.kv_layout]);
+    const expected = caches(512).flatMap(({ name }) =>
+      name.startsWith("cache_v") ? [[name, on ? "rows" : "columns"]] : [],
+    );
+    expect(layouts.sort()).toEqual(expected);
+    expect(run.tensors.find(({ name }) => name === "cache_k_l0")?.kv_layout).toBe("rows");
     const context = run.steps.filter(({ kind }) => kind === "context").at(-1);
     expect(detailOf(context)).toMatchObject({
       n_ctx: 512,
@@ -215,7 +221,7 @@ describe("the graph reader alone", () => {
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache", "engine_graph")).toEqual(caches(512));
     expect(run.tensors.filter(({ evidence }) => evidence === "engine_probe")).toEqual([]);
-    expect(pathOf(run, "engine/graph").kept).toBe(run.tensors.length);
+    expect(pathOf(run, "engine/graph").kept).toBe(run.tensors.filter(({ kind }) => kind === "graph").length);
   });
 
   test("finds them in a process that had loaded its model before the probes were there", async () => {
@@ -224,16 +230,17 @@ describe("the graph reader alone", () => {
       while (!readFileSync(`/proc/${pid}/maps`, "utf8").includes(models.q8_0 ?? "")) await Bun.sleep(5);
       await Bun.sleep(500);
     };
-    let live: { regions: Set<string>; heads: number; flash: boolean | null } | null = null;
+    let live: { regions: Set<string>; heads: number; layouts: Set<unknown> } | null = null;
     const run = await demo(
       "q8_0",
       { seconds: 2 },
       {
         when: decoding,
-        async meanwhile(session, pid) {
+        async meanwhile(session) {
           await Bun.sleep(500);
           const regions = new Set(session.liveTensors().map(({ region_type }) => region_type as string));
-          live = { regions, heads: session.kvHead().length, flash: session.flashAttention(pid) };
+          const layouts = new Set<unknown>(session.liveTensors().map(({ kv_layout }) => kv_layout?.form));
+          live = { regions, heads: session.kvHead().length, layouts };
           expect(session.tokenPeriodNs()).toBeGreaterThan(0);
         },
       },
@@ -241,7 +248,8 @@ describe("the graph reader alone", () => {
     expect(run.steps.filter(({ kind }) => kind === "model_load")).toEqual([]);
     expect(placed(run, "kv_cache")).toEqual(caches(512));
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q8_0"));
-    expect(live as unknown).toEqual({ regions: new Set(["weight", "kv_cache", "activation"]), heads: 1, flash: true });
+    const regions = new Set(["weight", "kv_cache", "activation"]);
+    expect(live as unknown).toEqual({ regions, heads: 1, layouts: new Set([undefined, "rows"]) });
   });
 });
 
@@ -317,7 +325,8 @@ describe.skipIf(!server.ok)("another build, static and stripped: the server in a
     // The first of 30 tokens comes from the prompt's own batch.
     const decodes = run.steps.filter((row) => row.kind === "decode" && row.n_tokens === 1);
     expect(decodes.length).toBe(29);
-    expect(detailOf(run.steps.findLast(({ kind }) => kind === "graph")).flash_attention).toBe(true);
+    const told = run.steps.findLast((row) => row.kind === "engine" && detailOf(row).settings !== undefined);
+    expect(detailOf(told).settings).toEqual({ flash_attention: true });
     const context = detailOf(run.steps.findLast(({ kind }) => kind === "context"));
     expect(context).toMatchObject({ n_ctx: 512, n_seq_max: 1, n_threads: 1, flash_attention: "on", type_k: "f16" });
   });

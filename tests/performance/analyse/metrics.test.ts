@@ -57,7 +57,6 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     streams: [],
     ledger: [],
     trap_cost_ns: 9000,
-    flash_attention: true,
     seed: 1,
     sight: [],
   });

@@ -161,7 +161,6 @@ function metricsOf(
     streams: [],
     ledger: [],
     trap_cost_ns: 16_000,
-    flash_attention: null,
     seed,
     sight: [],
   });

@@ -22,7 +22,6 @@ const FACTS: RecordedFacts = {
   run_id: "hand",
   ledger: [],
   trap_cost_ns: 16_000,
-  flash_attention: true,
   seed: 1,
   sight: [],
 };

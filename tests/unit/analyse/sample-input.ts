@@ -65,7 +65,6 @@ export function input(over: Partial<AnalysisInput> = {}): AnalysisInput {
     streams: [],
     ledger: [],
     trap_cost_ns: null,
-    flash_attention: null,
     seed: 1,
     sight: [],
     ...over,

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { COLUMNS, layoutColumns } from "../../../src/regions/kv-layout.ts";
 import { createTensorMap } from "../../../src/regions/tensor-map.ts";
 import type { RowOf } from "../../../src/schema/row.ts";
 import { tensorAt } from "../../fixtures/found-regions.ts";
@@ -9,6 +10,7 @@ function row(kind: RowOf<"tensor">["kind"], time: number, fields: Given<"tensor"
     timestamp_ns: BigInt(time),
     pid: 100,
     tid: 100,
+    engine: "engine",
     kind,
     name: null,
     tensor_type: null,
@@ -22,6 +24,7 @@ function row(kind: RowOf<"tensor">["kind"], time: number, fields: Given<"tensor"
     region_type: null,
     layer: null,
     logical_id: null,
+    ...layoutColumns(null),
     evidence: "engine_probe",
     ...fields,
   };
@@ -97,4 +100,15 @@ test("dry runs without bytes and rows without their buffer are counted, not kept
   map.apply(row("free", 2, { buffer: null }));
   expect(map.lifetimes()).toEqual([]);
   expect(map.counters).toEqual({ applied: 3, zero_sized: 2, unknown_buffers: 1, bad_rows: 1 });
+});
+
+test("what the engine tells of a cache's layout later holds from its birth on, and of no tensor is counted", () => {
+  const map = createTensorMap();
+  const cache = { name: "cache_v_l0", region_type: "kv_cache" };
+  map.apply(row("tensor", 1, { ...cache, kv_layout: "unknown" }));
+  map.apply(row("layout", 5, { ...cache, kv_layout: "columns" }));
+  map.apply(row("layout", 6, { ...cache, name: "another", kv_layout: "rows" }));
+  map.apply(row("layout", 7, { ...cache, buffer: 9n, kv_layout: "rows" }));
+  expect(map.lifetimes().map((t) => [t.engine, t.birth_ns, t.kv_layout])).toEqual([["engine", 1n, COLUMNS]]);
+  expect(map.counters.unknown_buffers).toBe(2);
 });

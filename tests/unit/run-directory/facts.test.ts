@@ -69,7 +69,6 @@ const FACTS: RunFacts = {
   end_ns: 2n ** 63n + 99999n,
   seed: 42,
   trap_cost_ns: 9000.5,
-  flash_attention: true,
   stopped_by: "target_ended",
   details: { options: { budget: 1 }, rows: { fault: 3 } },
 };
@@ -78,6 +77,14 @@ describe("facts of a run", () => {
   test("come back as they were written, every digit of a u64 included", () => {
     const dir = runDir();
     writeFacts(dir, FACTS);
+    expect(readFacts(dir, "other", "other")).toEqual(FACTS);
+  });
+
+  test("of an older version are read though they say of the engine what the streams say by now", () => {
+    const dir = runDir();
+    writeFacts(dir, FACTS);
+    const path = join(dir, "capture", "facts.json");
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), flash_attention: true }));
     expect(readFacts(dir, "other", "other")).toEqual(FACTS);
   });
 

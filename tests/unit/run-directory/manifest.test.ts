@@ -106,7 +106,7 @@ describe("metadata.json", () => {
         runMetadata({
           report: demoReport(),
           host: { machine_id: "vm", os: "Debian", kernel: "6.18", cpu_model: "EPYC", cpu_freq_scaling_max_mhz: null },
-          engine: null,
+          engines: [],
           cell: null,
           started_at: new Date("2026-11-21T10:00:00Z"),
           started_ns: 123_456_789_012_345_678n,

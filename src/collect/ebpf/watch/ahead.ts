@@ -5,23 +5,16 @@ import type { DrawRegion } from "./draw.ts";
 import { stratumOf } from "./stratum.ts";
 
 /**
- * Rows 1 to 8 after the next one, of every K and V tensor of the process.
+ * Rows 1 to 8 after the next one, of every cache tensor that keeps a token's bytes in one row after another.
  * @param heads where the next row goes; a cache of several sequences has no single next row and gives none
- * @param flashAttention without it V lies transposed, and a token's values are no row
  */
-export function rowsAhead(
-  heads: readonly KvHead[],
-  tensors: readonly LiveTensor[],
-  flashAttention: (pid: number) => boolean | null,
-): DrawRegion[] {
+export function rowsAhead(heads: readonly KvHead[], tensors: readonly LiveTensor[]): DrawRegion[] {
   const out: DrawRegion[] = [];
   for (const head of heads) {
     if (head.sequences > 1) continue;
     for (const tensor of tensors) {
-      if (tensor.pid !== head.pid || tensor.region_type !== "kv_cache") continue;
-      const isV = tensor.logical_id?.endsWith(".v") === true;
-      if (isV && flashAttention(head.pid) !== true) continue;
-      const stratum = stratumOf({ ...tensor, tensor: tensor.name, mapping_kind: null });
+      if (tensor.pid !== head.pid || tensor.engine !== head.engine || tensor.kv_layout?.form !== "rows") continue;
+      const stratum = stratumOf({ ...tensor, mapping_kind: null });
       const rows = tensor.ne[1] ?? 0;
       const rowBytes = tensor.nb[1] ?? 0;
       const first = head.next_row + 1;

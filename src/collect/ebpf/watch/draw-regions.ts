@@ -49,7 +49,7 @@ function tensorRegions(tensors: readonly LiveTensor[]): DrawRegion[] {
   for (const [pid, own] of Map.groupBy(tensors, (tensor) => tensor.pid)) {
     for (const tensor of own) {
       if (tensor.region_type !== "weight" && tensor.region_type !== "kv_cache") continue;
-      const stratum = stratumOf({ ...tensor, tensor: tensor.name, mapping_kind: null });
+      const stratum = tensor.drawn ? stratumOf({ ...tensor, mapping_kind: null }) : null;
       if (stratum === null || tensor.size_bytes === 0) continue;
       const { addr, size_bytes, region_type, name } = tensor;
       out.push({ pid, addr, size_bytes, stratum, region_type, tensor: name });
@@ -85,7 +85,6 @@ function mappingRegions(
     const region_type = engine ? "runtime" : "unknown";
     const stratum = stratumOf({
       region_type,
-      tensor: null,
       tensor_type: null,
       logical_id: null,
       mapping_kind: row.mapping_kind,

@@ -2,7 +2,6 @@
 
 export interface StratumFacts {
   readonly region_type: string;
-  readonly tensor: string | null;
   /** Storage type, such as q8_0. */
   readonly tensor_type: string | null;
   /** Layer and K or V for a cache, such as layer3.k. */
@@ -11,19 +10,15 @@ export interface StratumFacts {
   readonly mapping_kind: string | null;
 }
 
-/** A table of embeddings is read by row: nearly every draw would see nothing. */
-const ROW_LOOKUP = /^token_embd/;
-
 /**
  * The stratum of a region, such as weight/q8_0, kv_cache/k, activation or runtime/heap; null where no watch
  * is worth a register.
  */
 export function stratumOf(facts: StratumFacts): string | null {
-  const { region_type, tensor, tensor_type, logical_id, mapping_kind } = facts;
+  const { region_type, tensor_type, logical_id, mapping_kind } = facts;
   if (mapping_kind === "vdso") return null;
   switch (region_type) {
     case "weight":
-      if (tensor !== null && ROW_LOOKUP.test(tensor)) return null;
       return `weight/${tensor_type ?? "unknown"}`;
     case "kv_cache":
       return `kv_cache/${logical_id?.split(".").at(-1) ?? "unknown"}`;

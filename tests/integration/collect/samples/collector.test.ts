@@ -153,7 +153,7 @@ test("a recording of samples is labelled and analysed like any other, each row b
       },
     });
     const { pages } = await ended;
-    const facts = { run_id: "samples", trap_cost_ns: null, flash_attention: null, seed: 1, sight: [] };
+    const facts = { run_id: "samples", trap_cost_ns: null, seed: 1, sight: [] };
     await analyseRun(runDir, { ...facts, ledger });
     await using database = await openDatabase();
     const trace = `read_parquet('${runDir}/trace/*.parquet')`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { cachePart, classify, classOfBuffer } from "../../../../src/engine/llama-cpp/classify.ts";
+import { cachePart, classify, classOfBuffer, isDrawn, layoutOf } from "../../../../src/engine/llama-cpp/classify.ts";
 
 describe("the class of a tensor", () => {
   test("follows its name before the usage of its buffer", () => {
@@ -34,4 +34,21 @@ describe("the class of a tensor", () => {
       "activation",
     ]);
   });
+});
+
+describe("the layout of a cache tensor", () => {
+  test("is one row per token for K, and follows flash attention for V, also with a tag", () => {
+    const forms = (name: string) => [null, true, false].map((flash) => layoutOf(name, flash)?.form);
+    expect(forms("cache_k_l3")).toEqual(["rows", "rows", "rows"]);
+    expect(forms("cache_v_l3")).toEqual(["unknown", "rows", "columns"]);
+    expect(forms("cache_swa_v_l3")).toEqual(["unknown", "rows", "columns"]);
+  });
+
+  test("is not known of the state of a recurrent layer, and is none of what is no cache", () => {
+    expect([layoutOf("cache_s_l3", true)?.form, layoutOf("blk.3.attn_v.weight", true)]).toEqual(["unknown", null]);
+  });
+});
+
+test("a table of embeddings is not drawn from, other weights are", () => {
+  expect(["token_embd.weight", "output.weight", "blk.0.attn_q.weight"].map(isDrawn)).toEqual([false, true, true]);
 });

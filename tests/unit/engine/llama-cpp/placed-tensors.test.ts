@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { decodeTensor } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
 import { CAPTURE, PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
@@ -13,6 +14,8 @@ import {
 
 const BASE = 0x7f0000000000n;
 const HANDLE = 0x5000n;
+
+const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 function record(fields: RecordFields): RawRecord {
   const view = recordBytes(fields);
@@ -107,6 +110,21 @@ describe("the tensor map of a process", () => {
     expect(map.tensorAlloc(alloc(BASE, { type: 77 }))).toBe("implausible");
     expect(map.tensorAlloc(alloc(BASE + 65536n, { ne: [400, 1, 1, 1] }))).toBe("not_in_memory");
     expect(map.takeRows()).toEqual([]);
+  });
+
+  test("tells how a cache keeps its rows again when a graph shows it, once, and of a tensor that is there", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    map.tensorAlloc(alloc(BASE, { name: "cache_v_l0" }));
+    expect(map.takeRows()).toMatchObject([{ kind: "tensor", kv_layout: "unknown" }]);
+    const decoded = decodeTensor(viewOf(tensorBytes({ name: "cache_v_l0", data: BASE, buffer: HANDLE })), GGML_LAYOUT);
+    if (!decoded.ok) throw new Error(decoded.doubt);
+    const found = { tensor: decoded.value, buffer: { addr: BASE, sizeBytes: 65536, usage: "any" } } as const;
+    map.layOut(found, false, 9n, 8);
+    map.layOut(found, false, 10n, 8);
+    map.layOut({ ...found, tensor: { ...decoded.value, data: BASE + 64n } }, false, 11n, 8);
+    const told = { kind: "layout", timestamp_ns: 9n, tid: 8, name: "cache_v_l0", addr: BASE, kv_layout: "columns" };
+    expect(map.takeRows()).toMatchObject([{ ...told, evidence: "engine_graph", region_type: "kv_cache" }]);
+    expect(map.live()).toMatchObject([{ kv_layout: { form: "columns" }, drawn: true, engine: "llama.cpp" }]);
   });
 
   test("counts the weights that were placed", () => {

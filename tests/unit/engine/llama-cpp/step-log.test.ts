@@ -16,7 +16,7 @@ function record(fields: RecordFields): RawRecord {
 }
 
 function log(weights = { bytes: 0, tensors: 0 }) {
-  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights, flashAttention: () => true });
+  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights });
 }
 
 function decode(steps: ReturnType<typeof log>, time: bigint, batch: BatchFields, result = 0n, context = CONTEXT): void {

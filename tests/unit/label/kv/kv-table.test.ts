@@ -6,6 +6,7 @@ import { kvRowSamples } from "../../../../src/analyse/input/load-samples.ts";
 import type { KvRows, KvTensor } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "../../../../src/label/kv/kv-table.ts";
 import type { KvToken } from "../../../../src/label/kv/kv-tokens.ts";
+import { COLUMNS, ROWS, UNKNOWN_LAYOUT } from "../../../../src/regions/kv-layout.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
 
 let folder = "";
@@ -19,13 +20,23 @@ const ORIGIN = (7n << 32n) + 0xffff_ff00n;
 
 function token(position: number | null, of: Partial<KvToken> = {}): KvToken {
   const ends = { last_read_ns: null, evict_ns: null, total_reads: 0 };
-  return { pid: 7, position, write_ns: 1000, is_written: true, written_by_ns: 1100, ...ends, ...of };
+  return {
+    pid: 7,
+    engine: "engine",
+    position,
+    cell: position,
+    write_ns: 1000,
+    is_written: true,
+    written_by_ns: 1100,
+    ...ends,
+    ...of,
+  };
 }
 
 function tensor(name: string, of: Partial<KvTensor> = {}): KvTensor {
   const life = { birth_ns: 0, death_ns: Number.POSITIVE_INFINITY };
   const size = { row_bytes: 256, cells: 64, element_bytes: 2 };
-  return { pid: 7, name, layer: 0, addr: 0x7fff_ffff_ff00n, layout: "rows", ...size, ...life, ...of };
+  return { pid: 7, engine: "engine", name, layer: 0, addr: 0x7fff_ffff_ff00n, layout: ROWS, ...size, ...life, ...of };
 }
 
 /** Every token in every tensor. */
@@ -54,8 +65,8 @@ test("a row has its bytes, its times and its life, whatever the words that they 
   const read = token(1, { last_read_ns: 5000, evict_ns: 9000, total_reads: 3 });
   const tensors = [
     tensor("cache_k_l0", { addr: 0x7fff_ffff_ff00n }),
-    tensor("cache_v_l0", { addr: 1n << 56n, layout: "columns", layer: null }),
-    tensor("cache_k_l1", { layout: "unknown", layer: 1, death_ns: 7000 }),
+    tensor("cache_v_l0", { addr: 1n << 56n, layout: COLUMNS, layer: null }),
+    tensor("cache_k_l1", { layout: UNKNOWN_LAYOUT, layer: 1, death_ns: 7000 }),
   ];
   const rows = await written(everyRow([read], tensors, [1]));
   const common = {

@@ -4,7 +4,7 @@ import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
 function step(kind: string, begin_ns: number, fields: Partial<StepRow> = {}): StepRow {
   const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, detail: null };
-  return { ...none, pid: 7, kind, begin_ns, end_ns: begin_ns + 5, result: 0, ...fields };
+  return { ...none, pid: 7, engine: "engine", kind, begin_ns, end_ns: begin_ns + 5, result: 0, ...fields };
 }
 
 const batch = (begin_ns: number, position_first: number, n_tokens = 1) =>

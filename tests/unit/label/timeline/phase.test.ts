@@ -4,7 +4,7 @@ import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
 
 function step(kind: string, begin_ns: number, end_ns: number, more: Partial<StepRow> = {}): StepRow {
   const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, detail: null };
-  return { pid: 1, kind, begin_ns, end_ns, ...none, result: 0, ...more };
+  return { pid: 1, engine: null, kind, begin_ns, end_ns, ...none, result: 0, ...more };
 }
 const decode = (begin: number, end: number, n_tokens: number, more: Partial<StepRow> = {}) =>
   step("decode", begin, end, { n_tokens, ...more });

@@ -93,15 +93,13 @@ describe("turns", () => {
 describe("a stratum", () => {
   const facts = {
     region_type: "weight",
-    tensor: "blk.0.attn_q.weight",
     tensor_type: "q8_0",
     logical_id: null,
     mapping_kind: null,
   };
   test.each([
     [facts, "weight/q8_0"],
-    [{ ...facts, tensor: "token_embd.weight" }, null],
-    [{ ...facts, region_type: "kv_cache", tensor: "cache_v_l3", logical_id: "layer3.v" }, "kv_cache/v"],
+    [{ ...facts, region_type: "kv_cache", logical_id: "layer3.v" }, "kv_cache/v"],
     [{ ...facts, region_type: "activation" }, "activation"],
     [{ ...facts, region_type: "runtime", mapping_kind: "heap" }, "runtime/heap"],
     [{ ...facts, region_type: "unknown", mapping_kind: "anon" }, "unknown/anon"],
