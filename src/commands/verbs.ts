@@ -23,6 +23,7 @@ const LOADERS = {
       common: ["config", "json"],
     }),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
+  verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),
   doctor: async () => verb((await import("./doctor.ts")).doctorCommand, "mrm-trace doctor --json"),
   schema: async () => verb((await import("./schema.ts")).schemaCommand, "mrm-trace schema run"),

@@ -1,9 +1,11 @@
 /** manifest.json: size and SHA-256 of every file of a run, written last. */
 import { createHash } from "node:crypto";
-import type { Dirent } from "node:fs";
-import { open, readdir, readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { toJson } from "../schema/run-json.ts";
 import { PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 import { PARTIAL, writeFileAtomic } from "./atomic-file.ts";
@@ -11,7 +13,15 @@ import { LOCK } from "./folder-lock.ts";
 
 export const MANIFEST = "manifest.json";
 export const MANIFEST_SCHEMA_VERSION = "1.0";
+const CAPTURE = "capture/";
 const BUFFER_BYTES = 1 << 20;
+/** Some 400,000 files. */
+const LARGEST_BYTES = 2 ** 26;
+
+/** True for a path that leads to a place inside the folder that it is relative to. */
+function isInside(path: string): boolean {
+  return !path.includes("\0") && path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+}
 
 const manifestSchema = z.object({
   manifest_schema_version: z.string(),
@@ -20,7 +30,7 @@ const manifestSchema = z.object({
   files: z.array(
     z.object({
       /** Relative to the run directory, with `/`. */
-      path: z.string(),
+      path: z.string().refine(isInside, { error: "a path leads out of the run directory" }),
       size_bytes: z.int().min(0),
       sha256: z.string().regex(/^[0-9a-f]{64}$/),
       schema_version: z.string().optional(),
@@ -35,25 +45,44 @@ function hasSchema(path: string): boolean {
   return path.endsWith(".parquet") || path === "metrics.csv" || path === "metadata.json";
 }
 
-/** Relative paths of all regular files, sorted; links are not followed, what is unfinished, the lock and the manifest are left out. */
-async function filesBelow(runDir: string, folder = ""): Promise<string[]> {
-  const entries: Dirent[] = await readdir(join(runDir, folder), { withFileTypes: true });
-  const found = await Promise.all(
-    entries.map((entry): Promise<string[]> | string[] => {
-      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return filesBelow(runDir, path);
-      return entry.isFile() && path !== MANIFEST && path !== LOCK && !path.endsWith(PARTIAL) ? [path] : [];
-    }),
-  );
-  return found.flat().sort((a, b) => (a < b ? -1 : 1));
+/** What lies below a run directory, as sorted paths with `/`. */
+export interface RunEntries {
+  readonly files: readonly string[];
+  /** Links, pipes and what else is no regular file; never followed or opened. */
+  readonly others: readonly string[];
+}
+
+/** Everything but the manifest and the lock. */
+export async function entriesBelow(runDir: string, folder = ""): Promise<RunEntries> {
+  const found: RunEntries & { files: string[]; others: string[] } = { files: [], others: [] };
+  for (const entry of await readdir(join(runDir, folder), { withFileTypes: true })) {
+    const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+    if (path === MANIFEST || path === LOCK) continue;
+    if (entry.isDirectory()) {
+      const inside = await entriesBelow(runDir, path);
+      found.files.push(...inside.files);
+      found.others.push(...inside.others);
+    } else (entry.isFile() ? found.files : found.others).push(path);
+  }
+  found.files.sort();
+  found.others.sort();
+  return found;
+}
+
+/** Opens a regular file; a link is not followed, and a pipe is not waited for. */
+async function openRegular(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error(`${path} is no regular file`);
 }
 
 /** Size and digest of a file in one pass, through one buffer. */
-async function digest(path: string): Promise<{ size_bytes: number; sha256: string }> {
+export async function digest(path: string): Promise<{ size_bytes: number; sha256: string }> {
   const hash = createHash("sha256");
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let size = 0;
-  await using file = await open(path);
+  await using file = await openRegular(path);
   for (;;) {
     const { bytesRead } = await file.read(buffer, 0, buffer.length);
     if (bytesRead === 0) return { size_bytes: size, sha256: hash.digest("hex") };
@@ -62,13 +91,59 @@ async function digest(path: string): Promise<{ size_bytes: number; sha256: strin
   }
 }
 
-/** Reads every file of the run directory and replaces its manifest.json. @throws MrmTraceError environment when it cannot be written */
+async function manifestText(path: string): Promise<string> {
+  await using file = await openRegular(path);
+  const { size } = await file.stat();
+  if (size > LARGEST_BYTES) throw new Error(`${size} bytes are more than any manifest has`);
+  return await file.readFile("utf8");
+}
+
+/** @throws MrmTraceError data_quality where there is none, or it is damaged, hostile or of another major version */
+export async function readManifest(runDir: string): Promise<Manifest> {
+  const path = join(runDir, MANIFEST);
+  try {
+    const object: unknown = JSON.parse(await manifestText(path));
+    const versioned = z.object({ manifest_schema_version: z.string() }).safeParse(object).data;
+    if (versioned) refuseOtherMajor(path, versioned.manifest_schema_version, MANIFEST_SCHEMA_VERSION);
+    return manifestSchema.parse(object);
+  } catch (cause) {
+    if (cause instanceof MrmTraceError) throw cause;
+    const why = cause instanceof z.ZodError ? z.prettifyError(cause).split("\n")[0] : String(cause);
+    throw new MrmTraceError(
+      "data_quality",
+      `${path} cannot be read as a manifest: ${why}`,
+      `a run that did not end has none: mrm-trace analyse ${runDir}`,
+      { cause },
+    );
+  }
+}
+
+/**
+ * What was recorded, as the manifest before says: what is derived is written anew, but nothing below capture/ is, so
+ * that a segment that was changed or lost after the recording is told however often the run is analysed.
+ */
+async function recordedFiles(runDir: string): Promise<ManifestFile[]> {
+  try {
+    return (await readManifest(runDir)).files.filter(({ path }) => path.startsWith(CAPTURE));
+  } catch (error) {
+    if (error instanceof MrmTraceError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Replaces manifest.json by one of every finished file; those below capture/ keep what the first one said of them.
+ * @throws MrmTraceError environment when it cannot be written
+ */
 export async function writeManifest(runDir: string, runId: string, now: Date = new Date()): Promise<Manifest> {
-  const files: ManifestFile[] = [];
-  for (const path of await filesBelow(runDir)) {
+  const files = await recordedFiles(runDir);
+  const isRecorded = files.length > 0;
+  for (const path of (await entriesBelow(runDir)).files) {
+    if (path.endsWith(PARTIAL) || (isRecorded && path.startsWith(CAPTURE))) continue;
     const version = hasSchema(path) ? { schema_version: PARQUET_SCHEMA_VERSION } : {};
     files.push({ path, ...(await digest(join(runDir, path))), ...version });
   }
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
   const manifest: Manifest = {
     manifest_schema_version: MANIFEST_SCHEMA_VERSION,
     run_id: runId,
@@ -77,41 +152,4 @@ export async function writeManifest(runDir: string, runId: string, now: Date = n
   };
   writeFileAtomic(join(runDir, MANIFEST), `${toJson(manifest, 2)}\n`);
   return manifest;
-}
-
-/** What differs between a run directory and its manifest; empty when nothing does. */
-export interface ManifestCheck {
-  /** Listed and not there. */
-  readonly missing: readonly string[];
-  /** Listed with another size or digest. */
-  readonly changed: readonly string[];
-  /** There and not listed. */
-  readonly unlisted: readonly string[];
-  /** False where there is no manifest or it cannot be read as one. */
-  readonly readable: boolean;
-}
-
-/** Compares a run directory with its manifest; never throws for what the manifest holds. */
-export async function checkManifest(runDir: string): Promise<ManifestCheck> {
-  const text = await readFile(join(runDir, MANIFEST), "utf8").catch(() => "");
-  let raw: unknown = null;
-  try {
-    raw = JSON.parse(text);
-  } catch {
-    // Not JSON is the same answer as not there: unreadable.
-  }
-  const parsed = manifestSchema.safeParse(raw);
-  const present = new Set(await filesBelow(runDir));
-  if (!parsed.success) return { missing: [], changed: [], unlisted: [...present], readable: false };
-  const missing: string[] = [];
-  const changed: string[] = [];
-  for (const { path, size_bytes, sha256 } of parsed.data.files) {
-    if (!present.delete(path)) {
-      missing.push(path);
-      continue;
-    }
-    const found = await digest(join(runDir, path));
-    if (found.size_bytes !== size_bytes || found.sha256 !== sha256) changed.push(path);
-  }
-  return { missing, changed, unlisted: [...present], readable: true };
 }

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { writeFileAtomic } from "../../../src/run-directory/atomic-file.ts";
-import { checkManifest, writeManifest } from "../../../src/run-directory/manifest.ts";
+import { readManifest, writeManifest } from "../../../src/run-directory/manifest.ts";
 import { runMetadata } from "../../../src/run-directory/metadata.ts";
 import { toJson } from "../../../src/schema/run-json.ts";
 import { demoReport } from "../../fixtures/run-report.ts";
@@ -62,29 +62,60 @@ describe("manifest.json", () => {
     expect(readdirSync(run).filter((name) => name.endsWith(".partial"))).toEqual([]);
   });
 
-  test("shows what was changed, removed or added after it", async () => {
-    const run = runDir({ "a.parquet": "aa", "b.parquet": "bb", "c.parquet": "cc" });
-    await writeManifest(run, "r");
-    expect(await checkManifest(run)).toEqual({ missing: [], changed: [], unlisted: [], readable: true });
-    writeFileSync(join(run, "a.parquet"), "ab");
-    rmSync(join(run, "b.parquet"));
-    writeFileSync(join(run, "d"), "");
-    expect(await checkManifest(run)).toEqual({
-      missing: ["b.parquet"],
-      changed: ["a.parquet"],
-      unlisted: ["d"],
-      readable: true,
-    });
+  test("keeps what it first said of capture/, and describes what is derived anew", async () => {
+    const run = runDir({ "capture/access/1-0.parquet": "rows", "capture/access/2-1.parquet": "more", a: "1" });
+    const before = await writeManifest(run, "r");
+    writeFileSync(join(run, "capture/access/1-0.parquet"), "other rows");
+    rmSync(join(run, "capture/access/2-1.parquet"));
+    writeFileSync(join(run, "capture/access/3-2.parquet"), "planted");
+    writeFileSync(join(run, "a"), "12");
+    const after = await writeManifest(run, "r");
+    const captured = (files: typeof before.files) => files.filter(({ path }) => path.startsWith("capture/"));
+    expect(captured(after.files)).toEqual(captured(before.files));
+    expect(after.files.find(({ path }) => path === "a")).toMatchObject({ size_bytes: 2, sha256: sha256("12") });
   });
 
-  test("that is damaged is unreadable, and one that names files outside the run finds them missing", async () => {
-    expect((await checkManifest(runDir({ "manifest.json": '{"files": [' }))).readable).toBe(false);
-    expect((await checkManifest(runDir({ a: "" }))).readable).toBe(false);
-    const files = [{ path: "../../../etc/passwd", size_bytes: 1, sha256: "0".repeat(64) }];
-    const outside = { manifest_schema_version: "1.0", run_id: "r", created_at_utc: "", files };
-    expect((await checkManifest(runDir({ "manifest.json": JSON.stringify(outside) }))).missing).toEqual([
-      "../../../etc/passwd",
-    ]);
+  test("that is damaged or names what is outside of the run is refused", async () => {
+    const listing = (path: string) =>
+      JSON.stringify({
+        manifest_schema_version: "1.0",
+        run_id: "r",
+        created_at_utc: "",
+        files: [{ path, size_bytes: 1, sha256: "0".repeat(64) }],
+      });
+    const texts = [
+      "",
+      '{"files": [',
+      listing("../../../etc/passwd"),
+      listing("/etc/passwd"),
+      listing("a/../../b"),
+      listing("a//b"),
+      listing("./a"),
+      listing("a\u0000b"),
+      listing(""),
+    ];
+    for (const text of texts) {
+      const refusal = await readManifest(runDir({ "manifest.json": text })).catch((error: unknown) => error);
+      expect([text, refusal]).toEqual([text, expect.any(MrmTraceError)]);
+      expect(refusal).toMatchObject({ code: "data_quality" });
+    }
+    expect(await readManifest(runDir({ a: "" })).catch((error: unknown) => error)).toMatchObject({
+      code: "data_quality",
+      hint: expect.stringContaining("mrm-trace analyse"),
+    });
+    expect((await readManifest(runDir({ "manifest.json": listing("a..b/...c") }))).files).toHaveLength(1);
+  });
+
+  test("that is a link or of another major version is refused", async () => {
+    const good = '{"manifest_schema_version":"1.0","run_id":"r","created_at_utc":"","files":[]}';
+    const linked = runDir({ elsewhere: good });
+    symlinkSync(join(linked, "elsewhere"), join(linked, "manifest.json"));
+    expect(await readManifest(linked).catch((error: unknown) => error)).toMatchObject({ code: "data_quality" });
+    const later = runDir({ "manifest.json": good.replace("1.0", "2.0") });
+    expect(await readManifest(later).catch((error: unknown) => error)).toMatchObject({
+      code: "data_quality",
+      message: expect.stringContaining("has schema version 2.0"),
+    });
   });
 });
 
