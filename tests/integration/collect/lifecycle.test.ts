@@ -3,16 +3,11 @@ import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
 import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 import { heldNow, holdTarget } from "./held-target.ts";
 import { trace } from "./traced.ts";
 
 const OPTIONS = { budgetPct: 1, watchRegisters: 0, sources: ["auto"], seed: 1, clockHz: 100, engineObjects: [] };
-
-async function until(done: () => boolean, ms: number): Promise<boolean> {
-  const end = performance.now() + ms;
-  while (!done() && performance.now() < end) await Bun.sleep(5);
-  return done();
-}
 
 describe("a process number that is given again", () => {
   const program = compileProgram("reuse-pid");
@@ -23,7 +18,7 @@ describe("a process number that is given again", () => {
     expect(pid).toBeGreaterThan(0);
     await traced.finish();
     const exitsSeen = () => traced.rows.filter((row) => row.pid === pid && row.kind === "exit");
-    expect(await until(() => exitsSeen().length === 2, 3000)).toBe(true);
+    expect(await waitUntil(() => exitsSeen().length === 2)).toBe(true);
     const mine = traced.rows.filter((row) => row.pid === pid);
     const exits = exitsSeen();
     expect(exits.map((row) => row.exec_epoch)).toEqual([1, 0]);
@@ -43,16 +38,17 @@ describe("a process number that is given again", () => {
       collector.batches();
       return collector.state().pids.includes(pid);
     };
-    expect(await until(drained, 2000)).toBe(true);
-    // The parent ends by itself; what runs on is the second child.
-    await Bun.sleep(300);
+    expect(await waitUntil(drained)).toBe(true);
+    // The parent ends by itself; what runs on is the second child, until its stdin ends.
+    expect(await waitUntil(() => !isRunning(held.target.pid))).toBe(true);
     collector.batches();
     expect(collector.state().treeEnded).toBe(false);
     const ended = () => {
       collector.batches();
       return collector.state().treeEnded;
     };
-    expect(await until(ended, 2000)).toBe(true);
+    await held.finish();
+    expect(await waitUntil(ended)).toBe(true);
   });
 });
 
@@ -87,7 +83,7 @@ describe("a target that dies while everything is being attached", () => {
           collector.batches();
           return collector.state().treeEnded;
         };
-        const seen = await until(ended, 1000);
+        const seen = await waitUntil(ended);
         await collector.stop();
         expect(seen).toBe(true);
       } else {

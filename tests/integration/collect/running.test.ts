@@ -10,6 +10,7 @@ import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
 import { type Area, startLiveTree } from "../../fixtures/live-tree.ts";
+import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 import { columnOf } from "./traced.ts";
 
 /** Attaches to a tree that runs, lets it work twice, and ends watching it. */
@@ -113,7 +114,7 @@ test("a child that ended without being waited for is not watched", async () => {
   const shell = Bun.spawn(["sh", "-c", "sleep 0 & echo $!; exec sleep 30"], { stdout: "pipe" });
   const { value } = await shell.stdout.getReader().read();
   const zombie = Number(new TextDecoder().decode(value));
-  for (let i = 0; i < 100 && !readFileSync(`/proc/${zombie}/stat`, "utf8").includes(") Z "); i++) await Bun.sleep(20);
+  expect(await waitUntil(() => !isRunning(zombie))).toBe(true);
   using lifecycle = await openLifecycle(null);
   expect(watchTree(shell.pid, lifecycle)).toEqual([shell.pid]);
   expect([shell.pid, zombie].map(lifecycle.watches)).toEqual([true, false]);

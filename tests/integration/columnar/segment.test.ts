@@ -15,6 +15,7 @@ import { balances } from "../../../src/schema/ledger.ts";
 import { SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
 import { encodeParquet } from "../../fixtures/encode-parquet.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
+import { waitUntil } from "../../fixtures/wait-until.ts";
 import { addressModel, faultBlocks } from "../../performance/address-model.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-segments-"));
@@ -65,8 +66,7 @@ describe("a segment writer", () => {
     await using encoder = openEncoder();
     const writer = openSegmentWriter({ encoder, dir, table: "fault", maxAgeNs: 20e6 });
     writer.append(faults(10));
-    const until = performance.now() + 5000;
-    while (writer.account().kept < 10 && performance.now() < until) await Bun.sleep(10);
+    expect(await waitUntil(() => writer.account().kept === 10)).toBe(true);
     expect(listSegments(run, "fault")).toHaveLength(1);
     expect(await writer.close()).toMatchObject({ seen: 10, kept: 10 });
   });
@@ -178,14 +178,13 @@ for (;;) { writer.append(batch); await Bun.sleep(1); }
 `,
     );
     const child = Bun.spawn([process.execPath, script], { stdout: "ignore", stderr: "inherit" });
-    const until = performance.now() + 10_000;
-    while (listSegments(run, "fault").length < 5 && performance.now() < until) await Bun.sleep(5);
+    await waitUntil(() => listSegments(run, "fault").length >= 5);
     child.kill("SIGKILL");
     await child.exited;
     const segments = listSegments(run, "fault").length;
     expect(segments).toBeGreaterThanOrEqual(5);
     expect(rowsIn(run)).toBe(segments * 4096);
-  }, 20_000);
+  });
 });
 
 describe("a segment that is read", () => {

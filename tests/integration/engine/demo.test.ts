@@ -12,6 +12,9 @@ import type { DemoReport } from "../../../src/demo/report.ts";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { TENSOR_TYPES } from "../../../src/engine/gguf/tensor-type.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
+import { treeTicks } from "../../../src/target/tree-cpu.ts";
+import { lineReader } from "../../fixtures/line-reader.ts";
+import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 
 let folder = "";
 const models: Record<string, string> = {};
@@ -44,25 +47,14 @@ async function reportOf(options: Partial<DemoOptions>): Promise<DemoReport> {
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
 
-/** Waits until `ready` is true, at most ten seconds. */
+/** Waits until `ready` is true. @throws Error after half a minute */
 async function until(ready: () => boolean): Promise<void> {
-  for (let tries = 0; !ready(); tries += 1) {
-    if (tries > 500) throw new Error("waited too long");
-    await Bun.sleep(20);
-  }
+  if (!(await waitUntil(ready))) throw new Error("waited too long");
 }
 
 function mappedObjects(pid: number): string[] {
   const paths = readFileSync(`/proc/${pid}/maps`, "utf8").match(/\/\S+\.(so|node)\b\S*/g) ?? [];
   return [...new Set(paths)].filter((path) => path.includes("node-llama-cpp"));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-  } catch {
-    return false;
-  }
 }
 
 describe("the demo", () => {
@@ -109,12 +101,17 @@ describe("the demo", () => {
       const demo = await tinyDemo({ seconds: 60, reportPath });
       const child = spawn(demo);
       await until(() => mappedObjects(child.pid).some((path) => basename(path).startsWith("libggml-cpu-")));
-      await Bun.sleep(300);
+      const nextLine = lineReader(child.stdout);
+      for (let line = await nextLine(); line !== null && !line.includes("loaded in"); ) line = await nextLine();
+      // It decodes when it has had a CPU for a while.
+      const loadedTicks = treeTicks(child.pid);
+      await until(() => treeTicks(child.pid) > loadedTicks + 30);
       const mapped = mappedObjects(child.pid);
       child.kill(signal);
       await Bun.sleep(5);
       child.kill(signal);
-      const { exitCode, stderr } = await outcome(child);
+      const stderr = await new Response(child.stderr).text();
+      const exitCode = await child.exited;
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
       const report: DemoReport = JSON.parse(readFileSync(reportPath, "utf8"));
       expect(report.decode_tokens).toBeGreaterThan(0);
@@ -133,7 +130,7 @@ describe("the demo", () => {
     const pid = Number(new TextDecoder().decode(value));
     await until(() => mappedObjects(pid).length > 0);
     parent.kill("SIGKILL");
-    await until(() => !isAlive(pid));
+    await until(() => !isRunning(pid));
   });
 
   test("ends when its tracer is killed, though its parent lives", async () => {
@@ -143,7 +140,7 @@ describe("the demo", () => {
     await until(() => mappedObjects(child.pid).length > 0);
     tracer.kill("SIGKILL");
     await tracer.exited;
-    await until(() => !isAlive(child.pid));
+    await until(() => !isRunning(child.pid));
   });
 
   test("says what is wrong with a truncated model and with no model", async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Subprocess } from "bun";
 import { MEMORY_CSV_HEADER } from "../../../src/report/memory-csv.ts";
+import { waitUntil } from "../../fixtures/wait-until.ts";
 import { jsonOf, type Started, startCli } from "../run/cli.ts";
 
 const children: Subprocess[] = [];
@@ -62,13 +63,15 @@ describe("monitor", () => {
     const first = holder(name, 64);
     await running.said(`(${first.pid})`);
     await up(first);
-    await Bun.sleep(200);
+    const seen = (pid: number, rss_mb: number) =>
+      rowsOf(readFileSync(path, "utf8")).some((row) => Number(row.pid) === pid && Number(row.rss_mb) > rss_mb);
+    expect(await waitUntil(() => seen(first.pid, 64))).toBe(true);
     first.stdin.end();
     await first.exited;
     const second = holder(name, 16);
     await running.said(`the process is now`);
     await up(second);
-    await Bun.sleep(200);
+    expect(await waitUntil(() => seen(second.pid, 16))).toBe(true);
     second.stdin.end();
     const ended = await running.ended;
     expect(ended.exitCode).toBe(0);
@@ -124,7 +127,7 @@ describe("monitor", () => {
     const path = csvPath();
     const running = monitor("--pid", String(held.pid), "--output", path);
     await running.said("watching");
-    await Bun.sleep(500);
+    expect(await waitUntil(() => rowsOf(readFileSync(path, "utf8")).length > 7)).toBe(true);
     running.signal("SIGKILL");
     await running.exited;
     const text = readFileSync(path, "utf8");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Collector } from "../../../src/collect/collector.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
+import { STEADY_POLL_MS } from "../../../src/record/poll-pace.ts";
 import { type RecorderOptions, record, type StopReason } from "../../../src/record/recorder.ts";
 import { balances, type LedgerRow } from "../../../src/schema/ledger.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
@@ -102,17 +103,22 @@ describe("recording", () => {
   });
 
   test("comes as often as the least patient collector asks, once the target has started", async () => {
-    const polls = async (patience: readonly number[]): Promise<number> => {
-      let polls = 0;
+    // A busy machine makes a rest longer, never shorter: the shortest of some tells what was asked for.
+    const shortestRestMs = async (patience: readonly number[], rests: number): Promise<number> => {
+      const times: number[] = [];
+      const enough = Promise.withResolvers<StopReason>();
+      const polled = (): void => {
+        if (times.push(performance.now()) > rests) enough.resolve("interrupted");
+      };
       const asked = patience.map((ms) => ({ ...fakeCollector(0), patienceMs: () => ms }));
-      const collectors = [fakeCollector(0, () => polls++), ...asked];
-      await recording(collectors, { starting: false, durationNs: 400e6 }).done;
-      return polls;
+      const collectors = [fakeCollector(0, polled), ...asked];
+      await recording(collectors, { starting: false, stopped: enough.promise, durationNs: undefined }).done;
+      return Math.min(...times.slice(1).map((time, i) => time - (times[i] ?? 0)));
     };
-    const calm = await polls([]);
-    expect(calm).toBeGreaterThan(2);
-    expect(calm).toBeLessThanOrEqual(12);
-    expect(await polls([Infinity, 10])).toBeGreaterThan(2 * calm);
+    expect(await shortestRestMs([], 6)).toBeGreaterThan(STEADY_POLL_MS - 5);
+    const impatient = await shortestRestMs([Infinity, 10], 40);
+    expect(impatient).toBeGreaterThan(5);
+    expect(impatient).toBeLessThan(STEADY_POLL_MS / 2);
   });
 
   test("ends after its time", async () => {

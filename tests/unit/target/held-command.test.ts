@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { findProgram, launchHeld } from "../../../src/target/held-command.ts";
+import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-command-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -114,16 +115,7 @@ describe("a held command", () => {
     const tracer = Bun.spawn([process.execPath, "-e", code], { stdout: "pipe", stderr: "inherit" });
     const pid = await tracer.stdout.text();
     expect(await tracer.exited).not.toBe(0);
-    const end = performance.now() + 2000;
-    const runs = (): boolean => {
-      try {
-        return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-      } catch {
-        return false;
-      }
-    };
-    while (runs() && performance.now() < end) await Bun.sleep(10);
-    expect(runs()).toBe(false);
+    expect(await waitUntil(() => !isRunning(Number(pid)))).toBe(true);
     expect(existsSync(out)).toBe(false);
   });
 
@@ -155,6 +147,7 @@ describe("a held command", () => {
       await round(true);
       await round(false);
     }
-    expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before);
+    // The pipes of a child that has ended are closed when the runtime comes to it.
+    expect(await waitUntil(() => readdirSync("/proc/self/fd").length <= before)).toBe(true);
   });
 });

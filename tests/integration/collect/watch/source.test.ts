@@ -9,6 +9,7 @@ import { monotonicNs } from "../../../../src/kernel/libc.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
+import { waitUntil } from "../../../fixtures/wait-until.ts";
 import { type Program, startProgram } from "./bench.ts";
 
 const CPUS = onlineCpus();
@@ -38,16 +39,22 @@ function start(regions: readonly DrawRegion[], options: Partial<WatchOptions> = 
     ...options,
   });
 }
-async function pollFor(source: WatchSource, ms: number): Promise<Batch[]> {
-  const until = monotonicNs() + BigInt(ms) * 1_000_000n;
+async function pollUntil(source: WatchSource, done: () => boolean): Promise<Batch[]> {
   const batches: Batch[] = [];
-  while (monotonicNs() < until) {
+  const polled = (): boolean => {
     source.poll(monotonicNs());
     batches.push(...source.batches());
-    await Bun.sleep(5);
-  }
+    return done();
+  };
+  expect(await waitUntil(polled)).toBe(true);
   return batches;
 }
+function pollFor(source: WatchSource, ms: number): Promise<Batch[]> {
+  const end = monotonicNs() + BigInt(ms) * 1_000_000n;
+  return pollUntil(source, () => monotonicNs() >= end);
+}
+/** True while some watch is armed. */
+const watching = (): boolean => probeRegisters(CPUS, 4).count < 4;
 function valuesOf(batches: readonly Batch[], table: string, name: string): unknown[] {
   return batches
     .filter((batch) => batch.table === table)
@@ -91,13 +98,16 @@ describe("the budget", () => {
 describe("the rows", () => {
   test("tell of every watch how likely it was, how long it looked and how it ended", async () => {
     using source = await start(wordOf(program), { budgetPct: 5 });
+    await pollUntil(source, watching);
+    let worked = false;
     const work = (async () => {
       for (let i = 0; i < 60; i++) {
         await program.tell("load", 1);
         await Bun.sleep(10);
       }
+      worked = true;
     })();
-    const batches = await pollFor(source, 700);
+    const batches = await pollUntil(source, () => worked);
     await work;
     const { ledger, summary, batches: last } = source.stop();
     batches.push(...last);
@@ -117,7 +127,7 @@ describe("the rows", () => {
   });
   test("of a watch end when its bytes are unmapped, though they are touched after that", async () => {
     using source = await start(wordOf(program), { budgetPct: 5 });
-    await pollFor(source, 20);
+    await pollUntil(source, watching);
     const goneNs = monotonicNs();
     source.onUnmap(program.pid, program.word - 4096n, 8192n, goneNs);
     await program.tell("store", 3);
@@ -140,7 +150,7 @@ describe("registers that a debugger takes", () => {
     using source = await start(wordOf(program), { budgetPct: 5 });
     await pollFor(source, 50);
     taken.dispose();
-    await pollFor(source, 1300);
+    await pollUntil(source, watching);
     const { summary } = source.stop();
     expect(summary.registers).toMatchObject({ wanted: 4, free_at_start: 0 });
     expect(summary.counts.armings).toBeGreaterThan(0);
@@ -157,8 +167,7 @@ describe("registers that a debugger takes", () => {
 describe("nothing is left", () => {
   test("after stop", async () => {
     const source = await start(wordOf(program));
-    await pollFor(source, 30);
-    expect(probeRegisters(CPUS, 4).count).toBeLessThan(4);
+    await pollUntil(source, watching);
     source.stop();
     expect(probeRegisters(CPUS, 4).count).toBe(4);
     expect(source.stop()).toBe(source.stop());
@@ -171,9 +180,7 @@ describe("nothing is left", () => {
     expect(probeRegisters(CPUS, 4).count).toBeLessThan(4);
     tracer.kill("SIGKILL");
     await tracer.exited;
-    const until = monotonicNs() + 2_000_000_000n;
-    while (probeRegisters(CPUS, 4).count < 4 && monotonicNs() < until) await Bun.sleep(5);
-    expect(probeRegisters(CPUS, 4).count).toBe(4);
+    expect(await waitUntil(() => !watching())).toBe(true);
     await program.tell("inc", 10);
   });
 });
