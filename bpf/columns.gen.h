@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Generated from src/schema/columns.ts by `bun run generate`; do not edit. */
+/* Generated from src/schema by `bun run generate`; do not edit. */
 #ifndef MRM_COLUMNS_GEN_H
 #define MRM_COLUMNS_GEN_H
 
@@ -138,6 +138,51 @@ _Static_assert(__builtin_offsetof(struct tick_block, gs_base) == 163904, "tick.g
 _Static_assert(__builtin_offsetof(struct tick_block, pid) == 172096, "tick.pid");
 _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid");
 
+#define FAULT_WRITE 1
+#define FAULT_USER 2
+#define FAULT_INSTRUCTION 4
+#define FAULT_PROTECTION 8
+#define FAULT_MAJOR_DONE 16
+#define FAULT_OP_UNKNOWN 32
+
+#define TRAP_IN_KERNEL 1
+#define TRAP_STOPPED 2
+
+#define ROLE_SINGLE 0
+#define ROLE_PAIR_W 1
+#define ROLE_PAIR_RW 2
+
+#define WATCH_COOKIE_ROLE_MASK 3
+#define WATCH_COOKIE_SLOT_SHIFT 2
+#define WATCH_COOKIE_GENERATION_SHIFT 8
+
+#define WATCH_SLOTS 64
+#define WATCH_FOREIGN_LIMIT 8
+#define WATCH_EARLY_LIMIT 64
+
+#define SAMPLE_COOKIE_EVENT_MASK 15
+#define SAMPLE_COOKIE_OP_KNOWN 16
+
+#define SAMPLE_EVENTS 16
+
+#define ENGINE_COOKIE_PROBE_MASK 65535
+#define ENGINE_COOKIE_CAPTURE_SHIFT 16
+#define ENGINE_COOKIE_CAPTURE_MASK 255
+
+#define CAPTURE_NONE 0
+#define CAPTURE_TENSOR 1
+#define CAPTURE_BUFFER 2
+#define CAPTURE_PATH 3
+#define CAPTURE_BATCH 4
+#define CAPTURE_PARAMS 5
+#define CAPTURE_GRAPH 6
+
+#define PART_BYTES_TENSOR 336
+#define PART_BYTES_BUFFER 120
+#define PART_BYTES_PATH 1024
+#define PART_BYTES_PARAMS 192
+#define PART_BYTES_GRAPH 64
+
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,
 	LIFECYCLE_MUNMAP = 1,
@@ -149,6 +194,14 @@ enum lifecycle_kind {
 	LIFECYCLE_EXEC = 7,
 	LIFECYCLE_EXIT = 8,
 };
+
+struct target {
+	__u32 exec_epoch;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct target) == 8, "target size");
+_Static_assert(__builtin_offsetof(struct target, exec_epoch) == 0, "target.exec_epoch");
+_Static_assert(__builtin_offsetof(struct target, pad) == 4, "target.pad");
 
 struct lifecycle_record {
 	__u64 begin_ns;
@@ -223,5 +276,133 @@ _Static_assert(__builtin_offsetof(struct tick_count, foreign) == 16, "tick_count
 _Static_assert(__builtin_offsetof(struct tick_count, in_kernel) == 24, "tick_count.in_kernel");
 _Static_assert(__builtin_offsetof(struct tick_count, other_mode) == 32, "tick_count.other_mode");
 _Static_assert(__builtin_offsetof(struct tick_count, pad) == 40, "tick_count.pad");
+
+struct watch_slot {
+	__u32 generation;
+	__u32 pid;
+	__u32 limit;
+	__u32 armed;
+	__u32 hits;
+	__u32 foreign;
+	__u32 kernel;
+	__u32 early;
+	__u64 foreign_stop_ns;
+	__u64 addr;
+	__u64 last_ip;
+	__u64 last_si;
+	__u64 last_di;
+	__u32 last_tid;
+	__u32 burst;
+	__u32 continued;
+	__u32 pad[11];
+};
+_Static_assert(sizeof(struct watch_slot) == 128, "watch_slot size");
+_Static_assert(__builtin_offsetof(struct watch_slot, generation) == 0, "watch_slot.generation");
+_Static_assert(__builtin_offsetof(struct watch_slot, pid) == 4, "watch_slot.pid");
+_Static_assert(__builtin_offsetof(struct watch_slot, limit) == 8, "watch_slot.limit");
+_Static_assert(__builtin_offsetof(struct watch_slot, armed) == 12, "watch_slot.armed");
+_Static_assert(__builtin_offsetof(struct watch_slot, hits) == 16, "watch_slot.hits");
+_Static_assert(__builtin_offsetof(struct watch_slot, foreign) == 20, "watch_slot.foreign");
+_Static_assert(__builtin_offsetof(struct watch_slot, kernel) == 24, "watch_slot.kernel");
+_Static_assert(__builtin_offsetof(struct watch_slot, early) == 28, "watch_slot.early");
+_Static_assert(__builtin_offsetof(struct watch_slot, foreign_stop_ns) == 32, "watch_slot.foreign_stop_ns");
+_Static_assert(__builtin_offsetof(struct watch_slot, addr) == 40, "watch_slot.addr");
+_Static_assert(__builtin_offsetof(struct watch_slot, last_ip) == 48, "watch_slot.last_ip");
+_Static_assert(__builtin_offsetof(struct watch_slot, last_si) == 56, "watch_slot.last_si");
+_Static_assert(__builtin_offsetof(struct watch_slot, last_di) == 64, "watch_slot.last_di");
+_Static_assert(__builtin_offsetof(struct watch_slot, last_tid) == 72, "watch_slot.last_tid");
+_Static_assert(__builtin_offsetof(struct watch_slot, burst) == 76, "watch_slot.burst");
+_Static_assert(__builtin_offsetof(struct watch_slot, continued) == 80, "watch_slot.continued");
+_Static_assert(__builtin_offsetof(struct watch_slot, pad) == 84, "watch_slot.pad");
+
+struct watch_cost {
+	__u64 traps;
+	__u64 stale;
+	__u64 foreign;
+	__u64 early;
+	__u64 beyond;
+	__u64 pad[3];
+};
+_Static_assert(sizeof(struct watch_cost) == 64, "watch_cost size");
+_Static_assert(__builtin_offsetof(struct watch_cost, traps) == 0, "watch_cost.traps");
+_Static_assert(__builtin_offsetof(struct watch_cost, stale) == 8, "watch_cost.stale");
+_Static_assert(__builtin_offsetof(struct watch_cost, foreign) == 16, "watch_cost.foreign");
+_Static_assert(__builtin_offsetof(struct watch_cost, early) == 24, "watch_cost.early");
+_Static_assert(__builtin_offsetof(struct watch_cost, beyond) == 32, "watch_cost.beyond");
+_Static_assert(__builtin_offsetof(struct watch_cost, pad) == 40, "watch_cost.pad");
+
+struct engine_record {
+	__u64 timestamp_ns;
+	__u64 args[4];
+	__u32 pid;
+	__u32 tid;
+	__u16 probe;
+	__u8 is_return;
+	__u8 capture;
+	__u32 unreadable;
+	__u32 exec_epoch;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct engine_record) == 64, "engine_record size");
+_Static_assert(__builtin_offsetof(struct engine_record, timestamp_ns) == 0, "engine_record.timestamp_ns");
+_Static_assert(__builtin_offsetof(struct engine_record, args) == 8, "engine_record.args");
+_Static_assert(__builtin_offsetof(struct engine_record, pid) == 40, "engine_record.pid");
+_Static_assert(__builtin_offsetof(struct engine_record, tid) == 44, "engine_record.tid");
+_Static_assert(__builtin_offsetof(struct engine_record, probe) == 48, "engine_record.probe");
+_Static_assert(__builtin_offsetof(struct engine_record, is_return) == 50, "engine_record.is_return");
+_Static_assert(__builtin_offsetof(struct engine_record, capture) == 51, "engine_record.capture");
+_Static_assert(__builtin_offsetof(struct engine_record, unreadable) == 52, "engine_record.unreadable");
+_Static_assert(__builtin_offsetof(struct engine_record, exec_epoch) == 56, "engine_record.exec_epoch");
+_Static_assert(__builtin_offsetof(struct engine_record, pad) == 60, "engine_record.pad");
+
+struct engine_batch {
+	__s32 n_tokens;
+	__s32 pad;
+	__u64 token;
+	__u64 embd;
+	__u64 position;
+	__u64 sequence_count;
+	__u64 sequences;
+	__u64 logits;
+};
+_Static_assert(sizeof(struct engine_batch) == 56, "engine_batch size");
+_Static_assert(__builtin_offsetof(struct engine_batch, n_tokens) == 0, "engine_batch.n_tokens");
+_Static_assert(__builtin_offsetof(struct engine_batch, pad) == 4, "engine_batch.pad");
+_Static_assert(__builtin_offsetof(struct engine_batch, token) == 8, "engine_batch.token");
+_Static_assert(__builtin_offsetof(struct engine_batch, embd) == 16, "engine_batch.embd");
+_Static_assert(__builtin_offsetof(struct engine_batch, position) == 24, "engine_batch.position");
+_Static_assert(__builtin_offsetof(struct engine_batch, sequence_count) == 32, "engine_batch.sequence_count");
+_Static_assert(__builtin_offsetof(struct engine_batch, sequences) == 40, "engine_batch.sequences");
+_Static_assert(__builtin_offsetof(struct engine_batch, logits) == 48, "engine_batch.logits");
+
+struct engine_batch_summary {
+	__s32 position_least;
+	__s32 position_greatest;
+	__s32 sequence_first;
+	__u32 tokens_read;
+	__u64 sequence_mask;
+	__u32 sequences_beyond;
+	__u32 unreadable_tokens;
+};
+_Static_assert(sizeof(struct engine_batch_summary) == 32, "engine_batch_summary size");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, position_least) == 0, "engine_batch_summary.position_least");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, position_greatest) == 4, "engine_batch_summary.position_greatest");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequence_first) == 8, "engine_batch_summary.sequence_first");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, tokens_read) == 12, "engine_batch_summary.tokens_read");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequence_mask) == 16, "engine_batch_summary.sequence_mask");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequences_beyond) == 24, "engine_batch_summary.sequences_beyond");
+_Static_assert(__builtin_offsetof(struct engine_batch_summary, unreadable_tokens) == 28, "engine_batch_summary.unreadable_tokens");
+
+struct engine_counts {
+	__u64 hits;
+	__u64 foreign;
+	__u64 ring_full;
+	__u64 unreadable;
+};
+_Static_assert(sizeof(struct engine_counts) == 32, "engine_counts size");
+_Static_assert(__builtin_offsetof(struct engine_counts, hits) == 0, "engine_counts.hits");
+_Static_assert(__builtin_offsetof(struct engine_counts, foreign) == 8, "engine_counts.foreign");
+_Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 16, "engine_counts.ring_full");
+_Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 24, "engine_counts.unreadable");
 
 #endif

@@ -12,61 +12,13 @@
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 #include "targets.h"
+#include "columns.gen.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define RING_BYTES (4 << 20)
-#define TENSOR_BYTES 336
-#define BUFFER_BYTES 120
-#define PATH_BYTES 1024
-#define BATCH_BYTES 56
-#define PARAMS_BYTES 192
-#define GRAPH_BYTES 64
 #define MAX_BATCH_TOKENS 8192
 #define MAX_TOKEN_SEQUENCES 8
-
-/* What a probe copies; the same numbers are in src/engine/llama-cpp/probes.ts. */
-enum capture {
-	CAPTURE_NONE = 0,
-	CAPTURE_TENSOR = 1, /* tensor at argument 1, its buffer at argument 0 */
-	CAPTURE_BUFFER = 2, /* buffer at argument 0, or the one returned */
-	CAPTURE_PATH = 3,   /* string at argument 0 */
-	CAPTURE_BATCH = 4,  /* structure passed by value, argument 1 */
-	CAPTURE_PARAMS = 5, /* structure passed by value, argument 1 */
-	CAPTURE_GRAPH = 6,  /* graph at argument 0 */
-};
-
-struct engine_record {
-	__u64 timestamp_ns;
-	__u64 args[4]; /* entry: arguments; return: args[0] is the value */
-	__u32 pid;
-	__u32 tid;
-	__u16 probe;
-	__u8 is_return;
-	__u8 capture;
-	__u32 unreadable; /* bit i: part i of the payload could not be read */
-	__u32 exec_epoch;
-	__u32 pad;
-};
-_Static_assert(sizeof(struct engine_record) == 64, "the reader expects 64 bytes");
-
-struct batch_summary {
-	__s32 position_least;
-	__s32 position_greatest;
-	__s32 sequence_first;
-	__u32 tokens_read;
-	__u64 sequence_mask;     /* sequences 0 to 63 */
-	__u32 sequences_beyond;  /* entries with a sequence outside 0 to 63 */
-	__u32 unreadable_tokens;
-};
-_Static_assert(sizeof(struct batch_summary) == 32, "the reader expects 32 bytes");
-
-struct engine_counts {
-	__u64 hits;
-	__u64 foreign;    /* of processes that we do not watch */
-	__u64 ring_full;
-	__u64 unreadable; /* records with a part that could not be read */
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -129,8 +81,8 @@ static __always_inline struct engine_record *open_record(struct hit *hit, __u32 
 	r->args[3] = hit->args[3];
 	r->pid = id >> 32;
 	r->tid = (__u32)id;
-	r->probe = hit->cookie & 0xffff;
-	r->capture = (hit->cookie >> 16) & 0xff;
+	r->probe = hit->cookie & ENGINE_COOKIE_PROBE_MASK;
+	r->capture = (hit->cookie >> ENGINE_COOKIE_CAPTURE_SHIFT) & ENGINE_COOKIE_CAPTURE_MASK;
 	r->is_return = hit->is_return;
 	r->unreadable = 0;
 	r->exec_epoch = hit->exec_epoch;
@@ -152,27 +104,15 @@ static __always_inline void close_record(struct engine_record *r)
 			(r)->unreadable |= 1u << (part);                \
 	} while (0)
 
-struct batch {
-	__s32 n_tokens;
-	__s32 pad;
-	__u64 token;
-	__u64 embd;
-	__u64 position;
-	__u64 sequence_count;
-	__u64 sequences;
-	__u64 logits;
-};
-_Static_assert(sizeof(struct batch) == BATCH_BYTES, "llama_batch");
-
 struct walk {
-	struct batch batch;
-	struct batch_summary summary;
+	struct engine_batch batch;
+	struct engine_batch_summary summary;
 };
 
 static long walk_token(__u32 index, void *context)
 {
 	struct walk *w = context;
-	struct batch_summary *s = &w->summary;
+	struct engine_batch_summary *s = &w->summary;
 	__s32 position = 0, sequence = 0, n = 1;
 	__u64 list = 0;
 
@@ -247,40 +187,40 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	else
 		ARGS(ctx, hit.args);
 
-	switch ((hit.cookie >> 16) & 0xff) {
+	switch ((hit.cookie >> ENGINE_COOKIE_CAPTURE_SHIFT) & ENGINE_COOKIE_CAPTURE_MASK) {
 	case CAPTURE_TENSOR:
-		r = open_record(&hit, TENSOR_BYTES + BUFFER_BYTES);
+		r = open_record(&hit, PART_BYTES_TENSOR + PART_BYTES_BUFFER);
 		if (!r)
 			return 0;
-		TAKE(r, 0, (void *)(r + 1), TENSOR_BYTES, hit.args[1]);
-		TAKE(r, 1, (char *)(r + 1) + TENSOR_BYTES, BUFFER_BYTES, hit.args[0]);
+		TAKE(r, 0, (void *)(r + 1), PART_BYTES_TENSOR, hit.args[1]);
+		TAKE(r, 1, (char *)(r + 1) + PART_BYTES_TENSOR, PART_BYTES_BUFFER, hit.args[0]);
 		break;
 	case CAPTURE_BUFFER:
-		r = open_record(&hit, BUFFER_BYTES);
+		r = open_record(&hit, PART_BYTES_BUFFER);
 		if (!r)
 			return 0;
-		TAKE(r, 0, (void *)(r + 1), BUFFER_BYTES, hit.args[0]);
+		TAKE(r, 0, (void *)(r + 1), PART_BYTES_BUFFER, hit.args[0]);
 		break;
 	case CAPTURE_PATH:
-		r = open_record(&hit, PATH_BYTES);
+		r = open_record(&hit, PART_BYTES_PATH);
 		if (!r)
 			return 0;
-		if (bpf_probe_read_user_str((void *)(r + 1), PATH_BYTES, (void *)hit.args[0]) < 0)
+		if (bpf_probe_read_user_str((void *)(r + 1), PART_BYTES_PATH, (void *)hit.args[0]) < 0)
 			r->unreadable = 1;
 		break;
 	case CAPTURE_BATCH:
 		return record_batch(ctx, &hit);
 	case CAPTURE_PARAMS:
-		r = open_record(&hit, PARAMS_BYTES);
+		r = open_record(&hit, PART_BYTES_PARAMS);
 		if (!r)
 			return 0;
-		TAKE(r, 0, (void *)(r + 1), PARAMS_BYTES, STRUCT_ADDRESS(ctx));
+		TAKE(r, 0, (void *)(r + 1), PART_BYTES_PARAMS, STRUCT_ADDRESS(ctx));
 		break;
 	case CAPTURE_GRAPH:
-		r = open_record(&hit, GRAPH_BYTES);
+		r = open_record(&hit, PART_BYTES_GRAPH);
 		if (!r)
 			return 0;
-		TAKE(r, 0, (void *)(r + 1), GRAPH_BYTES, hit.args[0]);
+		TAKE(r, 0, (void *)(r + 1), PART_BYTES_GRAPH, hit.args[0]);
 		break;
 	default:
 		r = open_record(&hit, 0);

@@ -21,13 +21,6 @@ RING_AREA_OF(major, fault_block, 4);
 #define X86_PF_USER 4
 #define X86_PF_INSTR 16
 
-#define FAULT_WRITE 1
-#define FAULT_USER 2
-#define FAULT_INSTRUCTION 4
-#define FAULT_PROTECTION 8
-#define FAULT_MAJOR_DONE 16
-#define FAULT_OP_UNKNOWN 32
-
 static __always_inline __u32 flags_of(__u64 error_code)
 {
 	return (error_code & X86_PF_WRITE ? FAULT_WRITE : 0) | (error_code & X86_PF_USER ? FAULT_USER : 0) |

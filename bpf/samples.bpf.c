@@ -17,20 +17,13 @@
 /* perf_event programs do not interrupt each other on one CPU. */
 RING_AREA(sample, sample_block);
 
-/* Events of one run; the count of event e on CPU c is element c * MAX_EVENTS + e. */
-#define MAX_EVENTS 16
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MAX_EVENTS);
+	__uint(max_entries, SAMPLE_EVENTS);
 	__type(key, __u32);
 	__type(value, struct sample_count);
 } sample_counts SEC(".maps");
-
-/* The cookie of an event: its number, and whether a sample without an operation is still a load or store. */
-#define COOKIE_EVENT 15
-#define COOKIE_OP_KNOWN 16
 
 /* include/uapi/linux/perf_event.h */
 #define PERF_SAMPLE_ADDR 8
@@ -82,7 +75,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 		count->foreign++;
 		return 0;
 	}
-	if (!sample->addr || (!operation && !(cookie & COOKIE_OP_KNOWN))) {
+	if (!sample->addr || (!operation && !(cookie & SAMPLE_COOKIE_OP_KNOWN))) {
 		count->not_memory++;
 		return 0;
 	}
@@ -100,7 +93,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 	RING_PUT(weight, sample->weight);
 	RING_PUT(pid, id >> 32);
 	RING_PUT(tid, (__u32)id);
-	RING_PUT(event, cookie & COOKIE_EVENT);
+	RING_PUT(event, cookie & SAMPLE_COOKIE_EVENT_MASK);
 	RING_COMMIT();
 	return 0;
 }
@@ -111,7 +104,7 @@ static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sa
 /* The account of this event on this CPU, with this run in it. */
 static __always_inline struct sample_count *count_run(struct bpf_perf_event_data *ctx, __u32 cookie)
 {
-	__u32 index = bpf_get_smp_processor_id() * MAX_EVENTS + (cookie & COOKIE_EVENT);
+	__u32 index = bpf_get_smp_processor_id() * SAMPLE_EVENTS + (cookie & SAMPLE_COOKIE_EVENT_MASK);
 	struct sample_count *count = bpf_map_lookup_elem(&sample_counts, &index);
 
 	if (count) {

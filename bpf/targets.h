@@ -5,13 +5,9 @@
 
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
+#include "columns.gen.h"
 
 #define MAX_TARGETS 16384
-
-struct target {
-	__u32 exec_epoch;
-	__u32 pad;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -15,57 +15,10 @@
 /* perf_event programs do not interrupt each other on one CPU. */
 RING_AREA(trap, trap_block);
 
-#define MAX_SLOTS 64
-#define FOREIGN_LIMIT 8
-/* Traps while the registers of a watch are being switched on, before its exposure begins. */
-#define EARLY_LIMIT 64
-
-#define ROLE_SINGLE 0
-#define ROLE_PAIR_W 1
-#define ROLE_PAIR_RW 2
-
-#define TRAP_IN_KERNEL 1
-#define TRAP_STOPPED 2
-
-/* One watch at a time; several CPUs share it. User space fills it before the registers open. */
-struct watch_slot {
-	__u32 generation;
-	__u32 pid;
-	__u32 limit;
-	__u32 armed;
-	__u32 hits;
-	__u32 foreign;
-	__u32 kernel;
-	__u32 early;
-	__u64 foreign_stop_ns;
-	__u64 addr;
-	/* The last trap, to know the next one of the same string instruction. */
-	__u64 last_ip;
-	__u64 last_si;
-	__u64 last_di;
-	__u32 last_tid;
-	__u32 burst;
-	/* Traps that only continued a string instruction. */
-	__u32 continued;
-	__u32 pad[11];
-};
-_Static_assert(sizeof(struct watch_slot) == 128, "src/collect/ebpf/watch/slots.ts reads it");
-
-/* What the traps of one CPU were; only this CPU writes. */
-struct watch_cost {
-	__u64 traps;
-	__u64 stale;
-	__u64 foreign;
-	__u64 early;
-	__u64 beyond;
-	__u64 pad[3];
-};
-_Static_assert(sizeof(struct watch_cost) == 64, "src/collect/ebpf/watch/slots.ts reads it");
-
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, MAX_SLOTS);
+	__uint(max_entries, WATCH_SLOTS);
 	__type(key, __u32);
 	__type(value, struct watch_slot);
 } slots SEC(".maps");
@@ -116,7 +69,7 @@ static __always_inline int foreign_trap(struct watch_slot *slot, struct watch_co
 		cost->foreign++;
 		count = __sync_fetch_and_add(&slot->foreign, 1) + 1;
 	}
-	if (count < FOREIGN_LIMIT)
+	if (count < WATCH_FOREIGN_LIMIT)
 		return 0;
 	if (!slot->foreign_stop_ns)
 		slot->foreign_stop_ns = now;
@@ -129,8 +82,8 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 	__u64 now = bpf_ktime_get_ns();
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 cookie = bpf_get_attach_cookie(ctx);
-	__u32 role = cookie & 3;
-	__u32 slot_index = (cookie >> 2) & (MAX_SLOTS - 1);
+	__u32 role = cookie & WATCH_COOKIE_ROLE_MASK;
+	__u32 slot_index = (cookie >> WATCH_COOKIE_SLOT_SHIFT) & (WATCH_SLOTS - 1);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct watch_slot *slot = bpf_map_lookup_elem(&slots, &slot_index);
 	struct watch_cost *cost = bpf_map_lookup_elem(&costs, &cpu);
@@ -144,7 +97,7 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 	/* One exception runs both programs of a pair: charge it once. */
 	if (role != ROLE_PAIR_W)
 		cost->traps++;
-	if (slot->generation != cookie >> 8) {
+	if (slot->generation != cookie >> WATCH_COOKIE_GENERATION_SHIFT) {
 		cost->stale++;
 		return 1;
 	}
@@ -152,7 +105,7 @@ int watch_trap(struct bpf_perf_event_data *ctx)
 		return foreign_trap(slot, cost, role, now);
 	if (!READ_ONCE(slot->armed)) {
 		cost->early++;
-		return __sync_fetch_and_add(&slot->early, 1) + 1 >= EARLY_LIMIT;
+		return __sync_fetch_and_add(&slot->early, 1) + 1 >= WATCH_EARLY_LIMIT;
 	}
 	same = continues(slot, ip, tid, si, di);
 	if (role == ROLE_PAIR_W) {

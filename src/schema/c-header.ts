@@ -1,6 +1,8 @@
 /** The C header that the kernel programs share with the reader, from the tables with ring columns. */
+
 import { type Column, columnsOf, TABLES, type TableName } from "./columns.ts";
 import { recordStructs } from "./records.ts";
+import { numberDefines } from "./shared-numbers.ts";
 
 /** Rows of one block. Its columns are copied one by one: with 256 rows a row costs a quarter more. */
 export const BLOCK_ROWS = 1024;
@@ -61,7 +63,7 @@ export function ringTables(): TableName[] {
 export function cHeader(): string {
   const out = [
     "/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */",
-    "/* Generated from src/schema/columns.ts by `bun run generate`; do not edit. */",
+    "/* Generated from src/schema by `bun run generate`; do not edit. */",
     "#ifndef MRM_COLUMNS_GEN_H",
     "#define MRM_COLUMNS_GEN_H",
     "",
@@ -100,6 +102,6 @@ export function cHeader(): string {
       );
     }
   }
-  out.push(...recordStructs(), "", "#endif", "");
+  out.push(...numberDefines(), ...recordStructs(), "", "#endif", "");
   return out.join("\n");
 }

@@ -1,5 +1,6 @@
 /** Streams below capture/: what was observed. */
 import { CPU, col, EPOCH, opt, PID, RING_TIME, ring, type Table, TID, TIME, words } from "./column.ts";
+import { bitList, FAULT, FAULT_BITS } from "./shared-numbers.ts";
 import { KV_LAYOUTS, MAPPING_KINDS, STEP_KINDS, TENSOR_KINDS } from "./words.ts";
 
 const ENGINE = opt("engine", "string", "", "Name of the engine that told; null in captures that know one engine only.");
@@ -39,12 +40,7 @@ export const CAPTURE_TABLES = {
       ring("ip", "u64", "address", "Instruction that faulted."),
       { ...PID, ring: true },
       { ...TID, ring: true },
-      ring(
-        "fault_flags",
-        "u32",
-        "bits",
-        "1 write, 2 taken in user mode, 4 instruction fetch, 8 protection fault, 16 the second row of a major fault (its I/O is done), 32 read or write not known. Faults taken = rows without 16.",
-      ),
+      ring("fault_flags", "u32", "bits", `${bitList(FAULT_BITS)}. Faults taken = rows without ${FAULT.major_done}.`),
       CPU,
     ],
   },

@@ -13,12 +13,18 @@ export const LIFECYCLE_KINDS = [
   "exit",
 ] as const;
 
-type FieldType = "u64" | "i64" | "u32";
+const WIDTHS = { u64: 8, i64: 8, u32: 4, i32: 4, u16: 2, u8: 1 } as const;
+type FieldType = keyof typeof WIDTHS;
 /** name, type, and the count of an array. */
 type Field = readonly [name: string, type: FieldType, count?: number];
 
-/** Fields in order, wide ones first, so that no compiler pads. */
+/** Fields in order, each at a multiple of its width, so that no compiler pads. */
 export const RECORDS = {
+  /** What is known of a watched process. */
+  target: [
+    ["exec_epoch", "u32"],
+    ["pad", "u32"],
+  ],
   lifecycle_record: [
     ["begin_ns", "u64"],
     ["end_ns", "u64"],
@@ -69,19 +75,103 @@ export const RECORDS = {
     ["other_mode", "u64"],
     ["pad", "u64", 3],
   ],
+  /** One watch at a time; several CPUs share it. User space fills it before the registers open. */
+  watch_slot: [
+    ["generation", "u32"],
+    ["pid", "u32"],
+    ["limit", "u32"],
+    ["armed", "u32"],
+    ["hits", "u32"],
+    ["foreign", "u32"],
+    ["kernel", "u32"],
+    ["early", "u32"],
+    ["foreign_stop_ns", "u64"],
+    ["addr", "u64"],
+    /** The last trap, to know the next one of the same string instruction. */
+    ["last_ip", "u64"],
+    ["last_si", "u64"],
+    ["last_di", "u64"],
+    ["last_tid", "u32"],
+    ["burst", "u32"],
+    /** Traps that only continued a string instruction. */
+    ["continued", "u32"],
+    ["pad", "u32", 11],
+  ],
+  /** What the traps of one CPU were; only that CPU writes. */
+  watch_cost: [
+    ["traps", "u64"],
+    ["stale", "u64"],
+    ["foreign", "u64"],
+    ["early", "u64"],
+    ["beyond", "u64"],
+    ["pad", "u64", 3],
+  ],
+  /** One hit of an engine's probe; the copied parts follow. */
+  engine_record: [
+    ["timestamp_ns", "u64"],
+    /** At entry the arguments; at return the value is the first. */
+    ["args", "u64", 4],
+    ["pid", "u32"],
+    ["tid", "u32"],
+    ["probe", "u16"],
+    ["is_return", "u8"],
+    ["capture", "u8"],
+    /** Bit i: part i could not be read. */
+    ["unreadable", "u32"],
+    ["exec_epoch", "u32"],
+    ["pad", "u32"],
+  ],
+  /** llama_batch, as llama.cpp passes it by value. */
+  engine_batch: [
+    ["n_tokens", "i32"],
+    ["pad", "i32"],
+    ["token", "u64"],
+    ["embd", "u64"],
+    ["position", "u64"],
+    ["sequence_count", "u64"],
+    ["sequences", "u64"],
+    ["logits", "u64"],
+  ],
+  /** What the arrays of a batch hold. */
+  engine_batch_summary: [
+    ["position_least", "i32"],
+    ["position_greatest", "i32"],
+    ["sequence_first", "i32"],
+    ["tokens_read", "u32"],
+    /** Sequences 0 to 63. */
+    ["sequence_mask", "u64"],
+    /** Entries with a sequence outside 0 to 63. */
+    ["sequences_beyond", "u32"],
+    ["unreadable_tokens", "u32"],
+  ],
+  engine_counts: [
+    ["hits", "u64"],
+    /** Of processes that are not watched. */
+    ["foreign", "u64"],
+    ["ring_full", "u64"],
+    /** Records with a part that could not be read. */
+    ["unreadable", "u64"],
+  ],
 } as const satisfies Record<string, readonly Field[]>;
 
 export type RecordName = keyof typeof RECORDS;
+export type FieldOf<N extends RecordName> = (typeof RECORDS)[N][number][0];
 
-/** Offset in bytes of every field, and the size of the struct. */
-export function recordLayout(name: RecordName): { readonly offsets: Record<string, number>; readonly bytes: number } {
+export interface RecordLayout<N extends RecordName = RecordName> {
+  /** Offset in bytes of every field. */
+  readonly offsets: Readonly<Record<FieldOf<N>, number>>;
+  readonly bytes: number;
+}
+
+/** Where the fields of a struct lie, and its size. */
+export function recordLayout<N extends RecordName>(name: N): RecordLayout<N> {
   const offsets: Record<string, number> = {};
   let offset = 0;
   for (const [field, type, count] of RECORDS[name] as readonly Field[]) {
     offsets[field] = offset;
-    offset += (type === "u32" ? 4 : 8) * (count ?? 1);
+    offset += WIDTHS[type] * (count ?? 1);
   }
-  return { offsets, bytes: Math.ceil(offset / 8) * 8 };
+  return { offsets: offsets as Record<FieldOf<N>, number>, bytes: Math.ceil(offset / 8) * 8 };
 }
 
 /** The C text of every record. */
@@ -93,7 +183,7 @@ export function recordStructs(): string[] {
     const { offsets, bytes } = recordLayout(name);
     out.push("", `struct ${name} {`);
     for (const [field, type, count] of RECORDS[name] as readonly Field[]) {
-      out.push(`\t__${type === "i64" ? "s64" : type} ${field}${count ? `[${count}]` : ""};`);
+      out.push(`\t__${type.replace("i", "s")} ${field}${count ? `[${count}]` : ""};`);
     }
     out.push("};", `_Static_assert(sizeof(struct ${name}) == ${bytes}, "${name} size");`);
     for (const [field, offset] of Object.entries(offsets)) {

@@ -1,5 +1,6 @@
 /** Rows as the kernel writes them, which are never stored so. */
 import { CPU, PID, RING_TIME, ring, type Table, TID } from "./column.ts";
+import { bitList, TRAP_BITS } from "./shared-numbers.ts";
 
 /** General registers, as the kernel's struct pt_regs calls them, in the order of their numbers in instructions. */
 export const REGISTERS = [
@@ -19,7 +20,7 @@ export const RING_TABLES = {
       { ...PID, ring: true },
       { ...TID, ring: true },
       ring("cookie", "u32", "bits", "generation << 8 | slot << 2 | role (0 RW, 1 W of a pair, 2 RW of a pair)."),
-      ring("trap_flags", "u32", "bits", "1 taken in the kernel, 2 this trap stopped the register."),
+      ring("trap_flags", "u32", "bits", `${bitList(TRAP_BITS)}.`),
     ],
   },
   sample: {

@@ -1,8 +1,9 @@
 /** The batch of llama_decode and the parameters of a context, from raw bytes. */
+import { recordLayout } from "../../schema/records.ts";
+import { PART_BYTES } from "../../schema/shared-numbers.ts";
 import { TENSOR_TYPES } from "../gguf/tensor-type.ts";
 import { printableName } from "./decode-tensor.ts";
 import type { ParamsLayout } from "./offsets.ts";
-import { PART_BYTES } from "./raw-record.ts";
 
 export interface DecodedBatch {
   readonly n_tokens: number;
@@ -17,6 +18,8 @@ export interface DecodedBatch {
   readonly sequence_mask: bigint;
 }
 
+const BATCH = recordLayout("engine_batch");
+const SUMMARY = recordLayout("engine_batch_summary");
 const TOKEN_LIMIT = 2 ** 24;
 const POSITION_LIMIT = 2 ** 30;
 /** unreadable bit 0: the structure; bit 1: some token's position or sequences. */
@@ -30,17 +33,17 @@ function countBits(mask: bigint): number {
 
 /** Decodes a llama_batch (llama.h) and what the kernel program found in its arrays; null where it cannot be one. */
 export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
-  if (payload.byteLength < PART_BYTES.batch + PART_BYTES.summary || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
-  const n_tokens = payload.getInt32(0, true);
+  if (payload.byteLength < BATCH.bytes + SUMMARY.bytes || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
+  const n_tokens = payload.getInt32(BATCH.offsets.n_tokens, true);
   if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
-  const at = PART_BYTES.batch;
-  const hasPositions = payload.getBigUint64(24, true) !== 0n;
-  const least = payload.getInt32(at, true);
-  const greatest = payload.getInt32(at + 4, true);
-  const first = payload.getInt32(at + 8, true);
-  const tokensRead = payload.getUint32(at + 12, true);
-  const mask = payload.getBigUint64(at + 16, true);
-  const beyond = payload.getUint32(at + 24, true);
+  const { offsets } = SUMMARY;
+  const hasPositions = payload.getBigUint64(BATCH.offsets.position, true) !== 0n;
+  const least = payload.getInt32(BATCH.bytes + offsets.position_least, true);
+  const greatest = payload.getInt32(BATCH.bytes + offsets.position_greatest, true);
+  const first = payload.getInt32(BATCH.bytes + offsets.sequence_first, true);
+  const tokensRead = payload.getUint32(BATCH.bytes + offsets.tokens_read, true);
+  const mask = payload.getBigUint64(BATCH.bytes + offsets.sequence_mask, true);
+  const beyond = payload.getUint32(BATCH.bytes + offsets.sequences_beyond, true);
   const whole = unreadable === 0 && tokensRead === n_tokens && beyond === 0;
   const n_sequences = whole && n_tokens > 0 ? countBits(mask) : null;
   const plausible = least >= 0 && greatest >= least && greatest <= POSITION_LIMIT;

@@ -1,9 +1,9 @@
 /** The graph reader: from a ggml_cgraph in the target's memory to the tensors that it uses, read-only and bounded. */
+import { PART_BYTES } from "../../schema/shared-numbers.ts";
 import { cachePart } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
-import { PART_BYTES } from "./raw-record.ts";
 
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
 export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;

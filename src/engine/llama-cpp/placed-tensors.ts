@@ -1,12 +1,13 @@
 /** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import type { WordOf } from "../../schema/row.ts";
+import { PART_BYTES } from "../../schema/shared-numbers.ts";
 import type { EngineRow, LiveTensor } from "../engine.ts";
 import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, type Usage, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { ENGINE_NAME } from "./probes.ts";
-import { PART_BYTES, type RawRecord } from "./raw-record.ts";
+import type { RawRecord } from "./raw-record.ts";
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =

@@ -1,11 +1,8 @@
 /** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
+import { CAPTURE, type Capture, ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 
 export const ENGINE_NAME = "llama.cpp";
-
-/** What a probe copies; the same numbers are in bpf/engine.bpf.c. */
-export const CAPTURE = { none: 0, tensor: 1, buffer: 2, path: 3, batch: 4, params: 5, graph: 6 } as const;
-export type Capture = (typeof CAPTURE)[keyof typeof CAPTURE];
 
 /** Probe numbers, as they travel in the cookie. */
 export const PROBE = {
@@ -63,9 +60,9 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_free", PROBE.context_free, CAPTURE.none, null),
 ];
 
-/** Cookie of a probe: number in the low 16 bits, capture in the next 8. */
+/** Cookie of a probe. */
 export function cookieOf(probe: Probe, capture: Capture): bigint {
-  return BigInt(probe | (capture << 16));
+  return BigInt(probe | (capture << ENGINE_COOKIE.capture_shift));
 }
 
 /** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */

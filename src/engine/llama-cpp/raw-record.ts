@@ -1,24 +1,17 @@
-/** The records that bpf/engine.bpf.c writes: a head of 64 bytes, then the copied parts. */
-import { CAPTURE, PROBE_POINTS } from "./probes.ts";
+/** The records that bpf/engine.bpf.c writes: a head, then the copied parts. */
+import { recordLayout } from "../../schema/records.ts";
+import { CAPTURE, PART_BYTES } from "../../schema/shared-numbers.ts";
+import { PROBE_POINTS } from "./probes.ts";
 
-/** Sizes of the copied parts; the same numbers are in bpf/engine.bpf.c. */
-export const PART_BYTES = {
-  tensor: 336,
-  buffer: 120,
-  path: 1024,
-  batch: 56,
-  summary: 32,
-  params: 192,
-  graph: 64,
-} as const;
-export const HEAD_BYTES = 64;
+const HEAD = recordLayout("engine_record");
+const ARGS = HEAD.offsets.args;
 
 const PAYLOAD_BYTES: ReadonlyMap<number, number> = new Map([
   [CAPTURE.none, 0],
   [CAPTURE.tensor, PART_BYTES.tensor + PART_BYTES.buffer],
   [CAPTURE.buffer, PART_BYTES.buffer],
   [CAPTURE.path, PART_BYTES.path],
-  [CAPTURE.batch, PART_BYTES.batch + PART_BYTES.summary],
+  [CAPTURE.batch, recordLayout("engine_batch").bytes + recordLayout("engine_batch_summary").bytes],
   [CAPTURE.params, PART_BYTES.params],
   [CAPTURE.graph, PART_BYTES.graph],
 ]);
@@ -52,24 +45,25 @@ export interface RawRecord {
 
 /** Decodes the record at `offset`; null where the bytes are no record of ours. */
 export function decodeRecord(view: DataView, offset: number, length: number): RawRecord | null {
-  if (length < HEAD_BYTES || offset < 0 || offset + length > view.byteLength) return null;
-  const word = (at: number) => view.getBigUint64(offset + at, true);
-  const probe = view.getUint16(offset + 48, true);
-  const returned = view.getUint8(offset + 50);
-  const capture = view.getUint8(offset + 51);
+  if (length < HEAD.bytes || offset < 0 || offset + length > view.byteLength) return null;
+  const { offsets: at } = HEAD;
+  const word = (where: number) => view.getBigUint64(offset + where, true);
+  const probe = view.getUint16(offset + at.probe, true);
+  const returned = view.getUint8(offset + at.is_return);
+  const capture = view.getUint8(offset + at.capture);
   const payloadBytes = PAYLOAD_BYTES.get(capture);
-  if (payloadBytes === undefined || length < HEAD_BYTES + payloadBytes) return null;
+  if (payloadBytes === undefined || length < HEAD.bytes + payloadBytes) return null;
   if (!KNOWN.has(keyOf(probe, returned, capture))) return null;
   return {
-    timestamp_ns: word(0),
-    args: [word(8), word(16), word(24), word(32)],
-    pid: view.getUint32(offset + 40, true),
-    tid: view.getUint32(offset + 44, true),
+    timestamp_ns: word(at.timestamp_ns),
+    args: [word(ARGS), word(ARGS + 8), word(ARGS + 16), word(ARGS + 24)],
+    pid: view.getUint32(offset + at.pid, true),
+    tid: view.getUint32(offset + at.tid, true),
     probe,
     capture,
     isReturn: returned === 1,
-    unreadable: view.getUint32(offset + 52, true),
-    execEpoch: view.getUint32(offset + 56, true),
-    payload: new DataView(view.buffer, view.byteOffset + offset + HEAD_BYTES, payloadBytes),
+    unreadable: view.getUint32(offset + at.unreadable, true),
+    execEpoch: view.getUint32(offset + at.exec_epoch, true),
+    payload: new DataView(view.buffer, view.byteOffset + offset + HEAD.bytes, payloadBytes),
   };
 }

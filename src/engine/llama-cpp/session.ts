@@ -7,6 +7,7 @@ import { stableBytes } from "../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import { recordLayout } from "../../schema/records.ts";
 import type { Engine, EngineRow, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
@@ -163,11 +164,12 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   }
 
   function kernelCounts(): { hits: number; foreign: number; ring_full: number } {
-    const value = stableBytes(32);
+    const { offsets, bytes } = recordLayout("engine_counts");
+    const value = stableBytes(bytes);
     object.map("engine_counts").lookup(u32Bytes(0), value);
     const view = new DataView(value.buffer);
     const at = (offset: number) => Number(view.getBigUint64(offset, true));
-    return { hits: at(0), foreign: at(8), ring_full: at(16) };
+    return { hits: at(offsets.hits), foreign: at(offsets.foreign), ring_full: at(offsets.ring_full) };
   }
 
   function ledger(): LedgerRow[] {

@@ -6,7 +6,7 @@ import { generatedFiles } from "../../../scripts/generated.ts";
 import { cHeader } from "../../../src/schema/c-header.ts";
 
 const PRELUDE =
-  "typedef unsigned long long __u64; typedef long long __s64; typedef unsigned int __u32; typedef unsigned short __u16; typedef unsigned char __u8;\n";
+  "typedef unsigned long long __u64; typedef long long __s64; typedef unsigned int __u32; typedef int __s32; typedef unsigned short __u16; typedef unsigned char __u8;\n";
 
 function compiles(text: string): boolean {
   const file = join(mkdtempSync(join(tmpdir(), "mrm-header-")), "columns.h");
@@ -23,4 +23,5 @@ test("every generated file equals what its table gives", async () => {
 test("the C header states its own offsets, and a wrong one does not compile", () => {
   expect(compiles(cHeader())).toBe(true);
   expect(compiles(cHeader().replace("__u64 address[BLOCK_ROWS]", "__u32 address[BLOCK_ROWS]"))).toBe(false);
+  expect(compiles(cHeader().replace("__u16 probe;", "__u32 probe;"))).toBe(false);
 });

@@ -4,6 +4,7 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { type MachineCode, openMachineCode } from "../../../kernel/machine-code.ts";
 import { IOC, perfEventOpen, perfIoctl } from "../../../kernel/perf-event.ts";
 import { runQueueWaitNs } from "../../../kernel/thread-time.ts";
+import { recordLayout } from "../../../schema/records.ts";
 import { loadClockProgram } from "./clock-program.ts";
 import { timerAttr } from "./timer-attr.ts";
 
@@ -29,7 +30,6 @@ const TRIAL_TURNS = 100_000;
 const LEAST_TURN_NS = 0.25;
 /** Twenty times faster than a run samples at its default: some 80 samples a block. */
 const PERIOD_NS = 50_000;
-const TARGET_BYTES = 8;
 
 /** Time in ns that `turns` of the loop take, waits for a CPU left out. */
 function timed(code: MachineCode, turns: number): number {
@@ -47,7 +47,7 @@ async function measure(): Promise<TickCost> {
   using code = openMachineCode();
   // An account of its own: nothing of it is in the run's.
   using clock = await loadClockProgram(null);
-  clock.targets.update(u32Bytes(process.pid).subarray(0, 4), new Uint8Array(TARGET_BYTES));
+  clock.targets.update(u32Bytes(process.pid).subarray(0, 4), new Uint8Array(recordLayout("target").bytes));
   using event = perfEventOpen(timerAttr(PERIOD_NS), 0, -1, "timing a sample");
   using _attached = clock.program.attachPerfEvent(event.fd);
   perfIoctl(event, IOC.disable);

@@ -4,15 +4,7 @@ import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-r
 import { LIFECYCLE_KINDS, recordLayout } from "../../../schema/records.ts";
 
 const LAYOUT = recordLayout("lifecycle_record");
-const at = (field: string): number => LAYOUT.offsets[field] ?? 0;
-const BEGIN = at("begin_ns");
-const END = at("end_ns");
-const ARGS = at("args");
-const RESULT = at("result");
-const KIND = at("kind");
-const PID = at("pid");
-const TID = at("tid");
-const EPOCH = at("exec_epoch");
+const AT = LAYOUT.offsets;
 
 export interface LifecycleDecoder {
   /** The row of the record at `offset`, or null (counted) where it cannot be one. */
@@ -33,20 +25,20 @@ export function createLifecycleDecoder(): LifecycleDecoder {
       return malformed;
     },
     decode(view, offset, length) {
-      const kind = length >= LAYOUT.bytes ? LIFECYCLE_KINDS[view.getUint32(offset + KIND, true)] : undefined;
+      const kind = length >= LAYOUT.bytes ? LIFECYCLE_KINDS[view.getUint32(offset + AT.kind, true)] : undefined;
       if (kind === undefined) {
         malformed += 1;
         return null;
       }
-      const begin_ns = view.getBigUint64(offset + BEGIN, true);
-      const end_ns = view.getBigUint64(offset + END, true);
-      const arg = (i: number): bigint => view.getBigUint64(offset + ARGS + 8 * i, true);
-      const result = view.getBigInt64(offset + RESULT, true);
-      const pid = view.getUint32(offset + PID, true);
-      const exec_epoch = view.getUint32(offset + EPOCH, true);
+      const begin_ns = view.getBigUint64(offset + AT.begin_ns, true);
+      const end_ns = view.getBigUint64(offset + AT.end_ns, true);
+      const arg = (i: number): bigint => view.getBigUint64(offset + AT.args + 8 * i, true);
+      const result = view.getBigInt64(offset + AT.result, true);
+      const pid = view.getUint32(offset + AT.pid, true);
+      const exec_epoch = view.getUint32(offset + AT.exec_epoch, true);
       const row = {
         ...emptyMappingEvent(kind, kind === "munmap" ? begin_ns : end_ns, pid),
-        tid: view.getUint32(offset + TID, true),
+        tid: view.getUint32(offset + AT.tid, true),
         exec_epoch,
         begin_ns,
         end_ns,

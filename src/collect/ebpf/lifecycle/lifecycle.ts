@@ -189,7 +189,7 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
     },
     ledger(): LedgerRow[] {
       const view = new DataView(counters.buffer);
-      const count = (field: string): number => Number(view.getBigUint64(COUNTERS[field] ?? 0, true));
+      const count = (field: keyof typeof COUNTERS): number => Number(view.getBigUint64(COUNTERS[field], true));
       const ringFull = count("dropped_ring_full");
       return [
         {

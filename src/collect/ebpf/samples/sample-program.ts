@@ -4,10 +4,8 @@ import type { BpfProgram } from "../../../kernel/bpf-program.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import { recordLayout } from "../../../schema/records.ts";
+import { SAMPLE, SAMPLE_COOKIE } from "../../../schema/shared-numbers.ts";
 
-/** As in bpf/samples.bpf.c. */
-export const MAX_EVENTS = 16;
-const COOKIE_OP_KNOWN = 16;
 const COUNT = recordLayout("sample_count");
 export type CountName =
   | "runs"
@@ -28,7 +26,7 @@ export interface SampleProgram extends Disposable {
 
 /** The cookie that tells the program which event of the plan it runs for; with `opKnown` a sample needs no op. */
 export function cookieOf(event: number, opKnown: boolean): bigint {
-  return BigInt(event | (opKnown ? COOKIE_OP_KNOWN : 0));
+  return BigInt(event | (opKnown ? SAMPLE_COOKIE.op_known : 0));
 }
 
 /** A kernel runs one of them: reading samples in place (6.2 and later), or copying them. */
@@ -59,7 +57,7 @@ export async function loadSampleProgram(targetsFd: number): Promise<SampleProgra
     program: object.program(program),
     ring,
     count: (cpu, event, name) =>
-      Number(view.getBigUint64((cpu * MAX_EVENTS + event) * COUNT.bytes + (COUNT.offsets[name] ?? 0), true)),
+      Number(view.getBigUint64((cpu * SAMPLE.events + event) * COUNT.bytes + COUNT.offsets[name], true)),
     [Symbol.dispose]() {
       owned.dispose();
     },

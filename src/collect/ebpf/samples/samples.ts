@@ -5,11 +5,12 @@ import { blockReader } from "../../../columnar/blocks.ts";
 import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
 import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
+import { SAMPLE } from "../../../schema/shared-numbers.ts";
 import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
 import { createHeat, type Heat } from "./heat.ts";
 import { type RunningEvent, startEvent } from "./running-event.ts";
-import { type CountName, loadSampleProgram, MAX_EVENTS } from "./sample-program.ts";
+import { type CountName, loadSampleProgram } from "./sample-program.ts";
 import { accessesOf, forEachSample } from "./sample-rows.ts";
 import type { SampleSummary } from "./sample-summary.ts";
 import { createSourceTally } from "./tally.ts";
@@ -60,10 +61,10 @@ function maxSampleRate(): number | null {
  */
 export async function openSamples(options: SampleOptions): Promise<SampleReader> {
   const { plan } = options;
-  if (plan.events.length > MAX_EVENTS) {
+  if (plan.events.length > SAMPLE.events) {
     throw new MrmTraceError(
       "environment",
-      `${plan.events.length} sampling events are more than the ${MAX_EVENTS} that the program counts`,
+      `${plan.events.length} sampling events are more than the ${SAMPLE.events} that the program counts`,
       "use --source watch, and report the PMUs of this machine",
     );
   }

@@ -2,11 +2,12 @@
 
 import type { AccessDecoder } from "../../../code/trap-operation.ts";
 import type { RowOf } from "../../../schema/row.ts";
+import { ROLE, WATCH } from "../../../schema/shared-numbers.ts";
 import { type SeenAccesses, seenAccesses } from "./accesses.ts";
 import type { ArmedWatch, WatchSpec } from "./arm.ts";
 import type { Design } from "./design.ts";
 import type { Draw } from "./draw.ts";
-import { EARLY_LIMIT, FOREIGN_LIMIT, ROLE, type SlotState } from "./slots.ts";
+import type { SlotState } from "./slots.ts";
 import type { Trap } from "./traps.ts";
 
 export type EndedBy = "trap_limit" | "dwell" | "unmap" | "foreign" | "exit" | "end";
@@ -50,8 +51,8 @@ function reachedLimit(spec: WatchSpec, state: SlotState): boolean {
 export function endOf(watch: ActiveWatch, state: SlotState, nowNs: bigint): WatchEnd | null {
   if (watch.end !== null) return watch.end;
   if (reachedLimit(watch.spec, state)) return { by: "trap_limit", atNs: null };
-  if (state.foreign >= FOREIGN_LIMIT) return { by: "foreign", atNs: state.foreignStopNs };
-  if (state.early >= EARLY_LIMIT || nowNs >= watch.deadlineNs) return { by: "dwell", atNs: null };
+  if (state.foreign >= WATCH.foreign_limit) return { by: "foreign", atNs: state.foreignStopNs };
+  if (state.early >= WATCH.early_limit || nowNs >= watch.deadlineNs) return { by: "dwell", atNs: null };
   return null;
 }
 
@@ -80,7 +81,7 @@ export function finishWatch(
   if (recorded < Math.min(state.hits, spec.trapLimit) + state.continued) {
     return { complete: false, rows: watch.traps.length, why: "ring_full" };
   }
-  if (state.early >= EARLY_LIMIT) return { complete: false, rows: watch.traps.length, why: "early_traps" };
+  if (state.early >= WATCH.early_limit) return { complete: false, rows: watch.traps.length, why: "early_traps" };
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
   const stopped = reachedLimit(spec, state) && end.by !== "unmap" && end.by !== "exit";
   const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;

@@ -1,7 +1,8 @@
 /** Puts one watch into the debug registers of every CPU, and takes it out again. */
 import { type Fd, monotonicNs } from "../../../kernel/libc.ts";
 import { linkPerfEvent, openWatchpoint, refreshWatchpoint, WATCHPOINT } from "../../../kernel/watchpoint.ts";
-import { cookieOf, ROLE, type SharedSlots } from "./slots.ts";
+import { ROLE } from "../../../schema/shared-numbers.ts";
+import { cookieOf, type SharedSlots } from "./slots.ts";
 
 export type WatchMode = "rw" | "pair" | "w";
 

@@ -1,5 +1,5 @@
 /** Write or read by two registers on the same bytes: an access that both saw is a write. */
-import { ROLE } from "./slots.ts";
+import { ROLE } from "../../../schema/shared-numbers.ts";
 import type { Trap } from "./traps.ts";
 
 /**

@@ -1,34 +1,22 @@
 /** The words that the kernel program and the reader share: one slot per watch, one account of traps per CPU. */
 import type { BpfMap } from "../../../kernel/bpf-map.ts";
+import { type FieldOf, recordLayout } from "../../../schema/records.ts";
+import { WATCH_COOKIE } from "../../../schema/shared-numbers.ts";
 
-/** Bytes of struct watch_slot and of struct watch_cost in bpf/watch.bpf.c. */
-const SLOT_WORDS = 128 / 4;
-const COST_WORDS = 64 / 4;
-const SLOT = {
-  generation: 0,
-  pid: 1,
-  limit: 2,
-  armed: 3,
-  hits: 4,
-  foreign: 5,
-  kernel: 6,
-  early: 7,
-  stop: 8,
-  addr: 10,
-  continued: 20,
-} as const;
-const COST = { traps: 0, stale: 2, foreign: 4, early: 6, beyond: 8 } as const;
+/** Where a field lies, in words of 32 bits. */
+function words<N extends "watch_slot" | "watch_cost">(name: N): { at: Record<FieldOf<N>, number>; length: number } {
+  const { offsets, bytes } = recordLayout(name);
+  const at = Object.fromEntries(Object.entries<number>(offsets).map(([field, offset]) => [field, offset / 4]));
+  return { at: at as Record<FieldOf<N>, number>, length: bytes / 4 };
+}
+const { at: SLOT, length: SLOT_WORDS } = words("watch_slot");
+const { at: COST, length: COST_WORDS } = words("watch_cost");
 
-export const ROLE = { single: 0, pair_w: 1, pair_rw: 2 } as const;
-export const TRAP_FLAG = { in_kernel: 1, stopped: 2 } as const;
-/** As in bpf/watch.bpf.c: traps of other processes, and traps before the exposure, at which a register stops. */
-export const FOREIGN_LIMIT = 8;
-export const EARLY_LIMIT = 64;
-export const MAX_GENERATION = 0xffffff;
+export const MAX_GENERATION = 2 ** (32 - WATCH_COOKIE.generation_shift) - 1;
 
-/** generation << 8 | slot << 2 | role. */
+/** What the program learns of the register that trapped. */
 export function cookieOf(generation: number, slot: number, role: number): number {
-  return ((generation << 8) | (slot << 2) | role) >>> 0;
+  return ((generation << WATCH_COOKIE.generation_shift) | (slot << WATCH_COOKIE.slot_shift) | role) >>> 0;
 }
 
 export interface SlotState {
@@ -65,10 +53,10 @@ export interface SharedSlots extends Disposable {
 /** Maps the two arrays of the program. */
 export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
   const owned = new DisposableStack();
-  const words = new Uint32Array(owned.use(slots.mmap()).buffer);
+  const slotWords = new Uint32Array(owned.use(slots.mmap()).buffer);
   const costWords = new Uint32Array(owned.use(costs.mmap()).buffer);
   const seen = new Uint32Array(costWords.length);
-  const load = (slot: number, field: number) => Atomics.load(words, slot * SLOT_WORDS + field);
+  const load = (slot: number, field: number) => Atomics.load(slotWords, slot * SLOT_WORDS + field);
   const delta = (cpu: number, field: number) => {
     const at = cpu * COST_WORDS + field;
     const now = Atomics.load(costWords, at);
@@ -79,21 +67,21 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
   return {
     assign(slot, generation, pid, addr, limit) {
       const at = slot * SLOT_WORDS;
-      words.fill(0, at, at + SLOT_WORDS);
-      words[at + SLOT.pid] = pid;
-      words[at + SLOT.limit] = limit;
-      words[at + SLOT.addr] = Number(addr & 0xffffffffn);
-      words[at + SLOT.addr + 1] = Number(addr >> 32n);
-      Atomics.store(words, at + SLOT.generation, generation);
+      slotWords.fill(0, at, at + SLOT_WORDS);
+      slotWords[at + SLOT.pid] = pid;
+      slotWords[at + SLOT.limit] = limit;
+      slotWords[at + SLOT.addr] = Number(addr & 0xffffffffn);
+      slotWords[at + SLOT.addr + 1] = Number(addr >> 32n);
+      Atomics.store(slotWords, at + SLOT.generation, generation);
     },
-    arm: (slot) => void Atomics.store(words, slot * SLOT_WORDS + SLOT.armed, 1),
+    arm: (slot) => void Atomics.store(slotWords, slot * SLOT_WORDS + SLOT.armed, 1),
     state: (slot) => ({
       hits: load(slot, SLOT.hits),
       continued: load(slot, SLOT.continued),
       foreign: load(slot, SLOT.foreign),
       kernel: load(slot, SLOT.kernel),
       early: load(slot, SLOT.early),
-      foreignStopNs: (BigInt(load(slot, SLOT.stop + 1)) << 32n) | BigInt(load(slot, SLOT.stop)),
+      foreignStopNs: (BigInt(load(slot, SLOT.foreign_stop_ns + 1)) << 32n) | BigInt(load(slot, SLOT.foreign_stop_ns)),
     }),
     takeTraps: (cpu) => ({
       traps: delta(cpu, COST.traps),

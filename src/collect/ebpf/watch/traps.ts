@@ -1,7 +1,7 @@
 /** Rows of the kernel program's ring, as traps. */
 import type { BlockRows } from "../../../columnar/blocks.ts";
 import type { RingLayout } from "../../../schema/c-header.ts";
-import { TRAP_FLAG } from "./slots.ts";
+import { TRAP, WATCH_COOKIE } from "../../../schema/shared-numbers.ts";
 
 export interface Trap {
   readonly timeNs: bigint;
@@ -31,15 +31,15 @@ export function forEachTrap(
     const u32 = (name: string, row: number) => view.getUint32(base + at(name) + row * 4, true);
     for (let row = from[piece] as number; row < (to[piece] as number); row++) {
       const cookie = u32("cookie", row);
-      take(cookie >>> 8, {
+      take(cookie >>> WATCH_COOKIE.generation_shift, {
         timeNs: u64("timestamp_ns", row),
         ip: u64("ip", row),
         registerSi: u64("register_si", row),
         registerDi: u64("register_di", row),
         tid: u32("tid", row),
         cpu: cpu[piece] as number,
-        role: cookie & 3,
-        inKernel: (u32("trap_flags", row) & TRAP_FLAG.in_kernel) !== 0,
+        role: cookie & WATCH_COOKIE.role_mask,
+        inKernel: (u32("trap_flags", row) & TRAP.in_kernel) !== 0,
       });
     }
   }

@@ -11,6 +11,7 @@ import { openRing } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import type { RowOf } from "../../../schema/row.ts";
+import { WATCH } from "../../../schema/shared-numbers.ts";
 import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type ActiveWatch, endOf, finishWatch, type WatchEnd } from "./active-watch.ts";
 import { armWatch, registersOf } from "./arm.ts";
@@ -62,7 +63,6 @@ export interface WatchSource extends Disposable {
 const ARMINGS_PER_POLL = 4;
 /** After registers were missing, how long until they are counted again. */
 const PROBE_AGAIN_NS = 1_000_000_000n;
-const MAX_SLOTS = 64;
 /** Rows wait this long, or until they are so many, to become a batch. */
 const GATHER_NS = 250_000_000n;
 const GATHER_ROWS = 1024;
@@ -185,7 +185,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     const used = new Set([...active.values()].map((watch) => watch.spec.slot));
     let slot = 0;
     while (used.has(slot)) slot += 1;
-    if (slot >= MAX_SLOTS) return false;
+    if (slot >= WATCH.slots) return false;
     const { mode, trapLimit } = design;
     const spec = {
       slot,

@@ -2,9 +2,6 @@
 import type { Batch } from "../../../columnar/batch.ts";
 import { ROWS } from "../../access-columns.ts";
 
-/** Bits of fault_flags that perf's samples tell: taken in user mode, read or write not known. */
-export const FAULT = { USER: 2, MAJOR: 16, OP_UNKNOWN: 32 } as const;
-
 export interface FaultColumns {
   readonly capacity: number;
   rows: number;

@@ -1,13 +1,14 @@
 /** Samples into columns: no object per sample, 64-bit values as pairs of words. */
 import type { Batch } from "../../../columnar/batch.ts";
 import { EVIDENCE, OPS, SOURCES } from "../../../schema/access-words.ts";
+import { FAULT } from "../../../schema/shared-numbers.ts";
 import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import { MISC } from "./abi.ts";
 import { type Account, count } from "./account.ts";
 import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";
-import { FAULT, faultBatch, faultColumns } from "./fault-columns.ts";
+import { faultBatch, faultColumns } from "./fault-columns.ts";
 import { fixedTail, needsWalk, TAIL, walkTail } from "./sample-plan.ts";
 
 /**
@@ -172,7 +173,7 @@ export function createSampleReader(
     fault.pid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid] as number);
     fault.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
     fault.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
-    fault.flags[row] = FAULT.OP_UNKNOWN | (cpumode === MISC.USER ? FAULT.USER : 0);
+    fault.flags[row] = FAULT.op_unknown | (cpumode === MISC.USER ? FAULT.user : 0);
     account.keptFaults += 1;
     if (++fault.rows === fault.capacity) flushFaults();
     return null;

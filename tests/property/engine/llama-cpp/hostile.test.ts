@@ -5,9 +5,10 @@ import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/en
 import { decodeBuffer, decodeTensor, tensorSpanBytes } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
 import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { CAPTURE, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
+import { PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
 import { decodeRecord } from "../../../../src/engine/llama-cpp/raw-record.ts";
+import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
 import { recordBytes, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
 const CHOICE = chooseLayout({ soname: "libllama.v0.5.0.so", buildId: null });

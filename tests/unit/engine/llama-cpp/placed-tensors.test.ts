@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { decodeTensor } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
-import { CAPTURE, PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
+import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { decodeRecord, type RawRecord } from "../../../../src/engine/llama-cpp/raw-record.ts";
+import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
 import {
   bufferBytes,
   type RecordFields,

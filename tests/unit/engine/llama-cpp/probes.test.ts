@@ -1,32 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
 import type { DynamicSymbol } from "../../../../src/elf/dynamic-symbols.ts";
-import { CAPTURE, cookieOf, llamaCpp, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
-import { HEAD_BYTES, PART_BYTES } from "../../../../src/engine/llama-cpp/raw-record.ts";
-
-const source = readFileSync(new URL("../../../../bpf/engine.bpf.c", import.meta.url), "utf8");
-
-/** The number that the kernel program gives a name. */
-function inKernel(name: string): number {
-  const found = new RegExp(`(?:#define ${name} |\\b${name} = )(\\d+)`).exec(source);
-  return Number(found?.[1] ?? Number.NaN);
-}
-
-describe("what the kernel program and the reader agree on", () => {
-  test("are the numbers of what is copied", () => {
-    for (const [name, number] of Object.entries(CAPTURE)) {
-      expect([name, inKernel(`CAPTURE_${name.toUpperCase()}`)]).toEqual([name, number]);
-    }
-  });
-
-  test("are the sizes of the parts", () => {
-    for (const name of ["tensor", "buffer", "path", "batch", "params", "graph"] as const) {
-      expect([name, inKernel(`${name.toUpperCase()}_BYTES`)]).toEqual([name, PART_BYTES[name]]);
-    }
-    expect(source).toContain(`_Static_assert(sizeof(struct engine_record) == ${HEAD_BYTES},`);
-    expect(source).toContain(`_Static_assert(sizeof(struct batch_summary) == ${PART_BYTES.summary},`);
-  });
-});
+import { cookieOf, llamaCpp, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
+import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
 
 describe("the probes of an object", () => {
   function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset">[]) {

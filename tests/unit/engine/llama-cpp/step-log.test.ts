@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/engine/llama-cpp/decode-step.ts";
 import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { CAPTURE, PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
+import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { decodeRecord, type RawRecord } from "../../../../src/engine/llama-cpp/raw-record.ts";
 import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
+import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
 import { type BatchFields, batchBytes, type RecordFields, recordBytes } from "../../../fixtures/ggml-structs.ts";
 
 const CONTEXT = 0x9000n;

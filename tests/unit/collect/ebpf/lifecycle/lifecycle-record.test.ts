@@ -15,7 +15,7 @@ interface Made {
 /** A record as the kernel program writes it: begun at 100, ended at 200, by thread 11 of process 10. */
 function made({ kind, args = [], result = 0n, pid = 10, epoch = 2 }: Made): DataView {
   const view = new DataView(new ArrayBuffer(bytes));
-  const at = (field: string): number => offsets[field] ?? -1;
+  const at = (field: keyof typeof offsets): number => offsets[field];
   view.setBigUint64(at("begin_ns"), 100n, true);
   view.setBigUint64(at("end_ns"), 200n, true);
   for (const [i, value] of args.entries()) view.setBigUint64(at("args") + 8 * i, value, true);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { DecodedAccess } from "../../../../../src/code/trap-operation.ts";
 import { seenAccesses, type WatchedBytes } from "../../../../../src/collect/ebpf/watch/accesses.ts";
-import { ROLE } from "../../../../../src/collect/ebpf/watch/slots.ts";
 import type { Trap } from "../../../../../src/collect/ebpf/watch/traps.ts";
+import { ROLE } from "../../../../../src/schema/shared-numbers.ts";
 
 const ADDR = 0x7000_0000n;
 const watched: WatchedBytes = { pid: 1, addr: ADDR, sizeBytes: 8, mode: "rw", beginNs: 0n, endNs: 1_000_000n };
