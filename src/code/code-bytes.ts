@@ -1,12 +1,12 @@
 /** Instruction addresses of a running process to the bytes of the mapped files that hold them. */
 import { readFileSync } from "node:fs";
 import { type ElfFile, readElf } from "../elf/elf.ts";
-import { mapFile } from "../kernel/mapped-file.ts";
+import { type ByteSource, openFileBytes } from "../elf/file-bytes.ts";
 
 export interface CodeObject {
   /** Device and inode, which name the file whatever its path. */
   readonly key: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: ByteSource;
   readonly elf: ElfFile;
 }
 
@@ -47,14 +47,13 @@ export function createCodeMap(nowNs: () => number): CodeMap {
   const objects = new Map<string, CodeObject | null>();
   const processes = new Map<number, { mappings: Mapping[]; readAtNs: number }>();
   const changed = new Set<number>();
-  const mapped = new DisposableStack();
+  const files = new DisposableStack();
 
   function openObject(pid: number, key: string, range: string): CodeObject | null {
     // The kernel's link to the mapped file itself: right after a rename, an upgrade or in another mount namespace.
-    const file = mapFile(`/proc/${pid}/map_files/${range}`);
-    if (file === null) return null;
-    mapped.use(file);
-    const bytes = new Uint8Array(file.buffer);
+    const bytes = openFileBytes(`/proc/${pid}/map_files/${range}`);
+    if (bytes === null) return null;
+    files.use(bytes);
     const elf = readElf(bytes);
     return elf.ok && elf.machine === X86_64 ? { key, bytes, elf } : null;
   }
@@ -113,7 +112,7 @@ export function createCodeMap(nowNs: () => number): CodeMap {
     [Symbol.dispose]() {
       objects.clear();
       processes.clear();
-      mapped.dispose();
+      files.dispose();
     },
   };
 }

@@ -9,6 +9,7 @@ import {
   OpAccess,
   Register,
 } from "iced-x86";
+import { LONGEST_INSTRUCTION_BYTES } from "./memory-operand.ts";
 
 export type AccessOp = "load" | "store" | "load_store" | "unknown";
 
@@ -29,7 +30,6 @@ export interface TrapInstructions {
 
 /** Longest function that is decoded: beyond it one trap would hold up the reader for tens of milliseconds. */
 export const FUNCTION_LIMIT_BYTES = 256 * 1024;
-const LONGEST_INSTRUCTION_BYTES = 15;
 const UNDECIDABLE: InstructionAccess = { kind: "undecidable" };
 
 const infoFactory = new InstructionInfoFactory();

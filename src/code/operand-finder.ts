@@ -36,7 +36,7 @@ export function createOperandFinder(code: Pick<CodeMap, "locate">, read: ReadMem
     const place = code.locate(pid, ip);
     const offset = place?.object.elf.fileOffset(place.vaddr) ?? null;
     if (place === null || offset === null) return fromMemory(pid, ip);
-    const found = operandAt(place.object.bytes.subarray(offset, offset + LONGEST_INSTRUCTION_BYTES));
+    const found = operandAt(place.object.bytes.slice(offset, LONGEST_INSTRUCTION_BYTES));
     if (places.size >= MOST_PLACES) places.clear();
     places.set(ip, found);
     return found;

@@ -7,6 +7,7 @@ import {
   instructionsAtTrap,
   type TrapInstructions,
 } from "./instruction.ts";
+import { LONGEST_INSTRUCTION_BYTES } from "./memory-operand.ts";
 
 export type OpEvidence = "decoded" | "registers" | "none";
 
@@ -74,7 +75,7 @@ function functionInstructions(object: CodeObject, vaddr: number): TrapInstructio
   if (start === undefined || vaddr - start > FUNCTION_LIMIT_BYTES) return NOTHING;
   const offset = object.elf.fileOffset(start);
   if (offset === null) return NOTHING;
-  return instructionsAtTrap(object.bytes.subarray(offset), vaddr - start);
+  return instructionsAtTrap(object.bytes.slice(offset, vaddr - start + LONGEST_INSTRUCTION_BYTES), vaddr - start);
 }
 
 /**

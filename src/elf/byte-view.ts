@@ -1,5 +1,7 @@
 /** Bounds-checked little-endian reads over the bytes of a file that nobody vouches for. */
 
+import type { ByteSource } from "./file-bytes.ts";
+
 /** Reads that answer null outside the bytes, and never throw. */
 export interface ByteView {
   readonly length: number;
@@ -17,29 +19,44 @@ export interface ByteView {
 
 const TEXT_LIMIT_BYTES = 4096;
 
-export function byteView(bytes: Uint8Array): ByteView {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const length = bytes.byteLength;
+/** Reads over bytes that are there as a whole, or over a file that is read as it is asked for. */
+export function byteView(source: ByteSource): ByteView {
+  const { length } = source;
   const holds = (offset: number, size: number) =>
     Number.isSafeInteger(offset) && offset >= 0 && offset + size <= length;
+  const at = (offset: number, size: number): DataView | null => {
+    if (!holds(offset, size)) return null;
+    const bytes = source.slice(offset, size);
+    // A file may have been cut short since it was opened.
+    return bytes.length < size ? null : new DataView(bytes.buffer, bytes.byteOffset, size);
+  };
   return {
     length,
-    u8: (offset) => (holds(offset, 1) ? view.getUint8(offset) : null),
-    u16: (offset) => (holds(offset, 2) ? view.getUint16(offset, true) : null),
-    u32: (offset) => (holds(offset, 4) ? view.getUint32(offset, true) : null),
-    i32: (offset) => (holds(offset, 4) ? view.getInt32(offset, true) : null),
-    u64: (offset) =>
-      holds(offset, 8) ? view.getUint32(offset + 4, true) * 2 ** 32 + view.getUint32(offset, true) : null,
+    u8: (offset) => at(offset, 1)?.getUint8(0) ?? null,
+    u16: (offset) => at(offset, 2)?.getUint16(0, true) ?? null,
+    u32: (offset) => at(offset, 4)?.getUint32(0, true) ?? null,
+    i32: (offset) => at(offset, 4)?.getInt32(0, true) ?? null,
+    u64(offset) {
+      const word = at(offset, 8);
+      return word === null ? null : word.getUint32(4, true) * 2 ** 32 + word.getUint32(0, true);
+    },
     text(offset, limit = TEXT_LIMIT_BYTES) {
       if (!holds(offset, 1)) return null;
-      const window = bytes.subarray(offset, offset + limit + 1);
+      const window = source.slice(offset, limit + 1);
       const size = window.indexOf(0);
       return size < 0 ? null : String.fromCharCode(...window.subarray(0, size));
     },
     textEquals(offset, name) {
-      if (!holds(offset, name.length + 1) || bytes[offset + name.length] !== 0) return false;
-      for (let i = 0; i < name.length; i++) if (bytes[offset + i] !== name[i]) return false;
+      if (!holds(offset, name.length + 1)) return false;
+      const found = source.slice(offset, name.length + 1);
+      if (found.length <= name.length || found[name.length] !== 0) return false;
+      for (let i = 0; i < name.length; i++) if (found[i] !== name[i]) return false;
       return true;
     },
   };
+}
+
+/** Bytes in memory as a source. */
+export function bytesInMemory(bytes: Uint8Array): ByteSource {
+  return { length: bytes.length, slice: (offset, size) => bytes.subarray(offset, offset + size) };
 }

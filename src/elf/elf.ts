@@ -1,8 +1,9 @@
 /** A 64-bit little-endian ELF file: where its symbols and functions are, each part read when first asked for. */
 import { readBuildId } from "./build-id.ts";
-import { byteView } from "./byte-view.ts";
+import { bytesInMemory, byteView } from "./byte-view.ts";
 import { readDynamic } from "./dynamic.ts";
 import { type DynamicSymbol, dynamicSymbolTable } from "./dynamic-symbols.ts";
+import type { ByteSource } from "./file-bytes.ts";
 import { type FunctionStarts, readFunctionStarts } from "./function-starts.ts";
 import { readSections } from "./sections.ts";
 import { fileOffsetOf, readSegments, type Segment, vaddrOf } from "./segments.ts";
@@ -45,8 +46,8 @@ function once<T>(compute: () => T): () => T {
  * Addresses and offsets are numbers of bytes; those above 2^53 are rounded and match nothing.
  * Format: System V ABI, chapters 4 and 5; `elf.h` of glibc.
  */
-export function readElf(bytes: Uint8Array): ElfResult {
-  const view = byteView(bytes);
+export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
+  const view = byteView(bytes instanceof Uint8Array ? bytesInMemory(bytes) : bytes);
   const bad = (reason: string): ElfResult => ({ ok: false, reason });
   if (view.u32(0) !== MAGIC) return bad("no ELF magic");
   if (view.u8(4) !== 2) return bad("not a 64-bit file");

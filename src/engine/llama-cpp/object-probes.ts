@@ -1,10 +1,10 @@
 /** Opens a mapped object and attaches the engine's probes to it: once per file, for every process that maps it. */
-import { closeSync, fstatSync, openSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
+import { openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import { mapFd } from "../../kernel/mapped.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineProbe } from "../engine.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
@@ -44,23 +44,13 @@ function fileKey(path: string): string | null {
   return stat?.isFile() && stat.size > 0n ? `${stat.dev}:${stat.ino}` : null;
 }
 
-/** The bytes of a file, mapped: an object can be 100 MB and we need some pages of it. */
-function openReadOnly(path: string): Disposable & { readonly bytes: Uint8Array } {
-  using owned = new DisposableStack();
-  // Read-only: a file that is open for writing cannot be executed, and one that runs cannot be opened so.
-  const fd = openSync(path, "r");
-  owned.defer(() => closeSync(fd));
-  const { size } = fstatSync(fd);
-  const mapped = mapFd(fd, size, { write: false });
-  return { bytes: new Uint8Array(mapped.buffer, 0, size), [Symbol.dispose]: () => mapped[Symbol.dispose]() };
-}
-
 function describe(
   path: string,
   engine: Engine,
 ): { file: Omit<EngineFile, "attached" | "attachedNs" | "refused">; probes: readonly EngineProbe[] } | null {
-  using file = openReadOnly(path);
-  const elf = readElf(file.bytes);
+  using bytes = openFileBytes(path);
+  if (bytes === null) throw new MrmTraceError("environment", `${path} cannot be read`, "see: ls -l on it");
+  const elf = readElf(bytes);
   if (!elf.ok) return null;
   const object = { path, soname: elf.soname(), buildId: elf.buildId(), dynamicSymbol: elf.dynamicSymbol };
   const probes = engine.probesOf(object);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CodeObject, createCodeMap } from "../../../src/code/code-bytes.ts";
 import { createAccessDecoder, type DecodedAccess } from "../../../src/code/trap-operation.ts";
+import { bytesInMemory } from "../../../src/elf/byte-view.ts";
 import { readElf } from "../../../src/elf/elf.ts";
 
 const SOURCE = join(import.meta.dir, "../../fixtures/watch/accesses.S");
@@ -17,7 +18,7 @@ function assemble(): CodeObject {
   const bytes = new Uint8Array(readFileSync(path));
   const elf = readElf(bytes);
   if (!elf.ok) throw new Error(elf.reason);
-  return { key: "accesses", bytes, elf };
+  return { key: "accesses", bytes: bytesInMemory(bytes), elf };
 }
 const object = assemble();
 const decode = createAccessDecoder({
