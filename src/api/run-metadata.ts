@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import type { LedgerRow } from "../schema/ledger.ts";
+import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { runJsonSchema } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
@@ -39,17 +39,7 @@ export type RunMetadata = Readonly<z.output<typeof knownSchema>> & { readonly [k
 /** @throws MrmTraceError data_quality where it is missing, no metadata of ours, or of another major version */
 export function readMetadata(path: string): { readonly metadata: RunMetadata; readonly ledger: readonly LedgerRow[] } {
   const { ledger, ...metadata } = decode(path);
-  return {
-    metadata,
-    ledger: ledger.map((row) => ({
-      ...row,
-      seen: Number(row.seen),
-      kept: Number(row.kept),
-      filtered: Number(row.filtered),
-      dropped: Number(row.dropped),
-      dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [cause, Number(n)])),
-    })),
-  };
+  return { metadata, ledger: inNumbers(ledger) };
 }
 
 function decode(path: string): z.output<typeof metadataSchema> {

@@ -3,11 +3,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { segmentName } from "../run-directory/segment-files.ts";
-import { columnsOf, type TableName } from "../schema/columns.ts";
+import { columnsOf, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { bytesPerRow, openAccumulator } from "./accumulator.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
 import type { Encoder, Outcome } from "./encoder.ts";
+import { openRowTally } from "./row-tally.ts";
 
 export const DEFAULT_MAX_AGE_NS = 5e9;
 /** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */
@@ -19,7 +20,7 @@ export interface SegmentWriterOptions {
   readonly encoder: Encoder;
   /** Folder of the segments, such as RUN/capture/fault; made when missing. */
   readonly dir: string;
-  readonly table: TableName;
+  readonly table: StreamName;
   /** A segment closes at this many rows; by default as many, a power of two, as the encoder's queue has room for. */
   readonly maxRows?: number;
   /** A segment closes this long after its first row came; 5 s by default. */
@@ -29,17 +30,19 @@ export interface SegmentWriterOptions {
 }
 
 export interface SegmentWriter {
-  readonly table: TableName;
+  readonly table: StreamName;
   /** Copies the rows and returns at once; rows that find no room are dropped and counted. */
   append(batch: Batch): void;
   /** Set once a segment could not be written; rows written before stay readable, and later segments are still tried. */
   readonly error: MrmTraceError | null;
   /** Bytes of the files written so far. */
   readonly writtenBytes: number;
-  /** Rows so far: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
-  account(): LedgerRow;
+  /** Rows dropped so far. */
+  readonly droppedRows: number;
+  /** Rows so far by source: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
+  account(): LedgerRow[];
   /** Writes what is left and waits; the account it returns balances. */
-  close(): Promise<LedgerRow>;
+  close(): Promise<LedgerRow[]>;
 }
 
 /**
@@ -54,10 +57,10 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
   const { maxRows = rowsWithin(encoder.maxQueueBytes, table), maxAgeNs = DEFAULT_MAX_AGE_NS } = options;
   makeFolder(dir);
   const gathered = openAccumulator(table);
-  const dropped: Record<string, number> = {};
+  const tally = openRowTally(table);
+  /** Rows by source that wait for their segment. */
+  const gatheredRows = tally.none();
   const underWay = new Set<Promise<void>>();
-  let seen = 0;
-  let kept = 0;
   let sequence = 0;
   let writtenBytes = 0;
   let error: MrmTraceError | null = null;
@@ -68,20 +71,16 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     return gathered.rows >= maxRows || gathered.textBytes >= MAX_TEXT_BYTES;
   }
 
-  function drop(cause: string, rows: number): void {
-    if (rows > 0) dropped[cause] = (dropped[cause] ?? 0) + rows;
-  }
-
-  function finish(outcome: Outcome, rows: number): void {
+  function finish(outcome: Outcome, rows: Float64Array): void {
     if (outcome.failure === null) {
-      kept += rows;
+      tally.keep(rows);
       writtenBytes += outcome.bytes;
     } else {
       const full = outcome.failure.errno === "ENOSPC" || outcome.failure.errno === "EDQUOT";
-      drop(full ? "disk_full" : "write_error", rows);
+      tally.drop(full ? "disk_full" : "write_error", rows);
       error ??= new MrmTraceError(
         "failure",
-        `a segment of ${rows} rows of ${table} is lost: ${outcome.failure.message}`,
+        `a segment of ${rows.reduce((sum, n) => sum + n, 0)} rows of ${table} is lost: ${outcome.failure.message}`,
         full ? "free some space, or name another folder with --output" : "check that the output folder is writable",
       );
     }
@@ -91,7 +90,8 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     if (timer !== null) clearTimeout(timer);
     timer = null;
     if (gathered.rows === 0) return;
-    const { rows } = gathered;
+    const rows = gatheredRows.slice();
+    gatheredRows.fill(0);
     const batch = gathered.take();
     const path = join(dir, segmentName(firstTime(batch), sequence++));
     const done = encoder.submit(path, batch, keyValues).then((outcome) => {
@@ -113,21 +113,6 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     timer = setTimeout(flushByAge, ns / 1e6);
   }
 
-  function account(): LedgerRow {
-    const lost = Object.values(dropped).reduce((sum, n) => sum + n, 0);
-    const path = `${table}/segments`;
-    return {
-      path,
-      pid: null,
-      seen,
-      kept,
-      filtered: 0,
-      dropped: lost,
-      dropped_by: { ...dropped },
-      unseen_estimate: null,
-    };
-  }
-
   return {
     table,
     get error() {
@@ -136,18 +121,23 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
     get writtenBytes() {
       return writtenBytes;
     },
-    account,
+    get droppedRows() {
+      return tally.droppedRows;
+    },
+    account: tally.account,
     append(batch) {
-      seen += batch.rows;
-      if (closed) return drop("writer_closed", batch.rows);
+      const drop = (cause: string, from: number): void =>
+        tally.drop(cause, tally.add(batch, from, batch.rows, tally.none()));
+      if (closed) return drop("writer_closed", 0);
       let from = 0;
       while (from < batch.rows) {
         if (full()) {
-          if (!encoder.accepts(gathered.bytes)) return drop("writer_queue", batch.rows - from);
+          if (!encoder.accepts(gathered.bytes)) return drop("writer_queue", from);
           flush();
         }
         const to = Math.min(batch.rows, from + maxRows - gathered.rows);
         gathered.append(batch, from, to);
+        tally.add(batch, from, to, gatheredRows);
         from = to;
         timer ?? arm(maxAgeNs);
       }
@@ -157,13 +147,13 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
       closed = true;
       flush();
       while (underWay.size > 0) await Promise.all(underWay);
-      return account();
+      return tally.account();
     },
   };
 }
 
 /** Greatest power of two of rows whose columns take at most so many bytes; one at least. */
-function rowsWithin(bytes: number, table: TableName): number {
+function rowsWithin(bytes: number, table: StreamName): number {
   const rowBytes = columnsOf(table).reduce((sum, column) => sum + bytesPerRow(column), 0);
   return 2 ** Math.max(0, Math.floor(Math.log2(bytes / rowBytes)));
 }

@@ -2,7 +2,8 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import { lossPct } from "../pipelines/run-facts.ts";
+import { inNumbers } from "../schema/ledger.ts";
+import { eventsOf, worstLossPct } from "../schema/loss.ts";
 import { FIGURE_NAMES, type FigureValues } from "../schema/observer-effect.ts";
 import type { Arm } from "./arms.ts";
 import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";
@@ -110,18 +111,11 @@ function tracerUse(end: UnitEnd, sampler: TreeSampler): TracerUse | null {
   // The process stream runs beside every collector: it counts where it is alone.
   const events = sum(rows.filter(([stream]) => stream !== "process")) || sum(rows);
   const use = sampler.use((pid) => !end.targetPids.includes(pid), end.from_ns, end.to_ns);
-  const numbers = ledger.map((row) => ({
-    ...row,
-    seen: Number(row.seen),
-    kept: Number(row.kept),
-    filtered: Number(row.filtered),
-    dropped: Number(row.dropped),
-    dropped_by: {},
-  }));
+  const numbers = inNumbers(ledger);
   return {
     events_kept: events,
-    events_lost: numbers.reduce((total, { dropped }) => total + dropped, 0),
-    loss_pct: lossPct(numbers),
+    events_lost: eventsOf(numbers).dropped,
+    loss_pct: worstLossPct(numbers),
     capture_bytes: Number(details.capture_bytes ?? 0),
     cpu_pct: use.window_ns > 0 ? (100 * use.cpu_ns) / use.window_ns : null,
     rss_bytes: use.peak_rss_bytes,

@@ -3,11 +3,15 @@ import { enableBpfStats, type ProgramCost } from "./bpf-program.ts";
 
 export interface CostedProgram {
   readonly name: string;
+  /** The object that it is a part of. */
+  readonly object: string;
   cost(): ProgramCost;
 }
 
 export interface BpfCost {
   readonly name: string;
+  /** The object that the program is a part of. */
+  readonly object: string;
   /** Run time of the whole run, from the sampled share of it, in ns; excludes what the kernel does to get there. */
   readonly run_ns: number;
   /** Runs seen while sampled. */
@@ -71,6 +75,7 @@ export function sampleBpfCosts(startNs: bigint): CostSampler {
         const { run_ns, run_count, recursion_misses } = program.cost();
         return {
           name: program.name,
+          object: program.object,
           run_ns: Number(run_ns) * scale,
           sampled_runs: Number(run_count),
           sampled_share: 1 / scale,

@@ -139,7 +139,11 @@ function describe(object: Handle, name: string, owned: DisposableStack, skipped:
     }
     return openProgram(found, programName);
   };
-  owned.use(registerPrograms(programs.map((programName) => programOf(programName))));
+  owned.use(
+    registerPrograms(
+      programs.map((programName) => ({ name: programName, object: name, cost: programOf(programName).cost })),
+    ),
+  );
   return {
     name,
     programs,

@@ -2,7 +2,7 @@
 import type { BlockRows } from "../columnar/blocks.ts";
 import { MrmTraceError } from "../errors.ts";
 import { BLOCK_ROWS, RING_CONTROL, type RingLayout } from "../schema/c-header.ts";
-import type { LedgerRow } from "../schema/ledger.ts";
+import type { LedgerPlace, LedgerRow } from "../schema/ledger.ts";
 import type { BpfMap } from "./bpf-map.ts";
 import { possibleCpus } from "./cpus.ts";
 
@@ -14,7 +14,8 @@ export interface RingReader extends Disposable {
    */
   drain<T>(use: (rows: BlockRows) => T): T;
   /** One row per CPU: attempts = kept + dropped; throws nothing, a broken identity shows in the row. */
-  ledger(path: string): LedgerRow[];
+  /** The account of all CPUs together, no row where nothing came. */
+  ledger(place: LedgerPlace): LedgerRow[];
 }
 
 /** Words of a block's header. */
@@ -122,26 +123,29 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
       for (let cpu = 0; cpu < cpus; cpu++) release(cpu);
       return used;
     },
-    ledger(path) {
-      const rows: LedgerRow[] = [];
+    ledger(place) {
+      const sum = { seen: 0, kept: 0, ring_full: 0, corrupt_block: 0 };
       for (let cpu = 0; cpu < cpus; cpu++) {
         const at = (cpu * stride) / 8;
-        const seen = Number(longs[at + RING_CONTROL.seq / 8] ?? 0n);
-        if (seen === 0) continue;
-        const ring_full = Number(longs[at + RING_CONTROL.drop / 8] ?? 0n);
-        const corrupt_block = corrupt[cpu] ?? 0;
-        rows.push({
-          path: `${path}/cpu${cpu}`,
+        sum.seen += Number(longs[at + RING_CONTROL.seq / 8] ?? 0n);
+        sum.kept += kept[cpu] ?? 0;
+        sum.ring_full += Number(longs[at + RING_CONTROL.drop / 8] ?? 0n);
+        sum.corrupt_block += corrupt[cpu] ?? 0;
+      }
+      const { seen, ring_full, corrupt_block } = sum;
+      if (seen === 0) return [];
+      return [
+        {
+          ...place,
           pid: null,
           seen,
-          kept: kept[cpu] ?? 0,
+          kept: sum.kept,
           filtered: 0,
           dropped: ring_full + corrupt_block,
-          dropped_by: corrupt_block > 0 ? { ring_full, corrupt_block } : { ring_full },
+          dropped_by: { ring_full, ...(corrupt_block > 0 ? { corrupt_block } : {}) },
           unseen_estimate: null,
-        });
-      }
-      return rows;
+        },
+      ];
     },
     [Symbol.dispose]() {
       mapping[Symbol.dispose]();

@@ -11,7 +11,8 @@ import type { RunFacts } from "../run-directory/facts.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
 import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
-import type { LedgerRow } from "../schema/ledger.ts";
+import { inNumbers } from "../schema/ledger.ts";
+import { lossOf } from "../schema/loss.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
 import type { EngineLimits } from "../sql/database.ts";
 import { readExperimentFacts } from "./experiment-facts.ts";
@@ -20,18 +21,6 @@ import { type Imported, importedOf } from "./import-trace.ts";
 export interface Derived {
   readonly report: RunReport;
   readonly directory: RunDirectory;
-}
-
-/** Ledger rows as read from JSON hold bigints; the estimators count in numbers. */
-function ledgerOf(facts: RunFacts): LedgerRow[] {
-  return facts.ledger.map((row) => ({
-    ...row,
-    seen: Number(row.seen),
-    kept: Number(row.kept),
-    filtered: Number(row.filtered),
-    dropped: Number(row.dropped),
-    dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [cause, Number(n)])),
-  }));
 }
 
 /** Each way is loaded on use: neither waits for what only the other needs. */
@@ -53,11 +42,13 @@ async function analysisOf(
  */
 export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...told } = facts;
-  const recorded = { run_id: facts.run_id, ledger: ledgerOf(facts), trap_cost_ns, seed, sight };
+  const ledger = inNumbers(facts.ledger);
+  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
   const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
   const report: RunReport = {
     ...told,
     run_dir: directory.path,
+    loss: lossOf(ledger),
     warnings: [...told.warnings, ...analysis.warnings],
     labels: analysis.labels,
     metrics: analysis.metrics,

@@ -12,8 +12,8 @@ import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.
 import { createRunDirectory, holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import { worstLossPct } from "../schema/loss.ts";
 import type { Derived } from "./derive.ts";
-import { lossPct } from "./run-facts.ts";
 
 export interface ImportRequest {
   readonly file: string;
@@ -100,14 +100,14 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
   };
   const imported = await importer.read(file, { onBatch, ready });
   const closed: LedgerRow[] = [];
-  for (const writer of writers.values()) closed.push(await writer.close());
+  for (const writer of writers.values()) closed.push(...(await writer.close()));
   for (const writer of writers.values()) if (writer.error !== null) throw writer.error;
   return { imported, rows, ledger: [...imported.ledger, ...closed] };
 }
 
 function factsOf(request: ImportRequest, directory: RunDirectory, { imported, rows, ledger }: Taken): RunFacts {
   const validity = judgeValidity({
-    loss_pct: lossPct(ledger),
+    loss_pct: worstLossPct(ledger),
     observer_cpu_pct: null,
     observer_rss_bytes: null,
     target_rss_bytes: null,

@@ -17,7 +17,8 @@ import type { CanRun, TracerOptions } from "../record/start-collectors.ts";
 import type { TokenCount } from "../record/token-count.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
-import { balances, type LedgerRow } from "../schema/ledger.ts";
+import { balances, type LedgerRow, placeWords } from "../schema/ledger.ts";
+import { worstLossPct } from "../schema/loss.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
 import type { ExperimentFacts } from "./experiment-facts.ts";
@@ -51,29 +52,11 @@ export interface JudgeInput {
   readonly bpfCosts: readonly BpfCost[];
 }
 
-function sumOf(ledger: readonly LedgerRow[], prefix: string, field: "seen" | "kept" | "dropped"): number {
-  return ledger.filter((row) => row.path.startsWith(prefix)).reduce((sum, row) => sum + row[field], 0);
-}
-
-/** Paths named for the source of a stream, not for the stream. */
-const STREAM_OF_SOURCE: Readonly<Record<string, string>> = { pebs: "access", ibs: "access", clock: "access" };
-
-function streamOf(row: LedgerRow): string {
-  const first = row.path.slice(0, row.path.indexOf("/"));
-  return STREAM_OF_SOURCE[first] ?? first;
-}
-const isSegments = (row: LedgerRow): boolean => row.path.endsWith("/segments");
-
-/**
- * Share of all events that were dropped anywhere on their way to a file, in percent. What came out of a ring goes into
- * segments: it is seen once, where it came first.
- */
-export function lossPct(ledger: readonly LedgerRow[]): number {
-  const sources = new Set(ledger.filter((row) => !isSegments(row)).map(streamOf));
-  const first = ledger.filter((row) => !isSegments(row) || !sources.has(streamOf(row)));
-  const seen = first.reduce((sum, row) => sum + row.seen, 0);
-  const dropped = ledger.reduce((sum, row) => sum + row.dropped, 0);
-  return seen === 0 ? 0 : (100 * dropped) / seen;
+/** What our own programs saw of a stream at a stage, by the ways that are named. */
+function seenBy(ledger: readonly LedgerRow[], stream: string, stage: string, ways: readonly (string | null)[]): number {
+  return ledger
+    .filter((row) => row.stream === stream && row.stage === stage && ways.includes(row.way))
+    .reduce((sum, row) => sum + row.seen, 0);
 }
 
 const pct = (part: number, whole: number | null): number | null => (whole ? (100 * part) / whole : null);
@@ -90,16 +73,16 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
-    faults: sumOf(ledger, "fault/fault", "seen") + sumOf(ledger, "fault/kernel_fault", "seen"),
-    mapping_calls: sumOf(ledger, "mapping/ringbuf", "seen"),
-    probe_hits: sumOf(ledger, "engine/probes", "seen"),
+    faults: seenBy(ledger, "fault", "ring", ["fault", "kernel_fault"]),
+    mapping_calls: seenBy(ledger, "mapping", "ring", ["calls"]),
+    probe_hits: seenBy(ledger, "engine", "observe", [null]),
     probe_cost_ns: input.state.probeCostNs,
     programs: input.bpfCosts,
     watch,
     others: input.collectors.flatMap(({ collector }) => collector.costs?.() ?? []),
   });
   const validity = judgeValidity({
-    loss_pct: lossPct(ledger),
+    loss_pct: worstLossPct(ledger),
     observer_cpu_pct: cost.cpu_pct,
     observer_rss_bytes: cost.rss_bytes,
     target_rss_bytes: use.target.peak_rss_bytes || null,
@@ -192,7 +175,7 @@ function warningsOf({ recording, collectors, target, ended, watch, samples }: Ju
   const out: string[] = samples === null ? [] : sampleWarnings(samples);
   for (const { collector } of collectors) out.push(...(collector.warnings?.() ?? []));
   for (const row of recording.ledger) {
-    if (!balances(row)) out.push(`the ledger of ${row.path} does not balance: a counter is wrong`);
+    if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
   if (target.held && ended === null) out.push("the target did not end when it was told to, and runs on");
   if (recording.reason === "max_size") out.push("recording stopped at --max-size");

@@ -114,7 +114,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     }
     ledger.push(...rest.ledger);
   }
-  for (const writer of writers.values()) ledger.push(await writer.close());
+  for (const writer of writers.values()) ledger.push(...(await writer.close()));
   return {
     reason,
     begin_ns,
@@ -129,7 +129,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
 
 function droppedRows(writers: Iterable<SegmentWriter>): number {
   let sum = 0;
-  for (const writer of writers) sum += writer.account().dropped;
+  for (const writer of writers) sum += writer.droppedRows;
   return sum;
 }
 

@@ -1,4 +1,6 @@
 /** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
+import { inNumbers, placeWords } from "../schema/ledger.ts";
+import { eventsOf } from "../schema/loss.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
 import { type Ink, type Line, type Terminal, wrap } from "./terminal.ts";
@@ -99,24 +101,26 @@ function agreementText({ observer }: RunReport): string[] {
   return [`decoding told reads from writes as a pair of registers did in ${formatCount(agreed)} of ${pairs}`];
 }
 
-function lossText({ ledger }: RunReport): string[] {
-  const sum = (field: "seen" | "dropped" | "filtered"): number =>
-    ledger.reduce((total, row) => total + Number(row[field]), 0);
-  const [seen, dropped] = [sum("seen"), sum("dropped")];
-  const share = seen > 0 && dropped > 0 ? ` (${pct((100 * dropped) / seen)})` : "";
-  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${formatCounted(seen, "event")}${share}; ${formatCount(sum("filtered"))} filtered on purpose`;
+function lossText({ ledger: recorded, loss }: RunReport): string[] {
+  const ledger = inNumbers(recorded);
+  const { kept, dropped, filtered } = eventsOf(ledger);
+  const shares = loss
+    .filter(({ lost_pct }) => known(lost_pct) && lost_pct > 0)
+    .map(({ source, lost_pct }) => `${source} ${pct(lost_pct)}`);
+  const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
+  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${formatCounted(kept + dropped, "event")}${share}; ${formatCount(filtered)} filtered on purpose`;
   const losses = ledger
-    .filter((row) => Number(row.dropped) > 0)
-    .sort((a, b) => Number(b.dropped) - Number(a.dropped))
+    .filter((row) => row.dropped > 0)
+    .sort((a, b) => b.dropped - a.dropped)
     .map((row) => {
       const causes = Object.entries(row.dropped_by).map(
-        ([cause, n]) => `${formatCount(Number(n))} ${cause.replaceAll("_", " ")}`,
+        ([cause, n]) => `${formatCount(n)} ${cause.replaceAll("_", " ")}`,
       );
-      return `${row.path}: ${causes.join(", ")}`;
+      return `${placeWords(row)}: ${causes.join(", ")}`;
     });
   const unseen = ledger
     .filter((row) => known(row.unseen_estimate) && row.unseen_estimate > 0)
-    .map((row) => `${row.path}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
+    .map((row) => `${placeWords(row)}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
   return [head, ...losses, ...unseen];
 }
 

@@ -10,7 +10,7 @@ import { writeFileAtomic } from "./atomic-file.ts";
 
 const FILE = "facts.json";
 
-const factsSchema = runJsonSchema.omit({ labels: true, metrics: true, run_dir: true }).extend({
+const factsSchema = runJsonSchema.omit({ labels: true, loss: true, metrics: true, run_dir: true }).extend({
   /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
   sight: z
     .array(z.object({ collector: z.string(), identifies: z.array(z.string()), blind_to: z.string() }))

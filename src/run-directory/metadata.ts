@@ -68,6 +68,7 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     validity: { class: report.validity, reasons: report.reasons, not_measured: report.not_measured },
     observer: report.observer,
     ledger: report.ledger,
+    loss: report.loss,
     warnings: report.warnings,
     ...input.details,
   };

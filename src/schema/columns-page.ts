@@ -1,5 +1,6 @@
 /** The text of docs/columns.md. */
 import { columnsOf, TABLES, type TableName } from "./columns.ts";
+import { LEDGER_STREAMS, SOURCES_OF, STAGE_NAMES, STAGES } from "./ledger.ts";
 import { PARQUET_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "./versions.ts";
 
 const PLACE = {
@@ -34,6 +35,39 @@ export function columnsPage(): string {
   for (const name of Object.keys(TABLES) as TableName[]) {
     out.push("", `## ${name}`, "", `${TABLES[name].doc} Stored in ${tablePlace(name)}.`, "", ...columnRows(name));
   }
-  out.push("");
+  out.push(...ledgerSection(), "");
   return out.join("\n");
+}
+
+/** What rows of the ledger say, which stand in metadata.json and in what `--json` prints. */
+function ledgerSection(): string[] {
+  const stages = STAGE_NAMES.map((stage) => `| ${stage} | ${STAGES[stage]} |`);
+  const streams = LEDGER_STREAMS.map((stream) => `| ${stream} | ${SOURCES_OF[stream].join(", ")} |`);
+  return [
+    "",
+    "## The ledger",
+    "",
+    "What became of all events, in `metadata.json` and in what `--json` prints. A row is about one `stream` at one `stage`,",
+    "and of one `source` where a stream feeds several; `way` tells several ways through a stage apart, for people. In every",
+    "row `seen = kept + filtered + dropped`, and `dropped_by` gives the causes. `unseen_estimate` is for events that no",
+    "counter saw.",
+    "",
+    "Stages, in the order in which events pass them:",
+    "",
+    "| stage | what is counted |",
+    "|---|---|",
+    ...stages,
+    "",
+    "Streams and the sources whose figures they feed. `engine` is what the engine's probes saw, before it is known to be a",
+    "row of `tensor` or of `step`. A row without a source is about all sources of its stream:",
+    "",
+    "| stream | sources |",
+    "|---|---|",
+    ...streams,
+    "",
+    "`loss` gives the share of each source that did not reach a file, from these rows: 1 - the product over all stages of",
+    "all streams that feed the source of the share that went on. Several ways through one stage are added before that, and",
+    "events that no counter saw are lost ones. Figures of a source that lost more than 1 % are held back, and the class of",
+    "the run is judged by the source that lost most.",
+  ];
 }

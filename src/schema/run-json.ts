@@ -1,6 +1,7 @@
 /** What `run` reports: the object that `--json` prints and that the table is drawn from. */
 import { z } from "zod";
 import { EXIT_CODES, type MrmTraceError } from "../errors.ts";
+import { FIGURE_SOURCES, LEDGER_STREAMS, STAGE_NAMES } from "./ledger.ts";
 import { JSON_SCHEMA_VERSION } from "./versions.ts";
 
 /** A u64: bigint or whole number in memory, decimal string in JSON, where a double would lose digits. */
@@ -25,7 +26,12 @@ export const VALIDITY_CLASSES = ["clean", "marginal", "contaminated"] as const;
 export const METRIC_STATUSES = ["ok", "bound", "insufficient", "not_identifiable"] as const;
 
 const ledgerRow = z.object({
-  path: word,
+  stream: z.enum(LEDGER_STREAMS),
+  /** The source whose figures the events feed; null where they feed all sources of the stream. */
+  source: z.enum(FIGURE_SOURCES).nullable(),
+  stage: z.enum(STAGE_NAMES),
+  /** Which of several ways through the stage, for people. */
+  way: word.nullable(),
   pid: count.nullable(),
   seen: u64,
   kept: u64,
@@ -103,6 +109,8 @@ export const runJsonSchema = z.object({
   collectors: z.array(z.object({ name: word, sources: words, why_not_better: word.nullable() })).readonly(),
   target,
   ledger: z.array(ledgerRow).readonly(),
+  /** Share of the events of each source that did not reach a file, from the ledger. */
+  loss: z.array(z.object({ source: z.enum(FIGURE_SOURCES), lost_pct: figure })).readonly(),
   observer,
   labels: z
     .array(z.object({ region_type: word, mapping_kind: word.nullable(), regions: count, bytes: u64, accesses: u64 }))

@@ -1,6 +1,8 @@
 /** The tracer attached to a process that runs, from a benchmark or a test. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { LedgerPlace } from "../../src/schema/ledger.ts";
+import { rowsAt } from "../fixtures/ledger.ts";
 import { lineReader } from "../fixtures/line-reader.ts";
 
 const CLI = new URL("../../src/cli.ts", import.meta.url).pathname;
@@ -75,7 +77,7 @@ function resultOf({ observer, target, ledger, details }: Facts): AttachedRun {
     cpuPct: observer.cpu_pct ?? null,
     decodeTokens: target.decode_tokens ?? 0,
     promptTokens: target.prompt_tokens ?? 0,
-    accesses: Number(ledger.find(({ path }) => path === "access/watch/rows")?.kept ?? 0),
+    accesses: Number(rowsAt(ledger, { source: "watch", stage: "decode" })[0]?.kept ?? 0),
     probesAtMostNs: probes.cost_ns.hi,
   };
 }
@@ -84,7 +86,7 @@ function resultOf({ observer, target, ledger, details }: Facts): AttachedRun {
 interface Facts {
   readonly observer: { readonly cpu_pct?: number | null };
   readonly target: { readonly decode_tokens?: number | null; readonly prompt_tokens?: number | null };
-  readonly ledger: readonly { readonly path: string; readonly kept: string }[];
+  readonly ledger: readonly (LedgerPlace & { readonly kept: string })[];
   readonly details: {
     readonly cost_parts: readonly { readonly what: string; readonly cost_ns: { readonly hi: number } }[];
   };

@@ -143,8 +143,8 @@ async function streamThroughWorker(dir: string): Promise<{ rowsPerSecond: number
     peakRssBytes = Math.max(peakRssBytes, process.memoryUsage.rss());
     await Bun.sleep(POLL_MS);
   }
-  const { kept } = await writer.close();
-  return { rowsPerSecond: kept / ((performance.now() - begin) / 1e3), peakRssBytes };
+  const [account] = await writer.close();
+  return { rowsPerSecond: (account?.kept ?? 0) / ((performance.now() - begin) / 1e3), peakRssBytes };
 }
 
 if (import.meta.main) {

@@ -54,10 +54,10 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   }
   const reading_cpu_ns = threadCpuNs() - threadBegin;
   const lost = faults.ledger().reduce((sum, row) => sum + row.dropped, 0);
-  const written = await writer.close();
+  const [written] = await writer.close();
   return {
-    rows: written.kept,
-    lost: lost + written.dropped,
+    rows: written?.kept ?? 0,
+    lost: lost + (written?.dropped ?? 0),
     bytes: writer.writtenBytes,
     cpu_ns: processCpuNs(),
     start_cpu_ns,

@@ -47,7 +47,9 @@ async function timeRows(kind: Kind, rounds: number): Promise<Timed> {
     clocks.push((first + fourth) / 2);
     differences.push((second + third - first - fourth) / 2);
   }
-  const refused = ring.ledger("bench").reduce((sum, of) => sum + of.dropped, 0);
+  const refused = ring
+    .ledger({ stream: "fault", source: "fault", stage: "ring", way: null })
+    .reduce((sum, of) => sum + of.dropped, 0);
   if (refused > 0) throw new Error(`${refused} rows were refused: the figure would not be that of a row`);
   return { clockNs: median(clocks), rowNs: median(differences) };
 }

@@ -6,6 +6,7 @@ import { perfDataImporter } from "../../src/collect/perf-mem/import-data.ts";
 import type { Batch } from "../../src/columnar/batch.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../../src/columnar/segment.ts";
+import type { StreamName } from "../../src/schema/columns.ts";
 import { type EventSpec, MEM_LOADS, perfData, recordWriter } from "../fixtures/perf-data.ts";
 import { pythonPackage } from "../fixtures/python-package.ts";
 import { aside, atLeast, atMost, type BenchOptions, type BenchRow } from "./bench-row.ts";
@@ -108,10 +109,10 @@ async function captureHere(path: string, folder: string): Promise<void> {
   await using encoder = openEncoder();
   const writers = new Map<string, SegmentWriter>();
   const onBatch = (batch: Batch): void => {
-    const known = writers.get(batch.table);
-    const dir = join(folder, "capture", batch.table);
-    const writer = known ?? openSegmentWriter({ encoder, dir, table: batch.table });
-    writers.set(batch.table, writer);
+    const table = batch.table as StreamName;
+    const known = writers.get(table);
+    const writer = known ?? openSegmentWriter({ encoder, dir: join(folder, "capture", table), table });
+    writers.set(table, writer);
     writer.append(batch);
   };
   await perfDataImporter.read(path, {

@@ -101,7 +101,7 @@ async function pass(rowsPerSecond: number, seconds: number): Promise<Pass> {
   drain();
   const threadNs = threadCpuNs() - threadBegin;
   for (const { worker } of producers) worker.terminate();
-  const ledger = ring.ledger("bench");
+  const ledger = ring.ledger({ stream: "fault", source: "fault", stage: "ring", way: null });
   return {
     offeredRowsPerS: rowsPerSecond,
     producedRowsPerS: done.reduce((sum, { rows, seconds: took }) => sum + rows / took, 0),

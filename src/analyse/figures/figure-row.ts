@@ -1,5 +1,5 @@
 /** Figures become rows: what is too few, too censored or too lossy is held back, with the reason. */
-import type { LedgerRow } from "../../schema/ledger.ts";
+import { lostPct } from "../../schema/loss.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
 import type { Figure } from "../metrics/metric.ts";
@@ -13,20 +13,6 @@ export const MOST_CENSORED = 0.5;
 export const UNDECIDED = "insufficient";
 /** Most lost, %, for a value. */
 export const MOST_LOST_PCT = 1;
-
-/** Loss of the paths whose first word is the source's stream, in %; null where no path of it is in the ledger. */
-export function lostPct(ledger: readonly LedgerRow[], source: string): number | null {
-  const streams =
-    source === "watch" ? ["watch", "trap", "access"] : source === "region_map" ? ["mapping", "tensor"] : [source];
-  let seen = 0;
-  let dropped = 0;
-  for (const row of ledger) {
-    if (!streams.includes(row.path.split("/")[0] ?? "")) continue;
-    seen += row.seen + (row.unseen_estimate ?? 0);
-    dropped += row.dropped + (row.unseen_estimate ?? 0);
-  }
-  return seen > 0 ? (100 * dropped) / seen : null;
-}
 
 interface Verdict {
   readonly status: MetricStatus;

@@ -26,6 +26,7 @@ import type { SourceFacts } from "./samples/choose-sources.ts";
 import { splitByHeat } from "./samples/heat.ts";
 import type { SampleSummary } from "./samples/sample-summary.ts";
 import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
+import { withSkippedRuns } from "./skipped-runs.ts";
 import { rowsAhead } from "./watch/ahead.ts";
 import type { DrawRegion } from "./watch/draw.ts";
 import { drawRegions } from "./watch/draw-regions.ts";
@@ -316,22 +317,6 @@ function poll(parts: Parts): Batch[] {
   return out;
 }
 
-/** Runs that the kernel skipped: events that no other counter saw. */
-function skippedRuns(costs: readonly BpfCost[]): LedgerRow[] {
-  return costs
-    .filter((cost) => cost.recursion_misses > 0)
-    .map((cost) => ({
-      path: `bpf/${cost.name}`,
-      pid: null,
-      seen: cost.recursion_misses,
-      kept: 0,
-      filtered: 0,
-      dropped: cost.recursion_misses,
-      dropped_by: { recursion: cost.recursion_misses },
-      unseen_estimate: null,
-    }));
-}
-
 function stopParts(
   parts: Parts,
   costs: readonly BpfCost[],
@@ -349,15 +334,14 @@ function stopParts(
   const batches = [...polled, ...(timed?.batches ?? []), ...engine.batches, ...(watched?.batches ?? [])];
   return {
     batches,
-    ledger: [
-      ...skippedRuns(costs),
+    ledger: withSkippedRuns(costs, parts.samples?.summary().source ?? null, [
       ...parts.lifecycle.ledger(),
       ...(parts.faults?.ledger() ?? []),
       ...engine.ledger,
       ...(parts.samples?.ledger() ?? []),
       ...(timed?.ledger ?? []),
       ...(watched?.ledger ?? []),
-    ],
+    ]),
     summary: watched?.summary ?? null,
     timed: timed?.summary ?? null,
   };

@@ -67,7 +67,10 @@ export function captureLedger(pid: number, header: CaptureHeader, summary: Captu
   const missing = header.nRecords - totals.records;
   return [
     {
-      path: header.aggregated ? "allocation_site/memray" : "allocation/memray",
+      stream: header.aggregated ? "allocation_site" : "allocation",
+      source: "allocation",
+      stage: "decode",
+      way: "memray",
       pid,
       seen,
       kept: seen - totals.foreignFrees - dropped,

@@ -158,7 +158,10 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
 /** What is said of a capture of which nothing can be said. */
 function nothingRead(): LedgerRow {
   return {
-    path: "allocation/memray",
+    stream: "allocation",
+    source: "allocation",
+    stage: "decode",
+    way: "memray",
     pid: null,
     seen: 0,
     kept: 0,

@@ -2,7 +2,7 @@
 import { MrmTraceError } from "../../errors.ts";
 import type { Imported, Importer } from "../importer.ts";
 import { createBreakpoints } from "./breakpoints.ts";
-import { ledgerOf } from "./file/account.ts";
+import { count, ledgerOf } from "./file/account.ts";
 import type { FileEvent } from "./file/event.ts";
 import { isPerfData } from "./file/header.ts";
 import { type PerfFile, readPerfFile } from "./file/perf-file.ts";
@@ -74,12 +74,13 @@ export const perfDataImporter: Importer = {
     const watches = breakpoints.watches(file.events);
     if (watches !== null) sink.onBatch(watches);
     const { account, events, facts } = file;
+    if (file.broken !== null) count(account.dropped, "cut");
     return {
       collector: "perf-mem",
       sources: sourcesOf(events),
       identifies: sourcesOf(events),
       blindTo: blindTo(events),
-      ledger: ledgerOf(account, "perf"),
+      ledger: ledgerOf(account, "perf", sourcesOf(events)),
       warnings: warningsOf(path, file),
       command: facts.command ?? [],
       first_ns: file.first_ns,

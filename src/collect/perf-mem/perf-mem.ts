@@ -5,11 +5,11 @@ import { createCodeMap } from "../../code/code-bytes.ts";
 import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import type { LedgerRow } from "../../schema/ledger.ts";
 import { descendants, hasEnded, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createBreakpoints } from "./breakpoints.ts";
-import { ledgerOf } from "./file/account.ts";
+import { count, ledgerOf } from "./file/account.ts";
+import { sourcesOf } from "./import-data.ts";
 import { hasMemoryPmu, type PerfMemOptions, perfCommand, perfMemOptions } from "./perf-command.ts";
 import { type PerfProcess, startPerf } from "./perf-process.ts";
 import { openPerfTail, type PerfTail } from "./tail.ts";
@@ -164,12 +164,15 @@ export function createPerfMemCollector({
       const watches = breakpoints.watches(reading.events);
       if (watches !== null) batches.push(watches);
       tally(reading);
-      const ledger: LedgerRow[] = ledgerOf(reading.account, "perf");
       if (wrong !== null) warnings.push(wrong);
       if (broken !== null) {
         warnings.push(`what perf wrote was read up to byte ${broken.offset}: ${broken.why}`);
-        ledger.push(CUT);
+        // Nobody knows how many samples it held: one at least.
+        count(reading.account.dropped, "cut");
       }
+      const { throttles } = reading.account;
+      if (throttles > 0) warnings.push(`the kernel slowed perf down ${throttles} times: it sampled less for a while`);
+      const ledger = ledgerOf(reading.account, "perf", sourcesOf(reading.events));
       reading[Symbol.dispose]();
       code[Symbol.dispose]();
       return { batches, ledger };
@@ -183,15 +186,3 @@ export function createPerfMemCollector({
       }),
   };
 }
-
-/** The end of a recording that could not be read: nobody knows how many samples it held. */
-const CUT: LedgerRow = {
-  path: "perf/end",
-  pid: null,
-  seen: 1,
-  kept: 0,
-  filtered: 0,
-  dropped: 1,
-  dropped_by: { cut: 1 },
-  unseen_estimate: null,
-};

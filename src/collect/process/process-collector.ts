@@ -64,18 +64,21 @@ function drop(account: Account, cause: string): void {
   account.dropped.set(cause, (account.dropped.get(cause) ?? 0) + 1);
 }
 
-function ledgerRow(path: string, account: Account, unseen: number | null): LedgerRow {
+function ledgerRow(way: string, account: Account): LedgerRow {
   const dropped = [...account.dropped.values()].reduce((sum, n) => sum + n, 0);
   const { seen, kept, filtered } = account;
   return {
-    path,
+    stream: "process",
+    source: "process",
+    stage: "observe",
+    way,
     pid: null,
     seen,
     kept,
     filtered,
     dropped,
     dropped_by: Object.fromEntries(account.dropped),
-    unseen_estimate: unseen,
+    unseen_estimate: null,
   };
 }
 
@@ -97,7 +100,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
   const ended = new Map<number, bigint>();
   const rows = newAccount();
   const extras = newAccount();
-  let missedSamples = 0;
+  /** Samples for which the tracer came too late: the rows say when they were taken, and no event was lost. */
+  let lateSamples = 0;
   let running = false;
   let byThread = false;
   let nextSampleNs = 0n;
@@ -249,16 +253,17 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
       const atNs = now();
       if (!running || atNs < nextSampleNs) return [];
       const late = Number((atNs - nextSampleNs) / intervalNs);
-      missedSamples += late;
+      lateSamples += late;
       nextSampleNs += intervalNs * BigInt(late + 1);
       return sample();
     },
+    details: () => ({ samples_late: lateSamples }),
     async stop() {
       const batches = running ? sample(true) : [];
       running = false;
       return {
         batches,
-        ledger: [ledgerRow("process/proc", rows, missedSamples), ledgerRow("process/extras", extras, null)],
+        ledger: [ledgerRow("samples", rows), ledgerRow("extras", extras)],
       };
     },
   };

@@ -6,7 +6,7 @@ import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
 import { stableBytes } from "../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
-import type { LedgerRow } from "../../schema/ledger.ts";
+import type { LedgerRow, Stage } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { Engine, EngineRow, EngineSession } from "../engine.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
@@ -174,24 +174,28 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
 
   function ledger(): LedgerRow[] {
     const { hits, foreign, ring_full } = kernelCounts();
-    const row = (path: string, kept: number, filtered: number, by: Record<string, number>): LedgerRow => {
+    const row = (stage: Stage, kept: number, filtered: number, by: Record<string, number>): LedgerRow => {
       const dropped_by = Object.fromEntries(Object.entries(by).filter(([, n]) => n > 0));
       const dropped = total(dropped_by);
       const seen = kept + filtered + dropped;
-      return { path, pid: null, seen, kept, filtered, dropped, dropped_by, unseen_estimate: null };
+      const place = { stream: "engine", source: null, stage, way: null } as const;
+      return { ...place, pid: null, seen, kept, filtered, dropped, dropped_by, unseen_estimate: null };
     };
     const sumOf = (names: readonly Outcome[]) => names.reduce((sum, name) => sum + outcomes[name], 0);
     const delivered = total(outcomes);
     const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
     const { asked, refused, refusedBy, unreadableObjects } = probes.counts;
     return [
-      row("engine/attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
-      row("engine/probes", delivered, foreign, {
-        ring_full,
-        not_drained: Math.max(0, hits - foreign - ring_full - delivered),
-      }),
-      row("engine/records", outcomes.kept, sumOf(FILTERED), { ...refusals, malformed: outcomes.malformed }),
-      row("engine/graph", graph.found, graph.known, graph.refused),
+      row("attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
+      row("observe", hits - foreign, foreign, {}),
+      row("ring", delivered, 0, { ring_full, not_drained: Math.max(0, hits - foreign - ring_full - delivered) }),
+      row("decode", outcomes.kept, sumOf(FILTERED), { ...refusals, malformed: outcomes.malformed }),
+      {
+        ...row("decode", graph.found, graph.known, graph.refused),
+        stream: "tensor",
+        source: "region_map",
+        way: "graph",
+      },
     ];
   }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { analyse, attach, MrmTraceError, openRun, type RunResult, run } from "mrm-trace";
 import { listSegments } from "../../../src/run-directory/segment-files.ts";
 import { columnsOf, STREAMS } from "../../../src/schema/columns.ts";
-import { balances } from "../../../src/schema/ledger.ts";
+import { balances, placeWords } from "../../../src/schema/ledger.ts";
 import { startLiveTree } from "../../fixtures/live-tree.ts";
 
 let folder = "";
@@ -111,7 +111,7 @@ describe("openRun", () => {
     expect(opened.metadata.run_id).toBe(made.report.run_id);
     expect(opened.metadata.validity.class).toBe(made.report.validity);
     expect(opened.ledger.length).toBe(made.report.ledger.length);
-    for (const row of opened.ledger) expect([row.path, balances(row)]).toEqual([row.path, true]);
+    for (const row of opened.ledger) expect([placeWords(row), balances(row)]).toEqual([placeWords(row), true]);
     expect(opened.metrics()).toEqual([...made.report.metrics] as never);
   });
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { LedgerPlace } from "../../../src/schema/ledger.ts";
+import { rowsAt } from "../../fixtures/ledger.ts";
 import { lives, startLiveTree } from "../../fixtures/live-tree.ts";
 import { registersFree } from "../../fixtures/registers-free.ts";
 import { isPending, waitUntil } from "../../fixtures/wait-until.ts";
@@ -170,10 +172,8 @@ describe("a process that runs", () => {
     const report = reportOf(ended);
     expect(report.warnings).toEqual([]);
     expect(report.target.pids).toEqual(expect.arrayContaining([tree.pid, tree.childPid]));
-    const ledger = (jsonOf(ended) as { ledger: { path: string; kept: string }[] }).ledger;
-    const faults = ledger
-      .filter(({ path }) => path.startsWith("fault/perf"))
-      .reduce((n, row) => n + Number(row.kept), 0);
+    const ledger = (jsonOf(ended) as { ledger: (LedgerPlace & { kept: string })[] }).ledger;
+    const faults = Number(rowsAt(ledger, { stream: "fault", stage: "decode", way: "perf" })[0]?.kept);
     expect(faults).toBeGreaterThanOrEqual(areas.reduce((sum, { pages }) => sum + pages, 0));
     await expectUntouched(tree);
   });

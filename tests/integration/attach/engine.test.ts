@@ -31,7 +31,7 @@ interface Report {
   readonly run_dir: string;
   readonly model_id: string;
   readonly target: { readonly pid: number; readonly decode_tokens: number; readonly exit_code: number | null };
-  readonly ledger: readonly { readonly path: string; readonly dropped: string }[];
+  readonly ledger: readonly { readonly way: string | null; readonly dropped: string }[];
   readonly metrics: readonly Figure[];
 }
 
@@ -167,6 +167,6 @@ describe("a decoder that had loaded its model before", () => {
   });
 
   test("loses nothing", () => {
-    expect(report.ledger.filter(({ path, dropped }) => path !== "engine/graph" && dropped !== "0")).toEqual([]);
+    expect(report.ledger.filter(({ way, dropped }) => way !== "graph" && dropped !== "0")).toEqual([]);
   });
 });

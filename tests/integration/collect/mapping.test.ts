@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
-import { balances } from "../../../src/schema/ledger.ts";
+import { balances, placeWords } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
 import { columnOf, trace } from "./traced.ts";
@@ -25,7 +25,7 @@ async function rebuiltDiffers(seed: number, phases: string): Promise<string[]> {
   expect(maps.counters.applied).toBeGreaterThan(20);
   await traced.finish();
   for (const row of [...traced.lifecycle.ledger(), ...traced.faultSource.ledger()]) {
-    expect([row.path, balances(row), row.dropped]).toEqual([row.path, true, 0]);
+    expect([placeWords(row), balances(row), row.dropped]).toEqual([placeWords(row), true, 0]);
   }
   return diffAgainstProc(maps.mapsOf(traced.pid), text);
 }

@@ -14,8 +14,9 @@ import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { objectProbes } from "../../../src/engine/llama-cpp/object-probes.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
 import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
-import { balances } from "../../../src/schema/ledger.ts";
+import { balances, type Stage } from "../../../src/schema/ledger.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
+import { rowsAt } from "../../fixtures/ledger.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);
@@ -80,18 +81,25 @@ function caches(contextTokens: number) {
   );
 }
 
-function pathOf(run: EngineRun, path: string) {
-  const row = run.ledger.find((entry) => entry.path === path);
-  if (!row) throw new Error(`no ledger row ${path}`);
+/** What became of the records of the probes at a stage. */
+function recordsAt(run: EngineRun, stage: Stage) {
+  const [row] = rowsAt(run.ledger, { stream: "engine", stage });
+  if (!row) throw new Error(`no ledger row of the engine at ${stage}`);
+  return row;
+}
+
+function graphOf(run: EngineRun) {
+  const [row] = rowsAt(run.ledger, { way: "graph" });
+  if (!row) throw new Error("no ledger row of the graph");
   return row;
 }
 
 function expectNothingLost(run: EngineRun): void {
   expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
   // A graph is read while its process goes on: what changed meanwhile is refused, counted, and read again.
-  const records = run.ledger.filter(({ path }) => path !== "engine/graph");
+  const records = run.ledger.filter(({ way }) => way !== "graph");
   expect(records.filter(({ dropped }) => dropped > 0)).toEqual([]);
-  expect(pathOf(run, "engine/records").seen).toBe(pathOf(run, "engine/probes").kept);
+  expect(recordsAt(run, "decode").seen).toBe(recordsAt(run, "observe").kept);
 }
 
 function detailOf(step: EngineRun["steps"][number] | undefined): Record<string, unknown> {
@@ -112,7 +120,7 @@ describe.each([...MODEL_TYPES])("the demo with weights in %s", (type) => {
 
   test("misses no tensor: the graph reader finds none that the probes had not told of", () => {
     expectNothingLost(run);
-    const graph = pathOf(run, "engine/graph");
+    const graph = graphOf(run);
     expect(graph.filtered).toBeGreaterThan(directory(type).length);
     expect(graph.kept).toBe(0);
   });
@@ -221,7 +229,7 @@ describe("the graph reader alone", () => {
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache", "engine_graph")).toEqual(caches(512));
     expect(run.tensors.filter(({ evidence }) => evidence === "engine_probe")).toEqual([]);
-    expect(pathOf(run, "engine/graph").kept).toBe(run.tensors.filter(({ kind }) => kind === "graph").length);
+    expect(graphOf(run).kept).toBe(run.tensors.filter(({ kind }) => kind === "graph").length);
   });
 
   test("finds them in a process that had loaded its model before the probes were there", async () => {
@@ -256,17 +264,16 @@ describe("the graph reader alone", () => {
 test("a process that is not watched leaves nothing but a count", async () => {
   const run = await demo("q8_0", { tokens: 5 }, { watched: false });
   expect(run.tensors).toEqual([]);
-  expect(pathOf(run, "engine/records").seen).toBe(0);
-  expect(pathOf(run, "engine/probes").filtered).toBeGreaterThan(100);
+  expect(recordsAt(run, "decode").seen).toBe(0);
+  expect(recordsAt(run, "observe").filtered).toBeGreaterThan(100);
 });
 
 test("records that find the ring full are counted, and what is left still balances", async () => {
   const run = await demo("q4_0", { tokens: 14_000 }, { drains: false });
-  const probes = pathOf(run, "engine/probes");
+  const probes = recordsAt(run, "ring");
   expect(probes.dropped_by.ring_full).toBeGreaterThan(0);
   expect(Object.keys(probes.dropped_by)).toEqual(["ring_full"]);
-  // Hits of other processes that run the engine meanwhile are filtered.
-  expect(probes.seen).toBe(probes.kept + probes.filtered + probes.dropped);
+  expect(probes.seen).toBe(probes.kept + probes.dropped);
   expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
 });
 
@@ -287,7 +294,7 @@ test("an object is attached once, and what is no engine is left alone", async ()
   });
   expect(run.attached.map(({ attached }) => attached)).toEqual([true, false, false, false, false]);
   expect(run.steps.filter(({ kind }) => kind === "probes").length).toBe(1);
-  expect(pathOf(run, "engine/attach").dropped_by).toEqual({ object_unreadable: 2 });
+  expect(recordsAt(run, "attach").dropped_by).toEqual({ object_unreadable: 2 });
 });
 
 const server = await fetchLlamaServer();
@@ -320,8 +327,8 @@ describe.skipIf(!server.ok)("another build, static and stripped: the server in a
     expectNothingLost(run);
     expect(placed(run, "weight")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache")).toEqual(caches(512));
-    expect(pathOf(run, "engine/graph").kept).toBe(0);
-    expect(pathOf(run, "engine/graph").filtered).toBeGreaterThan(directory("q4_0").length);
+    expect(graphOf(run).kept).toBe(0);
+    expect(graphOf(run).filtered).toBeGreaterThan(directory("q4_0").length);
     // The first of 30 tokens comes from the prompt's own batch.
     const decodes = run.steps.filter((row) => row.kind === "decode" && row.n_tokens === 1);
     expect(decodes.length).toBe(29);

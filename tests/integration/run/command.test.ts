@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkManifest } from "../../../src/run-directory/check-manifest.ts";
+import { placeWords } from "../../../src/schema/ledger.ts";
 import { runJsonSchema } from "../../../src/schema/run-json.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
@@ -27,8 +28,8 @@ test("any command is traced: one JSON object, files that are sealed, a ledger th
   const runDir = report.run_dir;
   expect(report.target.exit_code).toBe(0);
   for (const row of report.ledger) {
-    expect([row.path, BigInt(row.seen)]).toEqual([
-      row.path,
+    expect([placeWords(row), BigInt(row.seen)]).toEqual([
+      placeWords(row),
       BigInt(row.kept) + BigInt(row.filtered) + BigInt(row.dropped),
     ]);
   }

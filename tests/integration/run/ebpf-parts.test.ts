@@ -1,6 +1,7 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { registersFree, undisturbed } from "../../fixtures/registers-free.ts";
@@ -13,7 +14,7 @@ afterEach(endLeftRuns);
 interface Said {
   readonly run_dir: string;
   readonly warnings: readonly string[];
-  readonly ledger: readonly { readonly path: string; readonly kept: string }[];
+  readonly ledger: readonly (LedgerPlace & { readonly kept: string })[];
   readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
 }
 
@@ -24,7 +25,7 @@ async function run(parts: string, command: readonly string[]): Promise<Said> {
 
 /** Sum over the ledger of what was kept of a stream. */
 function kept({ ledger }: Said, stream: string): number {
-  const rows = ledger.filter(({ path }) => path.startsWith(`${stream}/`) && !path.endsWith("/segments"));
+  const rows = ledger.filter((row) => row.stream === stream && row.stage !== "segments");
   return rows.reduce((sum, row) => sum + Number(row.kept), 0);
 }
 

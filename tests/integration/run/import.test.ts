@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
+import { rowsAt } from "../../fixtures/ledger.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { MEM_LOADS, perfData, recordWriter } from "../../fixtures/perf-data.ts";
 import { jsonOf, outputFolder, runCli } from "./cli.ts";
@@ -15,7 +17,7 @@ interface Report {
   readonly warnings: readonly string[];
   readonly collectors: readonly { readonly name: string; readonly sources: readonly string[] }[];
   readonly labels: readonly { readonly mapping_kind: string | null; readonly accesses: string }[];
-  readonly ledger: readonly { readonly path: string; readonly kept: string; readonly dropped_by: object }[];
+  readonly ledger: readonly (LedgerPlace & { readonly kept: string; readonly dropped_by: object })[];
   readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
 }
 
@@ -68,10 +70,11 @@ describe("an imported perf.data file", () => {
     expect(report.collectors).toEqual([
       { name: "perf-mem", sources: ["pebs"], why_not_better: "imported from a file" } as Report["collectors"][number],
     ]);
-    expect(report.ledger.find(({ path }) => path === "access/perf")).toMatchObject({
-      kept: "4000",
-      dropped_by: { lost: "3" },
-    });
+    expect(rowsAt(report.ledger, { source: "pebs" })).toMatchObject([
+      { stage: "ring", kept: "4000", dropped_by: { lost: "3" } },
+      { stage: "decode", kept: "4000", dropped_by: {} },
+      { stage: "segments", kept: "4000", dropped_by: {} },
+    ]);
     expect(report.labels.find(({ mapping_kind }) => mapping_kind === "anon")?.accesses).toBe("4000");
     expect(report.metrics.some(({ metric, status }) => metric === "stores_per_s" && status === "ok")).toBe(true);
     const retention = report.metrics.filter(({ metric }) => metric === "retention_p50_ns");
@@ -122,7 +125,7 @@ describe("imported text of perf script", () => {
     const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
     expect(ended.exitCode).toBe(0);
     const report = jsonOf(ended) as unknown as Report;
-    expect(report.ledger.find(({ path }) => path === "access/text")).toMatchObject({
+    expect(rowsAt(report.ledger, { source: "pebs", stage: "decode" })[0]).toMatchObject({
       kept: "100",
       dropped_by: { unreadable_line: "1" },
     });

@@ -2,7 +2,9 @@ import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
+import { rowsAt } from "../../fixtures/ledger.ts";
 import { memrayPython, python } from "../../fixtures/memray-environment.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
@@ -22,7 +24,7 @@ interface Report {
   readonly observer: { readonly slowdown_pct: { readonly hi: number | null } };
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
   readonly target: { readonly exit_code: number | null; readonly signal: string | null; readonly command: string[] };
-  readonly ledger: readonly { readonly path: string; readonly pid: number; readonly kept: string }[];
+  readonly ledger: readonly (LedgerPlace & { readonly pid: number; readonly kept: string })[];
   readonly metrics: readonly {
     readonly metric: string;
     readonly mapping_kind: string | null;
@@ -158,7 +160,7 @@ describe("a run with the memray collector", () => {
     const forking =
       "import os, time\nx = bytearray(1 << 20)\nif os.fork() == 0:\n  y = [bytearray(5000) for i in range(50)]\n  os._exit(0)\nos.wait()\n";
     const report = jsonOf(await runCli([...RUN, "--", PYTHON, "-c", forking])) as unknown as Report;
-    const ledger = report.ledger.filter(({ path }) => path === "allocation/memray");
+    const ledger = rowsAt(report.ledger, { stream: "allocation", way: "memray" });
     expect(new Set(ledger.map(({ pid }) => pid)).size).toBe(2);
     expect(new Set(allocations(report).map(({ pid }) => pid)).size).toBe(2);
   });

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { sourceFacts } from "../../../src/collect/ebpf/access-sources.ts";
 import { sampleChoices } from "../../../src/collect/ebpf/samples/choose-sources.ts";
+import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { rowsAt } from "../../fixtures/ledger.ts";
 import { QUICK, runCli } from "./cli.ts";
 
 const usable = sampleChoices(sourceFacts()).find(({ ok }) => ok);
@@ -30,11 +32,11 @@ test("--source clock alone tells in its report what the timer saw and cost, and 
   const report = JSON.parse(stdout) as {
     run_dir: string;
     collectors: { name: string; sources: string[] }[];
-    ledger: { path: string; kept: string }[];
+    ledger: (LedgerPlace & { kept: string })[];
     metrics: { metric: string; source: string; status: string; why: string | null }[];
   };
   expect(report.collectors[0]).toMatchObject({ name: "ebpf", sources: ["clock"] });
-  const kept = Number(report.ledger.find(({ path }) => path === "clock/samples")?.kept);
+  const kept = Number(rowsAt(report.ledger, { source: "clock", stage: "decode" })[0]?.kept);
   expect(kept).toBeGreaterThan(30);
   const metadata = (await Bun.file(`${report.run_dir}/metadata.json`).json()) as Record<string, unknown>;
   const [clock] = JSON.stringify(metadata).match(/"hz":\{"wanted":1000,"taken":[0-9.]+\}/) ?? [];

@@ -6,6 +6,7 @@ import { BLOCK_ROWS, RING_CONTROL, ringLayout, ringTables } from "../../../src/s
 import { balances } from "../../../src/schema/ledger.ts";
 import { ringProducer } from "../../fixtures/ring-producer.ts";
 
+const PLACE = { stream: "fault", source: "fault", stage: "ring", way: "test" } as const;
 const LAYOUT = ringLayout("fault");
 /** No power of two: a ring has as many as fit. */
 const BLOCKS = 5;
@@ -50,7 +51,7 @@ describe("the reader of a ring", () => {
         }
         drain();
         expect(got).toEqual(kept);
-        const ledger = reader.ledger("fault/test");
+        const ledger = reader.ledger(PLACE);
         expect(ledger.every(balances)).toBe(true);
         expect(ledger.reduce((sum, row) => sum + row.seen, 0)).toBe(value);
         expect(ledger.reduce((sum, row) => sum + row.kept, 0)).toBe(kept.flat().length);
@@ -68,8 +69,8 @@ describe("the reader of a ring", () => {
     expect(producer.word(0, "tail")).toBe(BigInt(BLOCKS));
     expect(producer.push(0, 1)).toBe(true);
     expect(drained(reader)).toEqual([[0, 1]]);
-    expect(reader.ledger("r")).toMatchObject([
-      { path: "r/cpu0", seen: room + 78, kept: room + 1, dropped: 77, dropped_by: { ring_full: 77 } },
+    expect(reader.ledger(PLACE)).toMatchObject([
+      { ...PLACE, seen: room + 78, kept: room + 1, dropped: 77, dropped_by: { ring_full: 77 } },
     ]);
   });
 
@@ -110,7 +111,7 @@ describe("the reader of a ring", () => {
             Array.from(begin_bytes).slice(0, pieces).map(producer.slotAt),
           );
           expect(blocks).toEqual([0, 1, 2, 3, 4].filter((one) => isSound || one !== block));
-          const [row] = reader.ledger("r");
+          const [row] = reader.ledger(PLACE);
           expect(row && balances(row)).toBe(true);
           expect(row?.dropped_by).toEqual({ ring_full: 0, ...(isSound ? {} : { corrupt_block: BLOCK_ROWS }) });
         }),
@@ -128,7 +129,7 @@ describe("the reader of a ring", () => {
         new Uint32Array(producer.bytes.buffer)[RING_CONTROL.head / 4] = head;
         expect(drained(reader)).toEqual([]);
         expect(producer.word(0, "tail")).toBe(0n);
-        expect(reader.ledger("r").every(balances)).toBe(rows === 0);
+        expect(reader.ledger(PLACE).every(balances)).toBe(rows === 0);
       }),
       { numRuns: 60, examples: [[2 ** 32 - 1, 5]] },
     );

@@ -58,6 +58,7 @@ describe("the slowdown model", () => {
 
   test("charges the target for its own events, at the mean time of the programs that saw them", () => {
     const program = (name: string, run_ns: number, sampled_runs: number) => ({
+      object: "",
       name,
       run_ns,
       sampled_runs,

@@ -22,7 +22,10 @@ function faults(from: number, rows: number): Batch {
 }
 
 const ledgerRow = (seen: number): LedgerRow => ({
-  path: "fault/fake",
+  stream: "fault",
+  source: "fault",
+  stage: "ring",
+  way: "fake",
   pid: null,
   seen,
   kept: seen,
@@ -92,10 +95,10 @@ describe("recording", () => {
     expect(passed).toBe(result.rows.fault);
     expect(result.rows.mapping).toBe(0);
     expect(await rowsIn(runDir)).toHaveLength(result.rows.fault);
-    expect(result.ledger.map((row) => [row.path, row.kept, balances(row)])).toEqual([
-      ["fault/fake", a.given, true],
-      ["fault/fake", b.given, true],
-      ["fault/segments", result.rows.fault, true],
+    expect(result.ledger.map((row) => [row.stage, row.kept, balances(row)])).toEqual([
+      ["ring", a.given, true],
+      ["ring", b.given, true],
+      ["segments", result.rows.fault, true],
     ]);
     expect(result.bytes).toBeGreaterThan(0);
     expect(result.writeError).toBeNull();
@@ -141,7 +144,7 @@ describe("recording", () => {
     const result = await done;
     expect(result.reason).toBe("max_size");
     expect(result.bytes).toBeGreaterThanOrEqual(1000);
-    const { kept, dropped } = result.ledger.find((row) => row.path === "fault/segments") ?? ledgerRow(-1);
+    const { kept, dropped } = result.ledger.find((row) => row.stage === "segments") ?? ledgerRow(-1);
     expect(kept + dropped).toBe(collector.given);
     expect(await rowsIn(runDir)).toHaveLength(kept);
   });

@@ -106,9 +106,10 @@ describe("the report on a terminal", () => {
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of
                  153 accesses
-      lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
-                 fault/ring/cpu0: 13 ring full
-                 process/proc: about 4 never seen
+      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on
+                 purpose
+                 fault, ring: 13 ring full
+                 process, observe (samples): about 4 never seen
       unlabelled 0 % of 18.4k accesses
       warning    12 tensors were placed before the probes were attached; they were
                  found in the graph
@@ -211,9 +212,9 @@ describe("the report on a terminal", () => {
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of 153 accesses
-      lost       13 of 80.3k events (0.0162 %); 14 filtered on purpose
-                 fault/ring/cpu0: 13 ring full
-                 process/proc: about 4 never seen
+      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on purpose
+                 fault, ring: 13 ring full
+                 process, observe (samples): about 4 never seen
       unlabelled 0 % of 18.4k accesses
       warning    12 tensors were placed before the probes were attached; they were found in the graph
       files      results/demo-110m/20261121T101500Z-3fa2

@@ -42,7 +42,10 @@ const FACTS: RunFacts = {
   },
   ledger: [
     {
-      path: "fault/fault/cpu0",
+      stream: "fault",
+      source: "fault",
+      stage: "ring",
+      way: "fault",
       pid: null,
       seen: 2n ** 60n + 1n,
       kept: 2n ** 60n,

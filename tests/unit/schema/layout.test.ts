@@ -60,7 +60,10 @@ describe("the block of a ring", () => {
 
 describe("a row of the ledger", () => {
   const row: LedgerRow = {
-    path: "x/y",
+    stream: "fault",
+    source: "fault",
+    stage: "ring",
+    way: null,
     pid: null,
     seen: 10,
     kept: 6,

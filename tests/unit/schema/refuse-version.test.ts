@@ -7,7 +7,7 @@ import { readSavedRun } from "../../../src/compare/saved-run.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { analyse } from "../../../src/pipelines/analyse.ts";
 import { listSegments } from "../../../src/run-directory/segment-files.ts";
-import { SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
+import { JSON_SCHEMA_VERSION, SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
 import { writeHandMadeRun } from "../label/hand-made-run.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-versions-"));
@@ -42,7 +42,10 @@ function ofTheNextVersion(path: string): void {
 }
 
 function jsonOfTheNextVersion(path: string): void {
-  writeFileSync(path, readFileSync(path, "utf8").replace('"schema_version": "1.0"', '"schema_version": "2.0"'));
+  writeFileSync(
+    path,
+    readFileSync(path, "utf8").replace(`"schema_version": "${JSON_SCHEMA_VERSION}"`, '"schema_version": "3.0"'),
+  );
 }
 
 const refusal = (act: () => unknown): Promise<unknown> =>
@@ -100,17 +103,19 @@ test.each([
   expect(error).toMatchObject({
     code: "data_quality",
     exitCode: 4,
-    message: expect.stringMatching(/ has schema version 2\.0; this mrm-trace reads 1\.0$/),
+    message: expect.stringMatching(
+      / has schema version (2\.0; this mrm-trace reads 1|3\.0; this mrm-trace reads 2)\.0$/,
+    ),
     hint: expect.stringContaining("the version of mrm-trace that wrote it"),
   });
 });
 
 test("facts of another major version are refused in the same words", async () => {
   const runDir = copyOfRun();
-  writeFileSync(join(runDir, "capture", "facts.json"), '{"schema_version":"2.0"}');
+  writeFileSync(join(runDir, "capture", "facts.json"), '{"schema_version":"1.0"}');
   expect(await refusal(() => analyse(runDir, options))).toMatchObject({
     code: "data_quality",
-    message: `${join(runDir, "capture", "facts.json")} has schema version 2.0; this mrm-trace reads 1.0`,
+    message: `${join(runDir, "capture", "facts.json")} has schema version 1.0; this mrm-trace reads ${JSON_SCHEMA_VERSION}`,
   });
 });
 

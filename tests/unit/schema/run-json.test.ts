@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { columnsOf } from "../../../src/schema/columns.ts";
 import { encodeFailure, encodeRun, failureJsonSchema, runJsonSchema, toJson } from "../../../src/schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../../../src/schema/versions.ts";
 import { demoReport } from "../../fixtures/run-report.ts";
 
 describe("the object of --json", () => {
@@ -53,7 +54,7 @@ describe("the object of --json", () => {
   test("of a failure carries the message, the hint and the exit code", () => {
     const json = encodeFailure(new MrmTraceError("environment", "no BTF", "boot a kernel with BTF"), null);
     expect(failureJsonSchema.parse(JSON.parse(toJson(json)))).toEqual({
-      schema_version: "1.0",
+      schema_version: JSON_SCHEMA_VERSION,
       error: { code: "environment", message: "no BTF", hint: "boot a kernel with BTF", exit_code: 3 },
       run_dir: null,
     });

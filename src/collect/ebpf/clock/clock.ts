@@ -9,7 +9,7 @@ import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
-import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
+import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
 import { ditheredPeriod } from "../samples/period.ts";
@@ -28,6 +28,8 @@ export interface ClockOptions {
   readonly targetsFd: number;
   readonly seed: number;
 }
+
+const PLACE = { stream: "access", source: "clock", way: null } as const;
 
 export interface ClockSource extends Disposable {
   /** Share of each CPU that it takes of the budget, in percent. */
@@ -111,23 +113,27 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   }
 
   function ledger(): LedgerRow[] {
-    const rings = clock.ring.ledger("clock");
-    const ring_full = droppedBy(rings, "ring_full");
-    const corrupt_block = droppedBy(rings, "corrupt_block");
+    const runs = clock.count("runs");
+    const filtered = clock.count("foreign") + clock.count("in_kernel") + clock.count("other_mode");
+    const rings = clock.ring.ledger({ ...PLACE, stage: "ring" });
     const { noAccess, noCode, noAddress } = reader.losses;
-    const dropped_by = { ring_full, corrupt_block, no_code: noCode, no_address: noAddress };
+    const dropped_by = { no_code: noCode, no_address: noAddress };
+    const dropped = noCode + noAddress;
+    const delivered = rings.reduce((sum, row) => sum + row.kept, 0);
+    const none = { pid: null, unseen_estimate: null };
     return [
       {
-        // Its first word is the source: that is how figures find their loss.
-        path: "clock/samples",
-        pid: null,
-        seen: clock.count("runs"),
-        kept,
-        filtered: clock.count("foreign") + clock.count("in_kernel") + clock.count("other_mode") + noAccess,
-        dropped: Object.values(dropped_by).reduce((sum, n) => sum + n, 0),
-        dropped_by,
-        unseen_estimate: null,
+        ...PLACE,
+        ...none,
+        stage: "observe",
+        seen: runs,
+        kept: runs - filtered,
+        filtered,
+        dropped: 0,
+        dropped_by: {},
       },
+      ...rings,
+      { ...PLACE, ...none, stage: "decode", seen: delivered, kept, filtered: noAccess, dropped, dropped_by },
     ];
   }
 

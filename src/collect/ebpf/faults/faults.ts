@@ -69,7 +69,8 @@ function assemble(
         return batch.rows > 0 ? [{ ...batch, table: "fault" }] : [];
       });
     },
-    ledger: () => rings.flatMap(({ area, ring }) => ring.ledger(`fault/${area}`)),
+    ledger: () =>
+      rings.flatMap(({ area, ring }) => ring.ledger({ stream: "fault", source: "fault", stage: "ring", way: area })),
     detach() {
       attached.dispose();
     },

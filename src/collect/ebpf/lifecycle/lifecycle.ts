@@ -13,6 +13,8 @@ import { recordLayout } from "../../../schema/records.ts";
 import { createLifecycleDecoder } from "./lifecycle-record.ts";
 import { snapshotRows } from "./maps-look.ts";
 
+const PLACE = { stream: "mapping", source: "region_map" } as const;
+
 export interface LifecycleSource extends Disposable {
   /** The shared map of traced processes, for the other objects. */
   readonly targetsFd: number;
@@ -193,17 +195,21 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
       const ringFull = count("dropped_ring_full");
       return [
         {
-          path: "mapping/ringbuf",
+          ...PLACE,
+          stage: "ring",
+          way: "calls",
           pid: null,
           seen: count("seen"),
           kept,
-          filtered: decoder.malformed,
-          dropped: ringFull,
-          dropped_by: { ring_full: ringFull },
+          filtered: 0,
+          dropped: ringFull + decoder.malformed,
+          dropped_by: { ring_full: ringFull, malformed: decoder.malformed },
           unseen_estimate: count("dropped_call_table") + count("dropped_target_table") + count("returns_without_entry"),
         },
         {
-          path: "mapping/names",
+          ...PLACE,
+          stage: "decode",
+          way: "names",
           pid: null,
           seen: sideband.seen + sideband.lost,
           kept: sideband.seen - sideband.malformed - strangers,
@@ -213,7 +219,9 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
           unseen_estimate: null,
         },
         {
-          path: "mapping/snapshot",
+          ...PLACE,
+          stage: "attach",
+          way: "processes",
           pid: null,
           // Who is gone needs no look: nothing that happened to it was lost.
           seen: snapshots + vanished,

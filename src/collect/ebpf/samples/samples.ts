@@ -4,7 +4,7 @@ import type { Batch } from "../../../columnar/batch.ts";
 import { blockReader } from "../../../columnar/blocks.ts";
 import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
-import { droppedBy, type LedgerRow } from "../../../schema/ledger.ts";
+import type { LedgerRow } from "../../../schema/ledger.ts";
 import { SAMPLE } from "../../../schema/shared-numbers.ts";
 import { seededDraws } from "../../../statistics/draw-prng.ts";
 import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
@@ -125,24 +125,23 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
     },
     detach,
     ledger() {
-      const rings = loaded.ring.ledger(plan.source);
-      const dropped_by = {
-        ring_full: droppedBy(rings, "ring_full"),
-        corrupt_block: droppedBy(rings, "corrupt_block"),
-        unreadable: total("unreadable"),
-      };
+      const place = { stream: "access", source: plan.source, way: null } as const;
+      const seen = total("runs");
+      const filtered = total("foreign") + total("not_memory") + total("kernel_address");
+      const unreadable = total("unreadable");
       return [
         {
-          // Its first word is the source: that is how figures find their loss.
-          path: `${plan.source}/samples`,
+          ...place,
+          stage: "observe",
           pid: null,
-          seen: total("runs"),
-          kept,
-          filtered: total("foreign") + total("not_memory") + total("kernel_address"),
-          dropped: dropped_by.ring_full + dropped_by.corrupt_block + dropped_by.unreadable,
-          dropped_by,
+          seen,
+          kept: seen - filtered - unreadable,
+          filtered,
+          dropped: unreadable,
+          dropped_by: { unreadable },
           unseen_estimate: Math.round(running.reduce((sum, event) => sum + event.summary().unseen, 0)),
         },
+        ...loaded.ring.ledger({ ...place, stage: "ring" }),
       ];
     },
     summary: () => ({

@@ -46,6 +46,8 @@ export interface WatchOptions {
   readonly named?: NamedWords;
 }
 
+const PLACE = { stream: "access", source: "watch", way: null } as const;
+
 export interface WatchSource extends Disposable {
   /** Reads traps, ends watches and arms new ones; call it every 5 ms. `nowNs` is CLOCK_MONOTONIC. */
   poll(nowNs: bigint): void;
@@ -325,7 +327,8 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   function ledger(): LedgerRow[] {
     const { access_rows, incomplete_rows, stale_rows } = counts;
     const row: LedgerRow = {
-      path: "access/watch/rows",
+      ...PLACE,
+      stage: "decode",
       pid: null,
       seen: readRows,
       kept: access_rows,
@@ -334,7 +337,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       dropped_by: { watch_incomplete: incomplete_rows },
       unseen_estimate: null,
     };
-    return stale_rows + readRows === 0 ? [] : [...ring.ledger("access/watch/ring"), row];
+    return stale_rows + readRows === 0 ? [] : [...ring.ledger({ ...PLACE, stage: "ring" }), row];
   }
 
   function stop(): ReturnType<WatchSource["stop"]> {

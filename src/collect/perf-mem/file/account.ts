@@ -1,10 +1,13 @@
 /** What became of every sample of a file; every one is in exactly one of kept, filtered and dropped. */
-import type { LedgerRow } from "../../../schema/ledger.ts";
+import { SOURCES } from "../../../schema/access-words.ts";
+import type { FigureSource, LedgerRow } from "../../../schema/ledger.ts";
 
 export interface Account {
   /** Samples that the file holds. */
   samples: number;
   keptAccesses: number;
+  /** The same by source, in the order of SOURCES. */
+  readonly keptBySource: Float64Array;
   keptFaults: number;
   /** Samples left out on purpose, by reason. */
   readonly filtered: Map<string, number>;
@@ -21,6 +24,7 @@ export function newAccount(): Account {
   return {
     samples: 0,
     keptAccesses: 0,
+    keptBySource: new Float64Array(SOURCES.length),
     keptFaults: 0,
     filtered: new Map(),
     dropped: new Map(),
@@ -36,35 +40,77 @@ export function count(counters: Map<string, number>, name: string, by = 1): void
 
 const sum = (counters: ReadonlyMap<string, number>): number => [...counters.values()].reduce((all, n) => all + n, 0);
 
-/** Ledger rows of the samples and of the throttles; `path` names the way, such as perf or import. */
-export function ledgerOf(account: Account, path: string): LedgerRow[] {
-  const dropped = sum(account.dropped);
-  const filtered = sum(account.filtered);
-  const stream = account.keptFaults > 0 && account.keptAccesses === 0 ? "fault" : "access";
-  const kept = account.keptAccesses + account.keptFaults;
-  const rows: LedgerRow[] = [
-    {
-      path: `${stream}/${path}`,
-      pid: null,
-      seen: kept + filtered + dropped,
-      kept,
-      filtered,
-      dropped,
-      dropped_by: Object.fromEntries(account.dropped),
-      unseen_estimate: null,
-    },
-  ];
-  const told = (name: string, seen: number, isLost: boolean): LedgerRow => ({
-    path: `${name}/${path}`,
+/** Causes by which a sample never came into the file. */
+const NEVER_CAME: ReadonlySet<string> = new Set(["lost", "lost_samples"]);
+
+/** A whole number of things in parts that are as `weights` to each other, and the whole together. */
+function apportion(whole: number, weights: readonly number[]): number[] {
+  const all = weights.reduce((total, weight) => total + weight, 0);
+  let before = 0;
+  let given = 0;
+  return weights.map((weight) => {
+    before += weight;
+    const upTo = Math.round((whole * before) / all);
+    const part = upTo - given;
+    given = upTo;
+    return part;
+  });
+}
+
+/**
+ * Ledger rows of the samples, by source, and of the records that tell of mappings.
+ *
+ * Who was left out or lost is known by reason and not by source: both are shared out as the samples that were kept, so
+ * that every source of the file has lost the same share.
+ *
+ * @param named sources of the file's events, for a file of which nothing was kept
+ */
+export function ledgerOf(account: Account, way: string, named: readonly string[]): LedgerRow[] {
+  const accesses = SOURCES.map((source, i) => ({ source, kept: account.keptBySource[i] ?? 0 }));
+  const kept = accesses.filter((one) => one.kept > 0);
+  const fault = { source: "fault" as const, kept: account.keptFaults };
+  const sources: { readonly source: FigureSource; readonly kept: number }[] = [...kept];
+  if (fault.kept > 0) sources.push(fault);
+  if (sources.length === 0) sources.push(...accesses.filter(({ source }) => named.includes(source)));
+  if (sources.length === 0) sources.push(fault);
+  const weights = sources.map((one) => Math.max(1, one.kept));
+  const shared = (counters: ReadonlyMap<string, number>, wanted: (cause: string) => boolean) =>
+    [...counters].filter(([cause]) => wanted(cause)).map(([cause, n]) => [cause, apportion(n, weights)] as const);
+  const lost = shared(account.dropped, (cause) => NEVER_CAME.has(cause));
+  const unread = shared(account.dropped, (cause) => !NEVER_CAME.has(cause));
+  const filtered = apportion(sum(account.filtered), weights);
+  const rows = sources.flatMap(({ source, kept }, i): LedgerRow[] => {
+    const place = { stream: source === "fault" ? "fault" : "access", source, way, pid: null } as const;
+    const part = (of: typeof lost): Record<string, number> =>
+      Object.fromEntries(of.map(([cause, parts]): [string, number] => [cause, parts[i] ?? 0]).filter(([, n]) => n > 0));
+    const [lost_by, dropped_by] = [part(lost), part(unread)];
+    const [missing, dropped] = [total(lost_by), total(dropped_by)];
+    const seen = kept + (filtered[i] ?? 0) + dropped;
+    const none = { filtered: 0, unseen_estimate: null };
+    return [
+      { ...place, ...none, stage: "ring", seen: seen + missing, kept: seen, dropped: missing, dropped_by: lost_by },
+      { ...place, ...none, stage: "decode", seen, kept, filtered: filtered[i] ?? 0, dropped, dropped_by },
+    ];
+  });
+  const { badRecords, records, samples } = account;
+  if (badRecords === 0) return rows;
+  const good = Math.max(0, records - samples - badRecords);
+  rows.push({
+    stream: "mapping",
+    source: "region_map",
+    stage: "decode",
+    way,
     pid: null,
-    seen,
-    kept: isLost ? 0 : seen,
+    seen: good + badRecords,
+    kept: good,
     filtered: 0,
-    dropped: isLost ? seen : 0,
-    dropped_by: isLost ? { unreadable: seen } : {},
+    dropped: badRecords,
+    dropped_by: { unreadable: badRecords },
     unseen_estimate: null,
   });
-  if (account.throttles > 0) rows.push(told("throttle", account.throttles, false));
-  if (account.badRecords > 0) rows.push(told("record", account.badRecords, true));
   return rows;
+}
+
+function total(by: Readonly<Record<string, number>>): number {
+  return Object.values(by).reduce((all, n) => all + n, 0);
 }

@@ -232,6 +232,7 @@ export function createSampleReader(
       access.hasWatch[row] = of.watchId === 0 ? 0 : 1;
     }
     account.keptAccesses += 1;
+    account.keptBySource[of.source] = (account.keptBySource[of.source] as number) + 1;
     if (++access.rows === access.capacity) flushAccess();
     return null;
   }

@@ -108,6 +108,7 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
     columns.weight[row] = sample.weight ?? 0;
     columns.hasWeight[row] = sample.weight === null ? 0 : 1;
     account.keptAccesses += 1;
+    account.keptBySource[SOURCES.indexOf(source)] = (account.keptBySource[SOURCES.indexOf(source)] ?? 0) + 1;
     columns.rows += 1;
   };
   for (const line of linesOf(fd)) {
@@ -170,7 +171,7 @@ export const perfScriptImporter: Importer = {
       sources: [...sources],
       identifies: [...sources],
       blindTo: "text of samples shows single accesses, no births, deaths or whole histories",
-      ledger: ledgerOf(account, "text"),
+      ledger: ledgerOf(account, "perf script", [...sources]),
       warnings: [
         ...(lost > 0 ? [`${lost} lines could not be read as samples`] : []),
         "times are of perf's own clock, and text does not say what was lost",

@@ -170,7 +170,8 @@ describe("the process collector on a real child", () => {
     });
     expect(due).toEqual([1, 0, 0, 0, 1, 0, 1]);
     const { ledger } = await collector.stop();
-    expect(ledger[0]?.unseen_estimate).toBe(2);
+    expect(ledger[0]?.unseen_estimate).toBeNull();
+    expect(collector.details?.()).toEqual({ samples_late: 2 });
   });
 
   test("says why it cannot run on a process that is not there", async () => {
@@ -197,7 +198,13 @@ describe("the process collector on a hostile /proc", () => {
     expect(collector.batches().map((batch) => batch.rows)).toEqual([1]);
     const { ledger } = await collector.stop();
     expect(ledger.every(balances)).toBe(true);
-    expect(ledger[0]).toMatchObject({ path: "process/proc", seen: 4, kept: 2, dropped_by: { malformed: 2 } });
+    expect(ledger[0]).toMatchObject({
+      stage: "observe",
+      way: "samples",
+      seen: 4,
+      kept: 2,
+      dropped_by: { malformed: 2 },
+    });
     expect(ledger[1]?.dropped_by.malformed).toBeGreaterThan(0);
   });
 });

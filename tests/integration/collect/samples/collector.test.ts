@@ -11,6 +11,7 @@ import { record, type StopReason } from "../../../../src/record/recorder.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
+import { rowsAt } from "../../../fixtures/ledger.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
 import { holdTarget } from "../held-target.ts";
 
@@ -97,7 +98,7 @@ test("samples and the watches that they direct run side by side, under one budge
   expect(collector.watchSummary()?.budget.budget_pct).toBe(5);
 
   expect(ledger.filter((row) => !balances(row))).toEqual([]);
-  expect(ledger.filter(({ path }) => path === "pebs/samples")).toHaveLength(1);
+  expect(rowsAt(ledger, { source: "pebs", stage: "observe" })).toHaveLength(1);
 });
 
 test("samples alone take no register, and no watch is made", async () => {

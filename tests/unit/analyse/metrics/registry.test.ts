@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { lostPct } from "../../../../src/analyse/figures/figure-row.ts";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import type {
   AllocationSample,
@@ -11,6 +10,7 @@ import type {
 import { metricsPage } from "../../../../src/analyse/metrics/metrics-page.ts";
 import { computeMetrics, METRICS, printedFigures } from "../../../../src/analyse/metrics/registry.ts";
 import { columnsOf } from "../../../../src/schema/columns.ts";
+import { ledgerRow } from "../../../fixtures/ledger.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
 
 const STEPS: StepSample[] = Array.from({ length: 180 }, (_, i) => ({
@@ -108,20 +108,11 @@ describe("what is held back", () => {
 
   test("loss above 1 % takes the value away and is printed", () => {
     const ledger = [
-      {
-        path: "access/watch/rows",
-        pid: null,
-        seen: 100,
-        kept: 97,
-        filtered: 0,
-        dropped: 3,
-        dropped_by: {},
-        unseen_estimate: null,
-      },
+      ledgerRow({ stream: "access", source: "watch", stage: "decode" }, 100, 3),
+      ledgerRow({ stream: "access", source: "clock", stage: "decode" }, 900, 0),
     ];
     const row = one(weights({ ledger }), "iai_p50_ns", "decode");
     expect([row.status, row.value, row.lost_pct]).toEqual(["insufficient", null, 3]);
-    expect(lostPct(ledger, "step")).toBeNull();
   });
 
   test("intervals longer than the watch are bounds from below", () => {
@@ -479,18 +470,7 @@ describe("a run that recorded allocations", () => {
   });
 
   test("holds back what lost more than a hundredth of its allocations", () => {
-    const ledger = [
-      {
-        path: "allocation/memray",
-        pid: 1,
-        seen: 100,
-        kept: 90,
-        filtered: 0,
-        dropped: 10,
-        dropped_by: { live_table_full: 10 },
-        unseen_estimate: 0,
-      },
-    ];
+    const ledger = [ledgerRow({ stream: "allocation", source: "allocation", stage: "decode" }, 100, 10)];
     const rows = ofKind(computeMetrics(input({ sight: [memray], allocations, ledger })), "allocation/malloc");
     expect(rows.every(({ status, value }) => status === "insufficient" && value === null)).toBe(true);
   });
