@@ -48,7 +48,7 @@ function refuseDuration(effective: Effective): void {
 async function compareRuns(a: string, b: string, json: boolean, terminal: Terminal): Promise<number> {
   const { readSavedRun } = await import("../compare/saved-run.ts");
   const { differenceOfRuns } = await import("../compare/run-difference.ts");
-  const difference = differenceOfRuns(await readSavedRun(a), await readSavedRun(b));
+  const difference = differenceOfRuns(readSavedRun(a), readSavedRun(b));
   process.stdout.write(json ? `${toJson(difference)}\n` : renderDifference(difference, terminal));
   return EXIT_CODES.ok;
 }

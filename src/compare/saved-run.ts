@@ -1,13 +1,12 @@
 /** A run directory as a comparison needs it: its figures and what they were taken from. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
+import { parquetBatches } from "../columnar/parquet-batches.ts";
+import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
-import { reasonOf, refuseOtherFile } from "../label/capture/capture.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
-import { columnsOf } from "../schema/columns.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
-import { type Database, openDatabase, parquetScan } from "../sql/database.ts";
 
 const word = z.string().nullable().catch(null);
 const count = z.number().nullable().catch(null);
@@ -51,25 +50,26 @@ function readMetadata(path: string): SavedMetadata {
   }
 }
 
-async function rowsOf(database: Database, path: string): Promise<SavedRow[]> {
-  const names = columnsOf("metrics").map(({ name }) => name);
+function rowsOf(path: string): SavedRow[] {
+  const rows: SavedRow[] = [];
   try {
-    await refuseOtherFile(database, path);
-    const rows = await database.rows(`SELECT ${names.join(", ")} FROM ${parquetScan([path])}`);
-    return rows.map((row) =>
-      Object.fromEntries(
-        names.map((name) => {
-          const value = row[name];
+    for (const batch of parquetBatches(path, "metrics")) {
+      for (const row of batch.toArray()) {
+        const cells = Object.entries<unknown>(row.toJSON()).map(([name, value]) => {
           if (typeof value === "string" || typeof value === "number") return [name, value];
           return [name, typeof value === "bigint" ? Number(value) : null];
-        }),
-      ),
-    );
+        });
+        rows.push(Object.fromEntries(cells));
+      }
+    }
   } catch (cause) {
     if (cause instanceof MrmTraceError) throw cause;
+    assertRefusal(cause);
     const hint = "derive the run again: mrm-trace analyse RUN_DIR";
-    throw new MrmTraceError("data_quality", `${path} cannot be read: ${reasonOf(cause)}`, hint, { cause });
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MrmTraceError("data_quality", why, hint, { cause });
   }
+  return rows;
 }
 
 /**
@@ -77,7 +77,7 @@ async function rowsOf(database: Database, path: string): Promise<SavedRow[]> {
  * @throws MrmTraceError usage where it is no run directory, data_quality where its files cannot be read or have another
  *   major schema version
  */
-export async function readSavedRun(path: string): Promise<SavedRun> {
+export function readSavedRun(path: string): SavedRun {
   const { metadata, metrics_parquet } = runPaths(path);
   if (!existsSync(metadata) || !existsSync(metrics_parquet)) {
     throw new MrmTraceError(
@@ -86,6 +86,5 @@ export async function readSavedRun(path: string): Promise<SavedRun> {
       "name folders such as results/MODEL/RUN_ID; derive one that was cut short: mrm-trace analyse RUN_DIR",
     );
   }
-  await using database = await openDatabase();
-  return { path, metadata: readMetadata(metadata), rows: await rowsOf(database, metrics_parquet) };
+  return { path, metadata: readMetadata(metadata), rows: rowsOf(metrics_parquet) };
 }

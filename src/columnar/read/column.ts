@@ -84,8 +84,13 @@ function pickWords(
   }
 }
 
+/** True for numbers of two words each. */
+export const isWide = ({ kind }: FileColumn): boolean => kind === "i64" || kind === "f64";
+
+const isWhole = ({ kind }: FileColumn): boolean => kind === "i32" || kind === "i64";
+
 /**
- * Whole numbers of 32 or 64 bits, the latter as two words, low word first; 0 in rows without a value.
+ * Numbers of 32 or 64 bits, the latter as two words, low word first; 0 in rows without a value.
  * @param pages of the chunk, in their order
  * @param words room for all rows of the chunk
  * @param valid set to 1 for each row with a value, else to 0; null where nobody asks
@@ -100,8 +105,8 @@ export function readNumbers(
   words: Uint32Array,
   valid: Uint8Array | null,
 ): number {
-  const wide = column.kind === "i64";
-  if (!wide && column.kind !== "i32") throw new Error(`${column.name} is no whole number`);
+  const wide = isWide(column);
+  if (!wide && column.kind !== "i32" && column.kind !== "f32") throw new Error(`${column.name} is no number`);
   let dictionary: Uint32Array = new Uint32Array(0);
   let at = 0;
   let nulls = 0;
@@ -118,7 +123,7 @@ export function readNumbers(
       pickWords(dictionary, scratch.codes, wide, count, words, at);
     } else if (encoding === ENCODING.PLAIN) {
       words.set(plainWords(body, start, wide ? 2 * count : count), wide ? 2 * at : at);
-    } else if (encoding === ENCODING.DELTA_BINARY_PACKED) {
+    } else if (encoding === ENCODING.DELTA_BINARY_PACKED && isWhole(column)) {
       decodeDelta(body, start, wide, count, words, at);
     } else throw new Error(`encoding ${encoding}`);
     if (count < values) spread(words, wide, at, values, count, scratch.present);
@@ -126,6 +131,43 @@ export function readNumbers(
     else if (valid !== null) for (let row = 0; row < values; row++) valid[at + row] = scratch.present[row] as number;
     at += values;
     nulls += values - count;
+  }
+  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  return nulls;
+}
+
+/**
+ * Values that are true or false, as 1 or 0; 0 in rows without a value.
+ * @param values room for all rows of the chunk
+ * @param valid as `readNumbers` sets it
+ * @returns rows without a value
+ * @throws Error as `readNumbers`
+ */
+export function readBools(
+  pages: readonly Page[],
+  column: FileColumn,
+  chunk: FileChunk,
+  scratch: ReadScratch,
+  values: Uint8Array,
+  valid: Uint8Array,
+): number {
+  if (column.kind !== "bool") throw new Error(`${column.name} is neither true nor false`);
+  let at = 0;
+  let nulls = 0;
+  for (const page of pages) {
+    if (page.isDictionary || page.encoding !== ENCODING.PLAIN) throw new Error(`encoding ${page.encoding}`);
+    if (page.values > chunk.values - at) throw new Error("a column has more values than its row group");
+    const { body } = page;
+    const { count, at: start } = readLevels(page, column.optional, scratch.present);
+    if (Math.ceil(count / 8) > body.length - start) throw new Error("a page ends before its values do");
+    for (let row = 0, i = 0; row < page.values; row++) {
+      const present = count === page.values || scratch.present[row] === 1;
+      valid[at + row] = present ? 1 : 0;
+      values[at + row] = present ? ((body[start + (i >>> 3)] as number) >>> (i & 7)) & 1 : 0;
+      if (present) i += 1;
+    }
+    at += page.values;
+    nulls += page.values - count;
   }
   if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
   return nulls;

@@ -1,4 +1,5 @@
 /** The end of a Parquet file: its columns, and where the values of each lie, as far as this package decodes them. */
+import type { ColumnType } from "../../schema/columns.ts";
 import { CONVERTED, MAGIC, PHYSICAL } from "../parquet-format.ts";
 import { numberOf, readThrift, structOf, structsOf, type ThriftStruct, textOf } from "./thrift.ts";
 
@@ -6,19 +7,34 @@ import { numberOf, readThrift, structOf, structsOf, type ThriftStruct, textOf } 
 export const TAIL_BYTES = 8;
 const REPETITION = { REQUIRED: 0, OPTIONAL: 1 } as const;
 const LOGICAL = { STRING: 1, INTEGER: 10 } as const;
-/** Converted types of numbers that are numbers: unsigned and signed ones of 8 to 64 bits. */
-const WHOLE = { FIRST: 11, LAST: 18 } as const;
+/** Converted types of whole numbers, and which of ours each is; none of our tables has signed ones of 8 or 16 bits. */
+const WHOLE: ReadonlyMap<number, ColumnType | null> = new Map([
+  [11, "u8"],
+  [12, "u16"],
+  [13, "u32"],
+  [14, "u64"],
+  [15, null],
+  [16, null],
+  [17, "i32"],
+  [18, "i64"],
+]);
+export type ColumnKind = "i32" | "i64" | "f32" | "f64" | "bool" | "text";
 /** How the values of a column lie in the file, of those kinds that are decoded here. */
-const KINDS: ReadonlyMap<number, "i32" | "i64" | "text"> = new Map([
+const KINDS: ReadonlyMap<number, ColumnKind> = new Map([
+  [PHYSICAL.BOOLEAN, "bool"],
   [PHYSICAL.INT32, "i32"],
   [PHYSICAL.INT64, "i64"],
+  [PHYSICAL.FLOAT, "f32"],
+  [PHYSICAL.DOUBLE, "f64"],
   [PHYSICAL.BYTE_ARRAY, "text"],
 ]);
 
 export interface FileColumn {
   readonly name: string;
-  /** Whole numbers of 32 or 64 bits, or texts; null for what is not decoded here, times and raw bytes included. */
-  readonly kind: "i32" | "i64" | "text" | null;
+  /** How its values lie in the file; null for what is not decoded here, times and raw bytes included. */
+  readonly kind: ColumnKind | null;
+  /** The type of such a column in our tables; null where none has it. */
+  readonly type: ColumnType | null;
   /** True where a row may lack a value. */
   readonly optional: boolean;
 }
@@ -53,20 +69,37 @@ export function footerBytes(tail: Uint8Array): number {
   return new DataView(tail.buffer, tail.byteOffset, tail.byteLength).getUint32(0, true);
 }
 
+/** The type of whole numbers by what the file says of them; undefined where they are no numbers, but times and such. */
+function wholeType(kind: "i32" | "i64", element: ThriftStruct): ColumnType | null | undefined {
+  const converted = numberOf(element, 6);
+  const logical = structOf(element, 10);
+  const integer = logical && structOf(logical, LOGICAL.INTEGER);
+  if (logical !== undefined && integer === undefined) return undefined;
+  if (converted !== undefined) return WHOLE.get(converted);
+  if (integer === undefined) return kind;
+  const named = `${integer.get(2) === true ? "i" : "u"}${numberOf(integer, 1)}`;
+  return [...WHOLE.values()].find((type) => type === named) ?? null;
+}
+
+/** The type of a column; undefined where its values are of another meaning than any of ours. */
+function typeOf(kind: ColumnKind | null, element: ThriftStruct): ColumnType | null | undefined {
+  if (kind === null) return undefined;
+  if (kind === "i32" || kind === "i64") return wholeType(kind, element);
+  const logical = structOf(element, 10);
+  const converted = numberOf(element, 6);
+  if (kind === "text") return converted === CONVERTED.UTF8 || logical?.has(LOGICAL.STRING) ? "string" : undefined;
+  return logical === undefined && converted === undefined ? kind : undefined;
+}
+
 function columnOf(element: ThriftStruct): FileColumn {
   const kind = KINDS.get(numberOf(element, 1) ?? -1) ?? null;
   const repetition = numberOf(element, 3);
-  const converted = numberOf(element, 6);
-  const logical = structOf(element, 10);
-  const meant =
-    kind === "text"
-      ? converted === CONVERTED.UTF8 || logical?.has(LOGICAL.STRING)
-      : (logical === undefined || logical.has(LOGICAL.INTEGER)) &&
-        (converted === undefined || (converted >= WHOLE.FIRST && converted <= WHOLE.LAST));
   const flat = repetition === REPETITION.REQUIRED || repetition === REPETITION.OPTIONAL;
+  const type = flat ? typeOf(kind, element) : undefined;
   return {
     name: textOf(element, 4) ?? "",
-    kind: meant && flat ? kind : null,
+    kind: type === undefined ? null : kind,
+    type: type ?? null,
     optional: repetition === REPETITION.OPTIONAL,
   };
 }

@@ -1,5 +1,5 @@
 /** One scan over the row groups of Parquet files, and of each the columns that are asked for, as typed arrays. */
-import { type ReadScratch, readNumbers, readScratch, readTexts } from "./column.ts";
+import { type ReadScratch, readBools, readNumbers, readScratch, readTexts } from "./column.ts";
 import { chunkOfColumn, type FileChunk, type FileColumn, type FileGroup } from "./footer.ts";
 import { type Page, storedPages, unpackAside, unpackPage } from "./pages.ts";
 import { openParquetSource, type ParquetSource } from "./parquet-file.ts";
@@ -13,13 +13,17 @@ export interface ScannedGroup {
   /** Null where the file has no column of that name. */
   column(name: string): FileColumn | null;
   /**
-   * Numbers of a column as words: those of 64 bits as two, low word first; 0 in rows without a value.
+   * Whole numbers of a column as words: those of 64 bits as two, low word first; 0 in rows without a value.
    * @param words room for all rows
    * @param valid set to 1 for each row with a value, else to 0; null where nobody asks
    * @returns rows without a value
    * @throws Error where there is no such column, or it is broken or encoded in a way that is not decoded here
    */
   numbers(name: string, words: Uint32Array, valid: Uint8Array | null): number;
+  /** The words of numbers of any kind, floating ones too. @throws Error as `numbers` does */
+  words(name: string, words: Uint32Array, valid: Uint8Array): number;
+  /** Values that are true or false, as 1 or 0. @throws Error as `numbers` does */
+  bools(name: string, values: Uint8Array, valid: Uint8Array): number;
   /** Texts of a column: `codes[row]` indexes what is returned, or is NULL_CODE. @throws Error as `numbers` does */
   texts(name: string, codes: Uint32Array): string[];
   /** Reads columns at once and decompresses them on other threads, for the next time that each is asked for. */
@@ -69,12 +73,23 @@ function scannedGroup(source: ParquetSource, group: FileGroup, room: ScanRoom): 
     return ready;
   }
 
+  function numbers(name: string, words: Uint32Array, valid: Uint8Array | null): number {
+    const found = find(name);
+    return readNumbers(pagesOf(name, found), found.column, found.chunk, room.scratch, words, valid);
+  }
+
   return {
     rows,
     column: (name) => source.footer.columns.find((column) => column.name === name) ?? null,
     numbers(name, words, valid) {
+      const { kind } = find(name).column;
+      if (kind !== "i32" && kind !== "i64") throw new Error(`${name} is no whole number`);
+      return numbers(name, words, valid);
+    },
+    words: numbers,
+    bools(name, values, valid) {
       const found = find(name);
-      return readNumbers(pagesOf(name, found), found.column, found.chunk, room.scratch, words, valid);
+      return readBools(pagesOf(name, found), found.column, found.chunk, room.scratch, values, valid);
     },
     texts(name, codes) {
       const found = find(name);
@@ -92,12 +107,17 @@ function scannedGroup(source: ParquetSource, group: FileGroup, room: ScanRoom): 
   };
 }
 
+/** Every row group of a file that is open, in order. @throws Error as `rowGroups` does */
+export function* groupsOf(source: ParquetSource, room = scanRoom()): Generator<ScannedGroup, void, void> {
+  for (const group of source.footer.groups) yield scannedGroup(source, group, room);
+}
+
 /** Every row group of the files, in order. @throws Error where a file is missing or is not decoded here */
 export function* rowGroups(paths: Iterable<string>): Generator<ScannedGroup, void, void> {
   const room = scanRoom();
   for (const path of paths) {
     using source = openParquetSource(path);
-    for (const group of source.footer.groups) yield scannedGroup(source, group, room);
+    yield* groupsOf(source, room);
   }
 }
 
