@@ -7,7 +7,7 @@ import { type Capture, openCapture } from "./capture/capture.ts";
 import { mappingLives, tensorLives } from "./capture/capture-events.ts";
 import { withOlderLayouts } from "./capture/older-captures.ts";
 import { readStreamRows } from "./capture/stream-table.ts";
-import { type WatchTraps, watchTraps } from "./capture/watch-traps.ts";
+import { type WatchHits, watchHits } from "./capture/watch-hits.ts";
 import { confirmRows } from "./kv/kv-confirm.ts";
 import { type KvRows, kvRows } from "./kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "./kv/kv-table.ts";
@@ -39,7 +39,7 @@ export interface Labelled {
   readonly timeline: Timeline;
   readonly kvRows: KvRows;
   /** In order of time. */
-  readonly watches: readonly WatchTraps[];
+  readonly watches: readonly WatchHits[];
   readonly engines: readonly EngineSeen[];
   readonly trace: TraceResult;
   readonly counters: LabelCounters;
@@ -84,7 +84,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
   await fillRegionTable(database, regions, trace.accesses, origin_ns);
   const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
   await writeRegionMap(database, runDir);
-  const watches = await watchTraps(database, watchRows, trace.parts, origin_ns);
+  const watches = watchHits(watchRows, trace.hits, origin_ns);
   const rows = confirmRows(kvRows(steps, tensors, origin_ns), watches, steps);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: mappings.counters, tensor: placed.counters };

@@ -1,6 +1,6 @@
 /** A seeded simulation of the watch design over memory whose accesses are known. */
 import type { AnalysisInput, RegionSample, RegionType, WatchSample } from "../../src/analyse/input/input.ts";
-import { OP } from "../../src/analyse/input/input.ts";
+import { OP } from "../../src/schema/access-words.ts";
 import { type Random, seededRandom } from "../../src/statistics/prng.ts";
 
 /** Accesses of one word over the whole run, in order of time. */

@@ -8,7 +8,7 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { getPriority, setPriority } from "node:os";
-import { type AnalysisInput, OP, type WatchSample } from "../../src/analyse/input/input.ts";
+import type { AnalysisInput, WatchSample } from "../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../src/analyse/metrics/registry.ts";
 import { AHEAD_TOKENS } from "../../src/collect/ebpf/watch/design.ts";
 import type { DrawRegion } from "../../src/collect/ebpf/watch/draw.ts";
@@ -17,6 +17,7 @@ import type { Batch } from "../../src/columnar/batch.ts";
 import { onlineCpus } from "../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
+import { OP } from "../../src/schema/access-words.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { registersFree } from "../fixtures/registers-free.ts";
 

@@ -4,13 +4,6 @@ import type { AddressSums } from "../stream/address-pass.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 
 export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
-export const OP = { load: 0, store: 1, load_store: 2, unknown: 3 } as const;
-
-/** Value of OP for a word of the column op_type; what is no such word is unknown. */
-export function opOf(word: string): number {
-  return Object.hasOwn(OP, word) ? OP[word as keyof typeof OP] : OP.unknown;
-}
-
 /** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
 export interface WatchSample {
   readonly watch_id: number;
@@ -31,7 +24,7 @@ export interface WatchSample {
   readonly ended_by: "trap_limit" | "dwell" | "unmap" | "foreign" | "budget" | "exit" | "end";
   readonly trap_limit: number;
   readonly hit_ns: Float64Array;
-  /** Values of OP. */
+  /** Values of OP (schema/access-words.ts). */
   readonly hit_op: Uint8Array;
   /** When the region died, if it did inside the run. */
   readonly region_death_ns: number | null;

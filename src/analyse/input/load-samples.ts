@@ -1,18 +1,11 @@
 /** Regions, steps, KV rows and watches of a labelled run as the metrics read them. */
 
-import type { WatchTraps } from "../../label/capture/watch-traps.ts";
+import type { WatchHits } from "../../label/capture/watch-hits.ts";
 import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
 import { type Place, placeIndex } from "../../label/regions/place-index.ts";
 import type { Region } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
-import {
-  type KvRowSample,
-  opOf,
-  type RegionSample,
-  type RegionType,
-  type StepSample,
-  type WatchSample,
-} from "./input.ts";
+import type { KvRowSample, RegionSample, RegionType, StepSample, WatchSample } from "./input.ts";
 
 const REGION_TYPES: readonly string[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];
 const MODES: readonly string[] = ["rw", "pair", "w"];
@@ -78,7 +71,7 @@ function regionTypeOf(name: string): RegionType {
 }
 
 /** What cannot be a watch: a word that the schema does not have, or an end before the begin. */
-function isSound(watch: WatchTraps): boolean {
+function isSound(watch: WatchHits): boolean {
   const { row } = watch;
   const probability = Number(row.inclusion_probability);
   return (
@@ -95,14 +88,14 @@ function isSound(watch: WatchTraps): boolean {
  * Watches with the class of the region that held their first byte when they were armed; where the map has none, the
  * class when drawn. Watches that cannot be are left out: `watches.length` less the result's is their number.
  */
-export function watchSamples(watches: readonly WatchTraps[], regions: readonly Region[]): WatchSample[] {
+export function watchSamples(watches: readonly WatchHits[], regions: readonly Region[]): WatchSample[] {
   const places: Place[] = regions.map((region) => ({
     ...region,
     death_ns: region.death_censored ? Number.POSITIVE_INFINITY : region.death_ns,
   }));
   const index = placeIndex(places);
   return watches.filter(isSound).map((watch) => {
-    const { row, traps } = watch;
+    const { row, hit_ns, hit_op } = watch;
     const region = regions[index.find(watch.pid, Number(watch.addr), watch.begin_ns)];
     return {
       watch_id: watch.watch_id,
@@ -122,8 +115,8 @@ export function watchSamples(watches: readonly WatchTraps[], regions: readonly R
       end_ns: watch.end_ns,
       ended_by: String(row.ended_by) as WatchSample["ended_by"],
       trap_limit: Number(row.trap_limit),
-      hit_ns: Float64Array.from(traps, (trap) => trap.time_ns),
-      hit_op: Uint8Array.from(traps, (trap) => opOf(trap.op)),
+      hit_ns,
+      hit_op,
       region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,
       region_birth_ns: region?.birth_ns ?? 0,
     };

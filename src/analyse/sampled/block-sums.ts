@@ -1,5 +1,7 @@
 /** Sampled loads and stores by block of time: a token, or 100 ms and more where there are none. */
-import { OP, type StepSample } from "../input/input.ts";
+
+import { OP } from "../../schema/access-words.ts";
+import type { StepSample } from "../input/input.ts";
 import { STEPS } from "./sampled-rows.ts";
 
 /** Length of a block of time where there are no tokens, ns; doubled until they are few enough. */

@@ -1,8 +1,9 @@
 /** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
 import { twoWords } from "../../columnar/two-words.ts";
 import { MrmTraceError } from "../../errors.ts";
+import { OP } from "../../schema/access-words.ts";
 import { formatBytes } from "../../units.ts";
-import { OP, PAGE_GRAINS } from "../input/input.ts";
+import { PAGE_GRAINS } from "../input/input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
 import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
 import { type RegionArrays, regionArrays, type SampleRegion } from "./sample-regions.ts";

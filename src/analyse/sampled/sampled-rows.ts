@@ -1,7 +1,7 @@
 /** Sampled accesses, read back from the labelled trace in order of time. */
 import { NULL_CODE } from "../../columnar/batch.ts";
 import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
-import { opOf } from "../input/input.ts";
+import { opOf } from "../../schema/access-words.ts";
 
 const WORD = 2 ** 32;
 /** Steps of generation by the number that stands for them; 0 for none. */

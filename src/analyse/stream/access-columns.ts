@@ -1,7 +1,9 @@
 /** Labelled accesses of a trace file as typed arrays, a few thousand rows at a time. */
+
+import { OP } from "../../schema/access-words.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
 import { vectorWords } from "../../sql/vector-words.ts";
-import { OP, type RegionType } from "../input/input.ts";
+import type { RegionType } from "../input/input.ts";
 
 /** Classes by the number that stands for them. */
 export const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];

@@ -1,5 +1,5 @@
 /** What the order in time says of a stream of accesses: how many there are when, and how far one is from the last. */
-import { OP } from "../input/input.ts";
+import { OP } from "../../schema/access-words.ts";
 import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./access-columns.ts";
 import { addTime, type BinnedTimes, binnedTimes, binOf, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
 

@@ -1,5 +1,5 @@
 /** Hits on one watch that belong to one pass of a kernel over the tensor, merged. */
-import { OP } from "../input/input.ts";
+import { OP } from "../../schema/access-words.ts";
 
 /** Hits closer than this belong to one pass, whatever a trap costs. */
 const FLOOR_NS = 50_000;

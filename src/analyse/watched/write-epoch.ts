@@ -1,7 +1,7 @@
 /** What one watch shows of the data in its bytes: when it was written, and how long it was read after that. */
 
+import { OP } from "../../schema/access-words.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
-import { OP } from "../input/input.ts";
 import type { Exposure } from "./exposure.ts";
 
 export interface WriteHistory {

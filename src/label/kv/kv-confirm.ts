@@ -1,13 +1,14 @@
-/** Checks what the engine's steps say of a KV row against the traps on its bytes. */
+/** Checks what the engine's steps say of a KV row against the hits on its bytes. */
 
 import { cellAt } from "../../regions/kv-layout.ts";
-import type { WatchTraps } from "../capture/watch-traps.ts";
+import { OP } from "../../schema/access-words.ts";
+import type { WatchHits } from "../capture/watch-hits.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
 import type { KvToken } from "./kv-tokens.ts";
 
 /** Cell of the tensor whose row the watch lies in; null for none. */
-function watchedCell(tensor: KvTensor, watch: WatchTraps): number | null {
+function watchedCell(tensor: KvTensor, watch: WatchHits): number | null {
   const { pid, addr, birth_ns, death_ns } = tensor;
   if (pid !== watch.pid || watch.addr < addr || watch.begin_ns < birth_ns || watch.begin_ns >= death_ns) return null;
   return cellAt(tensor, Number(watch.addr - addr));
@@ -15,28 +16,30 @@ function watchedCell(tensor: KvTensor, watch: WatchTraps): number | null {
 
 /**
  * True when a watch inside the row saw the row's life as the steps tell it: stores only while the writing batch ran and
- * at least one if it saw that batch whole; a load in every later batch that it saw whole; and at least one trap.
+ * at least one if it saw that batch whole; a load in every later batch that it saw whole; and at least one hit.
  */
-function agrees(row: KvToken, evict_ns: number | null, watch: WatchTraps, batches: readonly StepRow[]): boolean {
+function agrees(row: KvToken, evict_ns: number | null, watch: WatchHits, batches: readonly StepRow[]): boolean {
   const from = Math.max(watch.begin_ns, row.write_ns);
   const to = Math.min(watch.end_ns, evict_ns ?? Number.POSITIVE_INFINITY);
   if (!(from < to)) return false;
-  const inside = watch.traps.filter((trap) => trap.time_ns >= from && trap.time_ns <= to);
+  const inside = Array.from(watch.hit_ns, (time_ns, i) => ({ time_ns, op: watch.hit_op[i] ?? OP.unknown })).filter(
+    ({ time_ns }) => time_ns >= from && time_ns <= to,
+  );
   if (inside.length === 0) return false;
-  const stores = inside.filter((trap) => trap.op === "store" || trap.op === "load_store");
-  if (stores.some((trap) => trap.time_ns > row.written_by_ns)) return false;
+  const stores = inside.filter(({ op }) => op === OP.store || op === OP.load_store);
+  if (stores.some(({ time_ns }) => time_ns > row.written_by_ns)) return false;
   const sawWrite = watch.begin_ns <= row.write_ns && watch.end_ns >= row.written_by_ns;
   if (sawWrite && stores.length === 0) return false;
   if (watch.mode === "w") return sawWrite;
   const later = batches.filter((b) => b.begin_ns >= from && b.begin_ns > row.write_ns && b.end_ns <= to);
   return later.every((batch) =>
-    inside.some((trap) => trap.op !== "store" && trap.time_ns >= batch.begin_ns && trap.time_ns <= batch.end_ns),
+    inside.some(({ op, time_ns }) => op !== OP.store && time_ns >= batch.begin_ns && time_ns <= batch.end_ns),
   );
 }
 
 /** Watches by the tensor that they lie in, and the cell of the row. */
-function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchTraps[]): Map<number, WatchTraps[]>[] {
-  const out = tensors.map(() => new Map<number, WatchTraps[]>());
+function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchHits[]): Map<number, WatchHits[]>[] {
+  const out = tensors.map(() => new Map<number, WatchHits[]>());
   for (const watch of watches) {
     for (const [k, tensor] of tensors.entries()) {
       const cell = watchedCell(tensor, watch);
@@ -50,8 +53,8 @@ function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchTraps
   return out;
 }
 
-/** The rows, of which those are confirmed whose traps agree with the steps. */
-export function confirmRows(rows: KvRows, watches: readonly WatchTraps[], steps: readonly StepRow[]): KvRows {
+/** The rows, of which those are confirmed whose hits agree with the steps. */
+export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: readonly StepRow[]): KvRows {
   const watched = watchesByRow(rows.tensors, watches);
   if (watched.every((own) => own.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;

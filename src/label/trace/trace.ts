@@ -9,6 +9,7 @@ import { type Capture, reasonOf, type Segment } from "../capture/capture.ts";
 import { decodeAccessRows } from "../capture/decode-access-rows.ts";
 import { columnList } from "../capture/stream-table.ts";
 import { timeOrder } from "../capture/time-order.ts";
+import { type HitColumns, hitGatherer } from "../capture/watch-hits.ts";
 import type { RunWindow } from "../timeline/origin.ts";
 import { type RegionAccesses, rowLabels, type TraceLabels } from "./row-labels.ts";
 import { planParts, type TracePart } from "./trace-plan.ts";
@@ -20,6 +21,7 @@ export interface TraceResult {
   /** Rows left out because a required value was missing. */
   readonly incomplete: number;
   readonly accesses: RegionAccesses;
+  readonly hits: HitColumns;
 }
 
 /** Rows that are labelled and encoded at a time: one row group of the file. */
@@ -59,6 +61,7 @@ interface Written {
   readonly parts: number;
   readonly rows: number;
   readonly accesses: RegionAccesses;
+  readonly hits: HitColumns;
 }
 
 async function writeParts(
@@ -69,6 +72,7 @@ async function writeParts(
 ): Promise<Written> {
   const lists = wordLists();
   const labeller = rowLabels(labels, lists, GROUP_ROWS);
+  const gatherer = hitGatherer(labels.originNs);
   const rows = accessRows();
   let file: ParquetWriter | null = null;
   let fileRows = 0;
@@ -79,6 +83,7 @@ async function writeParts(
     for (const part of parts) {
       if (!decodeAccessRows(part, lists, rows)) await readAccessRows(database, part, lists, rows);
       const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
+      gatherer.add(rows, order, lists);
       if (rows.rows > 0) file ??= open();
       for (let from = 0; from < rows.rows; from += GROUP_ROWS) {
         file?.add(labeller.label(rows, order, from, Math.min(rows.rows, from + GROUP_ROWS), sample + from));
@@ -97,7 +102,7 @@ async function writeParts(
   } finally {
     file?.[Symbol.dispose]();
   }
-  return { parts: written, rows: sample, accesses: labeller.accesses };
+  return { parts: written, rows: sample, accesses: labeller.accesses, hits: gatherer.hits };
 }
 
 /** Puts the finished folder in place of the one before, and the link for readers of a single file. */
@@ -132,10 +137,10 @@ export async function writeTrace(
     await mkdir(finished, { mode: 0o700 });
     try {
       const parts = await planParts(database, capture, times);
-      const { accesses, ...written } = await writeParts(database, finished, parts, labels);
+      const { accesses, hits, ...written } = await writeParts(database, finished, parts, labels);
       const paths = await putInPlace(capture.runDir, finished, written.parts);
       const seen = capture.segments.access.reduce((sum, segment) => sum + segment.rows, 0);
-      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses };
+      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, hits };
     } catch (error) {
       await rm(finished, { recursive: true, force: true });
       if (!(await dropUnreadable(database, capture))) throw error;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { RegionType, StepSample, WatchSample } from "../../../src/analyse/input/input.ts";
-import { OP } from "../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
+import { OP } from "../../../src/schema/access-words.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 
 const MS = 1e6;

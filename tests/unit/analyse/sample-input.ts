@@ -1,5 +1,6 @@
 /** Small inputs made by hand. */
-import { type AnalysisInput, OP, type RegionSample, type WatchSample } from "../../../src/analyse/input/input.ts";
+import type { AnalysisInput, RegionSample, WatchSample } from "../../../src/analyse/input/input.ts";
+import { OP } from "../../../src/schema/access-words.ts";
 
 export const MS = 1e6;
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { OP } from "../../../src/analyse/input/input.ts";
 import { spansOf } from "../../../src/analyse/input/span.ts";
 import { passIntervals } from "../../../src/analyse/metrics/inter-access-interval.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
 import { writeHistory } from "../../../src/analyse/watched/write-epoch.ts";
+import { OP } from "../../../src/schema/access-words.ts";
 import { MS, watch } from "./sample-input.ts";
 
 const WHOLE = spansOf([], 1000 * MS)[0];

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { OP } from "../../../../src/analyse/input/input.ts";
 import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
 import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";
+import { OP } from "../../../../src/schema/access-words.ts";
 import { batchWith, type Given } from "../../../fixtures/row-with.ts";
 
 let folder = "";
