@@ -24,37 +24,37 @@ function asFailure(error: unknown): MrmTraceError {
 }
 
 /** Tells a failure; returns the exit code. */
-async function failed(error: unknown, own: readonly string[]): Promise<number> {
+async function failed(error: unknown, verbArgs: readonly string[]): Promise<number> {
   const failure = asFailure(error);
-  if (own.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
+  if (verbArgs.includes("--json")) process.stdout.write(`${toJson(encodeFailure(failure, runDirOf(error)))}\n`);
   const { createConsola } = await import("consola");
   const log = createConsola({ stdout: process.stderr, stderr: process.stderr });
   log.error(`${failure.message}\n  fix: ${failure.hint}`);
-  if (own.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  if (verbArgs.includes("--debug")) process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   return failure.exitCode;
 }
 
 /** Runs the command line; returns the exit code. */
 async function cli(args: string[]): Promise<number> {
   // What stands behind -- belongs to the command that is traced.
-  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
   try {
     refuseForeignSettings();
   } catch (error) {
-    return await failed(error, own);
+    return await failed(error, words);
   }
-  const [first, ...rest] = own;
+  const [first, ...rest] = words;
   if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"]);
-  if (own.includes("--version") || own.includes("-V") || first === "version") {
+  if (words.includes("--version") || words.includes("-V") || first === "version") {
     const { versionText } = await import("./commands/version.ts");
-    process.stdout.write(versionText({ json: own.includes("--json") }));
+    process.stdout.write(versionText({ json: words.includes("--json") }));
     return EXIT_CODES.ok;
   }
-  const name = own[0] ?? "";
+  const name = words[0] ?? "";
   const verb = await loadVerb(name);
   try {
-    if (HELP.some((flag) => own.includes(flag)) && (verb !== null || name.startsWith("-"))) {
-      process.stdout.write(await helpText(name, verb, own.includes("--help-all")));
+    if (HELP.some((flag) => words.includes(flag)) && (verb !== null || name.startsWith("-"))) {
+      process.stdout.write(await helpText(name, verb, words.includes("--help-all")));
       return EXIT_CODES.ok;
     }
     if (verb === null) throw unknownVerb(name);
@@ -63,7 +63,7 @@ async function cli(args: string[]): Promise<number> {
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {
-    return await failed(error, own);
+    return await failed(error, words);
   }
 }
 
@@ -73,8 +73,8 @@ async function helpText(name: string, verb: Verb | null, every: boolean): Promis
   return every ? fullVerbHelp(name, verb) : verbHelp(name, verb);
 }
 
-function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): void {
-  const unknown = unknownFlag(own, verb.args);
+function refuseUnknownFlag(name: string, verb: Verb, ownArgs: readonly string[]): void {
+  const unknown = unknownFlag(ownArgs, verb.args);
   if (unknown === null) return;
   const nearest = nearestFlag(unknown, verb.args);
   const hint = nearest === null ? `see: mrm-trace ${name} --help` : `did you mean ${nearest}?`;
@@ -82,13 +82,13 @@ function refuseUnknownFlag(name: string, verb: Verb, own: readonly string[]): vo
 }
 
 /** Every place has its word, and every word its place. @throws MrmTraceError usage */
-function requireWords(verb: Verb, own: readonly string[]): void {
+function requireWords(verb: Verb, verbArgs: readonly string[]): void {
   const places = Object.entries(verb.args).filter(([, arg]) => arg.type === "positional");
   // The parser would take a number below zero for a flag, and say nothing of it.
-  const number = own.find((word, i) => /^-\d/.test(word) && !/^--?[A-Za-z][^=]*$/.test(own[i - 1] ?? ""));
+  const number = verbArgs.find((word, i) => /^-\d/.test(word) && !/^--?[A-Za-z][^=]*$/.test(verbArgs[i - 1] ?? ""));
   // What is missing is told here by its name, so that the parser is not asked for it.
   const optional = Object.entries(verb.args).map(([key, arg]) => [key, { ...arg, required: false }]);
-  const words = number === undefined ? parseArgs([...own], Object.fromEntries(optional))._ : [number];
+  const words = number === undefined ? parseArgs([...verbArgs], Object.fromEntries(optional))._ : [number];
   const missing = places.find(([, arg], i) => arg.required !== false && words[i] === undefined);
   if (missing !== undefined) {
     throw new MrmTraceError("usage", `${missing[0].toUpperCase()} is missing`, `such as: ${verb.example}`);

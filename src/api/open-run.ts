@@ -80,7 +80,7 @@ export function openRun(dir: string): OpenedRun {
         assertRefusal(error);
         const reason = error instanceof Error ? error.message : String(error);
         if (!isStream(name)) throw new MrmTraceError("data_quality", reason, `run: mrm-trace analyse ${runDir}`);
-        if (!unreadable.some((known) => known.path === path)) unreadable.push({ path, reason });
+        if (!unreadable.some((other) => other.path === path)) unreadable.push({ path, reason });
       }
     }
   }

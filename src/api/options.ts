@@ -16,11 +16,11 @@ export type ProgramOptions<S extends z.ZodObject> = Omit<z.input<S>, (typeof OF_
  */
 export function programOptions<S extends z.ZodObject>(schema: S, given: ProgramOptions<S>, where = ""): z.output<S> {
   const hidden: readonly string[] = OF_A_TERMINAL;
-  const known = Object.keys(schema.shape).filter((name) => !hidden.includes(name));
+  const names = Object.keys(schema.shape).filter((name) => !hidden.includes(name));
   for (const name of Object.keys(given)) {
-    if (known.includes(name)) continue;
-    const nearest = nearestWord(name, known);
-    const hint = nearest === null ? `one of ${known.join(", ")}` : `did you mean ${where}${nearest}?`;
+    if (names.includes(name)) continue;
+    const nearest = nearestWord(name, names);
+    const hint = nearest === null ? `one of ${names.join(", ")}` : `did you mean ${where}${nearest}?`;
     throw new MrmTraceError("usage", `unknown option ${where}${name}`, hint);
   }
   return parseOptions(schema, { ...given });

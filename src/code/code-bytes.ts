@@ -88,8 +88,8 @@ export function createCodeMap(nowNs: () => number): CodeMap {
   return {
     learn,
     inherit(child, parent) {
-      const known = processes.get(parent);
-      if (known !== undefined) processes.set(child, known);
+      const parentCode = processes.get(parent);
+      if (parentCode !== undefined) processes.set(child, parentCode);
     },
     renew(pid) {
       changed.add(pid);

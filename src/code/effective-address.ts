@@ -4,8 +4,8 @@ import type { RegisterFile } from "./register-file.ts";
 
 const WORD = 2 ** 32;
 
-function isKnown(place: number, { known }: RegisterFile): boolean {
-  return ((known >>> place) & 1) === 1;
+function isKnown(place: number, { known: knownPlaces }: RegisterFile): boolean {
+  return ((knownPlaces >>> place) & 1) === 1;
 }
 
 function lowOf({ place, bits }: AddressRegister, words: Uint32Array): number {

@@ -105,8 +105,8 @@ function operandIn(instruction: Instruction): FoundOperand {
     const accesses = all.filter((memory) => opOf(memory.access) >= 0);
     const [first] = accesses;
     if (first === undefined) return "none";
-    const told = accesses.length === 1 ? first : accesses.find((memory) => opOf(memory.access) === LOAD);
-    return told === undefined ? "unknown" : operandOf(told, opOf(told.access), instruction);
+    const named = accesses.length === 1 ? first : accesses.find((memory) => opOf(memory.access) === LOAD);
+    return named === undefined ? "unknown" : operandOf(named, opOf(named.access), instruction);
   } finally {
     for (const memory of all) memory.free();
     info.free();

@@ -20,14 +20,14 @@ const MOST_PLACES = 1 << 16;
 
 /** @param read for code that no file holds: made while the program runs, or the kernel's vdso; null where it is too late */
 export function createOperandFinder(code: Pick<CodeMap, "locate">, read: ReadMemory | null): OperandFinder {
-  const known = new Map<number, Map<number, FoundOperand>>();
+  const cache = new Map<number, Map<number, FoundOperand>>();
 
   function fromMemory(pid: number, ip: number): FoundOperand | null {
     const left = PAGE_BYTES - (ip % PAGE_BYTES);
-    const at = BigInt(ip);
+    const ipAddress = BigInt(ip);
     const bytes =
-      read?.(pid, at, LONGEST_INSTRUCTION_BYTES) ??
-      (left < LONGEST_INSTRUCTION_BYTES ? (read?.(pid, at, left) ?? null) : null);
+      read?.(pid, ipAddress, LONGEST_INSTRUCTION_BYTES) ??
+      (left < LONGEST_INSTRUCTION_BYTES ? (read?.(pid, ipAddress, left) ?? null) : null);
     // It may be other code the next time: nothing is kept.
     return bytes === null ? null : operandAt(bytes);
   }
@@ -45,15 +45,15 @@ export function createOperandFinder(code: Pick<CodeMap, "locate">, read: ReadMem
   return {
     find(pid, ip) {
       if (ip >= CODE_LIMIT) return null;
-      let places = known.get(pid);
+      let places = cache.get(pid);
       if (places === undefined) {
         places = new Map();
-        known.set(pid, places);
+        cache.set(pid, places);
       }
       return places.get(ip) ?? look(pid, ip, places);
     },
     forget(pid) {
-      known.delete(pid);
+      cache.delete(pid);
     },
   };
 }

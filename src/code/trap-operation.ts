@@ -70,8 +70,8 @@ function functionInstructions(object: CodeObject, vaddr: number): TrapInstructio
   // first byte the access was a call's or a jump's, which lies elsewhere.
   const starts = object.elf.functionStarts();
   const range = starts?.at(vaddr - 1) ?? null;
-  const own = starts?.at(vaddr) ?? null;
-  const start = own !== null && own.start === vaddr ? vaddr : range?.start;
+  const functionRange = starts?.at(vaddr) ?? null;
+  const start = functionRange !== null && functionRange.start === vaddr ? vaddr : range?.start;
   if (start === undefined || vaddr - start > FUNCTION_LIMIT_BYTES) return NOTHING;
   const offset = object.elf.fileOffset(start);
   if (offset === null) return NOTHING;
@@ -83,7 +83,7 @@ function functionInstructions(object: CodeObject, vaddr: number): TrapInstructio
  * Kernel code is not decoded: there only rsi and rdi, which its copies to and from a program use, tell.
  */
 export function createAccessDecoder(code: Pick<CodeMap, "locate">): AccessDecoder {
-  const known = new Map<string, TrapInstructions>();
+  const cache = new Map<string, TrapInstructions>();
   return (trap) => {
     if (trap.inKernel) {
       const op = byRegisters(trap, "load", "store", KERNEL_ELEMENT_BYTES);
@@ -93,10 +93,10 @@ export function createAccessDecoder(code: Pick<CodeMap, "locate">): AccessDecode
     const location = code.locate(trap.pid, Number(trap.ip));
     if (location === null) return UNKNOWN;
     const key = `${location.object.key}@${location.vaddr}`;
-    let found = known.get(key);
+    let found = cache.get(key);
     if (found === undefined) {
       found = functionInstructions(location.object, location.vaddr);
-      known.set(key, found);
+      cache.set(key, found);
     }
     return resolve(trap, found.repeatedAt, true) ?? resolve(trap, found.before, false) ?? UNKNOWN;
   };

@@ -55,9 +55,9 @@ async function compareRuns(a: string, b: string, json: boolean, terminal: Termin
 
 /** The command behind --, and the words before it that are no flags. @throws MrmTraceError usage */
 function wordsOf(positional: readonly string[], rawArgs: readonly string[], { arms }: CompareOptions) {
-  const at = rawArgs.indexOf("--");
-  const command = at < 0 ? [] : rawArgs.slice(at + 1);
-  if (at >= 0 && command.length === 0) {
+  const separator = rawArgs.indexOf("--");
+  const command = separator < 0 ? [] : rawArgs.slice(separator + 1);
+  if (separator >= 0 && command.length === 0) {
     throw new MrmTraceError("usage", "nothing stands behind --", "name the command: mrm-trace compare -- COMMAND");
   }
   const words = positional.slice(0, positional.length - command.length);
@@ -88,8 +88,8 @@ export const compareCommand = defineCommand({
     const effective = readOptions(args, config, max_runs);
     refuseDuration(effective);
     const { output, seed, json, quiet, color } = effective.run;
-    const own = parseOptions(compareSchema, givenOptions(compareSchema, args));
-    const options = { ...own, output, seed, json, quiet, color };
+    const compareOptions = parseOptions(compareSchema, givenOptions(compareSchema, args));
+    const options = { ...compareOptions, output, seed, json, quiet, color };
     const { command, runs } = wordsOf(args._, rawArgs, options);
     const terminal = terminalOf(process.stdout, options.color, process.env);
     const [a, b] = runs;

@@ -135,8 +135,8 @@ function failureOf(stdout: string, exitCode: number | null): MrmTraceError {
 export function launchTraced(request: LaunchRequest, options: readonly string[], scratch: string): RunningUnit {
   const { unit, placement, logFd } = request;
   const output = mkdtempSync(join(scratch, "run-"));
-  const own = ["--json", "--quiet", "--baseline", BASELINE, "--output", output];
-  const argv = [...RUNTIME, CLI, "run", ...own, ...options, "--", ...unit.command];
+  const runOptions = ["--json", "--quiet", "--baseline", BASELINE, "--output", output];
+  const argv = [...RUNTIME, CLI, "run", ...runOptions, ...options, "--", ...unit.command];
   const child = Bun.spawn(argv, {
     stdio: ["ignore", "pipe", logFd],
     env: { ...process.env, ...unit.env, ...RUNTIME_ENV },

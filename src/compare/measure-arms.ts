@@ -189,8 +189,8 @@ export async function measureArms(request: MeasureRequest): Promise<Measured> {
   }
   const whole = blocksOf(taken, able, done);
   const counted = taken.filter(({ block }) => block >= 0 && block < done);
-  const told = taken.some(({ arm, result }) => arm.name === OFF && result.figures.tokens_per_s !== null);
-  const deciding: EffectFigure = told ? "tokens_per_s" : "wall_s";
+  const hasTokens = taken.some(({ arm, result }) => arm.name === OFF && result.figures.tokens_per_s !== null);
+  const deciding: EffectFigure = hasTokens ? "tokens_per_s" : "wall_s";
   const arms = request.arms
     .filter(({ name }) => name !== OFF)
     .map((arm) => {

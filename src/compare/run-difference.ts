@@ -44,15 +44,15 @@ function judgeLabels(a: SideFigure, b: SideFigure): Judged {
 }
 
 function missing(a: SideFigure | null, b: SideFigure | null): string {
-  const of = (name: string, side: SideFigure | null): string[] => {
+  const sentenceOf = (name: string, side: SideFigure | null): string[] => {
     if (side === null) return [`${name} has no such figure`];
     return isFigure(side) ? [] : [`${name}: ${side.status.replace("_", " ")}${side.why ? `: ${side.why}` : ""}`];
   };
-  return [...of("A", a), ...of("B", b)].join("; ");
+  return [...sentenceOf("A", a), ...sentenceOf("B", b)].join("; ");
 }
 
-function shareOf(difference: number | null, of: number | null): number | null {
-  return difference !== null && of ? (100 * difference) / Math.abs(of) : null;
+function shareOf(difference: number | null, whole: number | null): number | null {
+  return difference !== null && whole ? (100 * difference) / Math.abs(whole) : null;
 }
 
 function judge(a: SideFigure | null, b: SideFigure | null): Judged {
@@ -126,7 +126,11 @@ function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contras
     return typeof value === "string" ? value : JSON.stringify(value);
   };
   const sources = ({ collectors }: SavedMetadata): string =>
-    collectors.map(({ name, sources: of }) => (of.length === 0 ? name : `${name} (${of.join(", ")})`)).join(", ");
+    collectors
+      .map(({ name, sources: sourceNames }) =>
+        sourceNames.length === 0 ? name : `${name} (${sourceNames.join(", ")})`,
+      )
+      .join(", ");
   const names = [...new Set([...Object.keys(a.options), ...Object.keys(b.options)])].filter(
     (name) => !SILENT.includes(name),
   );
@@ -154,7 +158,7 @@ function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contras
     ]),
   ];
   return parts
-    .map(([what, of]) => ({ what, a: shown(of(a)), b: shown(of(b)) }))
+    .map(([what, read]) => ({ what, a: shown(read(a)), b: shown(read(b)) }))
     .filter((contrast) => contrast.a !== contrast.b);
 }
 

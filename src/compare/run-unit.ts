@@ -107,7 +107,7 @@ function tracerUse(end: UnitEnd, sampler: TreeSampler): TracerUse | null {
   const rows = Object.entries(details.rows as Record<string, number>).map(
     ([stream, n]) => [stream, Number(n)] as const,
   );
-  const sum = (of: typeof rows): number => of.reduce((total, [, n]) => total + n, 0);
+  const sum = (counted: typeof rows): number => counted.reduce((total, [, n]) => total + n, 0);
   // The process stream runs beside every collector: it counts where it is alone.
   const events = sum(rows.filter(([stream]) => stream !== "process")) || sum(rows);
   const use = sampler.use((pid) => !end.targetPids.includes(pid), end.from_ns, end.to_ns);

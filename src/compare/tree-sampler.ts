@@ -46,15 +46,15 @@ function look(pid: number): Seen | null {
 export function sampleTree(root: number): TreeSampler {
   const byThread = listsChildren("/proc");
   const samples: { readonly at_ns: bigint; readonly seen: readonly Seen[] }[] = [];
-  const known = new Set<number>();
+  const seenPids = new Set<number>();
   const timer = setInterval(() => {
     const at_ns = monotonicNs();
     const seen = [...descendants("/proc", [root], byThread)].map(look).filter((one) => one !== null);
-    for (const { pid } of seen) known.add(pid);
+    for (const { pid } of seen) seenPids.add(pid);
     if (seen.length > 0) samples.push({ at_ns, seen });
   }, PERIOD_MS);
   return {
-    pids: () => known,
+    pids: () => seenPids,
     use(isMember, from_ns, to_ns) {
       const first = new Map<number, Seen>();
       const last = new Map<number, Seen>();

@@ -55,10 +55,11 @@ const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) ==
 /** Keys that are given and do nothing. */
 function meaninglessKeys(yaml: YamlFile): ConfigProblem[] {
   return keysOf(configSchema).flatMap(({ path, schema }) => {
-    const told = MEANINGLESS.get(schema as Parameters<typeof MEANINGLESS.get>[0]);
-    const value = told === undefined ? undefined : valueAt(yaml.value, path);
-    if (told === undefined || value === undefined || told.same.some((known) => same(known, value))) return [];
-    return [problemAt(yaml, path, "does nothing here", { hint: told.why, what: "key", received: null })];
+    const meaningless = MEANINGLESS.get(schema as Parameters<typeof MEANINGLESS.get>[0]);
+    const value = meaningless === undefined ? undefined : valueAt(yaml.value, path);
+    if (meaningless === undefined || value === undefined || meaningless.same.some((other) => same(other, value)))
+      return [];
+    return [problemAt(yaml, path, "does nothing here", { hint: meaningless.why, what: "key", received: null })];
   });
 }
 

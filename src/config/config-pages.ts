@@ -48,17 +48,17 @@ const EXAMPLE = {
 
 /** Lines of a mapping, each key behind its meaning. */
 function exampleLines(path: readonly string[], value: object, indent: string): string[] {
-  const keys = new Map(keysOf(configSchema).map(({ path: at, schema }) => [at.join("."), schema]));
+  const keys = new Map(keysOf(configSchema).map(({ path: keyPath, schema }) => [keyPath.join("."), schema]));
   return Object.entries(value).flatMap(([key, child]) => {
-    const at = [...path, key];
-    const about = keys.get(at.join("."))?.description;
+    const fullPath = [...path, key];
+    const about = keys.get(fullPath.join("."))?.description;
     const comment = about === undefined ? [] : [`${indent}# ${about}`];
     if (Array.isArray(child) && typeof child[0] === "object") {
       const items = child.map((item) => `${indent}  - ${scalar(item)}`);
       return [...comment, `${indent}${key}:`, ...items];
     }
     if (typeof child === "object" && child !== null && !Array.isArray(child)) {
-      return [...comment, `${indent}${key}:`, ...exampleLines(at, child, `${indent}  `)];
+      return [...comment, `${indent}${key}:`, ...exampleLines(fullPath, child, `${indent}  `)];
     }
     return [...comment, `${indent}${key}: ${scalar(key === "budget" ? Number(child) : child)}`];
   });
@@ -106,10 +106,10 @@ export function configPage(): string {
   const meaning = (key: SchemaKey) => MEANINGLESS.get(key.schema as Parameters<typeof MEANINGLESS.get>[0]);
   const ours = keys.filter((key) => meaning(key) === undefined).map(withDefaults);
   const theirs = keys.flatMap((key) => {
-    const told = meaning(key);
-    if (told === undefined) return [];
-    const same = told.same.filter((value) => value !== null).map((value) => `\`${scalar(value)}\``);
-    return [`| \`${pathText(key.path)}\` | ${told.why} | ${same.join(", ")} |`];
+    const words = meaning(key);
+    if (words === undefined) return [];
+    const same = words.same.filter((value) => value !== null).map((value) => `\`${scalar(value)}\``);
+    return [`| \`${pathText(key.path)}\` | ${words.why} | ${same.join(", ")} |`];
   });
   const sections = Object.keys(configSchema.shape) as (keyof Config)[];
   const tables = sections.flatMap((section) => {

@@ -51,11 +51,11 @@ export function optionsOfEnvironment(
 
 /** Variables that look like a misspelt option, each with the right one. */
 export function misspeltVariables(env: Environment): { variable: string; meant: string }[] {
-  const known = new Set([...Object.keys(runSchema.shape), ...Object.keys(demoSchema.shape)].map(variableOf));
+  const variables = new Set([...Object.keys(runSchema.shape), ...Object.keys(demoSchema.shape)].map(variableOf));
   return Object.keys(env)
-    .filter((variable) => variable.startsWith(ENVIRONMENT_PREFIX) && !known.has(variable))
+    .filter((variable) => variable.startsWith(ENVIRONMENT_PREFIX) && !variables.has(variable))
     .flatMap((variable) => {
-      const meant = nearestWord(variable, known);
+      const meant = nearestWord(variable, variables);
       return meant === null ? [] : [{ variable, meant }];
     });
 }

@@ -80,7 +80,7 @@ function rightKey(path: readonly PropertyKey[], key: string): string | null {
   const siblings = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const near = nearestWord(key, siblings);
   if (near !== null) return `did you mean ${near}?`;
-  const elsewhere = ALL_KEYS.find(({ path: at }) => at.at(-1) === key);
+  const elsewhere = ALL_KEYS.find(({ path: keyPath }) => keyPath.at(-1) === key);
   if (elsewhere !== undefined) return `it belongs to ${pathText(elsewhere.path)}`;
   return siblings.length === 0 ? null : `one of ${siblings.join(", ")}`;
 }

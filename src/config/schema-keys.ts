@@ -20,8 +20,8 @@ export function keysOf(schema: z.ZodType, path: readonly string[] = []): SchemaK
   if (inner instanceof z.ZodArray) return keysOf(inner.element as z.ZodType, [...path, "[]"]);
   if (!(inner instanceof z.ZodObject)) return [];
   return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, child]) => {
-    const at = [...path, name];
-    return [{ path: at, schema: child }, ...keysOf(child, at)];
+    const keyPath = [...path, name];
+    return [{ path: keyPath, schema: child }, ...keysOf(child, keyPath)];
   });
 }
 

@@ -70,7 +70,7 @@ export function parseYaml(text: string): YamlFile {
   const lines = new LineCounter();
   const problems: SyntaxProblem[] = [];
   const start: Position = { line: 1, column: 1 };
-  const at = (offset: number): Position => {
+  const positionAt = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return line > 0 ? { line, column: col } : start;
   };
@@ -86,17 +86,17 @@ export function parseYaml(text: string): YamlFile {
     });
     for (const { pos, message } of document.errors) {
       if (message.startsWith("Maximum call stack")) throw new RangeError(message);
-      const problem = { ...at(pos[0]), message: message.split("\n")[0] ?? message, received: null };
+      const problem = { ...positionAt(pos[0]), message: message.split("\n")[0] ?? message, received: null };
       const isNew = problems.at(-1)?.line !== problem.line || problems.at(-1)?.message !== problem.message;
       if (isNew && problems.length < MOST_PROBLEMS) problems.push(problem);
     }
     if (problems.length > 0) return nothing;
     for (const { name, offset } of repeatedKeys(document)) {
       if (problems.length < MOST_PROBLEMS)
-        problems.push({ ...at(offset), message: "key given twice", received: JSON.stringify(name) });
+        problems.push({ ...positionAt(offset), message: "key given twice", received: JSON.stringify(name) });
     }
     const value: unknown = document.toJS({ maxAliasCount: MOST_ALIASES });
-    return { value, problems, locate: (path, what) => at(offsetOf(document, path, what)) };
+    return { value, problems, locate: (path, what) => positionAt(offsetOf(document, path, what)) };
   } catch (cause) {
     problems.length = 0;
     problems.push({ ...start, message: limitMessage(cause), received: null });

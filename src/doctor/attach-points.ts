@@ -52,15 +52,15 @@ function attachToNothing(program: BpfProgram): Disposable {
 /** Probes a function of our own, which nobody calls. */
 function attachToOurselves(program: BpfProgram, multi: boolean): Disposable | string {
   using opening = new DisposableStack();
-  const own = openProbedCall();
-  if (own === null) return "no executable file of our own could be made to probe";
-  opening.use(own);
+  const probed = openProbedCall();
+  if (probed === null) return "no executable file of our own could be made to probe";
+  opening.use(probed);
   const isReturn = program.section.startsWith("uretprobe");
   const places = [{ offset: 0n, cookie: 0n }];
   opening.use(
     multi
-      ? linkUprobeMulti(program.fd, { path: own.path, isReturn, places })
-      : program.attachUprobe({ path: own.path, offset: 0n, pid: process.pid, retprobe: isReturn }),
+      ? linkUprobeMulti(program.fd, { path: probed.path, isReturn, places })
+      : program.attachUprobe({ path: probed.path, offset: 0n, pid: process.pid, retprobe: isReturn }),
   );
   return opening.move();
 }

@@ -30,8 +30,8 @@ function isEmpty(folder: string): boolean {
 }
 
 function securityfs(root: string): KernelFacts["securityfs"] {
-  const known = readProc(`${root}/proc/filesystems`);
-  if (!known.ok || !/\bsecurityfs$/m.test(known.text)) return "unknown to this kernel";
+  const filesystems = readProc(`${root}/proc/filesystems`);
+  if (!filesystems.ok || !/\bsecurityfs$/m.test(filesystems.text)) return "unknown to this kernel";
   return isEmpty(`${root}/sys/kernel/security`) ? "not mounted" : "mounted";
 }
 

@@ -31,13 +31,13 @@ function describe(pmu: Pmu, events: readonly SampleEvent[]): string {
 
 function describeChoice({ source, events }: Extract<EventChoice, { ok: true }>, pmus: readonly Pmu[]): string {
   const units = pmus.filter(({ name }) => events.some(({ pmu }) => pmu === name));
-  const told = units.map((pmu) =>
+  const named = units.map((pmu) =>
     describe(
       pmu,
       events.filter((event) => event.pmu === pmu.name),
     ),
   );
-  return `${source === "pebs" ? "Intel, PEBS" : "AMD, IBS"}${units.length > 1 ? ", hybrid" : ""}: ${told.join("; ")}`;
+  return `${source === "pebs" ? "Intel, PEBS" : "AMD, IBS"}${units.length > 1 ? ", hybrid" : ""}: ${named.join("; ")}`;
 }
 
 export function isGuest({ virtualisation }: Pick<PmuFacts, "virtualisation">): boolean {

@@ -150,8 +150,8 @@ function judgeNamespaces({ initial_pid_namespace, initial_user_namespace, seccom
       data,
     });
   }
-  const known = initial_pid_namespace !== null && initial_user_namespace !== null;
-  return check("namespaces", known ? "ok" : "info", known ? "those of the host" : "not known", { data });
+  const bothKnown = initial_pid_namespace !== null && initial_user_namespace !== null;
+  return check("namespaces", bothKnown ? "ok" : "info", bothKnown ? "those of the host" : "not known", { data });
 }
 
 /** CPU-wide events need 0 or less without CAP_PERFMON (perf_allow_cpu in include/linux/perf_event.h). */

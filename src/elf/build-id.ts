@@ -9,19 +9,19 @@ const NOTE_LIMIT = 256;
 
 function inNotes(view: ByteView, start: number, sizeBytes: number): string | null {
   const end = Math.min(start + sizeBytes, view.length);
-  let at = start;
-  for (let note = 0; note < NOTE_LIMIT && at + 12 <= end; note++) {
-    const nameBytes = view.u32(at) ?? 0;
-    const idBytes = view.u32(at + 4) ?? 0;
-    const type = view.u32(at + 8);
-    const idAt = at + 12 + Math.ceil(nameBytes / 4) * 4;
-    if (type === NT_GNU_BUILD_ID && nameBytes === 4 && view.text(at + 12, 4) === "GNU") {
+  let offset = start;
+  for (let note = 0; note < NOTE_LIMIT && offset + 12 <= end; note++) {
+    const nameBytes = view.u32(offset) ?? 0;
+    const idBytes = view.u32(offset + 4) ?? 0;
+    const type = view.u32(offset + 8);
+    const idAt = offset + 12 + Math.ceil(nameBytes / 4) * 4;
+    if (type === NT_GNU_BUILD_ID && nameBytes === 4 && view.text(offset + 12, 4) === "GNU") {
       if (idBytes === 0 || idBytes > ID_LIMIT_BYTES || idAt + idBytes > end) return null;
       let hex = "";
       for (let i = 0; i < idBytes; i++) hex += (view.u8(idAt + i) ?? 0).toString(16).padStart(2, "0");
       return hex;
     }
-    at = idAt + Math.ceil(idBytes / 4) * 4;
+    offset = idAt + Math.ceil(idBytes / 4) * 4;
   }
   return null;
 }

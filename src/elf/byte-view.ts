@@ -24,7 +24,7 @@ export function byteView(source: ByteSource): ByteView {
   const { length } = source;
   const holds = (offset: number, size: number) =>
     Number.isSafeInteger(offset) && offset >= 0 && offset + size <= length;
-  const at = (offset: number, size: number): DataView | null => {
+  const viewAt = (offset: number, size: number): DataView | null => {
     if (!holds(offset, size)) return null;
     const bytes = source.slice(offset, size);
     // A file may have been cut short since it was opened.
@@ -32,12 +32,12 @@ export function byteView(source: ByteSource): ByteView {
   };
   return {
     length,
-    u8: (offset) => at(offset, 1)?.getUint8(0) ?? null,
-    u16: (offset) => at(offset, 2)?.getUint16(0, true) ?? null,
-    u32: (offset) => at(offset, 4)?.getUint32(0, true) ?? null,
-    i32: (offset) => at(offset, 4)?.getInt32(0, true) ?? null,
+    u8: (offset) => viewAt(offset, 1)?.getUint8(0) ?? null,
+    u16: (offset) => viewAt(offset, 2)?.getUint16(0, true) ?? null,
+    u32: (offset) => viewAt(offset, 4)?.getUint32(0, true) ?? null,
+    i32: (offset) => viewAt(offset, 4)?.getInt32(0, true) ?? null,
     u64(offset) {
-      const word = at(offset, 8);
+      const word = viewAt(offset, 8);
       return word === null ? null : word.getUint32(4, true) * 2 ** 32 + word.getUint32(0, true);
     },
     text(offset, limit = TEXT_LIMIT_BYTES) {

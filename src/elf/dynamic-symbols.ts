@@ -43,7 +43,7 @@ export function dynamicSymbolTable(
   const symbolsAt = dynamic.symbols ?? section()?.offset ?? null;
   const namesAt = dynamic.names ?? sections()[section()?.link ?? -1]?.offset ?? null;
 
-  function at(index: number): { symbol: Omit<DynamicSymbol, "name">; nameAt: number; hidden: boolean } | null {
+  function symbolAt(index: number): { symbol: Omit<DynamicSymbol, "name">; nameAt: number; hidden: boolean } | null {
     if (symbolsAt === null || namesAt === null) return null;
     const entry = symbolsAt + index * ENTRY_BYTES;
     const nameOffset = view.u32(entry);
@@ -56,21 +56,21 @@ export function dynamicSymbolTable(
     const symbol = { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes };
     return { symbol, nameAt: namesAt + nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
   }
-  function told(): number {
+  function countOf(): number {
     const named = section();
     if (named) return Math.floor(named.sizeBytes / ENTRY_BYTES);
     if (dynamic.gnuHash !== null) return gnuHashSymbolCount(view, dynamic.gnuHash);
     return dynamic.hash === null ? 0 : (view.u32(dynamic.hash + 4) ?? 0);
   }
   /** As many as it is told, and no more than the file has room for. */
-  const count = (): number => Math.min(told(), Math.floor(view.length / ENTRY_BYTES));
+  const count = (): number => Math.min(countOf(), Math.floor(view.length / ENTRY_BYTES));
   let cache: Map<string, DynamicSymbol> | null = null;
   function all(): ReadonlyMap<string, DynamicSymbol> {
     if (cache) return cache;
     cache = new Map();
     const n = count();
     for (let index = 1; index < n; index++) {
-      const found = at(index);
+      const found = symbolAt(index);
       const name = found && view.text(found.nameAt);
       if (!found || !name || (found.hidden && cache.has(name))) continue;
       cache.set(name, { name, ...found.symbol });
@@ -82,7 +82,7 @@ export function dynamicSymbolTable(
     const wanted = new TextEncoder().encode(name);
     let hidden: DynamicSymbol | undefined;
     for (const index of gnuHashCandidates(view, dynamic.gnuHash, wanted)) {
-      const found = at(index);
+      const found = symbolAt(index);
       if (!found || !view.textEquals(found.nameAt, wanted)) continue;
       if (!found.hidden) return { name, ...found.symbol };
       hidden ??= { name, ...found.symbol };

@@ -19,9 +19,9 @@ export function readDynamic(view: ByteView, segments: readonly Segment[]): Dynam
   const values = new Map<number, number>();
   const segment = segments.find((s) => s.type === SEGMENT.dynamic);
   const end = segment ? Math.min(segment.offset + segment.fileBytes, view.length) : 0;
-  for (let at = segment?.offset ?? 0; at + 16 <= end; at += 16) {
-    const tag = view.u64(at);
-    const value = view.u64(at + 8);
+  for (let position = segment?.offset ?? 0; position + 16 <= end; position += 16) {
+    const tag = view.u64(position);
+    const value = view.u64(position + 8);
     if (tag === null || value === null || tag === 0) break;
     if (!values.has(tag)) values.set(tag, value);
   }

@@ -36,15 +36,15 @@ function rangeForm(view: ByteView, fdeAt: number): number | null {
   const cieAt = fdeAt + 4 - back;
   const augmentation = view.text(cieAt + 9, 16);
   if (view.u32(cieAt + 4) !== 0 || augmentation === null || !augmentation.startsWith("z")) return null;
-  let at = cieAt + 9 + augmentation.length + 1;
+  let offset = cieAt + 9 + augmentation.length + 1;
   const skipLeb = () => {
-    for (let i = 0; i < 10; i++) if (((view.u8(at++) ?? 0) & 0x80) === 0) return;
+    for (let i = 0; i < 10; i++) if (((view.u8(offset++) ?? 0) & 0x80) === 0) return;
   };
   for (let field = 0; field < 4; field++) skipLeb(); // code and data alignment, return register, augmentation length
   for (const letter of augmentation.slice(1)) {
-    if (letter === "R") return view.u8(at);
-    if (letter === "L") at += 1;
-    else if (letter === "P") at += 1 + (FORM_BYTES[(view.u8(at) ?? 0) & 7] ?? 0);
+    if (letter === "R") return view.u8(offset);
+    if (letter === "L") offset += 1;
+    else if (letter === "P") offset += 1 + (FORM_BYTES[(view.u8(offset) ?? 0) & 7] ?? 0);
     else if (letter !== "S" && letter !== "B") return null;
   }
   return null;
@@ -80,7 +80,7 @@ export function readFunctionStarts(
     const relative = index >= 0 && index < count ? view.i32(tableAt + index * ENTRY_BYTES) : null;
     return relative === null ? null : base + relative;
   };
-  function at(vaddr: number): FunctionRange | null {
+  function rangeAt(vaddr: number): FunctionRange | null {
     let low = 0;
     let high = count;
     while (low < high) {
@@ -94,5 +94,5 @@ export function readFunctionStarts(
     const end = functionEnd(view, fde === null ? null : fileOffsetOf(segments, base + fde), first);
     return end !== null && vaddr >= end ? null : { start: first, end };
   }
-  return { count, start, at };
+  return { count, start, at: rangeAt };
 }

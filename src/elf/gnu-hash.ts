@@ -11,12 +11,12 @@ interface Header {
   readonly chainsAt: number;
 }
 
-function header(view: ByteView, at: number): Header | null {
-  const buckets = view.u32(at);
-  const firstSymbol = view.u32(at + 4);
-  const bloomWords = view.u32(at + 8);
+function header(view: ByteView, offset: number): Header | null {
+  const buckets = view.u32(offset);
+  const firstSymbol = view.u32(offset + 4);
+  const bloomWords = view.u32(offset + 8);
   if (buckets === null || firstSymbol === null || bloomWords === null || buckets === 0) return null;
-  const bucketsAt = at + 16 + bloomWords * 8;
+  const bucketsAt = offset + 16 + bloomWords * 8;
   return { buckets, firstSymbol, bucketsAt, chainsAt: bucketsAt + buckets * 4 };
 }
 
@@ -27,8 +27,8 @@ function hashOf(name: Uint8Array): number {
 }
 
 /** Indices of the symbols whose hash is that of `name`; a superset of those called `name`. */
-export function gnuHashCandidates(view: ByteView, at: number, name: Uint8Array): number[] {
-  const h = header(view, at);
+export function gnuHashCandidates(view: ByteView, start: number, name: Uint8Array): number[] {
+  const h = header(view, start);
   if (h === null) return [];
   const hash = hashOf(name);
   const first = view.u32(h.bucketsAt + (hash % h.buckets) * 4);
@@ -44,8 +44,8 @@ export function gnuHashCandidates(view: ByteView, at: number, name: Uint8Array):
 }
 
 /** How many symbols the table of symbols holds, as the chains tell; 0 where they are broken. */
-export function gnuHashSymbolCount(view: ByteView, at: number): number {
-  const h = header(view, at);
+export function gnuHashSymbolCount(view: ByteView, offset: number): number {
+  const h = header(view, offset);
   if (h === null) return 0;
   let last = 0;
   for (let bucket = 0; bucket < h.buckets; bucket++) {

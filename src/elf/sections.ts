@@ -28,15 +28,15 @@ export function readSections(
   if (namesAt === null) return [];
   const sections: Section[] = [];
   for (let i = 0; i < count; i++) {
-    const at = offset + i * entryBytes;
-    const link = view.u32(at + 40);
+    const position = offset + i * entryBytes;
+    const link = view.u32(position + 40);
     if (link === null) break;
     sections.push({
-      name: view.text(namesAt + (view.u32(at) ?? 0), 256) ?? "",
-      type: view.u32(at + 4) ?? 0,
-      vaddr: view.u64(at + 16) ?? 0,
-      offset: view.u64(at + 24) ?? 0,
-      sizeBytes: view.u64(at + 32) ?? 0,
+      name: view.text(namesAt + (view.u32(position) ?? 0), 256) ?? "",
+      type: view.u32(position + 4) ?? 0,
+      vaddr: view.u64(position + 16) ?? 0,
+      offset: view.u64(position + 24) ?? 0,
+      sizeBytes: view.u64(position + 32) ?? 0,
       link,
     });
   }

@@ -21,15 +21,15 @@ export function readSegments(view: ByteView, offset: number, entryBytes: number,
   const segments: Segment[] = [];
   if (entryBytes < HEADER_BYTES) return segments;
   for (let i = 0; i < count; i++) {
-    const at = offset + i * entryBytes;
-    const memoryBytes = view.u64(at + 40);
+    const position = offset + i * entryBytes;
+    const memoryBytes = view.u64(position + 40);
     if (memoryBytes === null) break;
     segments.push({
-      type: view.u32(at) ?? 0,
-      flags: view.u32(at + 4) ?? 0,
-      offset: view.u64(at + 8) ?? 0,
-      vaddr: view.u64(at + 16) ?? 0,
-      fileBytes: view.u64(at + 32) ?? 0,
+      type: view.u32(position) ?? 0,
+      flags: view.u32(position + 4) ?? 0,
+      offset: view.u64(position + 8) ?? 0,
+      vaddr: view.u64(position + 16) ?? 0,
+      fileBytes: view.u64(position + 32) ?? 0,
       memoryBytes,
     });
   }

@@ -93,10 +93,10 @@ export function summarise(results: readonly RunResult[]): CellSummary[] {
     if (first === undefined) return [];
     const { run_id: _, is_warmup: __, rep_index: ___, ...cell } = first.entry.planned;
     const used = runs.filter(isUsed);
-    const aggregates = SUMMARY_FIGURES.map(({ name, of }) =>
+    const aggregates = SUMMARY_FIGURES.map(({ name, of: figureOf }) =>
       aggregate(
         name,
-        used.map(of).filter((value) => value !== null),
+        used.map(figureOf).filter((value) => value !== null),
       ),
     );
     return [{ cell, runs: runs.length, used: used.length, aggregates }];

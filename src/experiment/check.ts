@@ -68,57 +68,59 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
 const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 
 function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
-  const at = (key: string) => ["models", index, key];
+  const pathOf = (key: string) => ["models", index, key];
   const value = valueAt(yaml.value, ["models", index]);
   const found: ConfigProblem[] = [];
   const id = valueAt(value, ["id"]);
   if (typeof id === "string" && (HOSTILE.test(id) || modelSlug(id) === "unknown")) {
     const hint = "a name without .., \\, control characters, or a first / ~ or .";
-    found.push(problemAt(yaml, at("id"), "this id is no name for a folder", { hint }));
+    found.push(problemAt(yaml, pathOf("id"), "this id is no name for a folder", { hint }));
   }
   const parsed = modelSchema.partial({ id: true }).safeParse(value);
   if (!parsed.success) return found;
   const { engine, path, hf_repo, params, type } = parsed.data;
   if (engine === "vllm") {
     const hint = "run its models as GGUF with engine: llamacpp, or trace a vllm command: mrm-trace run -- COMMAND";
-    found.push(problemAt(yaml, at("engine"), "vllm is not supported yet", { hint, code: "environment" }));
+    found.push(problemAt(yaml, pathOf("engine"), "vllm is not supported yet", { hint, code: "environment" }));
   } else if (engine === "demo") {
     if (path !== undefined) {
       found.push(
-        problemAt(yaml, at("path"), "a demo model has no file", { hint: "use engine: llamacpp", what: "key" }),
+        problemAt(yaml, pathOf("path"), "a demo model has no file", { hint: "use engine: llamacpp", what: "key" }),
       );
     }
   } else {
     for (const [key, given] of [["params", params] as const, ["type", type] as const]) {
       if (given !== undefined) {
-        found.push(problemAt(yaml, at(key), "is of demo models", { hint: "use engine: demo", what: "key" }));
+        found.push(problemAt(yaml, pathOf(key), "is of demo models", { hint: "use engine: demo", what: "key" }));
       }
     }
-    found.push(...fileProblems(yaml, at, path, hf_repo));
+    found.push(...fileProblems(yaml, pathOf, path, hf_repo));
   }
   return found;
 }
 
 function fileProblems(
   yaml: ConfigFile["yaml"],
-  at: (key: string) => PropertyKey[],
+  keyPath: (key: string) => PropertyKey[],
   path: string | undefined,
   hf_repo: string | undefined,
 ): ConfigProblem[] {
   if (path === undefined) {
     if (hf_repo === undefined) {
       const hint = "add path: MODEL.gguf; mrm-trace model --out MODEL.gguf writes one of random weights";
-      return [problemAt(yaml, at("engine"), "a llamacpp model needs a path", { hint, received: null })];
+      return [problemAt(yaml, keyPath("engine"), "a llamacpp model needs a path", { hint, received: null })];
     }
     return [
-      problemAt(yaml, at("hf_repo"), "a model from a hub is refused", { hint: `${HUB}; download it and give path` }),
+      problemAt(yaml, keyPath("hf_repo"), "a model from a hub is refused", {
+        hint: `${HUB}; download it and give path`,
+      }),
     ];
   }
   const gguf = readGgufFile(path);
   if (gguf.ok) return [];
   const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
   const message = isThere ? `no whole GGUF: ${gguf.reason}` : `there is no such file in ${process.cwd()}`;
-  return [problemAt(yaml, at("path"), message, { hint: "give the path of a GGUF file, from the current folder" })];
+  return [problemAt(yaml, keyPath("path"), message, { hint: "give the path of a GGUF file, from the current folder" })];
 }
 
 /** Ids that would share a folder. */

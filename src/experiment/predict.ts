@@ -19,8 +19,8 @@ export interface Prediction {
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function meanKnown(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : mean(known);
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === 0 ? null : mean(numbers);
 }
 
 type Facts = NonNullable<RunRecord["experiment"]>;

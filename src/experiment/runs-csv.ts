@@ -34,7 +34,7 @@ const COLUMNS: readonly (readonly [name: string, text: (result: RunResult, exper
   ["total_s", ({ record }) => number(record?.total_s)],
   ["bytes", ({ record }) => number(record?.bytes)],
   ["decode_tokens", ({ record }) => number(record?.decode_tokens)],
-  ...SUMMARY_FIGURES.map(({ name, of }) => [name, (result: RunResult) => number(of(result))] as const),
+  ...SUMMARY_FIGURES.map(({ name, of: figureOf }) => [name, (result: RunResult) => number(figureOf(result))] as const),
   ["run_dir", ({ entry }) => csvField(entry.run_dir)],
   ["why", ({ why }) => words(why)],
 ];

@@ -45,7 +45,7 @@ export function sweepJson(
       validity: result.record?.validity ?? null,
       exit_code: result.exit_code,
       why: result.why,
-      figures: Object.fromEntries(SUMMARY_FIGURES.map(({ name, of }) => [name, of(result)])),
+      figures: Object.fromEntries(SUMMARY_FIGURES.map(({ name, of: figureOf }) => [name, figureOf(result)])),
     })),
   };
 }

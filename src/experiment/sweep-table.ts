@@ -95,15 +95,15 @@ function missingText(results: readonly RunResult[]): Line[] {
   const isOver = ({ status }: RunResult): boolean => status === "complete" || status === "skipped";
   const contaminated = results.filter((result) => isOver(result) && result.why !== null);
   const count = (n: number): string => `${n} run${n === 1 ? "" : "s"}`;
-  const told = new Map<string, number>();
+  const counts = new Map<string, number>();
   for (const result of results) {
     if (isOver(result)) continue;
     const text = `${result.status}${result.why === null ? "" : `: ${result.why}`}`;
-    told.set(text, (told.get(text) ?? 0) + 1);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const [first] = contaminated;
   return [
-    ...[...told].map(([text, n]) => cellOf(`${count(n)} ${text}`)),
+    ...[...counts].map(([text, n]) => cellOf(`${count(n)} ${text}`)),
     ...(first === undefined ? [] : [cellOf(`${count(contaminated.length)} kept out, the first ${first.why}`)]),
   ];
 }

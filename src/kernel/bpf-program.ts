@@ -44,7 +44,7 @@ const INFO_BYTES = 232;
 export function openProgram(program: Handle, name: string): BpfProgram {
   const lib = libbpf();
   const fd = lib.bpf_program__fd(program);
-  const own = (returned: Handle | bigint | null, what: string): Disposable => {
+  const owned = (returned: Handle | bigint | null, what: string): Disposable => {
     const link = handle(returned);
     if (link === null) throw refusal(`attaching ${name} to ${what}`, errno(), "");
     let attached = true;
@@ -60,7 +60,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
     name,
     section: String(lib.bpf_program__section_name(program)),
     fd,
-    attach: () => own(lib.bpf_program__attach(program), "the place that its section names"),
+    attach: () => owned(lib.bpf_program__attach(program), "the place that its section names"),
     attachUprobe(place) {
       const opts = stableBytes(UPROBE_OPTS_BYTES);
       const view = new DataView(opts.buffer);
@@ -74,7 +74,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
         place.offset,
         addressOf(opts),
       );
-      return own(link, `${place.path} at offset ${place.offset}`);
+      return owned(link, `${place.path} at offset ${place.offset}`);
     },
     attachPerfEvent(perfFd, cookie = 0n) {
       const opts = stableBytes(PERF_OPTS_BYTES);
@@ -85,7 +85,7 @@ export function openProgram(program: Handle, name: string): BpfProgram {
       const fdOfLink = libc.fcntl(perfFd, F_DUPFD_CLOEXEC, 0);
       const link = lib.bpf_program__attach_perf_event_opts(program, fdOfLink, addressOf(opts));
       if (handle(link) === null) libc.close(fdOfLink);
-      return own(link, `perf event fd ${perfFd}`);
+      return owned(link, `perf event fd ${perfFd}`);
     },
     cost() {
       const info = stableBytes(INFO_BYTES);

@@ -27,13 +27,13 @@ export function openProbedCall(): ProbedCall | null {
   const bytes = new Uint8Array(FILE_BYTES);
   bytes.set(CODE);
   writeSync(fd, bytes);
-  const at = Number(libc.mmap(0, FILE_BYTES, PROT_READ_EXECUTE, MAP_PRIVATE, fd, 0));
-  if (at === -1) {
+  const address = Number(libc.mmap(0, FILE_BYTES, PROT_READ_EXECUTE, MAP_PRIVATE, fd, 0));
+  if (address === -1) {
     owned.dispose();
     return null;
   }
-  owned.defer(() => libc.munmap(at, FILE_BYTES));
-  const call = CFunction({ ptr: at as Pointer, args: [], returns: "void" });
+  owned.defer(() => libc.munmap(address, FILE_BYTES));
+  const call = CFunction({ ptr: address as Pointer, args: [], returns: "void" });
   return {
     path: `/proc/self/fd/${fd}`,
     call: () => void call(),

@@ -63,26 +63,26 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
 
   /** True where the header of the closed block at `begin` can be right: shared memory is judged, never believed. */
   const isSound = (begin: number, position: number): boolean => {
-    const at = begin / 4;
+    const offset = begin / 4;
     return (
-      words[at + HEADER.sequence] === position &&
-      words[at + HEADER.rows] === BLOCK_ROWS &&
-      words[at + HEADER.rows_high] === 0
+      words[offset + HEADER.sequence] === position &&
+      words[offset + HEADER.rows] === BLOCK_ROWS &&
+      words[offset + HEADER.rows_high] === 0
     );
   };
 
-  const take = (cpu: number, position: number, from: number, to: number, closed: boolean): void => {
+  const take = (cpu: number, position: number, from: number, end: number, closed: boolean): void => {
     const begin = cpu * stride + RING_CONTROL.bytes + ((tailHigh[cpu] as number) % perCpu) * layout.blockBytes;
     if (closed && !isSound(begin, position)) {
-      corrupt[cpu] = (corrupt[cpu] as number) + to - from;
+      corrupt[cpu] = (corrupt[cpu] as number) + end - from;
       return;
     }
-    const at = found.pieces++;
-    found.begin_bytes[at] = begin;
-    found.cpu[at] = cpu;
-    found.from[at] = from;
-    found.to[at] = to;
-    kept[cpu] = (kept[cpu] as number) + to - from;
+    const piece = found.pieces++;
+    found.begin_bytes[piece] = begin;
+    found.cpu[piece] = cpu;
+    found.from[piece] = from;
+    found.to[piece] = end;
+    kept[cpu] = (kept[cpu] as number) + end - from;
   };
 
   const look = (cpu: number): void => {
@@ -126,10 +126,10 @@ export function openRing(ring: BpfMap, layout: RingLayout): RingReader {
     ledger(place) {
       const sum = { seen: 0, kept: 0, ring_full: 0, corrupt_block: 0 };
       for (let cpu = 0; cpu < cpus; cpu++) {
-        const at = (cpu * stride) / 8;
-        sum.seen += Number(longs[at + RING_CONTROL.seq / 8] ?? 0n);
+        const word = (cpu * stride) / 8;
+        sum.seen += Number(longs[word + RING_CONTROL.seq / 8] ?? 0n);
         sum.kept += kept[cpu] ?? 0;
-        sum.ring_full += Number(longs[at + RING_CONTROL.drop / 8] ?? 0n);
+        sum.ring_full += Number(longs[word + RING_CONTROL.drop / 8] ?? 0n);
         sum.corrupt_block += corrupt[cpu] ?? 0;
       }
       const { seen, ring_full, corrupt_block } = sum;

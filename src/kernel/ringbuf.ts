@@ -35,13 +35,13 @@ export function openRingBuffer(map: BpfMap): RingBufferReader {
       const end = produced();
       let records = 0;
       while (position < end) {
-        const at = position % size;
-        const word = read.u32((producer.address + PAGE_BYTES + at) as Pointer, 0);
+        const start = position % size;
+        const word = read.u32((producer.address + PAGE_BYTES + start) as Pointer, 0);
         if (word & BUSY) break;
         const length = word & ~(BUSY | DISCARDED);
         if (length > size) break;
         if (!(word & DISCARDED)) {
-          take(view, at + HEADER_BYTES, length);
+          take(view, start + HEADER_BYTES, length);
           records += 1;
         }
         position += Math.ceil((length + HEADER_BYTES) / 8) * 8;

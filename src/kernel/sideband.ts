@@ -104,26 +104,26 @@ export function openSideband(pid: number | null): Sideband {
 
   const headOf = (map: Mapped): number => Number(read.u64(map.address as Pointer, DATA_HEAD));
 
-  const drainOne = (at: { map: Mapped; tail: number }, out: NamedMapping[]): void => {
-    const head = headOf(at.map);
-    if (at.tail === head) return;
-    const bytes = new Uint8Array(at.map.buffer, PAGE_BYTES, size);
-    while (at.tail < head) {
-      const start = at.tail % size;
+  const drainOne = (reader: { map: Mapped; tail: number }, out: NamedMapping[]): void => {
+    const head = headOf(reader.map);
+    if (reader.tail === head) return;
+    const bytes = new Uint8Array(reader.map.buffer, PAGE_BYTES, size);
+    while (reader.tail < head) {
+      const start = reader.tail % size;
       const word = (i: number): number => bytes[(start + i) % size] ?? 0;
       const type = word(0) | (word(1) << 8) | (word(2) << 16) | (word(3) << 24);
       const misc = word(4) | (word(5) << 8);
       const length = word(6) | (word(7) << 8);
-      if (length < 8 || at.tail + length > head) {
+      if (length < 8 || reader.tail + length > head) {
         malformed += 1;
-        at.tail = head;
+        reader.tail = head;
         break;
       }
       const record = new Uint8Array(length);
       const first = Math.min(length, size - start);
       record.set(bytes.subarray(start, start + first));
       record.set(bytes.subarray(0, length - first), first);
-      at.tail += length;
+      reader.tail += length;
       const view = new DataView(record.buffer);
       if (type === RECORD.mmap2 && (misc & MISC_MODE_MASK) !== MISC_KERNEL_MODE) {
         seen += 1;
@@ -134,7 +134,7 @@ export function openSideband(pid: number | null): Sideband {
         lost += Number(view.getBigUint64(16, true));
       }
     }
-    Atomics.store(new BigUint64Array(at.map.buffer, DATA_TAIL, 1), 0, BigInt(at.tail));
+    Atomics.store(new BigUint64Array(reader.map.buffer, DATA_TAIL, 1), 0, BigInt(reader.tail));
   };
 
   return {

@@ -18,38 +18,38 @@ interface Rate {
 }
 
 /** The rate, or the bounds within which it lies. */
-function boundedRate(group: Group, kind: PassKind, of: PassRate): Rate {
+function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   const set = kind === "read" ? group.uniform : group.stores;
-  if (of.unknown > MOST_UNKNOWN) {
+  if (passes.unknown > MOST_UNKNOWN) {
     const most = passRate(set, kind, true);
-    const why = `${Math.round(100 * of.unknown)} % of the passes may have read or written`;
-    return { rate: { value: null, lo: of.rate.lo, hi: most.rate.hi }, bound: true, why };
+    const why = `${Math.round(100 * passes.unknown)} % of the passes may have read or written`;
+    return { rate: { value: null, lo: passes.rate.lo, hi: most.rate.hi }, bound: true, why };
   }
-  if (of.n_seen > 0 && of.rate.value !== 0) return { rate: of.rate, bound: false };
-  if (of.n_seen > 0) {
-    const why = `${of.n_seen} of ${of.n} watched addresses show one, outside the time that all of them see`;
-    return { rate: { ...of.rate, value: null }, bound: true, why };
+  if (passes.n_seen > 0 && passes.rate.value !== 0) return { rate: passes.rate, bound: false };
+  if (passes.n_seen > 0) {
+    const why = `${passes.n_seen} of ${passes.n} watched addresses show one, outside the time that all of them see`;
+    return { rate: { ...passes.rate, value: null }, bound: true, why };
   }
   const none = kind === "write" ? noWriteReason(group) : "no read seen";
-  return { rate: of.rate, bound: true, why: `${none}: 0 of ${of.n} watched addresses` };
+  return { rate: passes.rate, bound: true, why: `${none}: 0 of ${passes.n} watched addresses` };
 }
 
 function watchFigure(group: Group, kind: PassKind, metric: string, factor: number): Figure {
   const set = kind === "read" ? group.uniform : group.stores;
-  const of = passRate(set, kind);
-  const { rate, bound, why } = boundedRate(group, kind, of);
+  const passes = passRate(set, kind);
+  const { rate, bound, why } = boundedRate(group, kind, passes);
   const share = drawnShare(set.weights.total_bytes, group.regions, group.span);
   return {
     metric,
     source: "watch",
     estimate: scaled(rate, factor),
-    n: of.n,
-    n_censored: of.n_censored,
-    censored: 1 - of.coverage,
-    coverage: share === null ? of.coverage : share * of.coverage,
+    n: passes.n,
+    n_censored: passes.n_censored,
+    censored: 1 - passes.coverage,
+    coverage: share === null ? passes.coverage : share * passes.coverage,
     grain_bytes: 8,
     bound,
-    method: `Hansen-Hurwitz mean over bytes of ${kind} passes, ends by trap unbiased, BCa over addresses (${of.n_seen} with such a pass)`,
+    method: `Hansen-Hurwitz mean over bytes of ${kind} passes, ends by trap unbiased, BCa over addresses (${passes.n_seen} with such a pass)`,
     ...(why ? { why } : {}),
   };
 }

@@ -57,10 +57,10 @@ function applies(family: MetricFamily, group: Group): boolean {
 }
 
 /** One refusal per sampled source for a metric that samples cannot tell, but for what the source told after all. */
-function refusals(family: MetricFamily, group: Group, told: readonly Figure[]): Figure[] {
+function refusals(family: MetricFamily, group: Group, given: readonly Figure[]): Figure[] {
   const why = family.not_by_sampling;
   if (why === null) return [];
-  const silent = [...group.sampled].filter(([source]) => !told.some((figure) => figure.source === source));
+  const silent = [...group.sampled].filter(([source]) => !given.some((figure) => figure.source === source));
   return silent.flatMap(([source, n]) => family.metrics.map(({ name }) => notIdentifiable(name, source, n, why)));
 }
 
@@ -99,19 +99,19 @@ function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): b
 export function computeMetrics(input: AnalysisInput): MetricRow[] {
   const rows: MetricRow[] = [];
   for (const group of groupsOf(input)) {
-    const own: MetricRow[] = [];
+    const groupRows: MetricRow[] = [];
     for (const family of METRICS) {
       if (!applies(family, group)) continue;
       const blind = unseen(family, group);
-      const known = blind.length === 0 ? family.figures(group, own) : [];
-      const refused = refusals(family, group, known);
-      const told = refused.length === 0 && blind.length > 0 ? blind : known;
-      const figures = [...told, ...refused].filter((figure, _, all) => !isIdle(figure, input, all));
+      const computed = blind.length === 0 ? family.figures(group, groupRows) : [];
+      const refused = refusals(family, group, computed);
+      const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
+      const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, input, all));
       for (const { name, unit } of family.metrics) {
-        for (const figure of figures) if (figure.metric === name) own.push(rowOf(group, figure, unit));
+        for (const figure of figures) if (figure.metric === name) groupRows.push(rowOf(group, figure, unit));
       }
     }
-    rows.push(...own);
+    rows.push(...groupRows);
   }
   return rows;
 }
@@ -126,8 +126,8 @@ export function printedFigures(rows: readonly MetricRow[]): MetricRow[] {
   for (const row of rows) {
     const line = row.metric === "write_once_ratio" ? row.grain_bytes : null;
     const key = [row.metric, row.region_type, row.mapping_kind, row.phase, row.step, line].join("/");
-    const known = chosen.get(key);
-    if (!known || (says(row) && !says(known))) chosen.set(key, row);
+    const earlier = chosen.get(key);
+    if (!earlier || (says(row) && !says(earlier))) chosen.set(key, row);
   }
   return [...chosen.values()];
 }

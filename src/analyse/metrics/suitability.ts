@@ -52,8 +52,8 @@ const LARGEST_GRAIN = 64;
 
 /** The first row of a metric that says something, else the first. */
 function rowFor(rows: readonly MetricRow[], metric: string): MetricRow | undefined {
-  const own = rows.filter((row) => row.metric === metric && (row.grain_bytes ?? 0) <= LARGEST_GRAIN);
-  return own.find((row) => row.status === "ok" || row.status === "bound") ?? own[0];
+  const metricRows = rows.filter((row) => row.metric === metric && (row.grain_bytes ?? 0) <= LARGEST_GRAIN);
+  return metricRows.find((row) => row.status === "ok" || row.status === "bound") ?? metricRows[0];
 }
 
 function figures(group: Group, rows: readonly MetricRow[]): Figure[] {

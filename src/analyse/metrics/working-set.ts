@@ -18,9 +18,9 @@ const TURNS = 2;
 /** Least share of accesses on lines already seen. */
 const LEAST_COVERAGE = 0.5;
 
-function capped(of: Interval, most: number): Interval {
+function capped(uncapped: Interval, most: number): Interval {
   const cap = (x: number | null): number | null => (x === null || most <= 0 ? x : Math.min(x, most));
-  return interval(cap(of.value), cap(of.lo), cap(of.hi));
+  return interval(cap(uncapped.value), cap(uncapped.lo), cap(uncapped.hi));
 }
 
 function watchFigure(group: Group): Figure {

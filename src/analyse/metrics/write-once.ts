@@ -30,7 +30,7 @@ function rewrittenBound(blocks: readonly Block[]): number | null {
 function figure(group: Group, blocks: readonly Block[], grain: number): Figure {
   const written = blocks.filter((block) => block.epochs > 0);
   const whole = written.filter((block) => block.whole);
-  const weight = (of: readonly Block[]): number => of.reduce((sum, block) => sum + block.weight, 0);
+  const weight = (some: readonly Block[]): number => some.reduce((sum, block) => sum + block.weight, 0);
   const base = { metric: METRIC, source: "watch", grain_bytes: grain };
   if (blocks.length >= FEWEST && written.length === 0) {
     const why = `${noWriteReason(group)}: 0 of ${blocks.length} blocks`;

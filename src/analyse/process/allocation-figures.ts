@@ -75,12 +75,12 @@ export function lifetimeFigures(
 }
 
 /** An exact sum; `why` where it is not known. */
-function total(metric: string, of: AllocationSample, value: number | null): Figure {
+function total(metric: string, sample: AllocationSample, value: number | null): Figure {
   return {
     metric,
     source: ALLOCATION,
     estimate: interval(value, value, value),
-    n: of.allocations ?? sum(of.lives.n),
+    n: sample.allocations ?? sum(sample.lives.n),
     coverage: 1,
     census: true,
     method: "counted as the capture was read; exact",
@@ -89,19 +89,22 @@ function total(metric: string, of: AllocationSample, value: number | null): Figu
 }
 
 /** Bytes that all allocations asked for, and how many they were. */
-export function totalFigures(of: AllocationSample): Figure[] {
-  return [total("allocated_total_bytes", of, of.allocated_bytes), total("allocations_total", of, of.allocations)];
+export function totalFigures(sample: AllocationSample): Figure[] {
+  return [
+    total("allocated_total_bytes", sample, sample.allocated_bytes),
+    total("allocations_total", sample, sample.allocations),
+  ];
 }
 
 /** Most bytes alive at one moment: exact for one process; of several nobody knows whether their peaks met. */
-export function peakFigure(metric: string, of: AllocationSample): Figure {
-  const { processes, highest_peak_bytes: lo, peaks_bytes: hi } = of;
+export function peakFigure(metric: string, sample: AllocationSample): Figure {
+  const { processes, highest_peak_bytes: lo, peaks_bytes: hi } = sample;
   const one = processes === 1;
   return {
     metric,
     source: ALLOCATION,
     estimate: interval(one ? lo : null, lo, hi),
-    n: Math.max(1, of.allocations ?? sum(of.lives.n)),
+    n: Math.max(1, sample.allocations ?? sum(sample.lives.n)),
     coverage: 1,
     census: true,
     method: "sum over births and deaths in the order of the capture; exact for each process",

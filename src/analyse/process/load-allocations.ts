@@ -25,7 +25,7 @@ function livesOf(rows: readonly Row[]): AllocationLives {
   };
 }
 
-const known = (value: DuckDBValue | undefined): number | null =>
+const numberOf = (value: DuckDBValue | undefined): number | null =>
   value === null || value === undefined ? null : Number(value);
 
 /** One sample for all allocations of the run and one for each function; none where there are no allocations. */
@@ -41,16 +41,16 @@ export async function loadAllocations(capture: Capture): Promise<AllocationSampl
   if (functions.size === 0 && totals.length === 0) return [];
   return [ALL, ...[...functions].sort()].map((name) => {
     const row = totals.find(({ allocator }) => allocator === name);
-    const own = name === ALL ? lives : lives.filter(({ allocator }) => allocator === name);
+    const chosenLives = name === ALL ? lives : lives.filter(({ allocator }) => allocator === name);
     return {
       mapping_kind: name === ALL ? KIND : `${KIND}/${name}`,
       is_part: name !== ALL,
-      lives: livesOf(own),
+      lives: livesOf(chosenLives),
       processes: Number(row?.processes ?? 0),
-      allocations: known(row?.allocations),
-      allocated_bytes: known(row?.allocated_bytes),
-      highest_peak_bytes: known(row?.highest_peak_bytes),
-      peaks_bytes: known(row?.peaks_bytes),
+      allocations: numberOf(row?.allocations),
+      allocated_bytes: numberOf(row?.allocated_bytes),
+      highest_peak_bytes: numberOf(row?.highest_peak_bytes),
+      peaks_bytes: numberOf(row?.peaks_bytes),
     };
   });
 }

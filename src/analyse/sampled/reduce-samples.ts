@@ -127,8 +127,8 @@ async function takePart(
       if (!pages.add(owner, low, high, step)) return false;
       if ((op !== OP.store && op !== OP.load_store) || source === blind) continue;
       while ((clears[life] ?? Number.POSITIVE_INFINITY) <= time) life += 1;
-      const own = regions.isCache[region] === 1 ? life : 0;
-      if (!takeStore(runs, regions, region, owner, low, high, time, own)) return false;
+      const lifeNumber = regions.isCache[region] === 1 ? life : 0;
+      if (!takeStore(runs, regions, region, owner, low, high, time, lifeNumber)) return false;
     }
   }
   pages.finish((owner) => sumsOf(owner).seen);
@@ -150,9 +150,9 @@ export async function reduceSamples(
 ): Promise<readonly SourceSums[]> {
   const regions = regionArrays(input.regions);
   for (let parts = 1; parts <= MOST_PARTS; parts *= 2) {
-    const owners: Owners = sampleOwners(regions.classes, (of, source) => ({
+    const owners: Owners = sampleOwners(regions.classes, (dataClass, source) => ({
       ...blockSums(input.plan),
-      class: of,
+      class: dataClass,
       source,
       seen: seenSums(),
       written: PAGE_GRAINS.map(writtenSums),

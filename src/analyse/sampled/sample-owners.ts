@@ -27,21 +27,21 @@ export interface SampleOwners<Sums> {
 /** @param make the sums of a class as one source saw it, before any sample */
 export function sampleOwners<Sums>(
   classes: readonly SampleClass[],
-  make: (of: SampleClass, source: string) => Sums,
+  make: (dataClass: SampleClass, source: string) => Sums,
 ): SampleOwners<Sums> {
   const byKey = new Map<string, Sums>();
   const sums: Sums[] = [];
   /** Owners of a process by source and class. */
   const ofPid = new Map<number, number[]>();
   let lastPid = -1;
-  let own: number[] = [];
+  let regionOwners: number[] = [];
 
   function add(kind: number, source: string): number {
     const found = classes[kind] ?? { region_type: "unknown", mapping_kind: null };
     const key = sourceKey(found, source);
-    const known = byKey.get(key) ?? make(found, source);
-    byKey.set(key, known);
-    return sums.push(known) - 1;
+    const existing = byKey.get(key) ?? make(found, source);
+    byKey.set(key, existing);
+    return sums.push(existing) - 1;
   }
 
   return {
@@ -49,15 +49,15 @@ export function sampleOwners<Sums>(
     byKey,
     find(kind, source, sources, pid) {
       if (pid !== lastPid) {
-        own = ofPid.get(pid) ?? [];
-        ofPid.set(pid, own);
+        regionOwners = ofPid.get(pid) ?? [];
+        ofPid.set(pid, regionOwners);
         lastPid = pid;
       }
       const slot = source * classes.length + kind;
-      let owner = own[slot];
+      let owner = regionOwners[slot];
       if (owner === undefined) {
         owner = add(kind, sources[source] ?? "");
-        own[slot] = owner;
+        regionOwners[slot] = owner;
       }
       return owner;
     },

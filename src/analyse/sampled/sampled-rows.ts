@@ -59,13 +59,13 @@ function takeTexts(
   name: string,
   codes: Uint32Array,
   numberOf: (text: string) => number,
-  to: Uint32Array,
+  target: Uint32Array,
 ): void {
   const numbers = group.texts(name, codes).map(numberOf);
   const none = numberOf("");
   for (let row = 0; row < group.rows; row++) {
     const code = codes[row] as number;
-    to[row] = code === NULL_CODE ? none : (numbers[code] as number);
+    target[row] = code === NULL_CODE ? none : (numbers[code] as number);
   }
 }
 
@@ -85,15 +85,15 @@ function takePeriods({ words, valid, kept, period }: GroupRoom, rows: number): n
 function closeGaps(room: GroupRoom, rows: number): void {
   const wide = [room.address, room.timestamp_ns];
   const narrow = [room.period, room.region_id, room.pid, room.token_index, room.source, room.op, room.step];
-  let to = 0;
+  let written = 0;
   for (let row = 0; row < rows; row++) {
     if (room.kept[row] === 0) continue;
     for (const words of wide) {
-      words[2 * to] = words[2 * row] as number;
-      words[2 * to + 1] = words[2 * row + 1] as number;
+      words[2 * written] = words[2 * row] as number;
+      words[2 * written + 1] = words[2 * row + 1] as number;
     }
-    for (const column of narrow) column[to] = column[row] as number;
-    to += 1;
+    for (const column of narrow) column[written] = column[row] as number;
+    written += 1;
   }
 }
 
@@ -136,9 +136,9 @@ export async function* sampledRows(parts: readonly string[]): AsyncGenerator<Sam
   const sources: string[] = [];
   const numbers = new Map<string, number>();
   const sourceOf = (text: string): number => {
-    const known = numbers.get(text) ?? sources.push(text) - 1;
-    numbers.set(text, known);
-    return known;
+    const sourceNumber = numbers.get(text) ?? sources.push(text) - 1;
+    numbers.set(text, sourceNumber);
+    return sourceNumber;
   };
   const watch = sourceOf("watch");
   let room = groupRoom(0);

@@ -34,20 +34,20 @@ function mostFalse(blocks: number): number {
 }
 
 /** Of all blocks that can have been written, at least those seen rewritten were. */
-function upperEnd(group: Group, of: WrittenBlocks, blocks: number): number | null {
-  const sure = of.rewritten.blocks - mostFalse(blocks);
+function upperEnd(group: Group, blocksWritten: WrittenBlocks, blocks: number): number | null {
+  const sure = blocksWritten.rewritten.blocks - mostFalse(blocks);
   const clears = cacheClears(group.kvRows).length;
-  const most = Math.max(mostBlocks(group.regions, of.grain_bytes, clears), blocks);
+  const most = Math.max(mostBlocks(group.regions, blocksWritten.grain_bytes, clears), blocks);
   return sure > 0 ? (most - sure) / most : null;
 }
 
-function figure(group: Group, sum: AccessSums, of: WrittenBlocks): Figure {
-  const { once, rewritten, open } = of;
+function figure(group: Group, sum: AccessSums, written: WrittenBlocks): Figure {
+  const { once, rewritten, open } = written;
   const n = once.blocks + rewritten.blocks + open.blocks;
   const base = {
     metric: METRIC,
     source: sum.source,
-    grain_bytes: of.grain_bytes,
+    grain_bytes: written.grain_bytes,
     n,
     n_censored: open.blocks,
     censored: 0,
@@ -84,7 +84,7 @@ function figure(group: Group, sum: AccessSums, of: WrittenBlocks): Figure {
     missed > MOST_MISSED
       ? `${seen}, more than ${percent(MOST_MISSED)}`
       : `pauses between samples of a block may lie within one epoch; ${seen}`;
-  const hi = upperEnd(group, of, n);
+  const hi = upperEnd(group, written, n);
   return {
     ...base,
     estimate: interval(null, hi === null ? null : 0, hi),
@@ -109,6 +109,6 @@ export function sampledWriteOnce(group: Group): Figure[] {
       ];
     }
     if (sum.written.length === 0) return [refusal(sum, `no store among ${sum.rows} samples`)];
-    return sum.written.map((of) => figure(group, sum, of));
+    return sum.written.map((written) => figure(group, sum, written));
   });
 }

@@ -51,9 +51,9 @@ function blocksFor(count: number): Blocks {
   return { count, owner: narrow(), low: narrow(), high: narrow(), samples: new Uint8Array(STEPS.length * count) };
 }
 
-function addSamples(to: Uint8Array, block: number, step: number, samples: number): void {
-  const at = STEPS.length * block + step;
-  to[at] = Math.min(MANY, (to[at] as number) + samples);
+function addSamples(counts: Uint8Array, block: number, step: number, samples: number): void {
+  const index = STEPS.length * block + step;
+  counts[index] = Math.min(MANY, (counts[index] as number) + samples);
 }
 
 function countBlock(counts: Counts | undefined, samples: number): void {
@@ -64,22 +64,22 @@ function countBlock(counts: Counts | undefined, samples: number): void {
 }
 
 /** Blocks 2^shift times as large. */
-function coarser(of: Blocks, shift: number): Blocks {
+function coarser(fine: Blocks, shift: number): Blocks {
   const numbers = keyNumbers();
-  const to = blocksFor(of.count);
-  for (let block = 0; block < of.count; block++) {
-    const owner = of.owner[block] as number;
-    const high = of.high[block] as number;
-    const low = (((of.low[block] as number) >>> shift) | (high << (32 - shift))) >>> 0;
+  const coarse = blocksFor(fine.count);
+  for (let block = 0; block < fine.count; block++) {
+    const owner = fine.owner[block] as number;
+    const high = fine.high[block] as number;
+    const low = (((fine.low[block] as number) >>> shift) | (high << (32 - shift))) >>> 0;
     const number = numbers.find(owner, low, high >>> shift);
-    to.owner[number] = owner;
-    to.low[number] = low;
-    to.high[number] = high >>> shift;
+    coarse.owner[number] = owner;
+    coarse.low[number] = low;
+    coarse.high[number] = high >>> shift;
     for (let step = 0; step < STEPS.length; step++) {
-      addSamples(to.samples, number, step, of.samples[STEPS.length * block + step] as number);
+      addSamples(coarse.samples, number, step, fine.samples[STEPS.length * block + step] as number);
     }
   }
-  return { ...to, count: numbers.count };
+  return { ...coarse, count: numbers.count };
 }
 
 /** @param most pages that there may be, 60 B each and 8 B or more to find them */
@@ -91,10 +91,10 @@ export function seenPages(most: number): SeenPages {
   /** Counts the lines of a page, and adds their samples to its own. */
   function countLines(page: number, sums: SeenSums): void {
     const first = PAGE_WORDS * page;
-    for (let at = first; at < first + STEP_WORDS; at++) {
-      const others = words[at] as number;
-      const prefill = words[at + STEP_WORDS] as number;
-      const decode = words[at + 2 * STEP_WORDS] as number;
+    for (let wordIndex = first; wordIndex < first + STEP_WORDS; wordIndex++) {
+      const others = words[wordIndex] as number;
+      const prefill = words[wordIndex + STEP_WORDS] as number;
+      const decode = words[wordIndex + 2 * STEP_WORDS] as number;
       if ((others | prefill | decode) === 0) continue;
       for (let shift = 0; shift < 32; shift += LINE_BITS) {
         const ofPrefill = (prefill >>> shift) & MANY;
@@ -120,19 +120,19 @@ export function seenPages(most: number): SeenPages {
 
   return {
     add(owner, low, high, step) {
-      const known = numbers.count;
+      const pagesBefore = numbers.count;
       const page = numbers.find(owner, ((low >>> PAGE_SHIFT) | (high << (32 - PAGE_SHIFT))) >>> 0, high >>> PAGE_SHIFT);
       if (page === FULL) return false;
-      if (page === known && PAGE_WORDS * page === words.length) {
+      if (page === pagesBefore && PAGE_WORDS * page === words.length) {
         const larger = new Uint32Array(2 * words.length);
         larger.set(words);
         words = larger;
       }
       const line = (low >>> LINE_SHIFT) & (LINES - 1);
-      const at = PAGE_WORDS * page + STEP_WORDS * step + (line >>> WORD_SHIFT);
+      const word = PAGE_WORDS * page + STEP_WORDS * step + (line >>> WORD_SHIFT);
       const shift = LINE_BITS * (line & (LINES_OF_WORD - 1));
-      const before = words[at] as number;
-      if (((before >>> shift) & MANY) !== MANY) words[at] = before + (1 << shift);
+      const before = words[word] as number;
+      if (((before >>> shift) & MANY) !== MANY) words[word] = before + (1 << shift);
       return true;
     },
     finish(sumsOf) {

@@ -75,76 +75,76 @@ export function writeRuns(gap_ns: number, most: number, sumsOf: (owner: number) 
   const numbers = keyNumbers(most);
   let words = new Float64Array(BLOCK_WORDS * FIRST_BLOCKS);
 
-  function endRun(at: number): void {
-    const first = words[at + FIRST_NS] as number;
-    const last = words[at + LAST_NS] as number;
-    const samples = words[at + SAMPLES] as number;
-    const before = words[at + BEFORE_SAMPLES] as number;
+  function endRun(base: number): void {
+    const first = words[base + FIRST_NS] as number;
+    const last = words[base + LAST_NS] as number;
+    const samples = words[base + SAMPLES] as number;
+    const before = words[base + BEFORE_SAMPLES] as number;
     if (before > 0) {
-      const pause = first - (words[at + BEFORE_LAST_NS] as number);
-      const length = (words[at + BEFORE_LAST_NS] as number) - (words[at + BEFORE_FIRST_NS] as number);
+      const pause = first - (words[base + BEFORE_LAST_NS] as number);
+      const length = (words[base + BEFORE_LAST_NS] as number) - (words[base + BEFORE_FIRST_NS] as number);
       const chance = Math.max(chanceOf(samples, last - first, pause), chanceOf(before, length, pause));
-      if (chance < (words[at + CHANCE] as number)) words[at + CHANCE] = chance;
+      if (chance < (words[base + CHANCE] as number)) words[base + CHANCE] = chance;
     }
-    words[at + LIFE_RUNS] = (words[at + LIFE_RUNS] as number) + 1;
-    words[at + LIFE_SAMPLES] = (words[at + LIFE_SAMPLES] as number) + samples;
-    if (samples === 1) words[at + RUNS_OF_1] = (words[at + RUNS_OF_1] as number) + 1;
-    if (samples === 2) words[at + RUNS_OF_2] = (words[at + RUNS_OF_2] as number) + 1;
-    words[at + BEFORE_FIRST_NS] = first;
-    words[at + BEFORE_LAST_NS] = last;
-    words[at + BEFORE_SAMPLES] = samples;
+    words[base + LIFE_RUNS] = (words[base + LIFE_RUNS] as number) + 1;
+    words[base + LIFE_SAMPLES] = (words[base + LIFE_SAMPLES] as number) + samples;
+    if (samples === 1) words[base + RUNS_OF_1] = (words[base + RUNS_OF_1] as number) + 1;
+    if (samples === 2) words[base + RUNS_OF_2] = (words[base + RUNS_OF_2] as number) + 1;
+    words[base + BEFORE_FIRST_NS] = first;
+    words[base + BEFORE_LAST_NS] = last;
+    words[base + BEFORE_SAMPLES] = samples;
   }
 
-  function endLife(at: number): void {
-    endRun(at);
-    const runs = words[at + LIFE_RUNS] as number;
-    const isSure = (words[at + CHANCE] as number) * (runs - 1) <= FALSE_CHANCE;
+  function endLife(base: number): void {
+    endRun(base);
+    const runs = words[base + LIFE_RUNS] as number;
+    const isSure = (words[base + CHANCE] as number) * (runs - 1) <= FALSE_CHANCE;
     const seen = runs === 1 ? "once" : isSure ? "rewritten" : "open";
-    const own = sumsOf(words[at + OWNER] as number)[seen];
-    own.blocks += 1;
-    own.runs += runs;
-    own.samples += words[at + LIFE_SAMPLES] as number;
-    own.runs_of_1 += words[at + RUNS_OF_1] as number;
-    own.runs_of_2 += words[at + RUNS_OF_2] as number;
+    const sums = sumsOf(words[base + OWNER] as number)[seen];
+    sums.blocks += 1;
+    sums.runs += runs;
+    sums.samples += words[base + LIFE_SAMPLES] as number;
+    sums.runs_of_1 += words[base + RUNS_OF_1] as number;
+    sums.runs_of_2 += words[base + RUNS_OF_2] as number;
   }
 
-  function beginLife(at: number): void {
-    words.fill(0, at + BEFORE_FIRST_NS, at + CHANCE);
-    words[at + CHANCE] = Number.POSITIVE_INFINITY;
+  function beginLife(base: number): void {
+    words.fill(0, base + BEFORE_FIRST_NS, base + CHANCE);
+    words[base + CHANCE] = Number.POSITIVE_INFINITY;
   }
 
-  function beginRun(at: number, time_ns: number): void {
-    words[at + FIRST_NS] = time_ns;
-    words[at + SAMPLES] = 0;
+  function beginRun(base: number, time_ns: number): void {
+    words[base + FIRST_NS] = time_ns;
+    words[base + SAMPLES] = 0;
   }
 
   return {
     add(owner, low, high, time_ns, death_ns, life) {
-      const known = numbers.count;
+      const blocksBefore = numbers.count;
       const number = numbers.find(owner, low, high);
       if (number === FULL) return false;
-      const at = BLOCK_WORDS * number;
-      if (number === known) {
-        if (at === words.length) {
-          const larger = new Float64Array(2 * at);
+      const base = BLOCK_WORDS * number;
+      if (number === blocksBefore) {
+        if (base === words.length) {
+          const larger = new Float64Array(2 * base);
           larger.set(words);
           words = larger;
         }
-        words[at + OWNER] = owner;
-        beginLife(at);
-        beginRun(at, time_ns);
-      } else if ((words[at + DEATH_NS] as number) <= time_ns || words[at + LIFE] !== life) {
-        endLife(at);
-        beginLife(at);
-        beginRun(at, time_ns);
-      } else if (time_ns - (words[at + LAST_NS] as number) >= gap_ns) {
-        endRun(at);
-        beginRun(at, time_ns);
+        words[base + OWNER] = owner;
+        beginLife(base);
+        beginRun(base, time_ns);
+      } else if ((words[base + DEATH_NS] as number) <= time_ns || words[base + LIFE] !== life) {
+        endLife(base);
+        beginLife(base);
+        beginRun(base, time_ns);
+      } else if (time_ns - (words[base + LAST_NS] as number) >= gap_ns) {
+        endRun(base);
+        beginRun(base, time_ns);
       }
-      words[at + LAST_NS] = time_ns;
-      words[at + SAMPLES] = (words[at + SAMPLES] as number) + 1;
-      words[at + DEATH_NS] = death_ns;
-      words[at + LIFE] = life;
+      words[base + LAST_NS] = time_ns;
+      words[base + SAMPLES] = (words[base + SAMPLES] as number) + 1;
+      words[base + DEATH_NS] = death_ns;
+      words[base + LIFE] = life;
       return true;
     },
     finish() {

@@ -39,11 +39,11 @@ interface Unit {
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
   const units = new Map<number | "there", Unit & { seen: Set<string> }>();
   for (const row of rows) {
-    const of = row.is_written ? row.write_ns : "there";
-    let unit = units.get(of);
+    const unitKey = row.is_written ? row.write_ns : "there";
+    let unit = units.get(unitKey);
     if (!unit) {
       unit = { need: [], open: [], bytes: 0, age: [], readBytes: 0, seen: new Set() };
-      units.set(of, unit);
+      units.set(unitKey, unit);
     }
     unit.bytes += row.size_bytes;
     unit.readBytes += row.size_bytes * row.total_reads;

@@ -35,8 +35,8 @@ export function kvTokens(rows: readonly KvRowSample[], steps: readonly StepSampl
   const written = new Float64Array(n);
   const read = new Float64Array(n + 1);
   const filled = new Float64Array(n + 1);
-  const add = (to: Float64Array, i: number, x: number): void => {
-    to[i] = (to[i] ?? 0) + x;
+  const add = (sums: Float64Array, i: number, x: number): void => {
+    sums[i] = (sums[i] ?? 0) + x;
   };
   for (const row of rows) {
     // A row that was there is read by the first batch already, and is not written by it.

@@ -93,7 +93,7 @@ function maskOf({ bits }: Field): number {
 
 /** Brings rows, given in order of time, into order of class and address. */
 function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, room: SortRoom): void {
-  let [from, to] = room.orders;
+  let [from, target] = room.orders;
   for (let i = 0; i < rows; i++) from[i] = i;
   const fields = [
     fieldOf(unsorted.low, rows),
@@ -105,8 +105,8 @@ function sortInto(sorted: Unsorted, unsorted: Unsorted, rows: number, room: Sort
   const keys: readonly Field[] = pack(fields, room.packed, rows) ? [{ keys: room.packed, shift: 0, bits }] : fields;
   for (const field of keys) {
     for (let done = 0; done < field.bits; done += DIGIT_BITS) {
-      radixPass(from, to, { words: field.keys, stride: 1, offset: 0, shift: field.shift + done }, rows, places);
-      [from, to] = [to, from];
+      radixPass(from, target, { words: field.keys, stride: 1, offset: 0, shift: field.shift + done }, rows, places);
+      [from, target] = [target, from];
     }
   }
   for (let i = 0; i < rows; i++) {
@@ -127,16 +127,16 @@ export function accessBuckets(): AccessBuckets {
 
   function unpack(bucket: number, into: Unsorted): void {
     let row = 0;
-    const own = blocks[bucket] ?? [];
-    for (const block of own) {
-      const rows = block === own[own.length - 1] ? (fill[bucket] as number) : BLOCK_ROWS;
+    const pieces = blocks[bucket] ?? [];
+    for (const block of pieces) {
+      const rows = block === pieces[pieces.length - 1] ? (fill[bucket] as number) : BLOCK_ROWS;
       for (let i = 0; i < rows; i++, row++) {
-        const at = i * ROW_WORDS;
-        const packed = block[at + 3] as number;
+        const position = i * ROW_WORDS;
+        const packed = block[position + 3] as number;
         const code = packed >>> CODE_SHIFT;
-        into.low[row] = block[at] as number;
-        into.high[row] = block[at + 1] as number;
-        into.time_ns[row] = (block[at + 2] as number) + (packed & ((1 << CODE_SHIFT) - 1)) * WORD;
+        into.low[row] = block[position] as number;
+        into.high[row] = block[position + 1] as number;
+        into.time_ns[row] = (block[position + 2] as number) + (packed & ((1 << CODE_SHIFT) - 1)) * WORD;
         into.code[row] = code;
         into.class[row] = classOf(code);
       }
@@ -150,41 +150,44 @@ export function accessBuckets(): AccessBuckets {
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
         const bucket = Math.imul((low >>> PAGE_SHIFT) ^ Math.imul(high, SPREAD), SPREAD) >>> (32 - BUCKET_BITS);
-        let at = fill[bucket] as number;
-        if (at === BLOCK_ROWS) {
+        let next = fill[bucket] as number;
+        if (next === BLOCK_ROWS) {
           const block = new Uint32Array(BLOCK_ROWS * ROW_WORDS);
           blocks[bucket]?.push(block);
           last[bucket] = block;
-          at = 0;
+          next = 0;
         }
-        fill[bucket] = at + 1;
+        fill[bucket] = next + 1;
         const block = last[bucket] as Uint32Array;
-        at *= ROW_WORDS;
+        next *= ROW_WORDS;
         const timeLow = (time_ns[2 * i] as number) - firstLow;
         const borrow = timeLow < 0 ? 1 : 0;
-        block[at] = low;
-        block[at + 1] = high;
-        block[at + 2] = timeLow;
-        block[at + 3] =
+        block[next] = low;
+        block[next + 1] = high;
+        block[next + 2] = timeLow;
+        block[next + 3] =
           (((time_ns[2 * i + 1] as number) - firstHigh - borrow) |
             (((code[i] as number) & CODE_MASK) << CODE_SHIFT)) >>>
           0;
       }
     },
     drain(take) {
-      const counts = blocks.map((own, bucket) =>
-        own.length === 0 ? 0 : (own.length - 1) * BLOCK_ROWS + (fill[bucket] as number),
+      const counts = blocks.map((parts, bucket) =>
+        parts.length === 0 ? 0 : (parts.length - 1) * BLOCK_ROWS + (fill[bucket] as number),
       );
       const most = Math.max(...counts);
       const [unsorted, sorted] = [room(most), room(most)];
-      const own: SortRoom = { orders: [new Uint32Array(most), new Uint32Array(most)], packed: new Uint32Array(most) };
+      const sortRoom: SortRoom = {
+        orders: [new Uint32Array(most), new Uint32Array(most)],
+        packed: new Uint32Array(most),
+      };
       for (const [bucket, rows] of counts.entries()) {
         if (rows === 0) continue;
         unpack(bucket, unsorted);
         blocks[bucket] = [];
         last[bucket] = new Uint32Array(0);
         fill[bucket] = BLOCK_ROWS;
-        sortInto(sorted, unsorted, rows, own);
+        sortInto(sorted, unsorted, rows, sortRoom);
         take({ ...sorted, rows });
       }
     },

@@ -71,13 +71,13 @@ function takeOne(sums: AddressSums, now: number, op: number, group: number, wind
 function takeSeveral(
   { time_ns: time, code }: SortedAccesses,
   from: number,
-  to: number,
+  end: number,
   sums: AddressSums,
   group: number,
 ): void {
   let reads = 0;
   let writes = 0;
-  for (let i = from; i < to; i++) {
+  for (let i = from; i < end; i++) {
     const op = opOf(code[i] as number);
     if (isRead(op)) reads += 1;
     if (isWrite(op)) writes += 1;
@@ -86,13 +86,13 @@ function takeSeveral(
   if (writes > 0) sums.written[group] = (sums.written[group] as number) + 1;
   if (writes === 1) sums.written_once[group] = (sums.written_once[group] as number) + 1;
   // The rule of Wang and Chang: the open time of an address counts only where it has no complete one.
-  const perInterval = 1 / (to - from - 1);
+  const perInterval = 1 / (end - from - 1);
   const perEpoch = 1 / Math.max(1, writes - 1);
   const perRead = 1 / reads;
   let before = Number.NaN;
   let written = Number.NaN;
   let lastRead = Number.NaN;
-  for (let i = from; i < to; i++) {
+  for (let i = from; i < end; i++) {
     const now = time[i] as number;
     const op = opOf(code[i] as number);
     if (i > from) {
@@ -105,9 +105,9 @@ function takeSeveral(
     before = now;
     if (isRead(op)) {
       lastRead = now;
-      const known = !Number.isNaN(written);
-      const age = known ? now - written : now;
-      addTime(sums.ages, age, binOf(age), perRead, group, known);
+      const wasWritten = !Number.isNaN(written);
+      const age = wasWritten ? now - written : now;
+      addTime(sums.ages, age, binOf(age), perRead, group, wasWritten);
     }
     if (isWrite(op)) {
       if (!Number.isNaN(written)) {
@@ -136,10 +136,10 @@ function countBlock(blocks: BlockCounts, accesses: number): void {
  * Adds sorted accesses to the sums of their classes. A 4 KiB page must come in one call, or its lines count twice.
  * @param sums one per class, in the order of CLASSES
  */
-export function addressPass(of: SortedAccesses, windowNs: number, sums: readonly AddressSums[]): void {
-  const { rows, low, high, code, time_ns: time } = of;
+export function addressPass(ordered: SortedAccesses, windowNs: number, sums: readonly AddressSums[]): void {
+  const { rows, low, high, code, time_ns: time } = ordered;
   let kind = -1;
-  let own = sums[0] as AddressSums;
+  let sumsOfClass = sums[0] as AddressSums;
   let line = 0;
   let lineHigh = 0;
   let onLine = 0;
@@ -149,29 +149,29 @@ export function addressPass(of: SortedAccesses, windowNs: number, sums: readonly
     const h = high[from] as number;
     const c = code[from] as number;
     const k = classOf(c);
-    let to = from + 1;
-    while (to < rows && low[to] === l && high[to] === h && classOf(code[to] as number) === k) to += 1;
-    const at = l >>> LINE_SHIFT;
-    if (k !== kind || h !== lineHigh || at !== line) {
-      countBlock(own.lines, onLine);
+    let end = from + 1;
+    while (end < rows && low[end] === l && high[end] === h && classOf(code[end] as number) === k) end += 1;
+    const lineNumber = l >>> LINE_SHIFT;
+    if (k !== kind || h !== lineHigh || lineNumber !== line) {
+      countBlock(sumsOfClass.lines, onLine);
       onLine = 0;
-      const page = at >>> (PAGE_SHIFT - LINE_SHIFT);
+      const page = lineNumber >>> (PAGE_SHIFT - LINE_SHIFT);
       if (k !== kind || h !== lineHigh || page !== line >>> (PAGE_SHIFT - LINE_SHIFT)) {
-        countBlock(own.pages, onPage);
+        countBlock(sumsOfClass.pages, onPage);
         onPage = 0;
       }
-      own = sums[k] as AddressSums;
+      sumsOfClass = sums[k] as AddressSums;
       kind = k;
       lineHigh = h;
-      line = at;
+      line = lineNumber;
     }
-    onLine += to - from;
-    onPage += to - from;
-    const group = Math.imul(at ^ Math.imul(h, SPREAD), SPREAD) >>> GROUP_SHIFT;
-    if (to - from === 1) takeOne(own, time[from] as number, opOf(c), group, windowNs);
-    else takeSeveral(of, from, to, own, group);
-    from = to;
+    onLine += end - from;
+    onPage += end - from;
+    const group = Math.imul(lineNumber ^ Math.imul(h, SPREAD), SPREAD) >>> GROUP_SHIFT;
+    if (end - from === 1) takeOne(sumsOfClass, time[from] as number, opOf(c), group, windowNs);
+    else takeSeveral(ordered, from, end, sumsOfClass, group);
+    from = end;
   }
-  countBlock(own.lines, onLine);
-  countBlock(own.pages, onPage);
+  countBlock(sumsOfClass.lines, onLine);
+  countBlock(sumsOfClass.pages, onPage);
 }

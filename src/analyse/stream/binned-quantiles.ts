@@ -9,8 +9,8 @@ const NOTHING = 1e-9;
 /** Lower end of a bin. */
 function edge(bin: number, bits: number): number {
   if (bin === 0) return 0;
-  const at = bin - 1;
-  return 2 ** (at >>> bits) * (1 + (at & (2 ** bits - 1)) / 2 ** bits);
+  const index = bin - 1;
+  return 2 ** (index >>> bits) * (1 + (index & (2 ** bits - 1)) / 2 ** bits);
 }
 
 /** Bins that hold something, in order, and the weight of all. */
@@ -93,9 +93,9 @@ function ordered({ n, value, weight, complete }: BinnedTimes, seen: boolean): Or
 function keptQuantile({ value, weight, complete, alike }: Ordered, q: number): number {
   const n = value.length;
   if (alike) {
-    const at = q * (n - 1);
-    const low = value[Math.floor(at)] ?? Number.NaN;
-    return low + ((value[Math.ceil(at)] ?? Number.NaN) - low) * (at - Math.floor(at));
+    const rank = q * (n - 1);
+    const low = value[Math.floor(rank)] ?? Number.NaN;
+    return low + ((value[Math.ceil(rank)] ?? Number.NaN) - low) * (rank - Math.floor(rank));
   }
   let atRisk = 0;
   for (const w of weight) atRisk += w;
@@ -142,7 +142,7 @@ function pool({ group_event, group_censored }: BinnedTimes): Pooled {
 }
 
 /** How far the curve has fallen at a value, in [0, 1], without each group that has something. */
-function sharesWithout(of: BinnedTimes, pooled: Pooled, seen: boolean, value: number): number[] {
+function sharesWithout(binned: BinnedTimes, pooled: Pooled, seen: boolean, value: number): number[] {
   const atRisk = pooled.group.map((weight) => pooled.total - weight);
   const s = new Float64Array(GROUPS).fill(1);
   const nothing = pooled.total * NOTHING;
@@ -153,8 +153,8 @@ function sharesWithout(of: BinnedTimes, pooled: Pooled, seen: boolean, value: nu
     const from = edge(bin, COARSE_BITS);
     const inside = bin === 0 ? 1 : Math.min(1, (value - from) / (edge(bin + 1, COARSE_BITS) - from));
     for (let g = 0; g < GROUPS; g++) {
-      const ended = e - (of.group_event[bin * GROUPS + g] as number);
-      const cut = c - (of.group_censored[bin * GROUPS + g] as number);
+      const ended = e - (binned.group_event[bin * GROUPS + g] as number);
+      const cut = c - (binned.group_censored[bin * GROUPS + g] as number);
       const left = atRisk[g] as number;
       if (left <= nothing) continue;
       s[g] = (s[g] as number) * Math.max(0, 1 - (inside * (seen ? ended + cut : ended)) / left);
@@ -165,12 +165,12 @@ function sharesWithout(of: BinnedTimes, pooled: Pooled, seen: boolean, value: nu
 }
 
 /** Woodruff's interval (JASA 47, 1952): the quantiles at the ends of the interval of the share; its error by jackknife. */
-function woodruff(q: number, at: (q: number) => number, sharesAt: (value: number) => number[]): Interval {
-  const value = at(q);
+function woodruff(q: number, quantileAt: (q: number) => number, sharesAt: (value: number) => number[]): Interval {
+  const value = quantileAt(q);
   if (!Number.isFinite(value)) return interval(null, null, null);
   const reach = jackknifeReach(sharesAt(value));
   if (reach === null) return interval(value, null, null);
-  return interval(value, at(Math.max(1e-9, q - reach)), at(Math.min(1 - 1e-9, q + reach)));
+  return interval(value, quantileAt(Math.max(1e-9, q - reach)), quantileAt(Math.min(1 - 1e-9, q + reach)));
 }
 
 /** Share of the weight that is censored; 0 without observations. */
@@ -189,20 +189,20 @@ export function censoredShare({ n_censored, fine }: BinnedTimes): number {
  * One interval per q in (0, 1); a quantile that the curve does not reach has at most a lower end: that of the times as
  * they were seen. No interval with fewer than eight groups.
  */
-export function binnedQuantiles(of: BinnedTimes, qs: readonly number[]): Interval[] {
-  if (of.n === 0) return qs.map(() => interval(null, null, null));
-  const pooled = pool(of);
-  const estimate = (q: number, at: (q: number) => number, seen: boolean): Interval =>
-    woodruff(q, at, (value) => sharesWithout(of, pooled, seen, value));
-  const bins = of.n > FEW ? occupied(of.fine) : null;
+export function binnedQuantiles(binned: BinnedTimes, qs: readonly number[]): Interval[] {
+  if (binned.n === 0) return qs.map(() => interval(null, null, null));
+  const pooled = pool(binned);
+  const estimate = (q: number, valueAt: (q: number) => number, seen: boolean): Interval =>
+    woodruff(q, valueAt, (value) => sharesWithout(binned, pooled, seen, value));
+  const bins = binned.n > FEW ? occupied(binned.fine) : null;
   const reader = (seen: boolean): ((q: number) => number) => {
     if (bins !== null) return (q) => binQuantile(bins, seen, q);
-    const kept = ordered(of, seen);
+    const kept = ordered(binned, seen);
     return (q) => keptQuantile(kept, q);
   };
-  const at = reader(false);
-  const found = qs.map((q) => estimate(q, at, false));
-  if (of.n_censored === 0 || found.every(({ value, lo }) => value !== null && lo !== null)) return found;
+  const quantileOfAll = reader(false);
+  const found = qs.map((q) => estimate(q, quantileOfAll, false));
+  if (binned.n_censored === 0 || found.every(({ value, lo }) => value !== null && lo !== null)) return found;
   const seenAt = reader(true);
   return found.map((one, k) => {
     if (one.value !== null && one.lo !== null) return one;
@@ -213,8 +213,8 @@ export function binnedQuantiles(of: BinnedTimes, qs: readonly number[]): Interva
 /** Weight of the complete observations by group. */
 export function groupWeights({ group_event }: BinnedTimes): Float64Array {
   const weight = new Float64Array(GROUPS);
-  for (let at = 0; at < group_event.length; at++) {
-    weight[at % GROUPS] = (weight[at % GROUPS] as number) + (group_event[at] as number);
+  for (let index = 0; index < group_event.length; index++) {
+    weight[index % GROUPS] = (weight[index % GROUPS] as number) + (group_event[index] as number);
   }
   return weight;
 }

@@ -66,7 +66,7 @@ export function binOf(value: number): number {
  * @param complete false where the value is only a lower end
  */
 export function addTime(
-  to: BinnedTimes,
+  target: BinnedTimes,
   value: number,
   bin: number,
   weight: number,
@@ -75,26 +75,26 @@ export function addTime(
 ): void {
   const coarse = bin === 0 ? 0 : 1 + ((bin - 1) >>> (FINE_BITS - COARSE_BITS));
   const place = coarse * GROUPS + group;
-  const { fine } = to;
+  const { fine } = target;
   if (complete) {
     fine.event[bin] = (fine.event[bin] as number) + weight;
-    to.group_event[place] = (to.group_event[place] as number) + weight;
+    target.group_event[place] = (target.group_event[place] as number) + weight;
   } else {
     fine.censored[bin] = (fine.censored[bin] as number) + weight;
-    to.group_censored[place] = (to.group_censored[place] as number) + weight;
-    to.n_censored += 1;
+    target.group_censored[place] = (target.group_censored[place] as number) + weight;
+    target.n_censored += 1;
   }
-  if (to.n < FEW) {
-    to.value[to.n] = value;
-    to.weight[to.n] = weight;
-    to.complete[to.n] = complete ? 1 : 0;
+  if (target.n < FEW) {
+    target.value[target.n] = value;
+    target.weight[target.n] = weight;
+    target.complete[target.n] = complete ? 1 : 0;
   }
-  to.n += 1;
+  target.n += 1;
 }
 
 /** Puts the groups 2k and 2k + 1 together as group k; the upper half is empty then. */
-export function foldGroups(of: BinnedTimes): void {
-  for (const sums of [of.group_event, of.group_censored]) foldRows(sums);
+export function foldGroups(times: BinnedTimes): void {
+  for (const sums of [times.group_event, times.group_censored]) foldRows(sums);
 }
 
 /** The same for sums of GROUPS entries each. */

@@ -29,47 +29,47 @@ function groupRoom(rows: number): GroupRoom {
 }
 
 const classCode = (name: string): number => {
-  const known = (CLASSES as readonly string[]).indexOf(name);
-  return (known < 0 ? CLASSES.length - 1 : known) << CLASS_SHIFT;
+  const index = (CLASSES as readonly string[]).indexOf(name);
+  return (index < 0 ? CLASSES.length - 1 : index) << CLASS_SHIFT;
 };
 
 /** Adds the code of each row's text; a row without a text has that of "". */
 function addTexts(
   codes: Uint32Array,
-  of: (text: string) => number,
+  numberOf: (text: string) => number,
   texts: readonly string[],
-  to: Uint32Array,
+  packed: Uint32Array,
   rows: number,
 ) {
-  const codeOf = Uint32Array.from(texts, of);
-  const none = of("");
+  const codeOf = Uint32Array.from(texts, numberOf);
+  const none = numberOf("");
   for (let row = 0; row < rows; row++) {
     const text = codes[row] as number;
-    to[row] = (to[row] as number) | (text < codeOf.length ? (codeOf[text] as number) : none);
+    packed[row] = (packed[row] as number) | (text < codeOf.length ? (codeOf[text] as number) : none);
   }
 }
 
 /** Adds each row's thread; one that no kernel has is 0. */
-function addThreads(words: Uint32Array, wide: boolean, to: Uint32Array, rows: number): void {
+function addThreads(words: Uint32Array, wide: boolean, out: Uint32Array, rows: number): void {
   for (let row = 0; row < rows; row++) {
     const low = words[wide ? 2 * row : row] as number;
     const thread = low > MOST_THREAD || (wide && words[2 * row + 1] !== 0) ? 0 : low;
-    to[row] = (to[row] as number) | (thread << CODE_BITS);
+    out[row] = (out[row] as number) | (thread << CODE_BITS);
   }
 }
 
 /** Closes the gaps of rows without an address or a time; returns how many are left. */
 function closeGaps({ address, time_ns, code, whole }: GroupRoom, rows: number): number {
-  let to = 0;
+  let written = 0;
   for (let row = 0; row < rows; row++) {
     if (whole[row] === 0) continue;
     for (const words of [address, time_ns]) {
-      words[2 * to] = words[2 * row] as number;
-      words[2 * to + 1] = words[2 * row + 1] as number;
+      words[2 * written] = words[2 * row] as number;
+      words[2 * written + 1] = words[2 * row + 1] as number;
     }
-    code[to++] = code[row] as number;
+    code[written++] = code[row] as number;
   }
-  return to;
+  return written;
 }
 
 /** The columns that are read, in the order in which they are. */

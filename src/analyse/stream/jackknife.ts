@@ -9,8 +9,8 @@ const quantiles = new Map<number, number>();
 
 /** Student's quantile for the two-sided level of every interval; few degrees occur, and finding one takes a while. */
 function quantileFor(degrees: number): number {
-  const known = quantiles.get(degrees);
-  if (known !== undefined) return known;
+  const cached = quantiles.get(degrees);
+  if (cached !== undefined) return cached;
   const found = studentQuantile(1 - (1 - CI_LEVEL) / 2, degrees);
   quantiles.set(degrees, found);
   return found;

@@ -36,19 +36,21 @@ async function takeParts(
   mostRows: number,
 ): Promise<void> {
   // Parts are of uneven size: on average half of what may be.
-  const of = Math.ceil(time.rows / (mostRows / 2));
-  for (let index = 0; index < of; index++) {
+  const passCount = Math.ceil(time.rows / (mostRows / 2));
+  for (let index = 0; index < passCount; index++) {
     const buckets = accessBuckets();
-    await readAccesses(database, { ...query, part: { index, of } }, (columns) => buckets.add(columns, time.first_ns));
+    await readAccesses(database, { ...query, part: { index, of: passCount } }, (columns) =>
+      buckets.add(columns, time.first_ns),
+    );
     buckets.drain((rows) => addressPass(rows, time.window_ns, sums));
   }
 }
 
-function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number | null): AccessSums | null {
+function sumsOf(kind: number, time: TimePass, addresses: AddressSums, period: number | null): AccessSums | null {
   const blocks = (sums: Float64Array): Float64Array =>
     sums.slice(kind * GROUPS, kind * GROUPS + time.blocks).map((n) => n * (period ?? 1));
   const [loads, stores] = [blocks(time.loads), blocks(time.stores)];
-  if (own.lines.distinct === 0) return null;
+  if (addresses.lines.distinct === 0) return null;
   return {
     region_type: CLASSES[kind] ?? "unknown",
     mapping_kind: null,
@@ -57,10 +59,10 @@ function sumsOf(kind: number, time: TimePass, own: AddressSums, period: number |
     loads,
     stores,
     period_known: period !== null,
-    rows: own.addresses.reduce((a, b) => a + b, 0) + own.reuse.n,
+    rows: addresses.addresses.reduce((a, b) => a + b, 0) + addresses.reuse.n,
     seen: [
-      { grain_bytes: 64, ...own.lines },
-      { grain_bytes: PAGE_BYTES, ...own.pages },
+      { grain_bytes: 64, ...addresses.lines },
+      { grain_bytes: PAGE_BYTES, ...addresses.pages },
     ],
     written: [],
   };
@@ -121,30 +123,30 @@ export async function reduceTrace(
     await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
     return pass;
   };
-  let { pass, regions: known } = (await decodedPass(file, whole)) ?? {
+  let { pass, regions: knownRegions } = (await decodedPass(file, whole)) ?? {
     pass: await queriedPass(false),
     regions: null,
   };
   const inOrderOfTime = !pass.time.inOrder;
   if (inOrderOfTime) pass = await queriedPass(true);
   const { time, buckets } = pass;
-  const own = CLASSES.map(() => addressSums());
+  const classSums = CLASSES.map(() => addressSums());
   // The SQL engine counts on its own threads while this one sorts.
-  const counting = known ?? countRegions(await database(), file);
-  if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, own));
-  else await takeParts(await database(), { ...query, inOrderOfTime }, time, own, mostRows);
+  const counting = knownRegions ?? countRegions(await database(), file);
+  if (whole) buckets.drain((rows) => addressPass(rows, time.window_ns, classSums));
+  else await takeParts(await database(), { ...query, inOrderOfTime }, time, classSums, mostRows);
   const sums: AccessSums[] = [];
   const streams: AccessStream[] = [];
-  own.forEach((addresses, kind) => {
-    const of = sumsOf(kind, time, addresses, period);
-    if (of === null) return;
-    sums.push(of);
+  classSums.forEach((addresses, kind) => {
+    const reduced = sumsOf(kind, time, addresses, period);
+    if (reduced === null) return;
+    sums.push(reduced);
     const part = (sum: Float64Array) => sum.slice(kind * GROUPS, kind * GROUPS + time.blocks);
     const strides = time.strides[kind];
     if (period !== 1 || strides === undefined) return;
     streams.push({
       ...addresses,
-      region_type: of.region_type,
+      region_type: reduced.region_type,
       mapping_kind: null,
       pairs: part(time.pairs),
       same_page: part(time.same_page),

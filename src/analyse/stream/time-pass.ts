@@ -92,10 +92,10 @@ export function timePass(): TimePass {
         }
         const code = (codes[i] as number) & CODE_MASK;
         const kind = classOf(code);
-        const at = kind * GROUPS + block;
+        const cell = kind * GROUPS + block;
         const op = opOf(code);
-        if (op === OP.load || op === OP.load_store) loads[at] = (loads[at] as number) + 1;
-        if (op === OP.store || op === OP.load_store) stores[at] = (stores[at] as number) + 1;
+        if (op === OP.load || op === OP.load_store) loads[cell] = (loads[cell] as number) + 1;
+        if (op === OP.store || op === OP.load_store) stores[cell] = (stores[cell] as number) + 1;
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
         const who = ((codes[i] as number) >>> CODE_BITS) + 1;
@@ -103,9 +103,9 @@ export function timePass(): TimePass {
         if (lastThread[slot] === who) {
           const beforeLow = lastLow[slot] as number;
           const beforeHigh = lastHigh[slot] as number;
-          pairs[at] = (pairs[at] as number) + 1;
+          pairs[cell] = (pairs[cell] as number) + 1;
           if (high === beforeHigh && low >>> PAGE_SHIFT === beforeLow >>> PAGE_SHIFT) {
-            samePage[at] = (samePage[at] as number) + 1;
+            samePage[cell] = (samePage[cell] as number) + 1;
           }
           const stride = Math.abs((high - beforeHigh) * WORD + (low - beforeLow));
           addTime(strides[kind] as BinnedTimes, stride, binOf(stride), 1, block, true);

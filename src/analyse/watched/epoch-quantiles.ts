@@ -39,13 +39,13 @@ export interface EpochTimes {
   readonly needsEveryWrite: boolean;
 }
 
-function stepFigures(group: Group, of: EpochTimes): Figure[] {
+function stepFigures(group: Group, epochs: EpochTimes): Figure[] {
   if (group.kvRows.length === 0) return [];
-  const { times, weights, open } = of.ofRows(kvUnits(group.kvRows));
-  const resamples = resample(new Uint8Array(times.length), group.input.seed, of.stream);
-  const qs = of.quantiles.map(([, q]) => q);
+  const { times, weights, open } = epochs.ofRows(kvUnits(group.kvRows));
+  const resamples = resample(new Uint8Array(times.length), group.input.seed, epochs.stream);
+  const qs = epochs.quantiles.map(([, q]) => q);
   const { sample, estimates } = boundedQuantiles(times, weights, qs, resamples);
-  return of.quantiles.map(([metric, , fewest], k) => ({
+  return epochs.quantiles.map(([metric, , fewest], k) => ({
     metric,
     source: "step",
     estimate: estimates[k] ?? interval(null, null, null),
@@ -54,21 +54,21 @@ function stepFigures(group: Group, of: EpochTimes): Figure[] {
     censored: sample.censored,
     coverage: 1,
     fewest_for_hi: fewest,
-    method: of.stepMethod,
-    ...(open > 0 ? { why: of.stepOpen } : {}),
+    method: epochs.stepMethod,
+    ...(open > 0 ? { why: epochs.stepOpen } : {}),
   }));
 }
 
-function watchFigures(group: Group, of: EpochTimes): Figure[] {
+function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const { every } = group;
   const histories = every.exposures.map((e) => (e.watch.mode === "w" ? null : writeHistory(e)));
   const written = histories.some((h) => h !== null && h.writes.length > 0);
-  const unknown = of.needsEveryWrite ? unknownShare(every.exposures) : 0;
+  const unknown = epochs.needsEveryWrite ? unknownShare(every.exposures) : 0;
   const hidden = unknown > MOST_UNKNOWN;
-  const times = histories.map((h) => (h === null ? NOTHING : of.ofWatch(h)));
-  const qs = of.quantiles.map(([, q]) => q);
+  const times = histories.map((h) => (h === null ? NOTHING : epochs.ofWatch(h)));
+  const qs = epochs.quantiles.map(([, q]) => q);
   const { sample, estimates } = boundedQuantiles(times, every.weights.bytes, qs, every.resamples());
-  return of.quantiles.map(([metric, , fewest], k) => ({
+  return epochs.quantiles.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
     estimate: hidden ? interval(null, null, null) : (estimates[k] ?? interval(null, null, null)),
@@ -78,20 +78,25 @@ function watchFigures(group: Group, of: EpochTimes): Figure[] {
     coverage: sample.coverage,
     grain_bytes: 8,
     fewest_for_hi: fewest,
-    method: of.watchMethod,
+    method: epochs.watchMethod,
     ...(hidden ? { why: `${Math.round(100 * unknown)} % of the hits may be writes` } : {}),
     ...(written || every.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
   }));
 }
 
-function everyFigures(group: Group, of: EpochTimes): Figure[] {
+function everyFigures(group: Group, epochs: EpochTimes): Figure[] {
   if (group.stream === null) return [];
-  const figures = streamQuantiles(of.ofStream(group.stream), of.quantiles, of.streamMethod, of.streamOpen);
+  const figures = streamQuantiles(
+    epochs.ofStream(group.stream),
+    epochs.quantiles,
+    epochs.streamMethod,
+    epochs.streamOpen,
+  );
   if (sumOf(group.stream.written) > 0) return figures;
   return figures.map((figure) => ({ ...figure, not_identifiable: true, why: "no store in the trace" }));
 }
 
 /** One figure per quantile from the engine's steps, where it has a KV cache, and from the watches. */
-export function epochFigures(group: Group, of: EpochTimes): Figure[] {
-  return [...stepFigures(group, of), ...watchFigures(group, of), ...everyFigures(group, of)];
+export function epochFigures(group: Group, epochs: EpochTimes): Figure[] {
+  return [...stepFigures(group, epochs), ...watchFigures(group, epochs), ...everyFigures(group, epochs)];
 }

@@ -55,8 +55,8 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
   if (end - begin < (watch.end_ns - watch.begin_ns) / 2) return null;
   const whole = end >= watch.end_ns;
   const from = lowerBound(watch.hit_ns, begin);
-  let to = whole ? watch.hit_ns.length : lowerBound(watch.hit_ns, end);
-  while (to > from && (watch.hit_ns[to - 1] ?? 0) > end) to -= 1;
+  let last = whole ? watch.hit_ns.length : lowerBound(watch.hit_ns, end);
+  while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;
   const death = watch.region_death_ns;
   const freed = whole && (watch.ended_by === "unmap" || (death !== null && death <= watch.end_ns));
   return {
@@ -66,9 +66,9 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
     byTrap: whole && watch.ended_by === "trap_limit",
     freed_ns: freed ? Math.min(death ?? end, end) : Number.NaN,
     from,
-    to,
+    to: last,
     piece_end_ns: pieceEnd,
-    passes: mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, to),
+    passes: mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, last),
   };
 }
 

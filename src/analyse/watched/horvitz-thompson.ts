@@ -22,7 +22,7 @@ export interface DesignWeights {
 export function designWeights(watches: readonly WatchSample[]): DesignWeights {
   const index = new Map<string, number>();
   const draws: number[] = [];
-  const of = watches.map((watch) => {
+  const terms = watches.map((watch) => {
     const cell =
       watch.design === "ahead" || watch.design === "cohort" ? `${watch.stratum}\n${watch.design}` : watch.stratum;
     let i = index.get(cell);
@@ -38,7 +38,7 @@ export function designWeights(watches: readonly WatchSample[]): DesignWeights {
   const stratum = new Uint32Array(watches.length);
   let total = 0;
   watches.forEach((watch, w) => {
-    const s = of[w] ?? 0;
+    const s = terms[w] ?? 0;
     const m = draws[s] ?? 1;
     const p = watch.inclusion_probability;
     bytes[w] = (p > 0 && p <= 1 ? watch.size_bytes / p : watch.stratum_bytes) / m;

@@ -43,8 +43,8 @@ export function countPasses(exposure: Exposure, kind: PassKind, generous = false
 
 function isOf(exposure: Exposure, pass: number, kind: PassKind, generous: boolean): boolean {
   const { passes } = exposure;
-  const of = kind === "read" ? passes.reads : passes.writes;
-  return (of[pass] ?? 0) > 0 || (generous && (passes.unknown[pass] ?? 0) > 0);
+  const passesOfKind = kind === "read" ? passes.reads : passes.writes;
+  return (passesOfKind[pass] ?? 0) > 0 || (generous && (passes.unknown[pass] ?? 0) > 0);
 }
 
 /** Share of the passes that are of the kind, the first and the last counted half, as they bound the intervals. */
@@ -63,11 +63,11 @@ function shareBetweenEnds(exposure: Exposure, kind: PassKind, generous: boolean)
  * From the first half of the intervals against the second, so that a cycle of unequal intervals, which averages out,
  * counts as the little that it adds to the variance of their mean.
  */
-function pooledVariation(set: WatchSet, of: readonly number[]): number {
+function pooledVariation(set: WatchSet, members: readonly number[]): number {
   let weight = 0;
   let sum = 0;
   let gaps = 0;
-  for (const i of of) {
+  for (const i of members) {
     const passes = set.exposures[i]?.passes;
     const half = passes ? (passes.count - 1) >> 1 : 0;
     if (!passes || half < 1) continue;
@@ -91,12 +91,12 @@ function pooledVariation(set: WatchSet, of: readonly number[]): number {
  * periodic passes, (n - 1) / sum for Poisson ones, as (k - 1) / T for counts. Where the variation is too large for it,
  * or there is no interval, all such addresses of the stratum share the ratio of their sums.
  */
-function trapEndedRates(set: WatchSet, of: readonly number[]): { own: Map<number, number>; shared: number } {
-  const variation = pooledVariation(set, of);
+function trapEndedRates(set: WatchSet, members: readonly number[]): { own: Map<number, number>; shared: number } {
+  const variation = pooledVariation(set, members);
   let count = 0;
   let time = 0;
   const gaps = new Map<number, readonly [n: number, sum: number]>();
-  for (const i of of) {
+  for (const i of members) {
     const passes = set.exposures[i]?.passes;
     const n = (passes?.count ?? 0) - 1;
     if (!passes || n < 1) continue;
@@ -106,17 +106,17 @@ function trapEndedRates(set: WatchSet, of: readonly number[]): { own: Map<number
     time += (set.weights.bytes[i] ?? 0) * sum;
   }
   const shared = time > 0 ? count / time : Number.NaN;
-  const own = new Map<number, number>();
-  for (const [i, [n, sum]] of gaps) own.set(i, variation <= n / 2 ? (n / sum) * (1 - variation / n) : shared);
-  return { own, shared };
+  const rateOf = new Map<number, number>();
+  for (const [i, [n, sum]] of gaps) rateOf.set(i, variation <= n / 2 ? (n / sum) * (1 - variation / n) : shared);
+  return { own: rateOf, shared };
 }
 
 /**
  * The time from arming within which the passes of a stratum are counted: nearly all of its watches see all of it, so the
  * count has nothing to do with what ended them. Infinite where the addresses are too unlike for one such time.
  */
-function commonWindow(set: WatchSet, of: readonly number[]): number {
-  const lengths = Float64Array.from(of, (i) => {
+function commonWindow(set: WatchSet, members: readonly number[]): number {
+  const lengths = Float64Array.from(members, (i) => {
     const e = set.exposures[i];
     return e ? e.end_ns - e.begin_ns : 0;
   }).sort();
@@ -168,10 +168,10 @@ function unitRates(set: WatchSet, kind: PassKind, generous: boolean): UnitRates 
     for (const i of early) {
       const exposure = set.exposures[i];
       if (!exposure) continue;
-      const own = (ended.own.get(i) ?? ended.shared) * shareBetweenEnds(exposure, kind, generous);
+      const expected = (ended.own.get(i) ?? ended.shared) * shareBetweenEnds(exposure, kind, generous);
       if (!ended.own.has(i)) borrowed[i] = 1;
       const rest = window - (exposure.end_ns - exposure.begin_ns);
-      out[i] = Number.isFinite(rest) ? (countPasses(exposure, kind, generous) + own * rest) / window : own;
+      out[i] = Number.isFinite(rest) ? (countPasses(exposure, kind, generous) + expected * rest) / window : expected;
     }
   }
   return { perNs: out, borrowed };
@@ -183,14 +183,14 @@ function unitRates(set: WatchSet, kind: PassKind, generous: boolean): UnitRates 
  * mean rate; with none, the upper end is the rate of one pass in the exposure of that share.
  */
 export function passRate(set: WatchSet, kind: PassKind, generous = false): PassRate {
-  let known = rates.get(set);
-  if (!known) {
-    known = new Map();
-    rates.set(set, known);
+  let cached = rates.get(set);
+  if (!cached) {
+    cached = new Map();
+    rates.set(set, cached);
   }
   const key = `${kind}/${generous}`;
-  const found = known.get(key) ?? computePassRate(set, kind, generous);
-  known.set(key, found);
+  const found = cached.get(key) ?? computePassRate(set, kind, generous);
+  cached.set(key, found);
   return found;
 }
 

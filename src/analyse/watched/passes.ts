@@ -34,11 +34,11 @@ export interface Passes {
  * @param time hits in order of time, ns
  * @param op values of OP, one per hit
  * @param from first hit taken
- * @param to hit after the last taken
+ * @param end hit after the last taken
  */
-export function mergePasses(time: Float64Array, op: Uint8Array, gapNs: number, from = 0, to = time.length): Passes {
+export function mergePasses(time: Float64Array, op: Uint8Array, gapNs: number, from = 0, end = time.length): Passes {
   let count = 0;
-  for (let i = from; i < to; i++) {
+  for (let i = from; i < end; i++) {
     if (i === from || (time[i] ?? 0) - (time[i - 1] ?? 0) >= gapNs) count += 1;
   }
   const start_ns = new Float64Array(count);
@@ -48,7 +48,7 @@ export function mergePasses(time: Float64Array, op: Uint8Array, gapNs: number, f
   const writes = new Uint32Array(count);
   const unknown = new Uint32Array(count);
   let pass = -1;
-  for (let i = from; i < to; i++) {
+  for (let i = from; i < end; i++) {
     const t = time[i] ?? 0;
     if (i === from || t - (time[i - 1] ?? 0) >= gapNs) {
       pass += 1;

@@ -78,9 +78,9 @@ export function writeHistory(exposure: Exposure): WriteHistory {
 export function unknownShare(exposures: readonly Exposure[]): number {
   let hits = 0;
   let unknown = 0;
-  for (const { watch, from, to } of exposures) {
-    hits += to - from;
-    for (let i = from; i < to; i++) if (watch.hit_op[i] === OP.unknown) unknown += 1;
+  for (const { watch, from, to: end } of exposures) {
+    hits += end - from;
+    for (let i = from; i < end; i++) if (watch.hit_op[i] === OP.unknown) unknown += 1;
   }
   return hits > 0 ? unknown / hits : 0;
 }

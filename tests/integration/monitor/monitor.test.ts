@@ -58,8 +58,10 @@ describe("monitor", () => {
     const path = csvPath();
     const running = monitor("--name", name, "--output", path);
     await running.said("waiting for");
+    const onlyHeader = (): boolean => readFileSync(path, "utf8") === `${MEMORY_CSV_HEADER}\n`;
+    expect(await waitUntil(onlyHeader)).toBe(true);
     await Bun.sleep(300);
-    expect(readFileSync(path, "utf8")).toBe(`${MEMORY_CSV_HEADER}\n`);
+    expect(onlyHeader()).toBe(true);
     const first = holder(name, 64);
     await running.said(`(${first.pid})`);
     await up(first);

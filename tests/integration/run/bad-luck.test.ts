@@ -107,7 +107,7 @@ describe("what cannot work ends with one message, the fix and its exit code", ()
   for (const args of [
     ["--budgt", "1"],
     ["--budget", "99"],
-    ["--duration", "5"],
+    ["--duration", "soon"],
     ["--seed", "x"],
     ["--color", "red"],
   ]) {
