@@ -14,11 +14,11 @@ import type { ProcessUse } from "../record/process-use.ts";
 import type { Recording } from "../record/recorder.ts";
 import type { RunState } from "../record/run-state.ts";
 import type { CanRun, TracerOptions } from "../record/start-collectors.ts";
-import type { TokenCount } from "../record/token-count.ts";
+import { type TokenCount, tokenFacts } from "../record/token-count.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, type LedgerRow, placeWords } from "../schema/ledger.ts";
-import { worstLossPct } from "../schema/loss.ts";
+import { lostPct, worstLossPct } from "../schema/loss.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
 import type { ExperimentFacts } from "./experiment-facts.ts";
@@ -118,10 +118,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       signal: ended?.signal ?? null,
       wall_s: wall_ns / 1e9,
       threads: use.target.peak_threads || null,
-      prompt_tokens: tokens.prompt_tokens,
-      decode_tokens: tokens.decode_tokens || null,
-      decode_tokens_per_s: tokens.decode_tokens_per_s,
-      ttft_ms: tokens.ttft_ms,
+      ...tokenFacts(tokens, (lostPct(ledger, "step") ?? 0) > 0),
     },
     ledger: ledger.map((row) => ({ ...row })),
     observer: {

@@ -11,8 +11,39 @@ export interface TokenCount {
   readonly decode_tokens_per_s: number | null;
   /** From the start of the first prefill to its end; null before it ended. */
   readonly ttft_ms: number | null;
+  /** Decode calls whose batch could not be read: their tokens are not counted. */
+  readonly unread_calls: number;
   /** What the target does now, in a word. */
   readonly phase: string;
+}
+
+/** Tokens as the facts of a run tell them. */
+export interface TokenFacts {
+  readonly prompt_tokens: number | null;
+  readonly decode_tokens: number | null;
+  readonly prompt_tokens_at_least: number | null;
+  readonly decode_tokens_at_least: number | null;
+  readonly decode_tokens_per_s: number | null;
+  readonly ttft_ms: number | null;
+}
+
+/**
+ * What may be said of the tokens: numbers where every call was seen and read, else what there were at least, and
+ * neither rate nor time, for which nobody knows what was missed.
+ * @param lost whether records of the engine were lost
+ */
+export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
+  const prompt = tokens.prompt_tokens;
+  const decoded = tokens.decode_tokens || null;
+  const isWhole = !lost && tokens.unread_calls === 0;
+  return {
+    prompt_tokens: isWhole ? prompt : null,
+    decode_tokens: isWhole ? decoded : null,
+    prompt_tokens_at_least: isWhole ? null : prompt,
+    decode_tokens_at_least: isWhole ? null : decoded,
+    decode_tokens_per_s: isWhole ? tokens.decode_tokens_per_s : null,
+    ttft_ms: isWhole ? tokens.ttft_ms : null,
+  };
 }
 
 /** Sequences of a batch; one where they are not known. */
@@ -26,6 +57,7 @@ export function createTokenCount(): TokenCount {
   let decoded = 0;
   let decode_ns = 0;
   let ttft_ns: bigint | null = null;
+  let unread = 0;
   let phase = "running";
   return {
     take(batch) {
@@ -35,7 +67,11 @@ export function createTokenCount(): TokenCount {
       for (let row = 0; row < batch.rows; row++) {
         const word = kind.values[kind.codes[row] ?? 0];
         if (word === "model_load" || word === "context") phase = "loading";
-        if (word !== "decode" || end_ns.valid?.[row] === 0 || n_tokens.valid?.[row] === 0) continue;
+        if (word !== "decode" || end_ns.valid?.[row] === 0) continue;
+        if (n_tokens.valid?.[row] === 0) {
+          unread += 1;
+          continue;
+        }
         const tokens = Number(n_tokens.data[row] ?? 0);
         const took = BigInt(end_ns.data[row] ?? 0) - BigInt(timestamp_ns.data[row] ?? 0);
         // One token of each of several sequences is a decode step too.
@@ -61,6 +97,9 @@ export function createTokenCount(): TokenCount {
     },
     get ttft_ms() {
       return ttft_ns === null ? null : Number(ttft_ns) / 1e6;
+    },
+    get unread_calls() {
+      return unread;
     },
     get phase() {
       return phase;

@@ -43,10 +43,16 @@ function targetText({ target }: RunReport): string {
   return parts.join(", ");
 }
 
+/** A count, or what it is at least; nothing where neither is known. */
+function countText(exact: number | null, least: number | null, what: string): string[] {
+  if (exact !== null) return [`${formatCount(exact)} ${what}`];
+  return least === null ? [] : [`>= ${formatCount(least)} ${what}`];
+}
+
 function tokensText({ target }: RunReport): string | null {
   const parts = [
-    ...(target.prompt_tokens === null ? [] : [`${formatCount(target.prompt_tokens)} of prompt`]),
-    ...(target.decode_tokens === null ? [] : [`${formatCount(target.decode_tokens)} decoded`]),
+    ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "of prompt"),
+    ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
     ...(known(target.decode_tokens_per_s) ? [`${formatCount(target.decode_tokens_per_s)} per second`] : []),
     ...(known(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];

@@ -61,6 +61,8 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
       threads: null,
       prompt_tokens: null,
       decode_tokens: null,
+      prompt_tokens_at_least: null,
+      decode_tokens_at_least: null,
       decode_tokens_per_s: null,
       ttft_ms: null,
     },

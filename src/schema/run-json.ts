@@ -74,8 +74,13 @@ const target = z.object({
   signal: word.nullable(),
   wall_s: figure,
   threads: count.nullable(),
+  /** Null where it is not known: without an engine, and where records of the engine were lost. */
   prompt_tokens: count.nullable(),
   decode_tokens: count.nullable(),
+  /** Tokens that were seen, where records of the engine were lost: there were at least so many. */
+  prompt_tokens_at_least: count.nullable(),
+  decode_tokens_at_least: count.nullable(),
+  /** Null too where records of the engine were lost. */
   decode_tokens_per_s: figure,
   ttft_ms: figure,
 });

@@ -15,6 +15,7 @@ import { objectProbes } from "../../../src/engine/llama-cpp/object-probes.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
 import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { balances, type Stage } from "../../../src/schema/ledger.ts";
+import { lostPct } from "../../../src/schema/loss.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
 import { rowsAt } from "../../fixtures/ledger.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
@@ -270,6 +271,9 @@ test("a process that is not watched leaves nothing but a count", async () => {
 
 test("records that find the ring full are counted, and what is left still balances", async () => {
   const run = await demo("q4_0", { tokens: 14_000 }, { drains: false });
+  const decoded = run.steps.filter(({ kind, end_ns }) => kind === "decode" && end_ns !== null).length;
+  expect(decoded).toBeLessThan(14_000);
+  for (const source of ["step", "region_map"]) expect(lostPct(run.ledger, source)).toBeGreaterThan(1);
   const probes = recordsAt(run, "ring");
   expect(probes.dropped_by.ring_full).toBeGreaterThan(0);
   expect(Object.keys(probes.dropped_by)).toEqual(["ring_full"]);

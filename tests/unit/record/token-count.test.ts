@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createTokenCount } from "../../../src/record/token-count.ts";
+import { createTokenCount, tokenFacts } from "../../../src/record/token-count.ts";
 import { batchWith, type Given } from "../../fixtures/row-with.ts";
 
 type Step = Given<"step">;
@@ -52,6 +52,33 @@ describe("tokens of a run", () => {
     const tokens = counted(decode(1, 0, 10), decode(1, 10, 20), decode(1, 20, null), decode(null, 30, 5000));
     expect(tokens.decode_tokens).toBe(2);
     expect(tokens.decode_tokens_per_s).toBeCloseTo(100, 9);
+  });
+
+  test("are numbers where every call was seen and read, and bounds from below where one was not", () => {
+    const steps = [decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430)];
+    const whole = counted(...steps);
+    expect(tokenFacts(whole, false)).toEqual({
+      prompt_tokens: 66,
+      decode_tokens: 2,
+      prompt_tokens_at_least: null,
+      decode_tokens_at_least: null,
+      decode_tokens_per_s: whole.decode_tokens_per_s,
+      ttft_ms: 250,
+    });
+    const bound = {
+      prompt_tokens: null,
+      decode_tokens: null,
+      prompt_tokens_at_least: 66,
+      decode_tokens_at_least: 2,
+      decode_tokens_per_s: null,
+      ttft_ms: null,
+    };
+    expect(tokenFacts(whole, true)).toEqual(bound);
+    expect(tokenFacts(counted(...steps, decode(null, 500, 510)), false)).toEqual(bound);
+  });
+
+  test("are not known, and bounded by nothing, where no call was seen", () => {
+    expect(Object.values(tokenFacts(counted(), true))).toEqual(Array(6).fill(null));
   });
 
   test("keep times beyond 2^53 exact", () => {

@@ -330,6 +330,14 @@ describe("the report on a terminal", () => {
     expect(text.match(/BCa over addresses; per byte \(weighted\)/g)).toHaveLength(1);
   });
 
+  test("says of tokens how many there were at least where records of the engine were lost", () => {
+    const { target } = demoReport();
+    const lost = { prompt_tokens: null, decode_tokens: null, decode_tokens_per_s: null, ttft_ms: null };
+    const least = { prompt_tokens_at_least: 64, decode_tokens_at_least: 331 };
+    const text = renderRun(demoReport({ target: { ...target, ...lost, ...least } }), plain(80));
+    expect(text).toContain("tokens     >= 64 of prompt, >= 331 decoded\n");
+  });
+
   test("says what it does not know instead of a zero", () => {
     const observer = {
       ...demoReport().observer,

@@ -37,6 +37,8 @@ const FACTS: RunFacts = {
     threads: 2,
     prompt_tokens: null,
     decode_tokens: 40,
+    prompt_tokens_at_least: null,
+    decode_tokens_at_least: null,
     decode_tokens_per_s: 20.5,
     ttft_ms: 3,
   },
