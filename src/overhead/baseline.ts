@@ -60,12 +60,12 @@ function readTicks(procRoot: string, targetTicks: () => number): Reading | null 
 }
 
 /** Busy ticks between two readings that are not the target's: its own are counted finer, and may come out as more. */
-function others(from: Reading, to: Reading): number {
-  return Math.max(0, to.busy - from.busy - Math.max(0, to.target - from.target));
+function others(from: Reading, later: Reading): number {
+  return Math.max(0, later.busy - from.busy - Math.max(0, later.target - from.target));
 }
 
-function pct(part: number, from: CpuTicks, to: CpuTicks): number | null {
-  const total = to.busy + to.idle - from.busy - from.idle;
+function pct(part: number, from: CpuTicks, end: CpuTicks): number | null {
+  const total = end.busy + end.idle - from.busy - from.idle;
   return total > 0 ? (100 * part) / total : null;
 }
 

@@ -25,7 +25,7 @@ function costOf(values: FigureValues, figure: EffectFigure): number {
 }
 
 function costsOf(block: EffectBlock, arm: string, figure: EffectFigure): BlockCosts {
-  const costs = (of: string): number[] => (block.get(of) ?? []).map((values) => costOf(values, figure));
+  const costs = (name: string): number[] => (block.get(name) ?? []).map((values) => costOf(values, figure));
   return { off: costs(OFF), on: costs(arm) };
 }
 
@@ -124,8 +124,8 @@ export interface EffectOptions {
 
 /** Effects of one arm, by figure; figures that no run of `off` told are left out. */
 export function armEffects(blocks: readonly EffectBlock[], arm: string, options: EffectOptions): FigureEffect[] {
-  const told = FIGURE_NAMES.filter((figure) =>
+  const stated = FIGURE_NAMES.filter((figure) =>
     blocks.some((block) => (block.get(OFF) ?? []).some((values) => Number.isFinite(costOf(values, figure)))),
   );
-  return told.map((figure) => effectOf(blocks, arm, figure, options));
+  return stated.map((figure) => effectOf(blocks, arm, figure, options));
 }

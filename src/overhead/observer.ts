@@ -77,8 +77,8 @@ export function observerCost(input: ObserverInput): ObserverCost {
     const cost = parts.reduce((sum, part) => sum + part.cost_ns[end], 0);
     const contention = end === "hi" ? input.tracer_cpu_ns * busyShare : 0;
     // The costs are inside the CPU time that was measured; contention is not.
-    const own = targetCpu - cost;
-    return own > 0 ? (100 * (cost + contention)) / own : Number.NaN;
+    const targetAlone = targetCpu - cost;
+    return targetAlone > 0 ? (100 * (cost + contention)) / targetAlone : Number.NaN;
   };
   return {
     cpu_pct: (100 * input.tracer_cpu_ns) / input.wall_ns,

@@ -75,8 +75,8 @@ export async function attach({ options, progress, say, signals, ...request }: At
     stopped: stopped.promise,
   });
   // How a process ended is told to its parent alone.
-  const told = { directory, options, experiment: null, host, baseline, ended: null };
-  const derived = await conclude({ ...recorded, ...told }, collectors, progress);
+  const circumstances = { directory, options, experiment: null, host, baseline, ended: null };
+  const derived = await conclude({ ...recorded, ...circumstances }, collectors, progress);
   return { ...derived, exitCode: signals.received === null ? EXIT_CODES.ok : EXIT_CODES[reasonOf(signals.received)] };
 }
 

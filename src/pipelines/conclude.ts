@@ -13,10 +13,10 @@ type Told = Omit<JudgeInput, "cpus" | "watch" | "samples" | "clock" | "bpfCosts"
  * Judges a recording, writes its facts and derives all files of the run directory.
  * @throws MrmTraceError environment or failure; its `runDir` names what was left
  */
-export async function conclude(told: Told, { ebpf }: Collectors, progress: Progress): Promise<Derived> {
-  const { recording, directory } = told;
+export async function conclude(circumstances: Told, { ebpf }: Collectors, progress: Progress): Promise<Derived> {
+  const { recording, directory } = circumstances;
   const facts = factsOfRun({
-    ...told,
+    ...circumstances,
     cpus: cpus().length,
     watch: ebpf?.watchSummary() ?? null,
     samples: ebpf?.sampleSummary() ?? null,

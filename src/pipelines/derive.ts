@@ -41,15 +41,15 @@ async function analysisOf(
  * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
  */
 export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
-  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...told } = facts;
+  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
   const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
   const report: RunReport = {
-    ...told,
+    ...otherFacts,
     run_dir: directory.path,
     loss: lossOf(ledger),
-    warnings: [...told.warnings, ...analysis.warnings],
+    warnings: [...otherFacts.warnings, ...analysis.warnings],
     labels: analysis.labels,
     metrics: analysis.metrics,
   };

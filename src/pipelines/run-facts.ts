@@ -150,8 +150,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       clock: input.clock,
       ...Object.fromEntries(
         input.collectors.flatMap(({ collector }) => {
-          const told = collector.details?.();
-          return told === undefined ? [] : [[collector.name, told] as const];
+          const found = collector.details?.();
+          return found === undefined ? [] : [[collector.name, found] as const];
         }),
       ),
       validity_checks: validity.checks,

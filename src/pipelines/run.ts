@@ -105,8 +105,12 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   // A target that ended because a signal was passed on to it did not do all it had to.
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
-  const told = { directory, options, experiment: request.experiment ?? null, host, baseline, ended };
-  const derived = await conclude({ ...recorded, ...told, recording: { ...recording, reason } }, collectors, progress);
+  const circumstances = { directory, options, experiment: request.experiment ?? null, host, baseline, ended };
+  const derived = await conclude(
+    { ...recorded, ...circumstances, recording: { ...recording, reason } },
+    collectors,
+    progress,
+  );
   return { ...derived, exitCode: exitCodeOf(reason, ended, signals) };
 }
 

@@ -38,10 +38,10 @@ function spread(value: number): EventCost["each_ns"] {
  * runs for other processes too, which return early: a run that records may cost three times as much.
  */
 function runOf(programs: readonly BpfCost[], kind: RegExp): EventCost["each_ns"] {
-  const own = programs.filter(({ name, sampled_runs }) => kind.test(name) && sampled_runs > 0);
-  const runs = own.reduce((sum, program) => sum + program.sampled_runs, 0);
+  const sampled = programs.filter(({ name, sampled_runs }) => kind.test(name) && sampled_runs > 0);
+  const runs = sampled.reduce((sum, program) => sum + program.sampled_runs, 0);
   if (runs === 0) return ASSUMED_RUN_NS;
-  const mean = own.reduce((sum, { run_ns, sampled_share }) => sum + run_ns * sampled_share, 0) / runs;
+  const mean = sampled.reduce((sum, { run_ns, sampled_share }) => sum + run_ns * sampled_share, 0) / runs;
   return { value: mean + DISPATCH_NS, lo: mean, hi: 3 * mean + 2 * DISPATCH_NS };
 }
 

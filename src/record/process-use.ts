@@ -34,11 +34,11 @@ function roleAt(column: ColumnData | undefined, row: number): string | null {
   return column !== undefined && isStringColumn(column) ? (column.values[column.codes[row] ?? 0] ?? null) : null;
 }
 
-function sum(of: Map<number, Seen>): RoleUse {
+function sum(seenProcesses: Map<number, Seen>): RoleUse {
   const use = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0 };
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
-  for (const seen of of.values()) {
+  for (const seen of seenProcesses.values()) {
     first = Math.min(first, seen.first_ns);
     last = Math.max(last, seen.last_ns);
     use.peak_rss_bytes += seen.peak_rss_bytes;

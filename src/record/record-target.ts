@@ -41,7 +41,7 @@ export async function recordTarget({ options, target, directory, collectors, pro
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
   const able = await startCollectors(collectors, target);
   const treeEnded = Promise.withResolvers<StopReason>();
-  const known = new Set<number>();
+  const pids = new Set<number>();
   const started_ns = monotonicNs();
   const started_at = new Date();
   request.begin();
@@ -62,8 +62,8 @@ export async function recordTarget({ options, target, directory, collectors, pro
     onPoll({ now_ns, rows, dropped }) {
       const state = runState(collectors);
       for (const pid of state.pids) {
-        if (!known.has(pid)) collectors.process.addPid(pid);
-        known.add(pid);
+        if (!pids.has(pid)) collectors.process.addPid(pid);
+        pids.add(pid);
       }
       if (state.treeEnded && request.rootEnded()) treeEnded.resolve("target_ended");
       const limit = options.duration ?? request.expected_ns;

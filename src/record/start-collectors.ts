@@ -10,10 +10,10 @@ export type TracerOptions = AttachOptions & Partial<Pick<RunOptions, "memray">>;
 /** What a collector that can run says of itself. */
 export type CanRun = Extract<Awaited<ReturnType<Collector["canRun"]>>, { ok: true }>;
 
-/** The collectors that the options name. @param known what is known of the target and of the run directory by now */
+/** The collectors that the options name. @param target_known what is known of the target and of the run directory by now */
 export function collectorsOf(
   options: TracerOptions,
-  known: Pick<CollectorSettings, "engineObjects" | "rawDir">,
+  target_known: Pick<CollectorSettings, "engineObjects" | "rawDir">,
 ): Collectors {
   return createCollectors(options.collector, {
     budgetPct: options.budget,
@@ -24,7 +24,7 @@ export function collectorsOf(
     memray: options.memray ?? [],
     seed: options.seed,
     perfMem: options.perf,
-    ...known,
+    ...target_known,
   });
 }
 

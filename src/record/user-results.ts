@@ -11,7 +11,7 @@ export interface UserResults extends Disposable {
 /** The folder and those above it that are not there yet, the inner ones first. */
 function absentFolders(folder: string): string[] {
   const absent: string[] = [];
-  for (let at = resolve(folder); !existsSync(at); at = resolve(at, "..")) absent.push(at);
+  for (let parent = resolve(folder); !existsSync(parent); parent = resolve(parent, "..")) absent.push(parent);
   return absent;
 }
 

@@ -160,26 +160,26 @@ export function endPages(
   space: AddressSpace,
   state: PageState | undefined,
   from: number,
-  to: number,
+  stop: number,
   death_ns: bigint,
   ended_by: EndedBy,
 ): void {
   if (state === undefined || state.mapping === null) return;
   const left_ns = death_ns > state.since_ns ? death_ns : state.since_ns;
-  const ended = { space, state, from, to, death_ns: left_ns, ended_by };
+  const ended = { space, state, from, to: stop, death_ns: left_ns, ended_by };
   space.recent.push(ended);
   if (space.recent.length > 2 * KEEP_RECENT) space.recent.splice(0, KEEP_RECENT);
   space.onEnd(ended);
 }
 
 /** Maps [from, to) at `state.since_ns`, over whatever was there before. */
-export function place(space: AddressSpace, from: number, to: number, state: PageState): void {
+export function place(space: AddressSpace, from: number, until: number, state: PageState): void {
   const { mapping, since_ns } = state;
   if (mapping === null) return;
   space.pages.assign(
     since_ns,
     from,
-    to,
+    until,
     (old, start, end) => {
       // What was seen inside the call is the mapping that the call made, and no other that it replaced.
       if (old?.mapping && old.mapping.seen_until_ns >= mapping.begin_ns) adoptFile(mapping, old.mapping);
@@ -226,14 +226,14 @@ export function unmap(
   begin_ns: bigint,
   end_ns: bigint,
   from: number,
-  to: number,
+  stop: number,
   ended_by: EndedBy,
 ): void {
   const hole = holeState(begin_ns, end_ns);
   space.pages.assign(
     begin_ns,
     from,
-    to,
+    stop,
     (old, start, end) => {
       endPages(space, old, start, end, begin_ns, ended_by);
       return withNewerProtection(old, hole);
@@ -244,11 +244,11 @@ export function unmap(
 }
 
 /** Changes the protection of [from, to). @returns pages of it in which no mapping is known */
-export function protect(space: AddressSpace, time_ns: bigint, from: number, to: number, prot: number): number {
+export function protect(space: AddressSpace, time_ns: bigint, from: number, until: number, prot: number): number {
   let unknown = 0;
   let last: PageState | undefined;
   let lastResult: PageState | undefined;
-  space.pages.amend(from, to, (old, start, end) => {
+  space.pages.amend(from, until, (old, start, end) => {
     if (old === undefined ? space.pages.baseline_ns > time_ns : old.prot_ns > time_ns) return old;
     if (old === undefined || old.mapping === null) unknown += end - start;
     if (old === undefined || old !== last) {
@@ -263,7 +263,7 @@ export function protect(space: AddressSpace, time_ns: bigint, from: number, to: 
 
 /** Ends everything older than `time_ns`. */
 export function unmapAll(space: AddressSpace, time_ns: bigint, ended_by: EndedBy): void {
-  space.pages.clear(time_ns, (state, from, to) => endPages(space, state, from, to, time_ns, ended_by));
+  space.pages.clear(time_ns, (state, from, endPage) => endPages(space, state, from, endPage, time_ns, ended_by));
 }
 
 function sameMapping(left: PageState, right: PageState): boolean {
@@ -307,12 +307,12 @@ export const ALL_PAGES = 2 ** 52;
 /** Live mappings by address; pieces of one mapping with one protection are one row, born with the oldest of them. */
 export function liveRows(space: AddressSpace, pid: number, pageShift: bigint): MappingRow[] {
   const runs: { state: PageState; from: number; to: number }[] = [];
-  space.pages.each(0, ALL_PAGES, (state, from, to) => {
+  space.pages.each(0, ALL_PAGES, (state, from, end) => {
     if (state.mapping === null) return;
     const last = runs.at(-1);
-    if (last === undefined || last.to !== from || !sameMapping(last.state, state)) runs.push({ state, from, to });
+    if (last === undefined || last.to !== from || !sameMapping(last.state, state)) runs.push({ state, from, to: end });
     else {
-      last.to = to;
+      last.to = end;
       if (state.birth_ns < last.state.birth_ns) last.state = state;
     }
   });
@@ -324,7 +324,7 @@ export function mappingRow(
   pid: number,
   state: PageState,
   from: number,
-  to: number,
+  stop: number,
   pageShift: bigint,
   death_ns: bigint | null,
   ended_by: EndedBy | null,
@@ -336,7 +336,7 @@ export function mappingRow(
     exec_epoch: mapping.exec_epoch,
     mapping_id: mapping.id,
     addr: BigInt(from) << pageShift,
-    size_bytes: BigInt(to - from) << pageShift,
+    size_bytes: BigInt(stop - from) << pageShift,
     prot: state.prot,
     flags: mapping.flags,
     dev: mapping.dev,

@@ -36,10 +36,10 @@ export function createFileNames(): FileNames {
     const time_ns = ofExec ? space.exec_ns : named.time_ns;
     const unmapped: Seen[] = [];
     let done = named.from;
-    space.pages.each(named.from, named.to, (state, from, to) => {
+    space.pages.each(named.from, named.to, (state, from, end) => {
       if (from > done) unmapped.push({ ...named, from: done, to: from });
-      if (state.mapping === null && state.until_ns < time_ns) unmapped.push({ ...named, from, to });
-      done = to;
+      if (state.mapping === null && state.until_ns < time_ns) unmapped.push({ ...named, from, to: end });
+      done = end;
     });
     if (done < named.to) unmapped.push({ ...named, from: done });
     for (const piece of unmapped) applySeen(space, time_ns, time_ns, piece);

@@ -16,22 +16,22 @@ export function forkSpace(
   const copies = new Map<Mapping, Mapping>();
   let races = parent.pages.baseline_ns > fork_ns ? 1 : 0;
 
-  function copy(state: PageState, from: number, to: number): void {
+  function copy(state: PageState, from: number, stop: number): void {
     if (state.dont_fork) return;
     let { mapping } = state;
     if (mapping !== null) {
-      const known = copies.get(mapping);
-      const own = known ?? newMapping({ ...mapping, exec_epoch: child.exec_epoch });
-      copies.set(mapping, own);
-      mapping = own;
+      const existing = copies.get(mapping);
+      const copyOf = existing ?? newMapping({ ...mapping, exec_epoch: child.exec_epoch });
+      copies.set(mapping, copyOf);
+      mapping = copyOf;
     }
     const copied = { ...state, mapping, birth_ns: fork_ns, birth_censored: false };
-    child.pages.assign(state.since_ns, from, to, () => copied);
+    child.pages.assign(state.since_ns, from, stop, () => copied);
   }
 
-  parent.pages.each(0, ALL_PAGES, (state, from, to) => {
+  parent.pages.each(0, ALL_PAGES, (state, from, until) => {
     if (state.since_ns <= fork_ns) {
-      copy(state, from, to);
+      copy(state, from, until);
       if (state.mapping === null && state.until_ns > fork_ns) races += 1;
       return;
     }
@@ -39,9 +39,9 @@ export function forkSpace(
       races += 1;
       return;
     }
-    for (let page = from; page < to; ) {
+    for (let page = from; page < until; ) {
       const ended = history.find(parent.pid, page, fork_ns);
-      const end = Math.min(to, ended?.to ?? to);
+      const end = Math.min(until, ended?.to ?? until);
       if (ended) copy(ended.state, page, end);
       page = end;
     }

@@ -151,8 +151,8 @@ function madvise(space: AddressSpace, row: MappingEvent, pageShift: bigint): Out
 /** The break of a heap that was there before we looked, to the page. */
 function heapEnd(space: AddressSpace, pageShift: bigint): bigint | null {
   let end: bigint | null = null;
-  space.pages.each(0, ALL_PAGES, (state, _, to) => {
-    if (state.mapping?.path === "[heap]") end = BigInt(to) << pageShift;
+  space.pages.each(0, ALL_PAGES, (state, _, stop) => {
+    if (state.mapping?.path === "[heap]") end = BigInt(stop) << pageShift;
   });
   return end;
 }

@@ -143,14 +143,14 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     if (pid === null || pid === row.pid) return "bad";
     if ((flags & CLONE_THREAD) !== 0) return "applied";
     const fork_ns = row.timestamp_ns;
-    const known = processes.get(pid);
-    const isSame = known !== undefined && (known.alive || known.space.pages.baseline_ns > fork_ns);
+    const existing = processes.get(pid);
+    const isSame = existing !== undefined && (existing.alive || existing.space.pages.baseline_ns > fork_ns);
     if (!isSame && (flags & CLONE_VM) !== 0) {
       begin(pid).space = parent.space;
       parent.space.users += 1;
       return "applied";
     }
-    const child = isSame ? known : begin(pid);
+    const child = isSame ? existing : begin(pid);
     const races = forkSpace(parent.space, child.space, fork_ns, history);
     counters.fork_races += races;
     if (races > 0) child.needsSnapshot = true;
@@ -299,7 +299,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
 }
 
 function addStays(rows: MappingRow[], space: AddressSpace, pageShift: bigint): void {
-  space.pages.each(0, ALL_PAGES, (state, from, to) => {
-    if (state.mapping !== null) rows.push(mappingRow(space.pid, state, from, to, pageShift, null, null));
+  space.pages.each(0, ALL_PAGES, (state, from, end) => {
+    if (state.mapping !== null) rows.push(mappingRow(space.pid, state, from, end, pageShift, null, null));
   });
 }

@@ -53,10 +53,10 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
   const new_to = new_from + new_pages;
   const shift = new_from - old_from;
   const pieces: Piece[] = [];
-  space.pages.each(old_from, Math.max(old_to, old_from + 1), (state, from, to) => {
+  space.pages.each(old_from, Math.max(old_to, old_from + 1), (state, from, until) => {
     // What came there while the call ran is another thread's.
     const wasThere = state.since_ns <= begin_ns || (state.observed && state.since_ns <= end_ns);
-    if (state.mapping !== null && wasThere) pieces.push({ state, from, to });
+    if (state.mapping !== null && wasThere) pieces.push({ state, from, to: until });
   });
   fillGaps(space, begin_ns, old_from, Math.max(old_to, old_from + 1), pieces);
   const last = pieces.at(-1);
@@ -79,15 +79,15 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
 
   const moved_to = Math.min(old_to, old_from + new_pages);
   unmap(space, begin_ns, end_ns, new_from, new_to, "replaced");
-  for (const { state, from, to } of pieces) {
-    const end = Math.min(to, moved_to);
+  for (const { state, from, to: end_page } of pieces) {
+    const end = Math.min(end_page, moved_to);
     if (from < end) place(space, from + shift, end + shift, shifted(state, shift, end_ns));
   }
   if (new_pages > old_pages && last.to === old_to) {
     place(space, old_to + shift, new_to, born(shifted(last.state, shift, end_ns), end_ns));
   }
   if (call.dont_unmap) {
-    for (const { state, from, to } of pieces) leaveEmpty(space, { state, from, to }, begin_ns, end_ns);
+    for (const { state, from, to: stop } of pieces) leaveEmpty(space, { state, from, to: stop }, begin_ns, end_ns);
   } else {
     unmap(space, begin_ns, end_ns, old_from, moved_to, "moved");
     unmap(space, begin_ns, end_ns, moved_to, old_to, "munmap");
@@ -99,26 +99,26 @@ export function remap(space: AddressSpace, call: Remap, exec_epoch: number): boo
  * Adds what was at the gaps of [from, to) when the call began, where another mapping is known to have come there since:
  * the kernel moves nothing that has holes. `pieces` are in order of address, before and after.
  */
-function fillGaps(space: AddressSpace, begin_ns: bigint, from: number, to: number, pieces: Piece[]): void {
+function fillGaps(space: AddressSpace, begin_ns: bigint, from: number, until: number, pieces: Piece[]): void {
   const found: Piece[] = [];
-  let at = from;
-  for (const piece of [...pieces, { from: to, to }]) {
-    if (piece.from > at) found.push(...overtaken(space, begin_ns, at, piece.from));
-    at = Math.max(at, piece.to);
+  let position = from;
+  for (const piece of [...pieces, { from: until, to: until }]) {
+    if (piece.from > position) found.push(...overtaken(space, begin_ns, position, piece.from));
+    position = Math.max(position, piece.to);
   }
   pieces.push(...found);
   pieces.sort((a, b) => a.from - b.from);
 }
 
 /** What was in a gap [from, to), the latest stay at each page first. */
-function overtaken(space: AddressSpace, begin_ns: bigint, from: number, to: number): Piece[] {
+function overtaken(space: AddressSpace, begin_ns: bigint, from: number, end_page: number): Piece[] {
   const found: Piece[] = [];
   for (const ended of space.recent.toReversed()) {
     const { state } = ended;
-    if (state.since_ns > begin_ns || ended.death_ns < begin_ns || ended.to <= from || to <= ended.from) continue;
-    if (from <= ended.from && ended.to <= to) ended.ended_by = "moved";
-    const piece = { state, from: Math.max(from, ended.from), to: Math.min(to, ended.to) };
-    if (found.every((known) => known.to <= piece.from || piece.to <= known.from)) found.push(piece);
+    if (state.since_ns > begin_ns || ended.death_ns < begin_ns || ended.to <= from || end_page <= ended.from) continue;
+    if (from <= ended.from && ended.to <= end_page) ended.ended_by = "moved";
+    const piece = { state, from: Math.max(from, ended.from), to: Math.min(end_page, ended.to) };
+    if (found.every((other) => other.to <= piece.from || piece.to <= other.from)) found.push(piece);
   }
   return found;
 }
@@ -126,8 +126,8 @@ function overtaken(space: AddressSpace, begin_ns: bigint, from: number, to: numb
 /** The pages went away with the move; the range stays mapped, empty, as a mapping of its own. */
 function leaveEmpty(space: AddressSpace, piece: Piece, begin_ns: bigint, end_ns: bigint): void {
   const empty = duplicate(piece.state, begin_ns, end_ns);
-  space.pages.assign(end_ns, piece.from, piece.to, (old, from, to) => {
-    endPages(space, old, from, to, end_ns, "moved");
+  space.pages.assign(end_ns, piece.from, piece.to, (old, from, end) => {
+    endPages(space, old, from, end, end_ns, "moved");
     return empty;
   });
 }

@@ -34,9 +34,9 @@ function parseLine(line: string): ProcMapping | null {
   if (line.length > MAX_LINE) return null;
   const match = LINE.exec(line);
   if (match === null) return null;
-  const [, from = "", to = "", r, w, x, shared, offset = "", major = "", minor = "", inodeText = "", path] = match;
+  const [, from = "", endText = "", r, w, x, shared, offset = "", major = "", minor = "", inodeText = "", path] = match;
   const addr = BigInt(`0x${from}`);
-  const end = BigInt(`0x${to}`);
+  const end = BigInt(`0x${endText}`);
   const inode = BigInt(inodeText);
   if (end <= addr || inode >= ADDRESS_END) return null;
   return {
@@ -56,11 +56,11 @@ function parseLine(line: string): ProcMapping | null {
  * is printed whole behind the old neighbour (kernels >= 6.17 read without the lock, fs/proc/task_mmu.c). Null for nothing.
  */
 function beyond(mapping: ProcMapping, end: bigint): ProcMapping | null {
-  const told = end - mapping.addr;
-  if (told <= 0n) return mapping;
-  if (told >= mapping.size_bytes) return null;
-  const file_offset_bytes = mapping.inode === 0n ? mapping.file_offset_bytes : mapping.file_offset_bytes + told;
-  return { ...mapping, addr: end, size_bytes: mapping.size_bytes - told, file_offset_bytes };
+  const kernelBytes = end - mapping.addr;
+  if (kernelBytes <= 0n) return mapping;
+  if (kernelBytes >= mapping.size_bytes) return null;
+  const file_offset_bytes = mapping.inode === 0n ? mapping.file_offset_bytes : mapping.file_offset_bytes + kernelBytes;
+  return { ...mapping, addr: end, size_bytes: mapping.size_bytes - kernelBytes, file_offset_bytes };
 }
 
 /** Parses the text; lines that cannot be, or tell nothing new, are counted and left out. */
@@ -68,11 +68,11 @@ export function parseProcMaps(text: string): ProcMaps {
   const mappings: ProcMapping[] = [];
   let bad_lines = 0;
   let end = 0n;
-  for (let at = 0; at < text.length; ) {
-    const newline = text.indexOf("\n", at);
+  for (let position = 0; position < text.length; ) {
+    const newline = text.indexOf("\n", position);
     const stop = newline < 0 ? text.length : newline;
-    const mapping = parseLine(text.slice(at, stop));
-    at = stop + 1;
+    const mapping = parseLine(text.slice(position, stop));
+    position = stop + 1;
     const fresh = mapping === null ? null : beyond(mapping, end);
     if (fresh === null) bad_lines += 1;
     else {

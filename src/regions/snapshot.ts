@@ -63,28 +63,28 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
   const grown = row.path === "[stack]" ? knownStack(space, row) : undefined;
   let begun = 0;
 
-  const begin = (old_ns: bigint, from: number, to: number): PageState => {
-    begun += to - from;
+  const begin = (old_ns: bigint, from: number, stop: number): PageState => {
+    begun += stop - from;
     if (grown) return { ...fresh, mapping: grown.mapping, birth_censored: false };
     return old_ns === space.exec_ns && old_ns >= 0n ? sinceExec : fresh;
   };
-  space.pages.amend(row.from, row.to, (old, from, to) => {
+  space.pages.amend(row.from, row.to, (old, from, until) => {
     if (old === undefined) {
-      return space.pages.baseline_ns <= begin_ns ? begin(space.pages.baseline_ns, from, to) : old;
+      return space.pages.baseline_ns <= begin_ns ? begin(space.pages.baseline_ns, from, until) : old;
     }
     if (old.since_ns > begin_ns) return old;
     if (old.mapping === null) {
       // The call that unmaps may have been under way when we looked.
       return old.until_ns < begin_ns || old.until_ns === old.since_ns
-        ? withProtection(old, begin(old.since_ns, from, to))
+        ? withProtection(old, begin(old.since_ns, from, until))
         : old;
     }
     if (sameBacking(old, fresh)) {
       adoptFile(old.mapping, row);
       return old.prot_ns <= begin_ns && old.prot !== row.prot ? { ...old, prot: row.prot, prot_ns: begin_ns } : old;
     }
-    endPages(space, old, from, to, begin_ns, "snapshot");
-    return withProtection(old, begin(-1n, from, to));
+    endPages(space, old, from, until, begin_ns, "snapshot");
+    return withProtection(old, begin(-1n, from, until));
   });
   return begun;
 }
@@ -101,10 +101,10 @@ function knownStack(space: AddressSpace, row: Seen): PageState | undefined {
   return found;
 }
 
-function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, to: number): number {
+function endAbsent(space: AddressSpace, begin_ns: bigint, from: number, stop: number): number {
   let ended = 0;
   const gone: { from: number; to: number }[] = [];
-  space.pages.each(from, to, (state, start, end) => {
+  space.pages.each(from, stop, (state, start, end) => {
     if (state.mapping !== null && state.since_ns <= begin_ns) gone.push({ from: start, to: end });
   });
   for (const piece of gone) {

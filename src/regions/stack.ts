@@ -11,10 +11,10 @@ export function growStack(space: AddressSpace, time_ns: bigint, page: number, li
   if (space.pages.find(page)?.mapping) return 0;
   let above: { state: PageState; from: number } | undefined;
   let top = page;
-  space.pages.each(page, page + limit_pages, (state, from, to) => {
+  space.pages.each(page, page + limit_pages, (state, from, end) => {
     if (state.mapping === null) return;
     if (above === undefined) above = { state, from };
-    if (above.state.mapping === state.mapping) top = to;
+    if (above.state.mapping === state.mapping) top = end;
   });
   if (above === undefined) return 0;
   const { state, from } = above;

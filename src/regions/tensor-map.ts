@@ -106,8 +106,8 @@ export function createTensorMap(): TensorMap {
 
   /** Another buffer at the same addresses means that the end of the earlier one was missed. */
   function openBuffer(key: string, row: RowOf<"tensor">, addr: bigint, size_bytes: bigint): Buffer {
-    const known = buffers.get(key);
-    if (known && known.addr === addr && known.size_bytes === size_bytes) return known;
+    const existing = buffers.get(key);
+    if (existing && existing.addr === addr && existing.size_bytes === size_bytes) return existing;
     for (const [other, buffer] of buffers) {
       const overlaps = buffer.pid === row.pid && buffer.addr < addr + size_bytes && addr < endOf(buffer);
       if (other === key || overlaps) closeBuffer(other, buffer, row.timestamp_ns, "replaced");
@@ -132,8 +132,8 @@ export function createTensorMap(): TensorMap {
     const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
     const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
     const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind === "graph" };
-    const told = { region_type, kv_layout: layoutOf(row) };
-    const tensor = { ...place, ...birth, ...told, death_ns: null, ended_by: null, candidates: null };
+    const stated = { region_type, kv_layout: layoutOf(row) };
+    const tensor = { ...place, ...birth, ...stated, death_ns: null, ended_by: null, candidates: null };
     buffer.own.set(key, open(tensor));
   }
 

@@ -17,20 +17,21 @@ function metricRows(
   label: string,
   notes: ReturnType<typeof createFootnotes>,
 ): GridRow[] {
-  if (!classes.some((of) => of.metrics.some((row) => row.metric === metric))) return [];
+  if (!classes.some((dataClass) => dataClass.metrics.some((row) => row.metric === metric))) return [];
   return grainsOf(classes, metric).map((grain) => ({
     label: `${INDENT}${label}${grain === null ? "" : `, ${formatBytes(grain)}`}`,
-    cells: classes.map((of) => figureCell(shownMetric(of, metric, grain), notes)),
+    cells: classes.map((dataClass) => figureCell(shownMetric(dataClass, metric, grain), notes)),
   }));
 }
 
 function contentRows(classes: readonly DataClass[]): GridRow[] {
-  const cells = (text: (of: DataClass) => string): Line[] => classes.map((of) => [{ text: text(of) }]);
+  const cells = (text: (dataClass: DataClass) => string): Line[] =>
+    classes.map((dataClass) => [{ text: text(dataClass) }]);
   return [
     { label: "what it is", heading: true, cells: [] },
-    { label: `${INDENT}bytes`, cells: cells((of) => formatBytes(of.bytes)) },
-    { label: `${INDENT}regions`, cells: cells((of) => formatCount(of.regions)) },
-    { label: `${INDENT}accesses`, cells: cells((of) => formatCount(of.accesses)) },
+    { label: `${INDENT}bytes`, cells: cells((dataClass) => formatBytes(dataClass.bytes)) },
+    { label: `${INDENT}regions`, cells: cells((dataClass) => formatCount(dataClass.regions)) },
+    { label: `${INDENT}accesses`, cells: cells((dataClass) => formatCount(dataClass.accesses)) },
   ];
 }
 
@@ -44,8 +45,8 @@ function note(mark: string, text: string, width: number): Line[] {
 }
 
 /** Kinds of mapping without any figure would be columns of dashes; a class of data keeps its column, as that is an answer. */
-function isSilent(of: DataClass): boolean {
-  return !of.labelled && !of.metrics.some(isFigure);
+function isSilent(dataClass: DataClass): boolean {
+  return !dataClass.labelled && !dataClass.metrics.some(isFigure);
 }
 
 /** Confidence level that the intervals share, such as `95 %`. */
@@ -59,9 +60,9 @@ function levelText(report: RunReport): string {
 /** The table with its methods and reasons below it; the lines fit into the terminal. */
 export function classTable(report: RunReport, { width, unicode }: Terminal): Line[] {
   const all = dataClasses(report);
-  const speaking = all.filter((of) => !isSilent(of));
+  const speaking = all.filter((dataClass) => !isSilent(dataClass));
   const classes = speaking.length > 0 ? speaking : all;
-  const silent = all.filter((of) => !classes.includes(of));
+  const silent = all.filter((dataClass) => !classes.includes(dataClass));
   const notes = createFootnotes();
   const listed = new Set(SECTIONS.flatMap(([, rows]) => rows.map(([metric]) => metric)));
   const others = [...new Set(report.metrics.map((row) => row.metric))].filter((metric) => !listed.has(metric));
@@ -76,15 +77,17 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
   if (classes.length === 0) return [[{ text: "nothing was seen: no class has a region or a figure", ink: "warn" }]];
   const out: Line[] = [
     ...grid(
-      classes.map((of) => of.name),
+      classes.map((dataClass) => dataClass.name),
       rows,
       width,
       unicode ? "─" : "-",
     ),
   ];
   const also = silent
-    .filter((of) => of.regions > 0)
-    .map((of) => `${of.name} ${formatBytes(of.bytes)} in ${formatCount(of.regions)} regions`)
+    .filter((dataClass) => dataClass.regions > 0)
+    .map(
+      (dataClass) => `${dataClass.name} ${formatBytes(dataClass.bytes)} in ${formatCount(dataClass.regions)} regions`,
+    )
     .join(", ");
   if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));
   for (const text of unknown.texts) out.push([], ...note("", text, width));

@@ -18,8 +18,8 @@ const LABELLED = ["weight", "kv_cache", "activation", "runtime"];
 const ORDER = [...LABELLED, "heap", "anon", "stack", "file", "shmem", "vdso", "unknown", "all", ALLOCATION];
 
 function rank(name: string): number {
-  const at = ORDER.indexOf(name);
-  return at < 0 ? ORDER.length : at;
+  const index = ORDER.indexOf(name);
+  return index < 0 ? ORDER.length : index;
 }
 
 interface Classed {
@@ -73,8 +73,8 @@ function isBefore(a: ReportMetric, b: ReportMetric): boolean {
 }
 
 /** The figure of a metric that the table shows; at one grain, or at any where `grainBytes` is null. */
-export function shownMetric(of: DataClass, metric: string, grainBytes: number | null): ReportMetric | undefined {
-  const found = of.metrics.filter(
+export function shownMetric(dataClass: DataClass, metric: string, grainBytes: number | null): ReportMetric | undefined {
+  const found = dataClass.metrics.filter(
     (row) =>
       row.metric === metric && (grainBytes === null || row.grain_bytes === null || row.grain_bytes === grainBytes),
   );
@@ -86,7 +86,7 @@ export function shownMetric(of: DataClass, metric: string, grainBytes: number | 
 
 /** Grains to show a metric at: those that classes have figures for, finest first; one null where grain makes no difference. */
 export function grainsOf(classes: readonly DataClass[], metric: string): (number | null)[] {
-  const rows = classes.flatMap((of) => of.metrics.filter((row) => row.metric === metric));
+  const rows = classes.flatMap((dataClass) => dataClass.metrics.filter((row) => row.metric === metric));
   const grains = [...new Set(rows.map((row) => row.grain_bytes).filter((grain) => grain !== null))];
   return grains.length < 2 ? [null] : grains.sort((a, b) => a - b);
 }

@@ -92,19 +92,19 @@ const HOW =
   "They hold what one run can know of itself: two runs of the same may differ by more, so repeat before you conclude.";
 
 /** The two runs as text; every line fits into the terminal. */
-export function renderDifference(of: RunDifference, terminal: Terminal): string {
+export function renderDifference(difference: RunDifference, terminal: Terminal): string {
   const { width, unicode } = terminal;
-  const told = of.metrics.filter(({ differs }) => differs !== null);
-  const differ = told.filter(({ differs }) => differs === true).length;
-  const silent = of.metrics.filter((row) => !speaks(row)).length;
-  const byChance = `${differ} of ${told.length} differ; at this level about ${Math.round(told.length * 0.05)} would by chance alone`;
-  const rows = rowsOf(of.metrics);
+  const differing = difference.metrics.filter(({ differs }) => differs !== null);
+  const differ = differing.filter(({ differs }) => differs === true).length;
+  const silent = difference.metrics.filter((row) => !speaks(row)).length;
+  const byChance = `${differ} of ${differing.length} differ; at this level about ${Math.round(differing.length * 0.05)} would by chance alone`;
+  const rows = rowsOf(difference.metrics);
   return render(
     [
-      ...entry("A", `${of.a.model_id}  ${of.a.run_id}  ${of.a.validity}`, width),
-      ...entry("B", `${of.b.model_id}  ${of.b.run_id}  ${of.b.validity}`, width),
-      ...(of.contrasts.length === 0 ? entry("not alike", "nothing that is recorded", width) : []),
-      ...of.contrasts.flatMap(({ what, a, b }, i) =>
+      ...entry("A", `${difference.a.model_id}  ${difference.a.run_id}  ${difference.a.validity}`, width),
+      ...entry("B", `${difference.b.model_id}  ${difference.b.run_id}  ${difference.b.validity}`, width),
+      ...(difference.contrasts.length === 0 ? entry("not alike", "nothing that is recorded", width) : []),
+      ...difference.contrasts.flatMap(({ what, a, b }, i) =>
         entry(i === 0 ? "not alike" : "", `${what}: A ${a}, B ${b}`, width),
       ),
       [],

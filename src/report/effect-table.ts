@@ -58,8 +58,10 @@ function checkCell({ figures }: ArmEffect, deciding: EffectFigure): Line {
 }
 
 function rowsOf(arms: readonly ArmEffect[], deciding: EffectFigure): GridRow[] {
-  const told = FIGURE_NAMES.filter((name) => arms.some(({ figures }) => figures.some(({ figure }) => figure === name)));
-  const figures = told.map((name) => ({
+  const measured = FIGURE_NAMES.filter((name) =>
+    arms.some(({ figures }) => figures.some(({ figure }) => figure === name)),
+  );
+  const figures = measured.map((name) => ({
     label: `  ${EFFECT_FIGURES[name].what}`,
     cells: arms.map((arm) => {
       const found = arm.figures.find(({ figure }) => figure === name);
@@ -102,9 +104,9 @@ function settingsText({ settings }: ObserverEffect): string {
   const set = Object.entries(settings.environment).map(([name, value]) => `${name}=${value}`);
   const cpus = (list: readonly number[]): string => `CPU ${list.join(",")}`;
   const threads = settings.threads === null ? "threads not seen" : `${settings.threads} threads at most`;
-  const told = settings.engine_threads === null ? "" : `, the engine was told ${settings.engine_threads}`;
+  const threadWords = settings.engine_threads === null ? "" : `, the engine was told ${settings.engine_threads}`;
   const openMp = set.length === 0 ? "no OpenMP variable set" : set.join(" ");
-  return `${threads}${told}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
+  return `${threads}${threadWords}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
 }
 
 /** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */

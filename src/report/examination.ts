@@ -36,7 +36,7 @@ function sourceLines({ auto, candidates }: Examination["sources"], width: number
 }
 
 function verdict({ checks, exit_code }: Examination): Line {
-  const count = (of: CheckStatus): number => checks.filter(({ status }) => status === of).length;
+  const count = (wanted: CheckStatus): number => checks.filter(({ status }) => status === wanted).length;
   const counts = `${count("ok")} OK, ${count("info")} INFO, ${count("warn")} WARN, ${count("fail")} FAIL`;
   return exit_code === 0
     ? [{ text: "ready", ink: "good" }, { text: `: ${counts}` }]

@@ -19,7 +19,7 @@ export function scaleOf(unit: string, size: number): Scale {
   return unit === "%" ? { factor: 1, unit: " %" } : countScale(size);
 }
 
-const known = (value: number | null): value is number => value !== null && Number.isFinite(value);
+const isNumber = (value: number | null): value is number => value !== null && Number.isFinite(value);
 
 /** `1.20 ms`, with the unit. */
 function withUnit(value: number, unit: string): string {
@@ -29,7 +29,7 @@ function withUnit(value: number, unit: string): string {
 
 function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
   const end = (value: number | null): string => {
-    if (!known(value)) return "?";
+    if (!isNumber(value)) return "?";
     // An end far from the value has its own unit: 12 s in ms would be unreadable.
     const far = value !== 0 && (Math.abs(value / scale.factor) >= 1e4 || Math.abs(value / scale.factor) < 1e-3);
     return far ? withUnit(value, unit) : formatIn(value, scale);
@@ -39,9 +39,9 @@ function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
 
 function boundText({ lo, hi, unit }: ReportMetric): string {
   // Nothing here can be negative: a lower end of 0 says nothing.
-  if (known(lo) && known(hi) && lo !== 0) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
-  if (known(hi)) return `≤ ${withUnit(hi, unit)}`;
-  return known(lo) ? `≥ ${withUnit(lo, unit)}` : "no bound";
+  if (isNumber(lo) && isNumber(hi) && lo !== 0) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
+  if (isNumber(hi)) return `≤ ${withUnit(hi, unit)}`;
+  return isNumber(lo) ? `≥ ${withUnit(lo, unit)}` : "no bound";
 }
 
 /** Samples, and those of them that were censored: `64/12c`. */
@@ -54,10 +54,10 @@ function headOf(metric: ReportMetric): Span[] {
   if (metric.status === "insufficient") return [{ text: "insufficient", ink: "warn" }];
   if (metric.status === "bound") return [{ text: boundText(metric), ink: "warn" }];
   if (metric.label !== null) return [{ text: metric.label, ink: "bold" }];
-  if (!known(metric.value)) return [{ text: "unknown", ink: "warn" }];
+  if (!isNumber(metric.value)) return [{ text: "unknown", ink: "warn" }];
   const scale = scaleOf(metric.unit, metric.value);
   const value: Span = { text: formatIn(metric.value, scale) + scale.unit, ink: "bold" };
-  const hasInterval = known(metric.lo) || known(metric.hi);
+  const hasInterval = isNumber(metric.lo) || isNumber(metric.hi);
   return hasInterval ? [value, { text: ` ${intervalText(metric, scale)}`, ink: "dim" }] : [value];
 }
 

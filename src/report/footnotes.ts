@@ -26,8 +26,8 @@ function methodText(metric: ReportMetric): string {
 }
 
 function index(map: Map<string, number>, text: string): number {
-  const known = map.get(text);
-  if (known !== undefined) return known;
+  const existing = map.get(text);
+  if (existing !== undefined) return existing;
   map.set(text, map.size);
   return map.size - 1;
 }

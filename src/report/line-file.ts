@@ -36,7 +36,7 @@ export function createLineFile(path: string, force: boolean): LineFile {
     write(line) {
       const bytes = Buffer.from(`${line}\n`);
       try {
-        for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+        for (let offset = 0; offset < bytes.length; ) offset += writeSync(fd, bytes, offset);
         length += bytes.length;
       } catch (cause) {
         ftruncateSync(fd, length);

@@ -11,8 +11,8 @@ const VALIDITY_INK = { clean: "good", marginal: "warn", contaminated: "bad" } as
   Ink
 >;
 
-const known = (value: number | null): value is number => value !== null && Number.isFinite(value);
-const pct = (value: number | null): string => (known(value) ? `${Number(value.toPrecision(3))} %` : "unknown");
+const isNumber = (value: number | null): value is number => value !== null && Number.isFinite(value);
+const pct = (value: number | null): string => (isNumber(value) ? `${Number(value.toPrecision(3))} %` : "unknown");
 
 /** `key   text`, the text broken below itself. */
 function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
@@ -37,7 +37,7 @@ function targetText({ target }: RunReport): string {
     ...(imported ? [] : [`pid ${target.pid}`]),
     ...(target.pids.length > 1 ? [formatCounted(target.pids.length, "process")] : []),
     ...(target.threads === null ? [] : [formatCounted(target.threads, "thread")]),
-    ...(known(target.wall_s) ? [formatNs(target.wall_s * 1e9)] : []),
+    ...(isNumber(target.wall_s) ? [formatNs(target.wall_s * 1e9)] : []),
     end,
   ];
   return parts.join(", ");
@@ -53,8 +53,8 @@ function tokensText({ target }: RunReport): string | null {
   const parts = [
     ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "of prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
-    ...(known(target.decode_tokens_per_s) ? [`${formatCount(target.decode_tokens_per_s)} per second`] : []),
-    ...(known(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
+    ...(isNumber(target.decode_tokens_per_s) ? [`${formatCount(target.decode_tokens_per_s)} per second`] : []),
+    ...(isNumber(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];
   return parts.length === 0 ? null : parts.join(", ");
 }
@@ -83,8 +83,8 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
 
 function costText({ observer }: RunReport): string[] {
   const { value, lo, hi, method } = observer.slowdown_pct;
-  const end = (figure: number | null): string => (known(figure) ? formatCount(figure) : "?");
-  const slowdown = known(value)
+  const end = (figure: number | null): string => (isNumber(figure) ? formatCount(figure) : "?");
+  const slowdown = isNumber(value)
     ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}] (${method})`
     : "slowdown of the target unknown";
   const traps = `${formatCounted(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
@@ -111,7 +111,7 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
   const ledger = inNumbers(recorded);
   const { kept, dropped, filtered } = eventsOf(ledger);
   const shares = loss
-    .filter(({ lost_pct }) => known(lost_pct) && lost_pct > 0)
+    .filter(({ lost_pct }) => isNumber(lost_pct) && lost_pct > 0)
     .map(({ source, lost_pct }) => `${source} ${pct(lost_pct)}`);
   const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
   const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${formatCounted(kept + dropped, "event")}${share}; ${formatCount(filtered)} filtered on purpose`;
@@ -125,7 +125,7 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
       return `${placeWords(row)}: ${causes.join(", ")}`;
     });
   const unseen = ledger
-    .filter((row) => known(row.unseen_estimate) && row.unseen_estimate > 0)
+    .filter((row) => isNumber(row.unseen_estimate) && row.unseen_estimate > 0)
     .map((row) => `${placeWords(row)}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
   return [head, ...losses, ...unseen];
 }

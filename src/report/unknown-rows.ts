@@ -10,7 +10,7 @@ export interface UnknownRows {
 
 /** The one reason that all rows of a metric give; null where one is known, or where reasons differ. */
 function sharedReason(classes: readonly DataClass[], metric: string): string | null {
-  const rows = classes.flatMap((of) => of.metrics.filter((row) => row.metric === metric));
+  const rows = classes.flatMap((dataClass) => dataClass.metrics.filter((row) => row.metric === metric));
   const [first] = rows;
   if (first === undefined || first.why === null) return null;
   return rows.every(({ status, why }) => status === "not_identifiable" && why === first.why) ? first.why : null;

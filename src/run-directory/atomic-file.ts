@@ -15,7 +15,7 @@ export function writeFileAtomic(path: string, text: string): void {
     const fd = openSync(partial, "wx", 0o600);
     try {
       const bytes = Buffer.from(text);
-      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+      for (let offset = 0; offset < bytes.length; ) offset += writeSync(fd, bytes, offset);
       fsyncSync(fd);
     } finally {
       closeSync(fd);

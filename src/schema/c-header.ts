@@ -34,8 +34,8 @@ const layouts = new Map<TableName, RingLayout>();
 
 /** Where each ring column of a table lies in a block: wide columns first, so that every column is aligned. */
 export function ringLayout(table: TableName): RingLayout {
-  const known = layouts.get(table);
-  if (known !== undefined) return known;
+  const existing = layouts.get(table);
+  if (existing !== undefined) return existing;
   const layout = layOut(table);
   layouts.set(table, layout);
   return layout;

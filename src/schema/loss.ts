@@ -18,11 +18,11 @@ const feeds = (row: LedgerRow, source: FigureSource): boolean =>
  * saw count as lost by their estimate.
  */
 export function lostPct(ledger: readonly LedgerRow[], source: string): number | null {
-  const known = FIGURE_SOURCES.find((name) => name === source);
-  if (known === undefined) return null;
+  const named = FIGURE_SOURCES.find((name) => name === source);
+  if (named === undefined) return null;
   const stages = new Map<string, { events: number; lost: number }>();
   for (const row of ledger) {
-    if (!feeds(row, known)) continue;
+    if (!feeds(row, named)) continue;
     const key = `${row.stream}/${row.stage}`;
     const { events, lost } = stages.get(key) ?? { events: 0, lost: 0 };
     const unseen = row.unseen_estimate ?? 0;

@@ -26,7 +26,7 @@ const figure = z.codec(
   z.custom<number>((value) => typeof value === "number"),
   { decode: (value) => value ?? Number.NaN, encode: (value) => (Number.isFinite(value) ? value : null) },
 );
-const told = z.codec(
+const figureCodec = z.codec(
   z.number().nullable(),
   z.custom<number | null>((value) => value === null || typeof value === "number"),
   { decode: (value) => value, encode: (value) => (value !== null && Number.isFinite(value) ? value : null) },
@@ -80,14 +80,14 @@ const armEffect = z
     verdict: verdict.describe("by the figure that decides"),
     figures: z.array(figureEffect).readonly(),
     runs: count.describe("of which the next fields are means"),
-    events_kept: told,
-    events_lost: told,
-    loss_pct: told,
-    capture_bytes_per_event: told,
-    tracer_cpu_pct: told.describe(
+    events_kept: figureCodec,
+    events_lost: figureCodec,
+    loss_pct: figureCodec,
+    capture_bytes_per_event: figureCodec,
+    tracer_cpu_pct: figureCodec.describe(
       "CPU of everything that the tracer started or is, in % of one CPU, while the target ran",
     ),
-    tracer_rss_bytes: told,
+    tracer_rss_bytes: figureCodec,
     cost_per_event_ns: intervalSchema
       .nullable()
       .describe("time that the target lost per event; null where runs are no fixed amount of work"),
@@ -95,7 +95,7 @@ const armEffect = z
   .readonly();
 export type ArmEffect = z.output<typeof armEffect>;
 
-const ofRun = Object.fromEntries(NAMES.map((name) => [name, told])) as Record<EffectFigure, typeof told>;
+const ofRun = Object.fromEntries(NAMES.map((name) => [name, figureCodec])) as Record<EffectFigure, typeof figureCodec>;
 
 const effectRun = z
   .object({

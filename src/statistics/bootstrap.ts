@@ -45,10 +45,10 @@ export function resample(stratum: ArrayLike<number>, seed: number, stream = 0): 
 
 /** The p-quantile of sorted values by linear interpolation; Infinity where it touches an infinite one. */
 function quantileOf(sorted: Float64Array, p: number): number {
-  const at = Math.min(Math.max(p, 0), 1) * (sorted.length - 1);
-  const below = sorted[Math.floor(at)] ?? Number.NaN;
-  const above = sorted[Math.ceil(at)] ?? Number.NaN;
-  return below === above || !Number.isFinite(above) ? above : below + (above - below) * (at - Math.floor(at));
+  const rank = Math.min(Math.max(p, 0), 1) * (sorted.length - 1);
+  const below = sorted[Math.floor(rank)] ?? Number.NaN;
+  const above = sorted[Math.ceil(rank)] ?? Number.NaN;
+  return below === above || !Number.isFinite(above) ? above : below + (above - below) * (rank - Math.floor(rank));
 }
 
 function usable(replicates: Float64Array): Float64Array {

@@ -26,7 +26,7 @@ export function interval(value: number | null, lo: number | null, hi: number | n
 }
 
 /** The interval times a constant of zero or more, such as bytes or a token's time. */
-export function scaled(of: Interval, factor: number): Interval {
+export function scaled(estimate: Interval, factor: number): Interval {
   const times = (x: number | null): number | null => (x === null ? null : x * factor);
-  return interval(times(of.value), times(of.lo), times(of.hi));
+  return interval(times(estimate.value), times(estimate.lo), times(estimate.hi));
 }

@@ -2,8 +2,8 @@
 export function quantile(values: readonly number[], p: number): number | null {
   if (values.length === 0) return null;
   const sorted = Float64Array.from(values).sort();
-  const at = Math.min(Math.max(p, 0), 1) * (sorted.length - 1);
-  const below = sorted[Math.floor(at)] ?? 0;
-  const above = sorted[Math.ceil(at)] ?? 0;
-  return below + (above - below) * (at - Math.floor(at));
+  const rank = Math.min(Math.max(p, 0), 1) * (sorted.length - 1);
+  const below = sorted[Math.floor(rank)] ?? 0;
+  const above = sorted[Math.ceil(rank)] ?? 0;
+  return below + (above - below) * (rank - Math.floor(rank));
 }

@@ -43,7 +43,7 @@ export function openInterval(complete: readonly number[], open: number): number[
 export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
   const time: number[] = [];
   const event: number[] = [];
-  const of: number[] = [];
+  const owners: number[] = [];
   const weight: number[] = [];
   const unitWeight = new Float64Array(units.length);
   let n = 0;
@@ -68,7 +68,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
       for (const t of list) {
         time.push(t);
         event.push(kind);
-        of.push(unit);
+        owners.push(unit);
         weight.push(w / rows);
       }
     }
@@ -78,7 +78,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
   return {
     time: Float64Array.from(order, (i) => time[i] ?? 0),
     event: Uint8Array.from(order, (i) => event[i] ?? 0),
-    unit: Uint32Array.from(order, (i) => of[i] ?? 0),
+    unit: Uint32Array.from(order, (i) => owners[i] ?? 0),
     weight: Float64Array.from(order, (i) => weight[i] ?? 0),
     unit_weight: unitWeight,
     n,
@@ -193,13 +193,13 @@ export function recurrentMean(sample: RecurrentSample, resamples: Resamples): { 
 }
 
 /** S(at): the share of the weight whose time is longer. NaN without observations. */
-export function survivalAt(sample: RecurrentSample, at: number): number {
+export function survivalAt(sample: RecurrentSample, moment: number): number {
   let atRisk = 0;
   for (const w of sample.weight) atRisk += w;
   if (!(atRisk > 0)) return Number.NaN;
   const nothing = atRisk * 1e-9;
   let s = 1;
-  for (let i = 0; i < sample.time.length && (sample.time[i] ?? 0) <= at; i++) {
+  for (let i = 0; i < sample.time.length && (sample.time[i] ?? 0) <= moment; i++) {
     const w = sample.weight[i] ?? 0;
     if (sample.event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
     atRisk -= w;

@@ -73,10 +73,10 @@ function pidsOf(procRoot: string): number[] {
  * @param self the process that asks
  */
 export function namedProcesses(name: string, self = process.pid, procRoot = "/proc"): NamedProcess[] {
-  const own = family(procRoot, self);
+  const ourFamily = family(procRoot, self);
   const found = new Map<number, Candidate>();
   for (const pid of pidsOf(procRoot)) {
-    const candidate = own.has(pid) ? null : candidateOf(procRoot, pid, name);
+    const candidate = ourFamily.has(pid) ? null : candidateOf(procRoot, pid, name);
     if (candidate !== null) found.set(pid, candidate);
   }
   const best = Math.min(...[...found.values()].map(({ rank }) => rank));

@@ -16,10 +16,10 @@ function parseU32(text: string | undefined): number | null {
 
 /** The figure of a line such as `VmRSS:  123 kB` or `read_bytes: 5`, scaled by its unit to bytes; null without such a line. */
 export function parseField(text: string, name: string): bigint | null {
-  for (let at = text.indexOf(`${name}:`); at >= 0; at = text.indexOf(`${name}:`, at + 1)) {
-    if (at > 0 && text.charCodeAt(at - 1) !== 10) continue;
-    const end = text.indexOf("\n", at);
-    const line = text.slice(at + name.length + 1, end < 0 ? undefined : end).trim();
+  for (let position = text.indexOf(`${name}:`); position >= 0; position = text.indexOf(`${name}:`, position + 1)) {
+    if (position > 0 && text.charCodeAt(position - 1) !== 10) continue;
+    const end = text.indexOf("\n", position);
+    const line = text.slice(position + name.length + 1, end < 0 ? undefined : end).trim();
     const [digits, unit, rest] = line.split(/\s+/);
     const value = parseU64(digits);
     if (value === null || rest !== undefined) return null;

@@ -90,11 +90,11 @@ function processOfPid(pid: number, self: number, procRoot: string): RunningProce
 /** All that called `pid`, the init process included. */
 function ancestors(pid: number, procRoot: string): Set<number> {
   const found = new Set<number>();
-  for (let at = pid; ; ) {
-    const parent = parseStat(textOf(`${procRoot}/${at}/stat`))?.ppid ?? 0;
+  for (let current = pid; ; ) {
+    const parent = parseStat(textOf(`${procRoot}/${current}/stat`))?.ppid ?? 0;
     if (parent === 0 || found.has(parent)) return found;
     found.add(parent);
-    at = parent;
+    current = parent;
   }
 }
 

@@ -42,8 +42,8 @@ export function createTreeMemorySum(): TreeMemorySum {
         for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += numberAt(columns[name], row) ?? 0;
         const read = numberAt(columns.pss_bytes, row);
         if (read !== null) pssOf.set(pid, read);
-        const known = pssOf.get(pid);
-        pss = pss === null || known === undefined ? null : pss + known;
+        const cached = pssOf.get(pid);
+        pss = pss === null || cached === undefined ? null : pss + cached;
       }
       return pids.length === 0 ? null : { pids, ...sum, pss_bytes: pss };
     },

@@ -23,8 +23,8 @@ export function listsChildren(procRoot: string): boolean {
  * Pids of `known` and of all their descendants, found at once; a process may end while we look.
  * @param byThread use the children lists of threads, else scan the parents of all processes
  */
-export function descendants(procRoot: string, known: Iterable<number>, byThread: boolean): Set<number> {
-  const found = new Set(known);
+export function descendants(procRoot: string, roots: Iterable<number>, byThread: boolean): Set<number> {
+  const found = new Set(roots);
   if (byThread) {
     // A Set iterates over what is added on the way, so grandchildren are visited too.
     for (const pid of found) {

@@ -163,8 +163,14 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
     problem = `more behind its last record, at byte ${window.before + window.pos}`;
   }
   for (const [i, { frame, parent }] of waiting.entries()) {
-    const of = frames.get(frame);
-    stacks.python(i + 1, Math.min(parent, MAX_NODES), of?.code ?? -1, of?.instruction ?? 0, axis.beginNs());
+    const frame_lines = frames.get(frame);
+    stacks.python(
+      i + 1,
+      Math.min(parent, MAX_NODES),
+      frame_lines?.code ?? -1,
+      frame_lines?.instruction ?? 0,
+      axis.beginNs(),
+    );
     yield* stacks.take(false);
   }
   if (sites.length > 0) yield batchFromRows("allocation_site", sites);

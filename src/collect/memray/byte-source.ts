@@ -4,7 +4,7 @@ import { MrmTraceError } from "../../errors.ts";
 
 export interface ByteSource {
   /** Fills `into` from `at` on with at least one byte and returns how many; 0 at the end, or where `problem` began. */
-  read(into: Uint8Array, at: number): number;
+  read(into: Uint8Array, position: number): number;
   /** Why the bytes ended before their end; null while that is not so. */
   readonly problem: string | null;
 }
@@ -15,7 +15,7 @@ export interface FileBytes extends ByteSource, Disposable {
   /** Reads at a place, without moving `read`. */
   readAt(into: Uint8Array, offset: number): number;
   /** Makes `read` give the bytes from `from` up to `to`, and no others. */
-  range(from: number, to: number): void;
+  range(from: number, stop: number): void;
 }
 
 /** Bytes that are in memory already. */
@@ -23,9 +23,9 @@ export function bytesOf(bytes: Uint8Array): ByteSource {
   let offset = 0;
   return {
     problem: null,
-    read(into, at) {
-      const part = bytes.subarray(offset, offset + into.length - at);
-      into.set(part, at);
+    read(into, start) {
+      const part = bytes.subarray(offset, offset + into.length - start);
+      into.set(part, start);
       offset += part.length;
       return part.length;
     },
@@ -52,9 +52,9 @@ export function openFileBytes(path: string): FileBytes {
   let offset = 0;
   let end = size;
   let problem: string | null = null;
-  const readAt = (into: Uint8Array, at: number, from: number, length: number): number => {
+  const readAt = (into: Uint8Array, intoAt: number, from: number, length: number): number => {
     try {
-      return readSync(fd, into, at, length, from);
+      return readSync(fd, into, intoAt, length, from);
     } catch (cause) {
       problem = `the file cannot be read at byte ${from}: ${textOf(cause)}`;
       return 0;
@@ -65,17 +65,17 @@ export function openFileBytes(path: string): FileBytes {
     get problem() {
       return problem;
     },
-    read(into, at) {
-      const length = Math.min(into.length - at, end - offset);
+    read(into, position) {
+      const length = Math.min(into.length - position, end - offset);
       if (length <= 0) return 0;
-      const got = readAt(into, at, offset, length);
+      const got = readAt(into, position, offset, length);
       offset += got;
       return got;
     },
     readAt: (into, from) => readAt(into, 0, from, Math.min(into.length, Math.max(0, size - from))),
-    range(from, to) {
+    range(from, stop) {
       offset = from;
-      end = Math.min(size, to);
+      end = Math.min(size, stop);
     },
     [Symbol.dispose]() {
       closeSync(fd);

@@ -54,8 +54,8 @@ export function openCallTree(
       for (;;) {
         const node = slots[slot] ?? 0;
         if (node === 0) break;
-        const at = 3 * node;
-        if (words[at] === parent && words[at + 1] === frame && words[at + 2] === offset) return node;
+        const word = 3 * node;
+        if (words[word] === parent && words[word + 1] === frame && words[word + 2] === offset) return node;
         slot = (slot + 1) & mask;
       }
       if (nodes === MAX_NODES) {
@@ -98,9 +98,9 @@ export function openThreadStacks(): ThreadStacks {
       return current.at(-1) ?? 0;
     },
     select(thread) {
-      const known = stacks.get(thread);
-      current = known ?? [];
-      if (known === undefined) stacks.set(thread, current);
+      const existing = stacks.get(thread);
+      current = existing ?? [];
+      if (existing === undefined) stacks.set(thread, current);
     },
     push(node) {
       if (frames >= MAX_DEPTH) {

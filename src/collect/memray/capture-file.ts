@@ -51,8 +51,8 @@ export function openCapture(path: string): CaptureFile {
     const version = cursor.record(captureVersion);
     if (!version.ok || version.value === null) throw noCapture(path, source.problem);
     if (version.value < OLDEST_VERSION || version.value > NEWEST_VERSION) throw otherVersion(path, version.value);
-    const known = version.value;
-    const header = cursor.record((fields) => readHeader(fields, known));
+    const versionNumber = version.value;
+    const header = cursor.record((fields) => readHeader(fields, versionNumber));
     if (!header.ok) throw brokenHeader(path, source.problem ?? `its header is ${header.cut ? "cut" : "damaged"}`);
     const records = compressed ? { window, cursor } : behindHeader(file, window.before + window.pos);
     return {

@@ -37,12 +37,12 @@ export function openCaptureFolder(rawDir: string): CaptureFolder {
   };
 }
 
-function move(from: string, to: string): void {
+function move(from: string, destination: string): void {
   try {
-    renameSync(from, to);
+    renameSync(from, destination);
   } catch {
     // Another file system.
-    copyFileSync(from, to);
+    copyFileSync(from, destination);
     rmSync(from);
   }
 }

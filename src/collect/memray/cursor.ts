@@ -88,13 +88,13 @@ export function openCursor(window: ByteWindow): RecordCursor {
       return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
     },
     text: () => {
-      const at = window.bytes.indexOf(0, window.pos);
-      if (at < 0 || at >= window.end) {
+      const terminator = window.bytes.indexOf(0, window.pos);
+      if (terminator < 0 || terminator >= window.end) {
         short = true;
         return "";
       }
-      const text = decoder.decode(window.bytes.subarray(window.pos, at));
-      window.pos = at + 1;
+      const text = decoder.decode(window.bytes.subarray(window.pos, terminator));
+      window.pos = terminator + 1;
       return text;
     },
     take: (length) => {

@@ -77,9 +77,9 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
   let unknownKind = 0;
   let finishing = false;
 
-  function write(of: Born, ending: number, interval: number, order: number): void {
-    if (!rows.full) rows.add(of, ending, interval, order);
-    else waiting.push({ born: { ...of }, ending, interval, order });
+  function write(life: Born, ending: number, interval: number, order: number): void {
+    if (!rows.full) rows.add(life, ending, interval, order);
+    else waiting.push({ born: { ...life }, ending, interval, order });
   }
 
   function drain(): boolean {
@@ -91,9 +91,9 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
   }
 
   /** Ends what is mapped in a range; returns how many bytes that were. */
-  function unmap(from: number, to: number, ending: number, interval: number, next: Mapped | undefined): number {
+  function unmap(from: number, stop: number, ending: number, interval: number, next: Mapped | undefined): number {
     let bytes = 0;
-    ranges.amend(from, to, (old, start, end) => {
+    ranges.amend(from, stop, (old, start, end) => {
       if (old !== undefined) {
         bytes += end - start;
         functions.end(MMAP, end - start, 0);
@@ -105,16 +105,16 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
   }
 
   function map(interval: number): void {
-    const to = born.address + born.size;
+    const until = born.address + born.size;
     if (born.size === 0) {
       write(born, UNMAPPED, interval, records);
       return;
     }
-    if (to >= MAX_KEY || ranges.size >= MAX_RANGES) {
+    if (until >= MAX_KEY || ranges.size >= MAX_RANGES) {
       giveUp();
       return;
     }
-    const bytes = unmap(born.address, to, REPLACED, interval, {
+    const bytes = unmap(born.address, until, REPLACED, interval, {
       since_ns: 0n,
       observed: false,
       born: { ...born },
@@ -155,21 +155,21 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
       drain();
       for (; i < count && !rows.full; i++) {
         const kind = allocator[i] ?? 0;
-        const at = address[i] ?? 0;
+        const first = address[i] ?? 0;
         if (kind === FREE || kind === PYMALLOC_FREE) {
-          if (live.remove(at, died)) {
+          if (live.remove(first, died)) {
             liveBytes -= died.size;
             functions.end(died.allocator, died.size, 1);
             rows.add(died, FREED, interval, records);
           } else foreignFrees += 1;
         } else if (kind === MUNMAP) {
-          const bytes = unmap(at, Math.min(MAX_KEY, at + (size[i] ?? 0)), UNMAPPED, interval, undefined);
+          const bytes = unmap(first, Math.min(MAX_KEY, first + (size[i] ?? 0)), UNMAPPED, interval, undefined);
           if (bytes === 0) foreignFrees += 1;
           liveBytes -= bytes;
         } else if (kind === 0) {
           unknownKind += 1;
         } else {
-          born.address = at;
+          born.address = first;
           born.size = size[i] ?? 0;
           born.allocator = kind;
           born.thread = thread[i] ?? 0;
@@ -194,8 +194,8 @@ export function openLifetimes(rows: LifetimeRows, live: LiveTable = openLiveTabl
     finish() {
       if (!finishing) {
         finishing = true;
-        ranges.each(0, MAX_KEY, ({ born: of }, start, end) => {
-          waiting.push({ born: { ...of, address: start, size: end - start }, ending: ALIVE, interval: 0, order: 0 });
+        ranges.each(0, MAX_KEY, ({ born: owner }, start, end) => {
+          waiting.push({ born: { ...owner, address: start, size: end - start }, ending: ALIVE, interval: 0, order: 0 });
         });
       }
       if (!drain()) return false;

@@ -25,14 +25,14 @@ export function lineOf(
 }
 
 function line311(table: Uint8Array, unit: number, firstLine: number): number | null {
-  let at = 0;
+  let position = 0;
   let covered = 0;
   let line = firstLine;
   const varint = (): number => {
     let value = 0;
     let factor = 1;
     for (;;) {
-      const byte = table[at++] ?? 0;
+      const byte = table[position++] ?? 0;
       value += (byte & 63) * factor;
       if (!(byte & 64) || factor > 2 ** 36) return value;
       factor *= 64;
@@ -42,8 +42,8 @@ function line311(table: Uint8Array, unit: number, firstLine: number): number | n
     const value = varint();
     return value % 2 === 0 ? value / 2 : -Math.floor(value / 2);
   };
-  while (at < table.length) {
-    const first = table[at++] ?? 0;
+  while (position < table.length) {
+    const first = table[position++] ?? 0;
     // An entry begins with the high bit; a table is ended by a zero.
     if (first === 0) return null;
     const code = (first >> 3) & 15;
@@ -55,8 +55,8 @@ function line311(table: Uint8Array, unit: number, firstLine: number): number | n
     } else if (code === 13) line += svarint();
     else if (code >= 10 && code <= 12) {
       line += code - 10;
-      at += 2;
-    } else if (code < 10) at += 1;
+      position += 2;
+    } else if (code < 10) position += 1;
     covered += (first & 7) + 1;
     if (unit < covered) return line;
   }
@@ -68,9 +68,9 @@ const signed = (byte: number): number => (byte << 24) >> 24;
 function line310(table: Uint8Array, offset: number, firstLine: number): number {
   let covered = 0;
   let line = firstLine;
-  for (let at = 0; at + 1 < table.length; at += 2) {
-    covered += table[at] ?? 0;
-    const step = signed(table[at + 1] ?? 0);
+  for (let index = 0; index + 1 < table.length; index += 2) {
+    covered += table[index] ?? 0;
+    const step = signed(table[index + 1] ?? 0);
     line += step === NO_LINE_310 ? 0 : step;
     if (covered > offset) break;
   }
@@ -80,10 +80,10 @@ function line310(table: Uint8Array, offset: number, firstLine: number): number {
 function line39(table: Uint8Array, offset: number, firstLine: number): number {
   let covered = 0;
   let line = firstLine;
-  for (let at = 0; at + 1 < table.length; at += 2) {
-    covered += table[at] ?? 0;
+  for (let pair = 0; pair + 1 < table.length; pair += 2) {
+    covered += table[pair] ?? 0;
     if (covered > offset) break;
-    line += signed(table[at + 1] ?? 0);
+    line += signed(table[pair + 1] ?? 0);
   }
   return line;
 }

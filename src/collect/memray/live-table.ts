@@ -73,8 +73,8 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
     shift = Math.clz32(mask);
     for (const entry of old) {
       if (entry === 0) continue;
-      const at = (entry - 1) * STRIDE;
-      let slot = home(words[at] ?? 0, words[at + 1] ?? 0);
+      const offset = (entry - 1) * STRIDE;
+      let slot = home(words[offset] ?? 0, words[offset + 1] ?? 0);
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = entry;
     }
@@ -87,8 +87,8 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
       slot = (slot + 1) & mask;
       const entry = slots[slot] ?? 0;
       if (entry === 0) break;
-      const at = (entry - 1) * STRIDE;
-      const wanted = home(words[at] ?? 0, words[at + 1] ?? 0);
+      const word = (entry - 1) * STRIDE;
+      const wanted = home(words[word] ?? 0, words[word + 1] ?? 0);
       if (((slot - wanted) & mask) < ((slot - hole) & mask)) continue;
       slots[hole] = entry;
       hole = slot;
@@ -96,15 +96,15 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
     slots[hole] = 0;
   }
 
-  function copy(at: number, into: Born): void {
-    into.address = (words[at] ?? 0) + (words[at + 1] ?? 0) * TWO_32;
-    into.size = (words[at + 2] ?? 0) + (words[at + 3] ?? 0) * TWO_32;
-    into.thread = words[at + 4] ?? 0;
-    into.stack = words[at + 5] ?? 0;
-    into.native = words[at + 6] ?? 0;
-    into.interval = words[at + 7] ?? 0;
-    const high = words[at + 9] ?? 0;
-    into.order = (words[at + 8] ?? 0) + (high & 0xffffff) * TWO_32;
+  function copy(row: number, into: Born): void {
+    into.address = (words[row] ?? 0) + (words[row + 1] ?? 0) * TWO_32;
+    into.size = (words[row + 2] ?? 0) + (words[row + 3] ?? 0) * TWO_32;
+    into.thread = words[row + 4] ?? 0;
+    into.stack = words[row + 5] ?? 0;
+    into.native = words[row + 6] ?? 0;
+    into.interval = words[row + 7] ?? 0;
+    const high = words[row + 9] ?? 0;
+    into.order = (words[row + 8] ?? 0) + (high & 0xffffff) * TWO_32;
     into.allocator = high >>> 24;
   }
 
@@ -122,21 +122,21 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
       } else {
         spare = words[(entry - 1) * STRIDE] ?? 0;
       }
-      const at = (entry - 1) * STRIDE;
+      const offset = (entry - 1) * STRIDE;
       const high = Math.floor(born.address / TWO_32);
       const low = born.address - high * TWO_32;
-      words[at] = low;
-      words[at + 1] = high;
+      words[offset] = low;
+      words[offset + 1] = high;
       const sizeHigh = Math.floor(born.size / TWO_32);
-      words[at + 2] = born.size - sizeHigh * TWO_32;
-      words[at + 3] = sizeHigh;
-      words[at + 4] = born.thread;
-      words[at + 5] = born.stack;
-      words[at + 6] = born.native;
-      words[at + 7] = born.interval;
+      words[offset + 2] = born.size - sizeHigh * TWO_32;
+      words[offset + 3] = sizeHigh;
+      words[offset + 4] = born.thread;
+      words[offset + 5] = born.stack;
+      words[offset + 6] = born.native;
+      words[offset + 7] = born.interval;
       const orderHigh = Math.floor(born.order / TWO_32);
-      words[at + 8] = born.order - orderHigh * TWO_32;
-      words[at + 9] = (orderHigh & 0xffffff) | (born.allocator << 24);
+      words[offset + 8] = born.order - orderHigh * TWO_32;
+      words[offset + 9] = (orderHigh & 0xffffff) | (born.allocator << 24);
       let slot = home(low >>> 0, high);
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = entry;
@@ -150,11 +150,11 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
       for (;;) {
         const entry = slots[slot] ?? 0;
         if (entry === 0) return false;
-        const at = (entry - 1) * STRIDE;
-        if (words[at] === low && words[at + 1] === high) {
-          copy(at, into);
+        const word = (entry - 1) * STRIDE;
+        if (words[word] === low && words[word + 1] === high) {
+          copy(word, into);
           vacate(slot);
-          words[at] = spare;
+          words[word] = spare;
           spare = entry;
           count -= 1;
           return true;
@@ -174,8 +174,8 @@ export function openLiveTable(most = MAX_LIVE): LiveTable {
     },
     halveIntervals() {
       for (const entry of slots) {
-        const at = (entry - 1) * STRIDE + 7;
-        if (entry !== 0) words[at] = (words[at] ?? 0) >>> 1;
+        const offset = (entry - 1) * STRIDE + 7;
+        if (entry !== 0) words[offset] = (words[offset] ?? 0) >>> 1;
       }
     },
   };

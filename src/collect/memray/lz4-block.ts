@@ -18,7 +18,7 @@ export function decodeLz4Block(
   begin: number,
   end: number,
   into: Uint8Array,
-  at: number,
+  position: number,
   limit: number,
 ): number {
   let pos = begin;
@@ -33,16 +33,16 @@ export function decodeLz4Block(
         literals += more;
       }
     }
-    if (pos + literals > end || at + literals > limit) return -1;
+    if (pos + literals > end || position + literals > limit) return -1;
     if (literals > CALL_LENGTH) {
-      into.set(from.subarray(pos, pos + literals), at);
+      into.set(from.subarray(pos, pos + literals), position);
     } else {
-      for (let i = 0; i < literals; i++) into[at + i] = from[pos + i] ?? 0;
+      for (let i = 0; i < literals; i++) into[position + i] = from[pos + i] ?? 0;
     }
     pos += literals;
-    at += literals;
+    position += literals;
     // The last sequence of a block has literals only.
-    if (pos === end) return at;
+    if (pos === end) return position;
     if (pos + 2 > end) return -1;
     const distance = (from[pos] ?? 0) | ((from[pos + 1] ?? 0) << 8);
     pos += 2;
@@ -56,15 +56,15 @@ export function decodeLz4Block(
       }
     }
     length += MIN_MATCH;
-    let source = at - distance;
-    if (distance === 0 || source < 0 || at + length > limit) return -1;
-    const stop = at + length;
+    let source = position - distance;
+    if (distance === 0 || source < 0 || position + length > limit) return -1;
+    const stop = position + length;
     if (length > CALL_LENGTH && distance >= length) {
-      into.copyWithin(at, source, source + length);
-      at = stop;
+      into.copyWithin(position, source, source + length);
+      position = stop;
     } else {
       // A copy may overlap what it writes: then it repeats, byte by byte.
-      while (at < stop) into[at++] = into[source++] ?? 0;
+      while (position < stop) into[position++] = into[source++] ?? 0;
     }
   }
   return -1;

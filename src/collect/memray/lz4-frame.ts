@@ -59,10 +59,13 @@ export function lz4Content(compressed: ByteSource): ByteSource {
   }
 
   function word(): number {
-    const { bytes, at } = input;
+    const { bytes, at: start } = input;
     input.at += 4;
     return (
-      ((bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24)) >>>
+      ((bytes[start] ?? 0) |
+        ((bytes[start + 1] ?? 0) << 8) |
+        ((bytes[start + 2] ?? 0) << 16) |
+        ((bytes[start + 3] ?? 0) << 24)) >>>
       0
     );
   }
@@ -95,9 +98,9 @@ export function lz4Content(compressed: ByteSource): ByteSource {
 
   function describe(): boolean {
     if (!need(3)) return fail("cut inside the header of a frame");
-    const { bytes, at } = input;
-    const flags = bytes[at] ?? 0;
-    const blockBytes = BLOCK_BYTES[((bytes[at + 1] ?? 0) >>> 4) & 7];
+    const { bytes, at: start } = input;
+    const flags = bytes[start] ?? 0;
+    const blockBytes = BLOCK_BYTES[((bytes[start + 1] ?? 0) >>> 4) & 7];
     const length = 2 + (flags & 8 ? 8 : 0) + (flags & 1 ? 4 : 0);
     if (flags >>> 6 !== 1 || blockBytes === undefined) return fail("a frame of an unknown version or block size");
     if (flags & 1) return fail("a frame that needs a dictionary");
@@ -144,20 +147,20 @@ export function lz4Content(compressed: ByteSource): ByteSource {
     if (length > blockBytes) return fail(`a block of ${length} bytes`);
     if (!need(length + (blockChecksums ? 4 : 0))) return fail("cut inside a block");
     makeRoom(blockBytes);
-    const { bytes, at } = input;
+    const { bytes, at: start } = input;
     if (header >>> 31 === 1) {
-      output.set(bytes.subarray(at, at + length), decoded);
+      output.set(bytes.subarray(start, start + length), decoded);
       decoded += length;
     } else {
       if (independent) windowFrom = decoded;
       const into = windowFrom === 0 ? output : output.subarray(windowFrom);
       const shift = windowFrom;
-      const after = decodeLz4Block(bytes, at, at + length, into, decoded - shift, decoded - shift + blockBytes);
+      const after = decodeLz4Block(bytes, start, start + length, into, decoded - shift, decoded - shift + blockBytes);
       if (after < 0) return fail("a damaged block");
       decoded = after + shift;
     }
     input.at += length;
-    if (blockChecksums && word() !== Bun.hash.xxHash32(bytes.subarray(at, at + length))) {
+    if (blockChecksums && word() !== Bun.hash.xxHash32(bytes.subarray(start, start + length))) {
       return fail("a wrong checksum of a block");
     }
     return true;
@@ -167,12 +170,12 @@ export function lz4Content(compressed: ByteSource): ByteSource {
     get problem() {
       return problem;
     },
-    read(into, at) {
+    read(into, position) {
       while (given === decoded && !done) {
         if (frame === null ? !begin() : !block(frame)) break;
       }
-      const length = Math.min(decoded - given, into.length - at);
-      into.set(output.subarray(given, given + length), at);
+      const length = Math.min(decoded - given, into.length - position);
+      into.set(output.subarray(given, given + length), position);
       given += length;
       return length;
     },

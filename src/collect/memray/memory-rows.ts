@@ -18,17 +18,17 @@ export interface MemoryRows {
 export function openMemoryRows(pid: number): MemoryRows {
   let rows: RowOf<"allocation_memory">[] = [];
   let records = 0;
-  const at: Bracket = { time_ns: 0, error_ns: 0 };
+  const bracket: Bracket = { time_ns: 0, error_ns: 0 };
   return {
     get records() {
       return records;
     },
     add(msSinceStart, rss, liveBytes, liveAllocations, axis) {
       records += 1;
-      axis.moment(msSinceStart, at);
+      axis.moment(msSinceStart, bracket);
       rows.push({
-        timestamp_ns: BigInt(Math.round(at.time_ns)),
-        error_ns: BigInt(Math.round(at.error_ns)),
+        timestamp_ns: BigInt(Math.round(bracket.time_ns)),
+        error_ns: BigInt(Math.round(bracket.error_ns)),
         pid,
         rss_bytes: BigInt(rss),
         live_bytes: BigInt(liveBytes),

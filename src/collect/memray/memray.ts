@@ -68,7 +68,7 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
   let begun: ClockPair | null = null;
   const warnings: string[] = [];
   const details: Record<string, unknown>[] = [];
-  const known = new Map<string, MemrayVersion>();
+  const versions = new Map<string, MemrayVersion>();
   let records = 0;
 
   async function canRun(target: Target): Promise<Capability> {
@@ -88,8 +88,8 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
         hint: "give a command such as: mrm-trace run --collector memray -- python3 script.py",
       };
     }
-    const version = known.get(python.interpreter) ?? (await memrayVersion(python.interpreter));
-    known.set(python.interpreter, version);
+    const version = versions.get(python.interpreter) ?? (await memrayVersion(python.interpreter));
+    versions.set(python.interpreter, version);
     if (!version.ok) {
       return {
         ok: false,

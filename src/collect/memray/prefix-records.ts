@@ -35,7 +35,7 @@ export function decodePrefixRecords(window: ByteWindow, state: DecodeState, chun
         break;
       }
       pos += 1;
-      let at: number;
+      let offset: number;
       const cached = (type >> 3) & 15;
       if (cached === NOT_CACHED) {
         let byte = bytes[pos++] ?? 0;
@@ -58,11 +58,11 @@ export function decodePrefixRecords(window: ByteWindow, state: DecodeState, chun
           break;
         }
         pointer = moved;
-        at = moved * 8;
+        offset = moved * 8;
         recentHead = (recentHead - 1) & 15;
-        recent[recentHead] = at;
+        recent[recentHead] = offset;
       } else {
-        at = recent[(recentHead + cached) & 15] ?? 0;
+        offset = recent[(recentHead + cached) & 15] ?? 0;
       }
       let id = type & 7;
       if (id === 0) id = bytes[pos++] ?? 0;
@@ -103,7 +103,7 @@ export function decodePrefixRecords(window: ByteWindow, state: DecodeState, chun
         break;
       }
       allocator[count] = kind;
-      address[count] = at;
+      address[count] = offset;
       size[count] = sized;
       threads[count] = thread;
       count += 1;

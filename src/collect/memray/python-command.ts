@@ -39,36 +39,41 @@ export function pythonCommand(command: readonly string[], findProgram: (name: st
 }
 
 function interpreterCommand(interpreter: string, words: readonly string[]): PythonCommand | null {
-  let at = 0;
-  while (at < words.length) {
-    const word = words[at] ?? "";
+  let index = 0;
+  while (index < words.length) {
+    const word = words[index] ?? "";
     if (word === "-" || word === "--") return null;
     if (!word.startsWith("-")) break;
     if (word.startsWith("--")) {
-      at += WITH_VALUE.has(word) ? 2 : 1;
+      index += WITH_VALUE.has(word) ? 2 : 1;
       continue;
     }
     const ends = word.search(/[cm]/);
     const takes = word.search(/[WX]/);
     // A value of -W or -X may be part of the word, and then its letters are no options.
-    if (ends > 0 && (takes < 0 || ends < takes)) return endingWord(interpreter, words, at, ends);
-    at += WITH_VALUE.has(`-${word.at(-1)}`) && takes === word.length - 1 ? 2 : 1;
+    if (ends > 0 && (takes < 0 || ends < takes)) return endingWord(interpreter, words, index, ends);
+    index += WITH_VALUE.has(`-${word.at(-1)}`) && takes === word.length - 1 ? 2 : 1;
   }
-  if (at >= words.length) return null;
-  return { interpreter, options: words.slice(0, at), program: words.slice(at) };
+  if (index >= words.length) return null;
+  return { interpreter, options: words.slice(0, index), program: words.slice(index) };
 }
 
 /** `-c` or `-m`, alone or at the end of other letters, with its value in the word or behind it. */
-function endingWord(interpreter: string, words: readonly string[], at: number, ends: number): PythonCommand | null {
-  const word = words[at] ?? "";
+function endingWord(
+  interpreter: string,
+  words: readonly string[],
+  position: number,
+  ends: number,
+): PythonCommand | null {
+  const word = words[position] ?? "";
   const before = word.slice(0, ends);
   const inWord = word.slice(ends + 1);
-  const rest = words.slice(at + 1);
+  const rest = words.slice(position + 1);
   const value = inWord === "" ? rest.shift() : inWord;
   if (value === undefined) return null;
   return {
     interpreter,
-    options: [...words.slice(0, at), ...(before === "-" ? [] : [before])],
+    options: [...words.slice(0, position), ...(before === "-" ? [] : [before])],
     program: [`-${word[ends]}`, value, ...rest],
   };
 }

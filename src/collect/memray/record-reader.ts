@@ -188,8 +188,8 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
         } else if (stop === "other") {
           const record = cursor.record(parse);
           if (!record.ok) return over(record.cut ? "cut" : "damaged");
-          const told = apply(record.value);
-          if (told !== null) return told;
+          const outcome = apply(record.value);
+          if (outcome !== null) return outcome;
         } else {
           return over(stop);
         }

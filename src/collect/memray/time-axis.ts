@@ -65,9 +65,9 @@ export function openTimeAxis(startMs: number, endMs: number | null, clock: Clock
 
   function bracket(interval: number, into: Bracket): void {
     const from = boundaries[interval] ?? 0;
-    const to = interval < open ? (boundaries[interval + 1] ?? from) : Math.max(from, endMs ?? from + longestMs);
-    into.error_ns = ((to + 1 - from) / 2) * 1e6 + clock_ns;
-    into.time_ns = Math.max(0, zero_ns + ((from + to + 1) / 2) * 1e6);
+    const stop = interval < open ? (boundaries[interval + 1] ?? from) : Math.max(from, endMs ?? from + longestMs);
+    into.error_ns = ((stop + 1 - from) / 2) * 1e6 + clock_ns;
+    into.time_ns = Math.max(0, zero_ns + ((from + stop + 1) / 2) * 1e6);
   }
 
   return {

@@ -47,9 +47,9 @@ export function perfMemOptions(words: readonly string[]): PerfMemOptions | strin
 
 /** What is wrong with the events; null where each is one that this collector knows. */
 function wrongEvent(events: readonly string[]): string | null {
-  const known = new Set(["mem", "page-faults", "cpu-clock"]);
+  const knownWords = new Set(["mem", "page-faults", "cpu-clock"]);
   const breakpoints = events.filter((event) => event.startsWith("mem:"));
-  const strange = events.find((event) => !known.has(event) && !BREAKPOINT.test(event));
+  const strange = events.find((event) => !knownWords.has(event) && !BREAKPOINT.test(event));
   if (strange !== undefined) return `"${strange}" is none of mem, page-faults, cpu-clock, mem:0xADDRESS/8:rw`;
   if (breakpoints.length > 4) return `${breakpoints.length} breakpoints, and a CPU has 4`;
   return events.includes("mem") && events.length > 1 ? "mem cannot stand beside other events" : null;

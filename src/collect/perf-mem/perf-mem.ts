@@ -101,9 +101,9 @@ export function createPerfMemCollector({
   }
 
   /** The events of the recording by what they cost. */
-  function tally(of: PerfTail): void {
-    const { keptFaults, samples } = of.account;
-    const uses = new Set(of.events.map(({ use }) => use));
+  function tally(part: PerfTail): void {
+    const { keptFaults, samples } = part.account;
+    const uses = new Set(part.events.map(({ use }) => use));
     const rest = samples - keptFaults;
     counts = {
       "page-faults": keptFaults,

@@ -26,9 +26,9 @@ const CHUNK_BYTES = 1 << 18;
 /** Opens a file whose header and attributes perf has written. @throws MrmTraceError data_quality where it has not */
 export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail {
   const fd = openSync(path, "r");
-  const readAt: ReadAt = (at, size) => {
+  const readAt: ReadAt = (position, size) => {
     const bytes = new Uint8Array(size);
-    return bytes.subarray(0, readSync(fd, bytes, 0, size, at));
+    return bytes.subarray(0, readSync(fd, bytes, 0, size, position));
   };
   const events = createEventTable();
   const account = newAccount();
@@ -42,7 +42,7 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
     capacity: 1 << 13,
   });
   const carry = createCarry(2 * CHUNK_BYTES);
-  let at = header.data.at;
+  let start = header.data.at;
   /** Where the records end, once perf has said so. */
   let end = Number.POSITIVE_INFINITY;
   /**
@@ -51,10 +51,10 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
   let stopped: string | null = null;
 
   function step(most: number): number {
-    const size = Math.min(most, CHUNK_BYTES, end - at);
+    const size = Math.min(most, CHUNK_BYTES, end - start);
     if (size <= 0 || stopped !== null) return 0;
-    const got = readSync(fd, carry.room(size), 0, size, at);
-    at += got;
+    const got = readSync(fd, carry.room(size), 0, size, start);
+    start += got;
     carry.add(got);
     const { used, pause } = reader.read(carry.bytes);
     carry.drop(used);
@@ -82,7 +82,7 @@ export function openPerfTail(path: string, onTimer: TimerSink | null): PerfTail 
       end = last.at + last.size;
       while (step(CHUNK_BYTES) > 0);
       reader.finish();
-      const offset = at - carry.bytes.length;
+      const offset = start - carry.bytes.length;
       if (stopped !== null && offset < end) return { offset, why: stopped };
       return offset < end ? { offset, why: "the last record is cut" } : null;
     },

@@ -29,11 +29,11 @@ export interface ProcessSample {
 
 /** A sample under the names of the columns. */
 function rowOf(sample: ProcessSample): RowOf<"process"> {
-  const { stat, memory, machine, ...own } = sample;
+  const { stat, memory, machine, ...processFigures } = sample;
   const { sensors, ...pressure } = machine;
   const counted = (value: number | null | undefined): bigint | null => (value == null ? null : BigInt(value));
   return {
-    ...own,
+    ...processFigures,
     ...memory,
     ...pressure,
     temperature_c: sensors?.temperature_c ?? null,

@@ -82,8 +82,8 @@ function temperatureSensors(root: string): Sensor[] {
     name: word(`${root}/class/thermal/${zone}/type`) || zone,
     path: `${root}/class/thermal/${zone}/temp`,
   }));
-  const own = [...hwmon, ...zones.filter(({ name }) => CPU_ZONE.test(name))];
-  return own.length > 0 ? own : zones;
+  const cpuSensors = [...hwmon, ...zones.filter(({ name }) => CPU_ZONE.test(name))];
+  return cpuSensors.length > 0 ? cpuSensors : zones;
 }
 
 /** Finds the sensors; none is an ordinary answer. @param root of sysfs @param procRoot of procfs */
@@ -125,8 +125,8 @@ function createCounters() {
 }
 
 function sum(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : known.reduce((total, value) => total + value, 0);
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === 0 ? null : numbers.reduce((total, value) => total + value, 0);
 }
 
 function packageEvents(throttles: readonly ThrottleFiles[], count: (path: string) => number | null): number | null {

@@ -80,8 +80,8 @@ function rowsSql(part: TracePart, { ops, sources }: WordLists): string {
     FROM ${parquetScan(part.segments)} WHERE ${partFilter(part)}`;
 }
 
-function isUnlisted(facts: Uint32Array, from: number, to: number): boolean {
-  for (let row = from; row < to; row++) {
+function isUnlisted(facts: Uint32Array, from: number, end: number): boolean {
+  for (let row = from; row < end; row++) {
     const word = facts[row] as number;
     if ((word & FACTS.MASK) === UNLISTED || ((word >>> FACTS.SOURCE_SHIFT) & FACTS.MASK) === UNLISTED) return true;
   }
@@ -104,16 +104,16 @@ async function fill(
     if (chunk === null || chunk.rowCount === 0) return true;
     // The engine decodes the next rows while these are taken.
     coming = result.fetchChunk();
-    const at = rows.rows;
+    const nextRow = rows.rows;
     rows.rows += chunk.rowCount;
     if (rows.rows > rows.capacity) makeRoom(rows, 2 * rows.rows);
     for (const [i, name] of WIDE.entries()) {
-      rows.words[name].set(vectorWords(chunk.getColumnVector(i)).subarray(0, 2 * chunk.rowCount), 2 * at);
+      rows.words[name].set(vectorWords(chunk.getColumnVector(i)).subarray(0, 2 * chunk.rowCount), 2 * nextRow);
     }
     for (const [i, name] of NARROW.entries()) {
-      rows.words[name].set(vectorWords(chunk.getColumnVector(WIDE.length + i)).subarray(0, chunk.rowCount), at);
+      rows.words[name].set(vectorWords(chunk.getColumnVector(WIDE.length + i)).subarray(0, chunk.rowCount), nextRow);
     }
-    if (!strict || !isUnlisted(rows.words.facts, at, rows.rows)) continue;
+    if (!strict || !isUnlisted(rows.words.facts, nextRow, rows.rows)) continue;
     await coming;
     return false;
   }
@@ -121,8 +121,8 @@ async function fill(
 
 /** Position of a word in its list, which takes it where it is new; UNLISTED where the list is full. */
 export function addWord(list: string[], word: string): number {
-  const known = list.indexOf(word);
-  if (known >= 0) return known;
+  const index = list.indexOf(word);
+  if (index >= 0) return index;
   return list.length < UNLISTED ? list.push(word) - 1 : UNLISTED;
 }
 
@@ -157,10 +157,10 @@ export async function readAccessRows(
 }
 
 /** Copies rows `order[from .. from + n - 1]` to the start of `to`, which may be `words` itself where they ascend. */
-export function gatherRows(words: AccessWords, order: Uint32Array, from: number, n: number, to: AccessWords): void {
+export function gatherRows(words: AccessWords, order: Uint32Array, from: number, n: number, out: AccessWords): void {
   for (const name of WIDE) {
     const source = words[name];
-    const target = to[name];
+    const target = out[name];
     for (let i = 0; i < n; i++) {
       const row = order[from + i] as number;
       target[2 * i] = source[2 * row] as number;
@@ -169,7 +169,7 @@ export function gatherRows(words: AccessWords, order: Uint32Array, from: number,
   }
   for (const name of NARROW) {
     const source = words[name];
-    const target = to[name];
+    const target = out[name];
     for (let i = 0; i < n; i++) target[i] = source[order[from + i] as number] as number;
   }
 }

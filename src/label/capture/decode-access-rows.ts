@@ -39,17 +39,17 @@ function groupRoom(rows: number) {
 function appendGroup(
   group: ScannedGroup,
   lists: WordLists,
-  to: AccessRows,
+  out: AccessRows,
   { codes, valid }: ReturnType<typeof groupRoom>,
 ): void {
   const { rows } = group;
-  const at = to.rows;
-  makeRoom(to, at + rows);
-  const facts = to.words.facts.subarray(at, at + rows);
+  const start = out.rows;
+  makeRoom(out, start + rows);
+  const facts = out.words.facts.subarray(start, start + rows);
   facts.fill(0);
   for (const [name, target, fact] of NUMBERS) {
     const step = group.column(name)?.kind === "i64" ? 2 : 1;
-    const words = to.words[target].subarray(step * at, step * (at + rows));
+    const words = out.words[target].subarray(step * start, step * (start + rows));
     const nulls = group.numbers(name, words, fact ? valid : null);
     if (nulls > 0 && fact === null) throw new Error(`${nulls} rows without ${name}`);
     if (!fact || nulls === rows) continue;
@@ -66,21 +66,21 @@ function appendGroup(
       facts[row] = (facts[row] as number) | (factOf[code] as number);
     }
   }
-  to.rows = at + rows;
+  out.rows = start + rows;
 }
 
 const isBefore = (low: number, high: number, bound: TwoWords): boolean =>
   high < bound.high || (high === bound.high && low < bound.low);
 
 /** Closes the gaps of rows outside the part; times have two words, as above 2^53 ns, 104 days, one number is not exact. */
-function keepBetween(rows: AccessRows, from: TwoWords | null, to: TwoWords | null): void {
+function keepBetween(rows: AccessRows, from: TwoWords | null, end: TwoWords | null): void {
   const { timestamp } = rows.words;
   const inside = new Uint32Array(rows.rows);
   let kept = 0;
   for (let row = 0; row < rows.rows; row++) {
     const low = timestamp[2 * row] as number;
     const high = timestamp[2 * row + 1] as number;
-    if ((from !== null && isBefore(low, high, from)) || (to !== null && !isBefore(low, high, to))) continue;
+    if ((from !== null && isBefore(low, high, from)) || (end !== null && !isBefore(low, high, end))) continue;
     inside[kept++] = row;
   }
   gatherRows(rows.words, inside, 0, kept, rows.words);

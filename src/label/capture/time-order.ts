@@ -30,7 +30,7 @@ export function timeOrder(times: Uint32Array, cpu: Uint32Array, rows: number): U
   if (inOrder(times, cpu, rows)) return null;
   const places = new Uint32Array(DIGITS);
   let from = new Uint32Array(rows);
-  let to = new Uint32Array(rows);
+  let target = new Uint32Array(rows);
   for (let row = 0; row < rows; row++) from[row] = row;
   const keys = [
     [cpu, 1, 0],
@@ -41,8 +41,8 @@ export function timeOrder(times: Uint32Array, cpu: Uint32Array, rows: number): U
     const varying = varyingBits(words, rows, stride, offset);
     for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
       if (((varying >>> shift) & (DIGITS - 1)) === 0) continue;
-      radixPass(from, to, { words, stride, offset, shift }, rows, places);
-      [from, to] = [to, from];
+      radixPass(from, target, { words, stride, offset, shift }, rows, places);
+      [from, target] = [target, from];
     }
   }
   return from;

@@ -20,10 +20,10 @@ function watchedCell(tensor: KvTensor, watch: WatchHits): number | null {
  */
 function agrees(row: KvToken, evict_ns: number | null, watch: WatchHits, batches: readonly StepRow[]): boolean {
   const from = Math.max(watch.begin_ns, row.write_ns);
-  const to = Math.min(watch.end_ns, evict_ns ?? Number.POSITIVE_INFINITY);
-  if (!(from < to)) return false;
+  const end = Math.min(watch.end_ns, evict_ns ?? Number.POSITIVE_INFINITY);
+  if (!(from < end)) return false;
   const inside = Array.from(watch.hit_ns, (time_ns, i) => ({ time_ns, op: watch.hit_op[i] ?? OP.unknown })).filter(
-    ({ time_ns }) => time_ns >= from && time_ns <= to,
+    ({ time_ns }) => time_ns >= from && time_ns <= end,
   );
   if (inside.length === 0) return false;
   const stores = inside.filter(({ op }) => op === OP.store || op === OP.load_store);
@@ -31,7 +31,7 @@ function agrees(row: KvToken, evict_ns: number | null, watch: WatchHits, batches
   const sawWrite = watch.begin_ns <= row.write_ns && watch.end_ns >= row.written_by_ns;
   if (sawWrite && stores.length === 0) return false;
   if (watch.mode === "w") return sawWrite;
-  const later = batches.filter((b) => b.begin_ns >= from && b.begin_ns > row.write_ns && b.end_ns <= to);
+  const later = batches.filter((b) => b.begin_ns >= from && b.begin_ns > row.write_ns && b.end_ns <= end);
   return later.every((batch) =>
     inside.some(({ op, time_ns }) => op !== OP.store && time_ns >= batch.begin_ns && time_ns <= batch.end_ns),
   );
@@ -56,16 +56,16 @@ function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchHits[
 /** The rows, of which those are confirmed whose hits agree with the steps. */
 export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: readonly StepRow[]): KvRows {
   const watched = watchesByRow(rows.tensors, watches);
-  if (watched.every((own) => own.size === 0)) return rows;
+  if (watched.every((cells) => cells.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
   const batchesOf = Map.groupBy(steps.filter(isBatch), keyOf);
   const confirmed = Uint8Array.from(rows.token, (t, row) => {
     const token = rows.tokens[t];
     const tensor = rows.tensors[rows.tensor[row] ?? -1];
     if (token === undefined || tensor === undefined || token.cell === null || !token.is_written) return 0;
-    const own = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
+    const cellWatches = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
     const evict_ns = evictedNs(token, tensor);
-    return own.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
+    return cellWatches.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
   });
   return { ...rows, confirmed };
 }

@@ -49,7 +49,10 @@ function keyedColumns({ tokens, tensors }: KvRows, originNs: bigint) {
   const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
   const layers = listed(tensors.map(({ layer }) => layer));
   const names = listed(tensors.map(({ name }) => name));
-  const wide = (of: (token: KvToken) => bigint) => ({ codes: everyToken, values: BigInt64Array.from(tokens, of) });
+  const wide = (read: (token: KvToken) => bigint) => ({
+    codes: everyToken,
+    values: BigInt64Array.from(tokens, read),
+  });
   return {
     ofToken: {
       write_ns: wide((token) => time(token.write_ns)),

@@ -43,10 +43,10 @@ interface Trim {
 }
 
 function trimOf(step: StepRow): Trim {
-  const { position_from: from, position_to: to } = detailOf(step);
+  const { position_from: from, position_to: end } = detailOf(step);
   return {
     from: typeof from === "number" ? Math.max(0, from) : 0,
-    to: typeof to === "number" && to >= 0 ? to : Number.POSITIVE_INFINITY,
+    to: typeof end === "number" && end >= 0 ? end : Number.POSITIVE_INFINITY,
   };
 }
 
@@ -115,9 +115,10 @@ function tokensOf(pid: number, engine: string | null, steps: readonly StepRow[])
 /** Tokens of every engine and process with batches. */
 export function kvTokens(steps: readonly StepRow[]): KvToken[] {
   const tokens: KvToken[] = [];
-  for (const own of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
-    const [first] = own;
-    if (first !== undefined && own.some(isBatch)) tokens.push(...tokensOf(first.pid, first.engine, own));
+  for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
+    const [first] = engineSteps;
+    if (first !== undefined && engineSteps.some(isBatch))
+      tokens.push(...tokensOf(first.pid, first.engine, engineSteps));
   }
   return tokens;
 }

@@ -20,8 +20,8 @@ export function sinceFirstLook(lives: readonly TensorLifetime[], mappings: reado
   const there = mappings.filter((row) => row.birth_censored);
   const looks = new Map<number, bigint>();
   for (const { pid, since_ns } of there) {
-    const known = looks.get(pid);
-    if (known === undefined || since_ns < known) looks.set(pid, since_ns);
+    const earlier = looks.get(pid);
+    if (earlier === undefined || since_ns < earlier) looks.set(pid, since_ns);
   }
   const ended = lives.filter(({ death_ns }) => death_ns !== null);
   return lives.map((life) => {

@@ -101,17 +101,17 @@ function pieces(region: EngineRegion, others: readonly Extent[]): EngineRegion[]
  */
 export function engineRegions(lives: readonly TensorLifetime[], originNs: bigint): EngineRegion[] {
   const shared: Draft[] = [];
-  const own: Draft[] = [];
+  const drafts: Draft[] = [];
   for (const life of lives) {
     if (life.size_bytes <= 0n) continue;
     const names = new Set(life.candidates ?? (life.name === null ? [] : [life.name]));
-    (life.candidates === null ? own : shared).push({ region: regionOf(life, originNs), names });
+    (life.candidates === null ? drafts : shared).push({ region: regionOf(life, originNs), names });
   }
   const finish = ({ region, names }: Draft, always: boolean): EngineRegion => ({
     ...region,
     candidates: always || names.size > 1 ? [...names].sort().slice(0, MAX_CANDIDATES) : [],
   });
-  const tensors = merged(own).map((draft) => finish(draft, false));
+  const tensors = merged(drafts).map((draft) => finish(draft, false));
   const buffers = merged(shared).map((draft) => finish(draft, true));
   // A tensor of its own inside a shared buffer keeps its bytes.
   return [...tensors, ...buffers.flatMap((buffer) => pieces(buffer, tensors))];

@@ -71,7 +71,7 @@ export function classifyMapping(facts: MappingFacts): Verdict {
 
 /** The class that the engine gave a tensor or a buffer; what it does not name is runtime. */
 export function engineVerdict(regionType: string | null, evidence: string): Verdict {
-  const known: readonly string[] = ["weight", "kv_cache", "activation", "runtime"];
-  const region = known.includes(regionType ?? "") ? (regionType as RegionType) : "runtime";
+  const labels: readonly string[] = ["weight", "kv_cache", "activation", "runtime"];
+  const region = labels.includes(regionType ?? "") ? (regionType as RegionType) : "runtime";
   return verdict(region, evidence === "engine_graph" ? "engine_graph" : "engine_probe");
 }

@@ -25,13 +25,13 @@ export interface PlaceIndex {
 }
 
 function build(places: readonly Place[], members: readonly number[]): ProcessPlaces {
-  const own = members.map((index) => ({ index, place: places[index] as Place }));
-  const cuts = Float64Array.from(new Set(own.flatMap(({ place }) => [place.begin, place.end]))).sort();
-  const begins = own.toSorted((left, right) => left.place.begin - right.place.begin);
-  const ends = own.toSorted((left, right) => left.place.end - right.place.end);
+  const placed = members.map((index) => ({ index, place: places[index] as Place }));
+  const cuts = Float64Array.from(new Set(placed.flatMap(({ place }) => [place.begin, place.end]))).sort();
+  const begins = placed.toSorted((left, right) => left.place.begin - right.place.begin);
+  const ends = placed.toSorted((left, right) => left.place.end - right.place.end);
   const first = new Uint32Array(cuts.length + 1);
   const entry: number[] = [];
-  const live = new Set<(typeof own)[number]>();
+  const live = new Set<(typeof placed)[number]>();
   let begun = 0;
   let ended = 0;
   for (let i = 0; i < cuts.length; i++) {

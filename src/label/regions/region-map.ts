@@ -96,13 +96,13 @@ function engineRow(region: EngineRegion, mapping: MappingPlace | undefined, wind
   };
 }
 
-function mappingRow(piece: Extent, of: MappingPlace, verdict: Verdict, windowNs: number): Unnumbered {
-  const { row } = of;
+function mappingRow(piece: Extent, mappingPlace: MappingPlace, verdict: Verdict, windowNs: number): Unnumbered {
+  const { row } = mappingPlace;
   return {
     ...verdict,
     pid: row.pid,
     exec_epoch: row.exec_epoch,
-    addr: row.addr + BigInt(piece.begin - of.begin),
+    addr: row.addr + BigInt(piece.begin - mappingPlace.begin),
     begin: piece.begin,
     end: piece.end,
     size_bytes: piece.end - piece.begin,
@@ -112,7 +112,7 @@ function mappingRow(piece: Extent, of: MappingPlace, verdict: Verdict, windowNs:
     tensor: null,
     logical_id: null,
     layer: null,
-    birth_censored: row.birth_censored && piece.birth_ns === of.birth_ns,
+    birth_censored: row.birth_censored && piece.birth_ns === mappingPlace.birth_ns,
     candidates: [],
     ...censored(piece.death_ns, windowNs),
   };
@@ -127,14 +127,16 @@ export function regionMap(inputs: RegionInputs): Region[] {
   const rows: Unnumbered[] = [];
   const engineOf = new Map<number, Unnumbered[]>();
   for (const [pid, lives] of tensorsOf) {
-    const own = engineRegions(lives, originNs).map((region) => {
-      const at = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
-      return engineRow(region, places[at], windowNs);
+    const engineRows = engineRegions(lives, originNs).map((region) => {
+      const index = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
+      return engineRow(region, places[index], windowNs);
     });
     // What outlived the run leaves nothing of its mapping behind.
-    const covering = own.map((row) => (row.death_censored ? { ...row, death_ns: Number.POSITIVE_INFINITY } : row));
+    const covering = engineRows.map((row) =>
+      row.death_censored ? { ...row, death_ns: Number.POSITIVE_INFINITY } : row,
+    );
     engineOf.set(pid, covering);
-    rows.push(...own);
+    rows.push(...engineRows);
   }
   for (const place of places) {
     const covers = engineOf.get(place.pid) ?? [];

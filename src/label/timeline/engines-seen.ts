@@ -12,9 +12,9 @@ export interface EngineSeen {
 
 /** Every engine that was recognised, in order of its first step. @param steps in order of time */
 export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
-  const told = steps.filter(({ kind }) => kind === "engine");
-  return [...Map.groupBy(told, ({ engine }) => engine)].map(([engine, own]) => {
-    const details = own.map(detailOf);
+  const engineSteps = steps.filter(({ kind }) => kind === "engine");
+  return [...Map.groupBy(engineSteps, ({ engine }) => engine)].map(([engine, stepsOfEngine]) => {
+    const details = stepsOfEngine.map(detailOf);
     const paths = details.flatMap(({ path }) => (typeof path === "string" ? [path] : []));
     const objects = [...new Set(paths)];
     if (engine === null) return { objects, ...olderEngine(steps) };

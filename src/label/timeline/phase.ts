@@ -134,12 +134,15 @@ export function timelineOf(steps: readonly StepRow[]): Timeline {
     else list.push(step);
   }
   const endedOf = [...ofPid]
-    .filter(([, own]) => own.some((step) => LOADS.has(step.kind) || isBatch(step)))
-    .map(([pid, own]) => [pid, closed(own)] as const);
-  const tokens = tokenNumbers(endedOf.flatMap(([, own]) => own));
+    .filter(([, processSteps]) => processSteps.some((step) => LOADS.has(step.kind) || isBatch(step)))
+    .map(([pid, stepsOfProcess]) => [pid, closed(stepsOfProcess)] as const);
+  const tokens = tokenNumbers(endedOf.flatMap(([, processSteps]) => processSteps));
   const timeline = new Map<number, Slot[]>();
-  for (const [pid, own] of endedOf) {
-    timeline.set(pid, slotsOf([...loadSpans(own), ...generationSpans(own, tokens), ...teardownSpans(own)]));
+  for (const [pid, processSteps] of endedOf) {
+    timeline.set(
+      pid,
+      slotsOf([...loadSpans(processSteps), ...generationSpans(processSteps, tokens), ...teardownSpans(processSteps)]),
+    );
   }
   return timeline;
 }

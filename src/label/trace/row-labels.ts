@@ -45,7 +45,7 @@ export interface RowLabels {
    * good until the next call.
    * @param sample number of the first of them
    */
-  label(rows: AccessRows, order: Uint32Array | null, from: number, to: number, sample: number): Encodable;
+  label(rows: AccessRows, order: Uint32Array | null, from: number, end: number, sample: number): Encodable;
 }
 
 /** Slots of all processes in one list; number 0 is what no engine claims. */
@@ -145,11 +145,11 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
     first_ns: new Float64Array(regions.length).fill(Number.POSITIVE_INFINITY),
     last_ns: new Float64Array(regions.length).fill(Number.NEGATIVE_INFINITY),
   };
-  const to = columnsFor(groupRows);
+  const out = columnsFor(groupRows);
   /** Rows in order of time, where they were not. */
   let gathered: AccessWords | null = null;
-  const pageWords = wordsOf(to.page);
-  const sampleWords = wordsOf(to.sample);
+  const pageWords = wordsOf(out.page);
+  const sampleWords = wordsOf(out.sample);
 
   /** Makes the columns that follow from the row alone. */
   function unpack({ address, cpu, data_src, facts }: AccessWords, n: number): void {
@@ -160,20 +160,20 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       pageWords[low] = ((address[low] as number) >>> PAGE_SHIFT) | (addressHigh << (32 - PAGE_SHIFT));
       pageWords[high] = addressHigh >>> PAGE_SHIFT;
       const fact = facts[i] as number;
-      to.op[i] = fact & FACTS.MASK;
-      to.source[i] = (fact >>> FACTS.SOURCE_SHIFT) & FACTS.MASK;
-      to.hasWatch[i] = fact & FACTS.HAS_WATCH ? 1 : 0;
-      to.hasWeight[i] = fact & FACTS.HAS_WEIGHT ? 1 : 0;
-      to.cpu[i] = cpu[i] as number;
-      to.level[i] = levelOf(data_src[low] as number, data_src[high] as number);
+      out.op[i] = fact & FACTS.MASK;
+      out.source[i] = (fact >>> FACTS.SOURCE_SHIFT) & FACTS.MASK;
+      out.hasWatch[i] = fact & FACTS.HAS_WATCH ? 1 : 0;
+      out.hasWeight[i] = fact & FACTS.HAS_WEIGHT ? 1 : 0;
+      out.cpu[i] = cpu[i] as number;
+      out.level[i] = levelOf(data_src[low] as number, data_src[high] as number);
     }
   }
 
   /** Number of an instruction; a new one is named at once. */
   function codeOf(pid: number, low: number, high: number, first_ns: number): number {
-    const known = codes.count;
+    const codesBefore = codes.count;
     const code = codes.find(pid, low, high);
-    if (code === known) {
+    if (code === codesBefore) {
       const ip = (BigInt(high) << 32n) | BigInt(low);
       const name = nameOf({ pid, ip, first_ns });
       byCode.symbol.push(name.symbol);
@@ -200,10 +200,10 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
     }
     if (slots === undefined) return 0;
     if (!(when >= begin && when < end)) {
-      const at = slotAt(slots, when);
-      begin = slots[at]?.begin_ns ?? Number.NEGATIVE_INFINITY;
-      end = slots[at + 1]?.begin_ns ?? Number.POSITIVE_INFINITY;
-      slot = firstSlot + at;
+      const slotIndex = slotAt(slots, when);
+      begin = slots[slotIndex]?.begin_ns ?? Number.NEGATIVE_INFINITY;
+      end = slots[slotIndex + 1]?.begin_ns ?? Number.POSITIVE_INFINITY;
+      slot = firstSlot + slotIndex;
     }
     return slot;
   }
@@ -217,14 +217,14 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       const when = (timestamp[low] as number) - originLow + ((timestamp[high] as number) - originHigh) * WORD;
       const pid = pids[i] as number;
       const place = index.find(pid, (address[low] as number) + (address[high] as number) * WORD, when);
-      to.place[i] = place + 1;
+      out.place[i] = place + 1;
       if (place >= 0) {
         accesses.rows[place] = (accesses.rows[place] as number) + 1;
         if (when < (accesses.first_ns[place] as number)) accesses.first_ns[place] = when;
         if (when > (accesses.last_ns[place] as number)) accesses.last_ns[place] = when;
       }
-      to.slot[i] = slotOf(pid, when);
-      to.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
+      out.slot[i] = slotOf(pid, when);
+      out.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
       sampleWords[low] = sampleLow;
       sampleWords[high] = sampleHigh;
       if (++sampleLow === WORD) {
@@ -258,40 +258,40 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       }
       unpack(words, n);
       lookUp(words, n, sample);
-      const place = rowKeys(to.place, n, to.placeCodes);
-      const slot = rowKeys(to.slot, n, to.slotCodes);
-      const code = rowKeys(to.code, n, to.codeCodes);
+      const place = rowKeys(out.place, n, out.placeCodes);
+      const slot = rowKeys(out.slot, n, out.slotCodes);
+      const code = rowKeys(out.code, n, out.codeCodes);
       return {
         table: "trace",
         rows: n,
         columns: {
           run_id: texts(slot, bySlot.run_id),
-          sample_id: { data: to.sample },
+          sample_id: { data: out.sample },
           timestamp_ns: { data: wholes(words.timestamp) },
           phase: texts(slot, bySlot.phase),
           address: { data: wholes(words.address) },
-          address_page: { data: to.page },
-          op_type: { codes: to.op, values: lists.ops },
+          address_page: { data: out.page },
+          op_type: { codes: out.op, values: lists.ops },
           symbol: texts(code, byCode.symbol),
           dso: texts(code, byCode.dso),
           region_type: texts(place, byPlace.region_type),
           region_id: numbers(place, byPlace.region_id, Uint32Array),
           // What a source gives is cycles, never ns, and no source here says which node: both columns stay empty.
-          cache_level: { codes: to.level, values: CACHE_LEVELS },
-          cpu_id: { data: to.cpu },
+          cache_level: { codes: out.level, values: CACHE_LEVELS },
+          cpu_id: { data: out.cpu },
           thread_id: { data: words.tid },
           token_index: numbers(slot, bySlot.token_index, Uint32Array),
           context_tokens: numbers(slot, bySlot.context_tokens, Uint32Array),
           pid: { data: words.pid },
-          source: { codes: to.source, values: lists.sources },
+          source: { codes: out.source, values: lists.sources },
           ip: { key: code, codes: ipCodes, values: ipNumbers },
           period: { data: wholes(words.period) },
-          watch_id: { data: words.watch, valid: to.hasWatch },
+          watch_id: { data: words.watch, valid: out.hasWatch },
           step: texts(slot, bySlot.step),
           logical_id: texts(place, byPlace.logical_id),
           tensor: texts(place, byPlace.tensor),
           confidence: numbers(place, byPlace.confidence, Float32Array),
-          weight_cycles: { data: words.weight, valid: to.hasWeight },
+          weight_cycles: { data: words.weight, valid: out.hasWeight },
         },
       };
     },

@@ -77,25 +77,25 @@ export async function planParts(
   times: ReadonlyMap<string, TimeBounds>,
 ): Promise<TracePart[]> {
   const segments = timedSegments(capture.segments.access, times);
-  const between = (from: bigint | null, to: bigint | null): TracePart => {
-    const inside = segments.filter((s) => (from === null || s.last >= from) && (to === null || s.first < to));
+  const between = (from: bigint | null, end: bigint | null): TracePart => {
+    const inside = segments.filter((s) => (from === null || s.last >= from) && (end === null || s.first < end));
     return {
       segments: inside.map((segment) => segment.path),
       complete: inside.every((segment) => segment.complete),
       // A bound that cuts no segment would only cost a comparison per row.
       from_ns: inside.some((s) => from !== null && s.first < from) ? from : null,
-      to_ns: inside.some((s) => to !== null && s.last >= to) ? to : null,
+      to_ns: inside.some((s) => end !== null && s.last >= end) ? end : null,
       most_rows: inside.reduce((sum, segment) => sum + segment.rows, 0),
     };
   };
   const parts: TracePart[] = [];
   const cuts = [null, ...cutTimes(segments), null];
   for (let i = 0; i + 1 < cuts.length; i++) {
-    const [from = null, to = null] = [cuts[i], cuts[i + 1]];
-    const part = between(from, to);
+    const [from = null, stop = null] = [cuts[i], cuts[i + 1]];
+    const part = between(from, stop);
     if (part.segments.length === 0) continue;
     const inner = part.most_rows > MOST_ROWS ? await innerCuts(database, part) : [];
-    const all = [from, ...inner, to];
+    const all = [from, ...inner, stop];
     for (let k = 0; k + 1 < all.length; k++) parts.push(between(all[k] ?? null, all[k + 1] ?? null));
   }
   return parts;

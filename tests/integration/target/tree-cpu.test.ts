@@ -47,22 +47,25 @@ test("the baseline leaves out what a target takes, and keeps what others take", 
   const burner = Bun.spawn(["sh", "-c", "while :; do :; done"]);
   try {
     // All at the same time, so that a stranger's load is the same to each; by as long as the burner was given a CPU.
-    let given = 0;
-    while (given < 20) {
+    let givenTicks = 0;
+    let leftOut = 0;
+    let leftOutOfOther = 0;
+    while (givenTicks < 20) {
       const before = treeTicks(burner.pid);
       const [whole, without, other] = await Promise.all([
         measureBaseline({ durationMs: 600 }),
         measureBaseline({ durationMs: 600, targetTicks: () => treeTicks(burner.pid) }),
         measureBaseline({ durationMs: 600, targetTicks: () => treeTicks(0x7ffffff0) }),
       ]);
-      given = treeTicks(burner.pid) - before;
-      const elapsedTicks = (navigator.hardwareConcurrency * whole.duration_ms) / 10;
-      const share = (100 * (0.8 * given - 5)) / elapsedTicks;
-      expect((whole.cpu_pct ?? 0) - (without.cpu_pct ?? 0)).toBeGreaterThan(share);
-      expect((other.cpu_pct ?? 0) - (without.cpu_pct ?? 0)).toBeGreaterThan(share);
+      givenTicks += treeTicks(burner.pid) - before;
+      const ticksPerPct = (navigator.hardwareConcurrency * whole.duration_ms) / (10 * 100);
+      leftOut += ((whole.cpu_pct ?? 0) - (without.cpu_pct ?? 0)) * ticksPerPct;
+      leftOutOfOther += ((other.cpu_pct ?? 0) - (without.cpu_pct ?? 0)) * ticksPerPct;
       expect(without.cpu_pct ?? -1).toBeGreaterThanOrEqual(0);
       expect(without.cpu_pct_max ?? -1).toBeGreaterThanOrEqual(0);
     }
+    expect(leftOut).toBeGreaterThan(0.8 * givenTicks - 5);
+    expect(leftOutOfOther).toBeGreaterThan(0.8 * givenTicks - 5);
   } finally {
     burner.kill("SIGKILL");
   }

@@ -81,8 +81,10 @@ export function ledgerOf(account: Account, way: string, named: readonly string[]
   const filtered = apportion(sum(account.filtered), weights);
   const rows = sources.flatMap(({ source, kept }, i): LedgerRow[] => {
     const place = { stream: source === "fault" ? "fault" : "access", source, way, pid: null } as const;
-    const part = (of: typeof lost): Record<string, number> =>
-      Object.fromEntries(of.map(([cause, parts]): [string, number] => [cause, parts[i] ?? 0]).filter(([, n]) => n > 0));
+    const part = (counts: typeof lost): Record<string, number> =>
+      Object.fromEntries(
+        counts.map(([cause, parts]): [string, number] => [cause, parts[i] ?? 0]).filter(([, n]) => n > 0),
+      );
     const [lost_by, dropped_by] = [part(lost), part(unread)];
     const [missing, dropped] = [total(lost_by), total(dropped_by)];
     const seen = kept + (filtered[i] ?? 0) + dropped;

@@ -30,10 +30,10 @@ export interface EventAttribute {
 export const SMALLEST_ATTR_BYTES = 64;
 
 /** Reads `size` bytes at `at`; what a shorter attribute lacks is 0. */
-export function readAttribute(bytes: Bytes, at: number, size: number, knownBits: number): EventAttribute {
+export function readAttribute(bytes: Bytes, position: number, size: number, knownBits: number): EventAttribute {
   const has = (offset: number, width: number): boolean => offset + width <= size;
-  const u32 = (offset: number): number => (has(offset, 4) ? bytes.u32(at + offset) : 0);
-  const u64 = (offset: number): bigint => (has(offset, 8) ? bytes.u64(at + offset) : 0n);
+  const u32 = (offset: number): number => (has(offset, 4) ? bytes.u32(position + offset) : 0);
+  const u64 = (offset: number): bigint => (has(offset, 8) ? bytes.u64(position + offset) : 0n);
   const flags = u64(40);
   // A C bit field begins at the other end of the word where bytes do.
   const flag = (bit: number): boolean => ((flags >> BigInt(bytes.swapped ? 63 - bit : bit)) & 1n) === 1n;

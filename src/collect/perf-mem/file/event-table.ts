@@ -19,7 +19,7 @@ export interface EventTable {
   /** How many ids there is room for: an event with more is refused before they are read. */
   readonly idsLeft: number;
   /** Adds an event; false where the bytes hold none, or there is no room for it. */
-  addAttribute(bytes: Bytes, at: number, size: number, ids: readonly bigint[]): boolean;
+  addAttribute(bytes: Bytes, offset: number, size: number, ids: readonly bigint[]): boolean;
   /** Names the event with one of these ids, or by its place in the list. */
   name(name: string, ids: readonly bigint[], position: number | null): void;
   /** Numbers and names of the PMUs. */
@@ -43,19 +43,19 @@ export function createEventTable(): EventTable {
     get idsLeft() {
       return idsLeft;
     },
-    addAttribute(bytes, at, size, ids) {
-      if (size < SMALLEST_ATTR_BYTES || at + size > bytes.length) return false;
+    addAttribute(bytes, start, size, ids) {
+      if (size < SMALLEST_ATTR_BYTES || start + size > bytes.length) return false;
       if (ids.length > idsLeft || entries.length === MOST_EVENTS) return false;
       idsLeft -= ids.length;
-      const claimed = bytes.u32(at + 4);
+      const claimed = bytes.u32(start + 4);
       const used = claimed >= SMALLEST_ATTR_BYTES && claimed <= size ? claimed : size;
       for (const id of ids) positions.set(Number(id), entries.length);
-      entries.push({ attribute: readAttribute(bytes, at, used, KNOWN_SAMPLE_BITS), name: null });
+      entries.push({ attribute: readAttribute(bytes, start, used, KNOWN_SAMPLE_BITS), name: null });
       list = null;
       return true;
     },
     name(name, ids, position) {
-      const found = ids.map((id) => positions.get(Number(id))).find((at) => at !== undefined) ?? position;
+      const found = ids.map((id) => positions.get(Number(id))).find((index) => index !== undefined) ?? position;
       const entry = found === null ? undefined : entries[found];
       if (entry === undefined) return;
       entry.name = name;

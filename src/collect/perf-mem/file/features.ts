@@ -92,13 +92,13 @@ function pmuNames(bytes: Bytes, cursor: Cursor): Map<number, string> | null {
 export function readFeature(
   bytes: Bytes,
   feature: number,
-  at: number,
+  offset: number,
   end: number,
   facts: FileFacts,
   events: EventTable,
 ): boolean {
-  if (at > end || end > bytes.length) return false;
-  const cursor = { at, end };
+  if (offset > end || end > bytes.length) return false;
+  const cursor = { at: offset, end };
   const named = TEXTS[feature as keyof typeof TEXTS];
   if (named !== undefined) {
     const text = stringAt(bytes, cursor);
@@ -119,11 +119,11 @@ export function readFeature(
       return pmus !== null;
     }
     case FEATURE.NUMA:
-      facts.numa_nodes = bytes.u32(at);
+      facts.numa_nodes = bytes.u32(offset);
       return true;
     case FEATURE.COMPRESSED:
       // Version, type, level, ratio, then the length of the buffer that was compressed at once.
-      facts.unpacked_limit_bytes = bytes.u32(at + 16);
+      facts.unpacked_limit_bytes = bytes.u32(offset + 16);
       return true;
     default:
       return true;

@@ -14,7 +14,7 @@ const FEATURE_BYTES = 32;
 const MOST_SECTION_BYTES = 64 * 2 ** 20;
 
 /** Reads up to `size` bytes at a place of the file; fewer at its end. */
-export type ReadAt = (at: number, size: number) => Uint8Array;
+export type ReadAt = (position: number, size: number) => Uint8Array;
 
 export interface FileHeader {
   readonly pipe: boolean;
@@ -60,7 +60,10 @@ export function readHeader(path: string, fileBytes: number, readAt: ReadAt, even
   if (headerSize < FILE_HEADER_BYTES || start.length < FILE_HEADER_BYTES) {
     throw refuse(path, 8, `the header claims ${headerSize} bytes of ${FILE_HEADER_BYTES}`);
   }
-  const section = (at: number): Section => ({ at: Number(head.u64(at)), size: Number(head.u64(at + 8)) });
+  const section = (position: number): Section => ({
+    at: Number(head.u64(position)),
+    size: Number(head.u64(position + 8)),
+  });
   const attrs = section(24);
   const data = section(40);
   readAttributes(path, { entryBytes: Number(head.u64(16)), attrs, swapped, readAt, events });
@@ -102,17 +105,17 @@ function readAttributes(path: string, { entryBytes, attrs, swapped, readAt, even
   const whole = Math.floor(Math.min(bytes.length, attrs.size) / entryBytes);
   if (whole === 0) throw refuse(path, attrs.at, "the list of events is not in the file");
   for (let i = 0; i < whole; i++) {
-    const at = i * entryBytes;
+    const position = i * entryBytes;
     const attrBytes = entryBytes - ID_SECTION_BYTES;
-    const ids = { at: Number(bytes.u64(at + attrBytes)), size: Number(bytes.u64(at + attrBytes + 8)) };
+    const ids = { at: Number(bytes.u64(position + attrBytes)), size: Number(bytes.u64(position + attrBytes + 8)) };
     // All events together: lists that lie over each other would take many times the file's own bytes.
     if (ids.size > 8 * events.idsLeft || ids.size % 8 !== 0) {
-      throw refuse(path, attrs.at + at + attrBytes, `the ids of event ${i} claim ${ids.size} bytes`);
+      throw refuse(path, attrs.at + position + attrBytes, `the ids of event ${i} claim ${ids.size} bytes`);
     }
     const idBytes = ids.size === 0 ? null : bytesOf(readAt(ids.at, ids.size), swapped);
     const list = Array.from({ length: (idBytes?.length ?? 0) >> 3 }, (_, id) => idBytes?.u64(8 * id) ?? 0n);
-    if (!events.addAttribute(bytes, at, attrBytes, list)) {
-      throw refuse(path, attrs.at + at, `event ${i} cannot be read`);
+    if (!events.addAttribute(bytes, position, attrBytes, list)) {
+      throw refuse(path, attrs.at + position, `event ${i} cannot be read`);
     }
   }
 }
@@ -137,10 +140,10 @@ interface FeatureSource {
 /** One section {offset, size} per feature, in order, right behind the records. @returns how many are damaged */
 function readFeatures(
   numbers: readonly number[],
-  at: number,
+  start: number,
   { swapped, readAt, facts, events }: FeatureSource,
 ): number {
-  const table: Bytes = bytesOf(readAt(at, 16 * numbers.length), swapped);
+  const table: Bytes = bytesOf(readAt(start, 16 * numbers.length), swapped);
   let bad = 0;
   for (const [i, feature] of numbers.entries()) {
     const section = { at: Number(table.u64(16 * i)), size: Number(table.u64(16 * i + 8)) };

@@ -28,7 +28,7 @@ export interface PerfSource {
   readonly name: string;
   readonly bytes: number;
   /** Fills `into` from place `at` on; returns how many bytes it got, fewer only at the end. */
-  read(into: Uint8Array, at: number): number;
+  read(into: Uint8Array, position: number): number;
 }
 
 export interface PerfFileOptions {
@@ -54,8 +54,8 @@ export interface PerfFile {
 /** Records that only a pipe has. */
 function headerRecord(record: Bytes, type: number, events: EventTable, facts: FileFacts): boolean {
   if (type === RECORD.HEADER_ATTR) {
-    const told = record.u32(12);
-    const attrBytes = told === 0 ? 64 : told;
+    const declared = record.u32(12);
+    const attrBytes = declared === 0 ? 64 : declared;
     if (8 + attrBytes > record.length) return false;
     const ids = Array.from({ length: (record.length - 8 - attrBytes) >> 3 }, (_, i) =>
       record.u64(8 + attrBytes + 8 * i),
@@ -101,7 +101,7 @@ function createNested(reader: RecordReader) {
 export async function readPerfFile(path: string, options: PerfFileOptions): Promise<PerfFile> {
   const fd = openFile(path);
   try {
-    const read = (into: Uint8Array, at: number): number => readSync(fd, into, 0, into.length, at);
+    const read = (into: Uint8Array, start: number): number => readSync(fd, into, 0, into.length, start);
     return await readPerfData({ name: path, bytes: fstatSync(fd).size, read }, options);
   } finally {
     closeSync(fd);
@@ -123,10 +123,10 @@ export async function readPerfData(
   { onBatch, ready, onTimer }: PerfFileOptions,
 ): Promise<PerfFile> {
   const fileBytes = source.bytes;
-  const readAt = (at: number, size: number): Uint8Array => {
-    const bytes = new Uint8Array(Math.max(0, Math.min(size, fileBytes - at)));
-    if (bytes.length === 0 || !Number.isSafeInteger(at)) return new Uint8Array(0);
-    return bytes.subarray(0, source.read(bytes, at));
+  const readAt = (fileOffset: number, size: number): Uint8Array => {
+    const bytes = new Uint8Array(Math.max(0, Math.min(size, fileBytes - fileOffset)));
+    if (bytes.length === 0 || !Number.isSafeInteger(fileOffset)) return new Uint8Array(0);
+    return bytes.subarray(0, source.read(bytes, fileOffset));
   };
   const events = createEventTable();
   const account = newAccount();
@@ -143,17 +143,17 @@ export async function readPerfData(
   let unpacker: Unpacker | null = null;
   const chunkBytes = Math.min(CHUNK_BYTES, fileBytes);
   const carry = createCarry(2 * chunkBytes);
-  let at = header.data.at;
+  let position = header.data.at;
   const end = header.data.at + header.data.size;
   let broken: PerfFile["broken"] = null;
   /** Place in the file of the first byte that is kept. */
-  const offset = (): number => at - carry.bytes.length;
+  const offset = (): number => position - carry.bytes.length;
   try {
-    while (broken === null && at < end) {
-      const got = source.read(carry.room(Math.min(chunkBytes, end - at)), at);
+    while (broken === null && position < end) {
+      const got = source.read(carry.room(Math.min(chunkBytes, end - position)), position);
       if (got === 0) break;
       carry.add(got);
-      at += got;
+      position += got;
       for (let more = true; more && broken === null; ) {
         const { used, pause } = reader.read(carry.bytes);
         if (pause.why === "broken") broken = { offset: offset() + used, why: pause.message };

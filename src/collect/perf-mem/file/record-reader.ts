@@ -123,34 +123,34 @@ export function createRecordReader(
       const { length } = bytes;
       const words = new Uint32Array(bytes.buffer, bytes.byteOffset, length >> 2);
       const view = bytesOf(bytes, swapped);
-      let at = 0;
+      let offset = 0;
       for (;;) {
         if (skip > 0) {
-          const step = Math.min(skip, length - at);
-          at += step;
+          const step = Math.min(skip, length - offset);
+          offset += step;
           skip -= step;
         }
-        if (at + HEADER_BYTES > length || at % 8 !== 0) return { used: at, pause: { why: "more" } };
-        const type = view.u32(at);
-        const misc = view.u16(at + 4);
-        const size = view.u16(at + 6);
+        if (offset + HEADER_BYTES > length || offset % 8 !== 0) return { used: offset, pause: { why: "more" } };
+        const type = view.u32(offset);
+        const misc = view.u16(offset + 4);
+        const size = view.u16(offset + 6);
         if (size < HEADER_BYTES) {
           const message = `a record of type ${type} claims ${size} bytes`;
-          return { used: at, pause: { why: "broken", message } };
+          return { used: offset, pause: { why: "broken", message } };
         }
-        if (at + size > length) return { used: at, pause: { why: "more" } };
+        if (offset + size > length) return { used: offset, pause: { why: "more" } };
         account.records += 1;
-        if (type === RECORD.SAMPLE) samples.read(words, at >> 2, size, misc & MISC.CPUMODE_MASK);
+        if (type === RECORD.SAMPLE) samples.read(words, offset >> 2, size, misc & MISC.CPUMODE_MASK);
         else if (type === RECORD.COMPRESSED || type === RECORD.COMPRESSED2) {
-          const payload = payloadOf(bytes.subarray(at, at + size), view, at, type);
+          const payload = payloadOf(bytes.subarray(offset, offset + size), view, offset, type);
           if (payload === null) account.badRecords += 1;
-          else return { used: at + size, pause: { why: "compressed", payload } };
+          else return { used: offset + size, pause: { why: "compressed", payload } };
         } else {
-          if (type === RECORD.AUXTRACE && size >= 16) skip = boundedNumber(view.u64(at + 8));
-          if (type === RECORD.TRACING_DATA && size >= 12) skip = Math.ceil(view.u32(at + 8) / 8) * 8;
-          other(bytesOf(bytes.subarray(at, at + size), swapped), type, misc);
+          if (type === RECORD.AUXTRACE && size >= 16) skip = boundedNumber(view.u64(offset + 8));
+          if (type === RECORD.TRACING_DATA && size >= 12) skip = Math.ceil(view.u32(offset + 8) / 8) * 8;
+          other(bytesOf(bytes.subarray(offset, offset + size), swapped), type, misc);
         }
-        at += size;
+        offset += size;
       }
     },
     flush() {
@@ -177,9 +177,9 @@ function boundedNumber(value: bigint): number {
   return value > 0x1fffffffffffffn ? Number.MAX_SAFE_INTEGER : Number(value);
 }
 
-function payloadOf(record: Uint8Array, view: Bytes, at: number, type: number): Uint8Array | null {
+function payloadOf(record: Uint8Array, view: Bytes, position: number, type: number): Uint8Array | null {
   if (type === RECORD.COMPRESSED) return record.subarray(HEADER_BYTES);
   // The newer one says how much of its padded length is data.
-  const size = boundedNumber(view.u64(at + 8));
+  const size = boundedNumber(view.u64(position + 8));
   return record.length >= 16 && size <= record.length - 16 ? record.subarray(16, 16 + size) : null;
 }

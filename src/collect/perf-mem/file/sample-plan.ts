@@ -42,11 +42,11 @@ function popcount(mask: bigint): number {
 }
 
 export function planSamples(attribute: EventAttribute): SamplePlan {
-  const at = { identifier: -1, ip: -1, tid: -1, time: -1, addr: -1, id: -1, stream: -1, cpu: -1, period: -1 };
+  const places = { identifier: -1, ip: -1, tid: -1, time: -1, addr: -1, id: -1, stream: -1, cpu: -1, period: -1 };
   let word = 1;
-  for (const [name, bit] of FIXED) if (attribute.sample_type & bit) at[name] = word++;
+  for (const [name, bit] of FIXED) if (attribute.sample_type & bit) places[name] = word++;
   return {
-    ...at,
+    ...places,
     tail: word,
     sampleType: attribute.sample_type,
     readFormat: attribute.read_format,
@@ -85,10 +85,10 @@ export function walkTail(
   let word = plan.tail;
   found[TAIL.WEIGHT] = found[TAIL.DATA_SRC] = found[TAIL.REGS_INTR] = -1;
   /** A count in a 64-bit word; one too large for the record becomes its size, which ends the walk. */
-  const count = (at: number): number => {
-    if (at >= size) return size;
-    const high = words[start + 2 * at + 1 - low] ?? 0;
-    return high !== 0 ? size : Math.min(size, words[start + 2 * at + low] ?? 0);
+  const count = (countWord: number): number => {
+    if (countWord >= size) return size;
+    const high = words[start + 2 * countWord + 1 - low] ?? 0;
+    return high !== 0 ? size : Math.min(size, words[start + 2 * countWord + low] ?? 0);
   };
   if (type & SAMPLE.READ) {
     const format = plan.readFormat;

@@ -127,35 +127,35 @@ export function createSampleReader(
   }
 
   /** Copies a 64-bit field, 0 where the sample has none. */
-  function copyWide(to: Uint32Array, row: number, words: Uint32Array, start: number, at: number): void {
-    to[2 * row] = at < 0 ? 0 : (words[start + 2 * at + low] as number);
-    to[2 * row + 1] = at < 0 ? 0 : (words[start + 2 * at + high] as number);
+  function copyWide(out: Uint32Array, row: number, words: Uint32Array, start: number, wordAt: number): void {
+    out[2 * row] = wordAt < 0 ? 0 : (words[start + 2 * wordAt + low] as number);
+    out[2 * row + 1] = wordAt < 0 ? 0 : (words[start + 2 * wordAt + high] as number);
   }
 
   /** The event of a sample: the only one, else by its id. */
   function eventOf(words: Uint32Array, start: number, size: number): Prepared | null {
     if (prepared.length === 1) return prepared[0] ?? null;
     const plan = prepared[0]?.event.plan;
-    const at = plan === undefined ? -1 : plan.identifier >= 0 ? plan.identifier : plan.id;
-    if (at < 0) return prepared[0] ?? null;
-    if (at >= size) return null;
-    const position = events.byId(words[start + 2 * at + low] ?? 0, words[start + 2 * at + high] ?? 0);
+    const idAt = plan === undefined ? -1 : plan.identifier >= 0 ? plan.identifier : plan.id;
+    if (idAt < 0) return prepared[0] ?? null;
+    if (idAt >= size) return null;
+    const position = events.byId(words[start + 2 * idAt + low] ?? 0, words[start + 2 * idAt + high] ?? 0);
     return prepared[position] ?? null;
   }
 
-  function takeTimer(of: Prepared, words: Uint32Array, start: number, row: number, pid: number): boolean {
-    const at = of.tail[TAIL.REGS_INTR] ?? -1;
-    if (onTimer === null || at < 0) return false;
-    const { interruptRegisters } = of.event.plan;
+  function takeTimer(prepared: Prepared, words: Uint32Array, start: number, row: number, pid: number): boolean {
+    const registersAt = prepared.tail[TAIL.REGS_INTR] ?? -1;
+    if (onTimer === null || registersAt < 0) return false;
+    const { interruptRegisters } = prepared.event.plan;
     const ip = (BigInt(access.ip.words[2 * row + 1] ?? 0) << 32n) | BigInt(access.ip.words[2 * row] ?? 0);
-    const registers = words.slice(start + 2 * at, start + 2 * (at + interruptRegisters));
+    const registers = words.slice(start + 2 * registersAt, start + 2 * (registersAt + interruptRegisters));
     if (swapped)
       for (let i = 0; i + 1 < registers.length; i += 2) {
         const word = registers[i] as number;
         registers[i] = registers[i + 1] as number;
         registers[i + 1] = word;
       }
-    const found = onTimer(pid, ip, registers, of.event.attribute.regs_intr);
+    const found = onTimer(pid, ip, registers, prepared.event.attribute.regs_intr);
     if (found === null) return false;
     access.address.data[row] = found.address;
     access.op[row] = OPS.indexOf(found.op);
@@ -163,8 +163,8 @@ export function createSampleReader(
     return true;
   }
 
-  function takeFault(of: Prepared, words: Uint32Array, start: number, cpumode: number): null {
-    const { plan } = of.event;
+  function takeFault(prepared: Prepared, words: Uint32Array, start: number, cpumode: number): null {
+    const { plan } = prepared.event;
     const row = fault.rows;
     const [time, address, ip] = fault.words;
     copyWide(time, row, words, start, plan.time);
@@ -181,17 +181,17 @@ export function createSampleReader(
 
   /** Takes a sample, or says why not: one of DROPS where it is lost, else why it is left out. */
   function take(words: Uint32Array, start: number, size: number, cpumode: number): string | null {
-    const of = eventOf(words, start, size);
-    if (of === null) return "unknown_event";
-    const { event } = of;
+    const prepared = eventOf(words, start, size);
+    if (prepared === null) return "unknown_event";
+    const { event } = prepared;
     const { plan } = event;
     if (event.unused !== null) return event.unused;
-    const { tail, fixedWords } = of;
+    const { tail, fixedWords } = prepared;
     if (plan.tail > size) return "malformed";
-    if (of.walks && (fixedWords === null ? !walkTail(words, start, size, low, plan, tail) : size < fixedWords)) {
+    if (prepared.walks && (fixedWords === null ? !walkTail(words, start, size, low, plan, tail) : size < fixedWords)) {
       return "malformed";
     }
-    if (event.use === "fault") return takeFault(of, words, start, cpumode);
+    if (event.use === "fault") return takeFault(prepared, words, start, cpumode);
     const row = access.rows;
     const even = 2 * row;
     const odd = even + 1;
@@ -204,13 +204,13 @@ export function createSampleReader(
     access.address.words[odd] = addressHigh;
     access.ip.words[even] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + low] as number);
     access.ip.words[odd] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + high] as number);
-    const dataSrcAt = of.walks ? (tail[TAIL.DATA_SRC] as number) : -1;
+    const dataSrcAt = prepared.walks ? (tail[TAIL.DATA_SRC] as number) : -1;
     const dataSrc = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + low] as number);
-    const told = OP_CODES[dataSrc & 31] as number;
-    access.op[row] = told === UNKNOWN_OP ? of.op : told;
-    access.evidence[row] = told !== UNKNOWN_OP ? BY_DATA_SRC : of.op === UNKNOWN_OP ? BY_NOTHING : BY_EVENT;
+    const named = OP_CODES[dataSrc & 31] as number;
+    access.op[row] = named === UNKNOWN_OP ? prepared.op : named;
+    access.evidence[row] = named !== UNKNOWN_OP ? BY_DATA_SRC : prepared.op === UNKNOWN_OP ? BY_NOTHING : BY_EVENT;
     if (event.use === "timer") {
-      if (!takeTimer(of, words, start, row, pid)) return "not_decoded";
+      if (!takeTimer(prepared, words, start, row, pid)) return "not_decoded";
     } else if (addressLow === 0 && addressHigh === 0) return "no_address";
     access.dataSrc.words[even] = dataSrc;
     access.dataSrc.words[odd] = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + high] as number);
@@ -220,19 +220,19 @@ export function createSampleReader(
     access.pid[row] = pid;
     access.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
     access.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
-    takePeriod(of, words, start, even);
-    access.source[row] = of.source;
+    takePeriod(prepared, words, start, even);
+    access.source[row] = prepared.source;
     access.inKernel[row] = cpumode === MISC.KERNEL ? 1 : 0;
-    const weightAt = of.walks ? (tail[TAIL.WEIGHT] as number) : -1;
+    const weightAt = prepared.walks ? (tail[TAIL.WEIGHT] as number) : -1;
     const weight = weightAt < 0 ? 0 : (words[start + 2 * weightAt + low] as number);
     access.weight[row] = weight;
     access.hasWeight[row] = weight === 0 ? 0 : 1;
     if (access.watched) {
-      access.watch[row] = of.watchId;
-      access.hasWatch[row] = of.watchId === 0 ? 0 : 1;
+      access.watch[row] = prepared.watchId;
+      access.hasWatch[row] = prepared.watchId === 0 ? 0 : 1;
     }
     account.keptAccesses += 1;
-    account.keptBySource[of.source] = (account.keptBySource[of.source] as number) + 1;
+    account.keptBySource[prepared.source] = (account.keptBySource[prepared.source] as number) + 1;
     if (++access.rows === access.capacity) flushAccess();
     return null;
   }
@@ -240,15 +240,15 @@ export function createSampleReader(
   /** A period that counts no accesses is 0; without one in the sample it is the event's own. */
   function takePeriod({ event }: Prepared, words: Uint32Array, start: number, even: number): void {
     const { plan, attribute } = event;
-    const to = access.period.words;
-    if (!event.counts) to[even] = to[even + 1] = 0;
+    const periodWords = access.period.words;
+    if (!event.counts) periodWords[even] = periodWords[even + 1] = 0;
     else if (plan.period >= 0) {
-      to[even] = words[start + 2 * plan.period + low] as number;
-      to[even + 1] = words[start + 2 * plan.period + high] as number;
+      periodWords[even] = words[start + 2 * plan.period + low] as number;
+      periodWords[even + 1] = words[start + 2 * plan.period + high] as number;
     } else {
       const fixed = attribute.by_frequency ? 0n : attribute.sample_period;
-      to[even] = Number(fixed & 0xffffffffn);
-      to[even + 1] = Number(fixed >> 32n);
+      periodWords[even] = Number(fixed & 0xffffffffn);
+      periodWords[even + 1] = Number(fixed >> 32n);
     }
   }
 

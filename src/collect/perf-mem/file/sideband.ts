@@ -41,13 +41,13 @@ interface Range {
  * of it is born, and what perf cannot see, that a range was unmapped, is not invented.
  */
 function createGrowth() {
-  const known = new Map<number, Range[]>();
+  const rangesOf = new Map<number, Range[]>();
   return {
-    forget: (pid: number) => known.delete(pid),
+    forget: (pid: number) => rangesOf.delete(pid),
     /** The parts of a range that were not there. */
-    fresh(pid: number, from: bigint, to: bigint): Range[] {
-      const ranges = known.get(pid) ?? [];
-      let rest: Range[] = [{ from, to }];
+    fresh(pid: number, from: bigint, until: bigint): Range[] {
+      const ranges = rangesOf.get(pid) ?? [];
+      let rest: Range[] = [{ from, to: until }];
       for (const old of ranges) {
         rest = rest.flatMap((piece) => {
           if (old.to <= piece.from || old.from >= piece.to) return [piece];
@@ -56,15 +56,15 @@ function createGrowth() {
           return [left, right].filter((part) => part.to > part.from);
         });
       }
-      const merged = ranges.filter((old) => old.to < from || old.from > to);
-      const touching = ranges.filter((old) => old.to >= from && old.from <= to);
+      const merged = ranges.filter((old) => old.to < from || old.from > until);
+      const touching = ranges.filter((old) => old.to >= from && old.from <= until);
       let low = from;
-      let high = to;
+      let high = until;
       for (const old of touching) {
         if (old.from < low) low = old.from;
         if (old.to > high) high = old.to;
       }
-      known.set(pid, [...merged, { from: low, to: high }].slice(-MOST_RANGES));
+      rangesOf.set(pid, [...merged, { from: low, to: high }].slice(-MOST_RANGES));
       return rest;
     },
   };
@@ -110,10 +110,10 @@ export function createSideband(trailer: () => Trailer, now: () => bigint): Sideb
       end_ns: time_ns,
     };
     if (isFile) return [row];
-    return growth.fresh(pid, addr, addr + size_bytes).map(({ from, to }) => ({
+    return growth.fresh(pid, addr, addr + size_bytes).map(({ from, to: until }) => ({
       ...row,
       addr: from,
-      size_bytes: to - from,
+      size_bytes: until - from,
       result: from,
     }));
   }

@@ -30,9 +30,9 @@ export function createUnpacker(limitBytes: number): Unpacker {
     settle();
   });
   return {
-    async unpack(payload, to) {
+    async unpack(payload, write) {
       if (failure !== null) return failure;
-      take = to;
+      take = write;
       unpacked = 0;
       await new Promise<void>((done) => {
         settle = done;
