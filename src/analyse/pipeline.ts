@@ -1,5 +1,6 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
+import { unreadRows } from "../label/capture/unread.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
 import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../sql/database.ts";
@@ -46,7 +47,10 @@ export async function analyseRun(
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const labelled = await labelRun(database, runDir, facts.run_id);
-  const input = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
+  const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
+  // Only now every segment was read.
+  const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource);
+  const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
   const totals = await database.rows(LABEL_SUMMARY);

@@ -22,7 +22,6 @@ export const analyseCommand = defineCommand({
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { analyse } = await import("../pipelines/analyse.ts");
     const { report } = await analyse(args.run_dir, { ...options, period: options.period ?? null });
-    printReport(report, { ...options, stdoutIsTargets: false });
-    return 0;
+    return printReport(report, { ...options, stdoutIsTargets: false });
   },
 });

@@ -38,8 +38,8 @@ export const attachCommand = defineCommand({
     using signals = watchSignals();
     try {
       const outcome = await attach({ options, process: String(args.process), progress, say, notice, signals });
-      printReport(outcome.report, { ...options, stdoutIsTargets: false });
-      return outcome.exitCode;
+      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: false });
+      return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {
       progress.clear();
     }

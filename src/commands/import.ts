@@ -34,7 +34,6 @@ export const importCommand = defineCommand({
       run_id: options.run_id,
       force: options.force,
     });
-    printReport(report, { ...options, stdoutIsTargets: false });
-    return 0;
+    return printReport(report, { ...options, stdoutIsTargets: false });
   },
 });

@@ -80,8 +80,8 @@ export const runCommand = defineCommand({
     try {
       const stdoutFd = options.json ? 2 : 1;
       const outcome = await run({ options, demo, command, progress, say, notice, signals, stdoutFd });
-      printReport(outcome.report, { ...options, stdoutIsTargets: true });
-      return outcome.exitCode;
+      const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: true });
+      return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {
       progress.clear();
     }

@@ -16,7 +16,7 @@ import { sinceFirstLook } from "./regions/censored-births.ts";
 import { type Region, regionMap } from "./regions/region-map.ts";
 import { fillRegionTable, writeRegionMap } from "./regions/region-table.ts";
 import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
-import { runWindow } from "./timeline/origin.ts";
+import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
 import { type StepRow, stepRows } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
@@ -48,6 +48,16 @@ export interface Labelled {
 /** Steps that say only that a library of an engine is there. */
 const RECOGNISED = new Set(["engine", "probes"]);
 
+/** Streams that no label needs: their times are all that is read of them here. */
+const NOT_LABELLED = ["fault", "process"] as const satisfies readonly StreamName[];
+
+/** Adds the segments to `capture.skipped` whose times cannot be read. */
+function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow["times"]): void {
+  for (const { path, rows } of capture.segments[stream]) {
+    if (!times.has(path)) capture.skipped.push({ stream, path, rows, reason: "its times cannot be read" });
+  }
+}
+
 /**
  * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
  * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
@@ -63,6 +73,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const mappingEvents = await read("mapping");
   const tensorEvents = await read("tensor");
   const { origin_ns, window_ns, times } = await runWindow(database, capture);
+  for (const stream of NOT_LABELLED) skipWithoutTimes(capture, stream, times);
   const steps = stepRows(await read("step"), origin_ns);
   const watchRows = await read("watch");
   const mappings = mappingLives(mappingEvents);

@@ -11,8 +11,8 @@ import type { RunFacts } from "../run-directory/facts.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
 import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
-import { inNumbers } from "../schema/ledger.ts";
-import { lossOf } from "../schema/loss.ts";
+import { type FigureSource, inNumbers } from "../schema/ledger.ts";
+import { lossOf, unreadSources } from "../schema/loss.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
 import type { EngineLimits } from "../sql/database.ts";
 import { readExperimentFacts } from "./experiment-facts.ts";
@@ -45,10 +45,13 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
   const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
+  const whole = analysis.input.ledger;
   const report: RunReport = {
     ...otherFacts,
+    ...judgedAgain(otherFacts, unreadSources(whole)),
     run_dir: directory.path,
-    loss: lossOf(ledger),
+    ledger: whole.map((row) => ({ ...row })),
+    loss: lossOf(whole),
     warnings: [...otherFacts.warnings, ...analysis.warnings],
     labels: analysis.labels,
     metrics: analysis.metrics,
@@ -68,6 +71,13 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
   await writeManifest(directory.path, facts.run_id);
   return { report, directory };
+}
+
+/** A run of which rows are missing is no longer what it was judged to be. */
+function judgedAgain({ validity, reasons }: Pick<RunFacts, "validity" | "reasons">, unread: readonly FigureSource[]) {
+  if (unread.length === 0) return { validity, reasons };
+  const reason = `segments of capture/ cannot be read or are missing: no figures of ${unread.join(", ")}`;
+  return { validity: "contaminated" as const, reasons: [...reasons, reason] };
 }
 
 type Details = Readonly<Record<string, unknown>>;

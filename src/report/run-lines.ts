@@ -114,7 +114,10 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
     .filter(({ lost_pct }) => isNumber(lost_pct) && lost_pct > 0)
     .map(({ source, lost_pct }) => `${source} ${pct(lost_pct)}`);
   const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
-  const head = `${dropped === 0 ? "nothing" : formatCount(dropped)} of ${formatCounted(kept + dropped, "event")}${share}; ${formatCount(filtered)} filtered on purpose`;
+  const unknown = ledger.filter((row) => row.stage === "read" && row.dropped === 0);
+  const least = dropped === 0 ? "nobody knows how much" : `at least ${formatCount(dropped)}`;
+  const lost = unknown.length > 0 ? least : dropped === 0 ? "nothing" : formatCount(dropped);
+  const head = `${lost} of ${formatCounted(kept + dropped, "event")}${share}; ${formatCount(filtered)} filtered on purpose`;
   const losses = ledger
     .filter((row) => row.dropped > 0)
     .sort((a, b) => b.dropped - a.dropped)
@@ -127,7 +130,7 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
   const unseen = ledger
     .filter((row) => isNumber(row.unseen_estimate) && row.unseen_estimate > 0)
     .map((row) => `${placeWords(row)}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
-  return [head, ...losses, ...unseen];
+  return [head, ...losses, ...unknown.map(placeWords), ...unseen];
 }
 
 function labelText({ labels }: RunReport): string | null {

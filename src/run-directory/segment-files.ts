@@ -15,6 +15,12 @@ export interface Segment {
 
 const NAME = /^(\d{1,20})-(\d{1,15})\.parquet$/;
 
+/** True for the path of a segment below a run directory, with `/`. */
+export function isSegmentPath(path: string): boolean {
+  const [folder, , name, ...more] = path.split("/");
+  return folder === "capture" && name !== undefined && more.length === 0 && NAME.test(name);
+}
+
 /** File name of a segment. */
 export function segmentName(t0_ns: bigint, sequence: number): string {
   return `${t0_ns}-${sequence}.parquet`;

@@ -13,6 +13,7 @@ export const STAGES = {
   ring: "from where they happened to the tracer",
   decode: "the tracer makes rows of them, with the names and addresses that belong to them",
   segments: "rows are written to the files of capture/",
+  read: "rows are read back from there; there is such a row only where some could not be",
 } as const satisfies Record<string, string>;
 
 export type Stage = keyof typeof STAGES;

@@ -42,6 +42,12 @@ export function lossOf(ledger: readonly LedgerRow[]): SourceLoss[] {
   });
 }
 
+/** The sources of which rows that were written cannot be read back; how many is not always known. */
+export function unreadSources(ledger: readonly LedgerRow[]): FigureSource[] {
+  const unread = ledger.filter(({ stage }) => stage === "read");
+  return FIGURE_SOURCES.filter((source) => unread.some((row) => feeds(row, source)));
+}
+
 /** Loss of the source that lost most, in %: a run is as good as the worst of what it tells; 0 where nothing was seen. */
 export function worstLossPct(ledger: readonly LedgerRow[]): number {
   return Math.max(0, ...lossOf(ledger).map(({ lost_pct }) => lost_pct));
@@ -56,6 +62,8 @@ export function eventsOf(ledger: readonly LedgerRow[]): { kept: number; dropped:
   for (const row of ledger) {
     if (row.stage === "attach") continue;
     if (row.stage === "segments") sum.kept += row.kept;
+    // They were kept in files.
+    if (row.stage === "read") sum.kept -= Math.min(sum.kept, row.dropped);
     sum.dropped += row.dropped;
     sum.filtered += row.filtered;
   }

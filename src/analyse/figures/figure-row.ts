@@ -1,5 +1,5 @@
 /** Figures become rows: what is too few, too censored or too lossy is held back, with the reason. */
-import { lostPct } from "../../schema/loss.ts";
+import { lostPct, unreadSources } from "../../schema/loss.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
 import type { Figure } from "../metrics/metric.ts";
@@ -22,10 +22,13 @@ interface Verdict {
 
 const NOTHING = { value: false, lo: false, hi: false };
 
-function judge(figure: Figure, lost: number | null): Verdict {
+function judge(figure: Figure, lost: number | null, isUnread: boolean): Verdict {
   const { n } = figure;
   const { value, lo, hi } = figure.estimate;
   if (figure.not_identifiable) return { status: "not_identifiable", why: figure.why ?? "not observed", keep: NOTHING };
+  if (isUnread) {
+    return { status: "insufficient", why: "segments of capture/ with the source's events are missing", keep: NOTHING };
+  }
   if (figure.label !== undefined) {
     const open = figure.label === UNDECIDED;
     return { status: open ? "insufficient" : "ok", why: figure.why ?? null, keep: NOTHING };
@@ -67,10 +70,11 @@ function judge(figure: Figure, lost: number | null): Verdict {
   return { status: "ok", why: figure.why ?? null, keep: { value: true, lo: true, hi: true } };
 }
 
-/** The row of a figure. Loss above 1 %, n below 30 or more than half censored take its value away. */
+/** The row of a figure. Missing segments of its source, loss above 1 %, n below 30 or more than half censored take its value away. */
 export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
   const lost = lostPct(group.input.ledger, figure.source);
-  const { status, why, keep } = judge(figure, lost);
+  const isUnread = unreadSources(group.input.ledger).some((source) => source === figure.source);
+  const { status, why, keep } = judge(figure, lost, isUnread);
   const { value, lo, hi } = figure.estimate;
   const shownLo = keep.lo ? lo : null;
   const shownHi = keep.hi ? hi : null;
@@ -92,7 +96,7 @@ export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
     coverage: figure.coverage ?? null,
     window_ns: Math.round(figure.window_ns ?? group.span.window_ns),
     method: figure.method,
-    label: figure.label ?? null,
+    label: isUnread && figure.label !== undefined ? UNDECIDED : (figure.label ?? null),
     status,
     why,
     lost_pct: lost,

@@ -30,7 +30,7 @@ async function dropUnreadable(database: Database, capture: Capture): Promise<boo
     for (const segment of capture.segments[stream]) {
       const reason = await unreadable(database, stream, segment);
       if (reason === null) readable.push(segment);
-      else capture.skipped.push({ stream, path: segment.path, reason });
+      else capture.skipped.push({ stream, path: segment.path, rows: segment.rows, reason });
     }
     dropped ||= readable.length < capture.segments[stream].length;
     capture.segments[stream].splice(0, Number.POSITIVE_INFINITY, ...readable);

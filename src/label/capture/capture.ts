@@ -2,7 +2,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
-import { listSegments } from "../../run-directory/segment-files.ts";
+import { readManifest } from "../../run-directory/manifest.ts";
+import { isSegmentPath, listSegments } from "../../run-directory/segment-files.ts";
 import { columnsOf, STREAMS, type StreamName } from "../../schema/columns.ts";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
@@ -23,6 +24,8 @@ export interface Segment {
 export interface SkippedSegment {
   readonly stream: StreamName;
   readonly path: string;
+  /** Rows by the file's own footer; null where that cannot be read. */
+  readonly rows: number | null;
   readonly reason: string;
 }
 
@@ -106,7 +109,7 @@ async function checkSegments(
     return paths.map((path) => {
       const found = columns.get(path) ?? new Map<string, FileColumn>();
       const reason = mismatch(stream, found);
-      if (reason !== null) return { stream, path, reason };
+      if (reason !== null) return { stream, path, rows: rowsOf.get(path) ?? null, reason };
       const needed = columnsOf(stream).filter((column) => column.nullable !== true);
       const complete = needed.every((column) => found.get(column.name)?.required === true);
       const has = columnsOf(stream).map(({ name }) => name);
@@ -116,11 +119,22 @@ async function checkSegments(
     if (error instanceof MrmTraceError) throw error;
     const [path, ...others] = paths;
     if (path === undefined) return [];
-    if (others.length === 0) return [{ stream, path, reason: reasonOf(error) }];
+    if (others.length === 0) return [{ stream, path, rows: null, reason: reasonOf(error) }];
     // One of them cannot be read: each is asked alone.
     const alone = [];
     for (const one of paths) alone.push(...(await checkSegments(database, stream, [one])));
     return alone;
+  }
+}
+
+/** Paths of what was recorded by the manifest; none where there is none, as of a run that did not end. */
+async function recordedPaths(runDir: string): Promise<string[]> {
+  try {
+    const { files } = await readManifest(runDir);
+    return files.flatMap(({ path }) => (isSegmentPath(path) ? [join(runDir, path)] : []));
+  } catch (error) {
+    if (error instanceof MrmTraceError) return [];
+    throw error;
   }
 }
 
@@ -145,8 +159,13 @@ export async function openCapture(database: Database, runDir: string): Promise<C
     Segment[]
   >;
   const skipped: SkippedSegment[] = [];
+  const recorded = await recordedPaths(runDir);
   for (const stream of STREAMS) {
     const paths = listSegments(runDir, stream).map(({ path }) => path);
+    for (const path of recorded) {
+      if (!path.startsWith(join(folder, stream, "/")) || paths.includes(path)) continue;
+      skipped.push({ stream, path, rows: null, reason: "it is in the manifest, and there is no such file" });
+    }
     for (const checked of await checkSegments(database, stream, paths)) {
       if ("reason" in checked) skipped.push(checked);
       else if (checked.rows > 0) segments[stream].push(checked);

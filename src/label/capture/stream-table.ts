@@ -38,7 +38,7 @@ export async function readStreamRows(
       await database.run(`INSERT INTO ${table} BY NAME ${from}`);
       seen += segment.rows;
     } catch (error) {
-      capture.skipped.push({ stream, path: segment.path, reason: reasonOf(error) });
+      capture.skipped.push({ stream, path: segment.path, rows: segment.rows, reason: reasonOf(error) });
     }
   }
   const rows = await database.rows(`SELECT * FROM ${table} WHERE ${completeRow(stream)} ORDER BY timestamp_ns, rowid`);

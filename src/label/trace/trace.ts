@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { openParquetWriter, type ParquetWriter } from "../../columnar/write-parquet.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
 import { UNFINISHED } from "../../sql/derived-file.ts";
-import { accessRows, readAccessRows, wordLists } from "../capture/access-rows.ts";
+import { type AccessRows, accessRows, FACTS, readAccessRows, wordLists } from "../capture/access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "../capture/capture.ts";
 import { decodeAccessRows } from "../capture/decode-access-rows.ts";
 import { columnList } from "../capture/stream-table.ts";
 import { timeOrder } from "../capture/time-order.ts";
+import type { RowsBySource } from "../capture/unread.ts";
 import { type HitColumns, hitGatherer } from "../capture/watch-hits.ts";
 import type { RunWindow } from "../timeline/origin.ts";
 import { type RegionAccesses, rowLabels, type TraceLabels } from "./row-labels.ts";
@@ -22,6 +23,7 @@ export interface TraceResult {
   readonly incomplete: number;
   readonly accesses: RegionAccesses;
   readonly hits: HitColumns;
+  readonly bySource: RowsBySource;
 }
 
 /** Rows that are labelled and encoded at a time: one row group of the file. */
@@ -46,7 +48,7 @@ async function dropUnreadable(database: Database, capture: Capture): Promise<boo
   for (const segment of capture.segments.access) {
     const reason = await unreadable(database, segment);
     if (reason === null) readable.push(segment);
-    else capture.skipped.push({ stream: "access", path: segment.path, reason });
+    else capture.skipped.push({ stream: "access", path: segment.path, rows: segment.rows, reason });
     dropped ||= reason !== null;
   }
   capture.segments.access.splice(0, Number.POSITIVE_INFINITY, ...readable);
@@ -62,6 +64,15 @@ interface Written {
   readonly rows: number;
   readonly accesses: RegionAccesses;
   readonly hits: HitColumns;
+  readonly bySource: RowsBySource;
+}
+
+/** Adds the rows of each source, by its position in the list. */
+function countSources({ rows, words: { facts } }: AccessRows, counts: Float64Array): void {
+  for (let row = 0; row < rows; row++) {
+    const source = ((facts[row] as number) >>> FACTS.SOURCE_SHIFT) & FACTS.MASK;
+    counts[source] = (counts[source] as number) + 1;
+  }
 }
 
 async function writeParts(
@@ -73,6 +84,7 @@ async function writeParts(
   const lists = wordLists();
   const labeller = rowLabels(labels, lists, GROUP_ROWS);
   const gatherer = hitGatherer(labels.originNs);
+  const counts = new Float64Array(FACTS.MASK + 1);
   const rows = accessRows();
   let file: ParquetWriter | null = null;
   let fileRows = 0;
@@ -84,6 +96,7 @@ async function writeParts(
       if (!decodeAccessRows(part, lists, rows)) await readAccessRows(database, part, lists, rows);
       const order = timeOrder(rows.words.timestamp, rows.words.cpu, rows.rows);
       gatherer.add(rows, order, lists);
+      countSources(rows, counts);
       if (rows.rows > 0) file ??= open();
       for (let from = 0; from < rows.rows; from += GROUP_ROWS) {
         file?.add(labeller.label(rows, order, from, Math.min(rows.rows, from + GROUP_ROWS), sample + from));
@@ -102,7 +115,8 @@ async function writeParts(
   } finally {
     file?.[Symbol.dispose]();
   }
-  return { parts: written, rows: sample, accesses: labeller.accesses, hits: gatherer.hits };
+  const bySource = new Map(lists.sources.map((source, position) => [source, counts[position] ?? 0]));
+  return { parts: written, rows: sample, accesses: labeller.accesses, hits: gatherer.hits, bySource };
 }
 
 /** Puts the finished folder in place of the one before, and the link for readers of a single file. */
@@ -132,15 +146,17 @@ export async function writeTrace(
   labels: TraceLabels,
 ): Promise<TraceResult> {
   const finished = join(capture.runDir, `trace${UNFINISHED}`);
+  // What has no time is in no part, and nobody would find it unreadable.
+  if (capture.segments.access.some(({ path }) => !times.has(path))) await dropUnreadable(database, capture);
   for (;;) {
     await rm(finished, { recursive: true, force: true });
     await mkdir(finished, { mode: 0o700 });
     try {
       const parts = await planParts(database, capture, times);
-      const { accesses, hits, ...written } = await writeParts(database, finished, parts, labels);
+      const { accesses, hits, bySource, ...written } = await writeParts(database, finished, parts, labels);
       const paths = await putInPlace(capture.runDir, finished, written.parts);
       const seen = capture.segments.access.reduce((sum, segment) => sum + segment.rows, 0);
-      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, hits };
+      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, hits, bySource };
     } catch (error) {
       await rm(finished, { recursive: true, force: true });
       if (!(await dropUnreadable(database, capture))) throw error;

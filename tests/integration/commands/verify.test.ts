@@ -41,6 +41,19 @@ test("what differs is printed, and told by the exit code", async () => {
   expect(printed.exitCode).toBe(4);
 });
 
+test("an analysis of what is left derives it, and says with its exit code that it is not all", async () => {
+  const { exitCode, stderr } = await runCli(["analyse", "--quiet", runDir]);
+  expect(exitCode).toBe(4);
+  expect(stderr).toContain("segments of capture/ cannot be read or are missing: no figures of ");
+  expect(stderr).toContain(`fix: mrm-trace verify ${runDir}`);
+  const printed = await runCli(["analyse", "--json", runDir]);
+  expect(printed.exitCode).toBe(4);
+  expect(jsonOf(printed)).toMatchObject({ validity: "contaminated" });
+  const shown = await runCli(["analyse", runDir]);
+  expect(shown.stdout).toContain("nobody knows how much of");
+  expect((await runCli(["verify", runDir])).exitCode).toBe(4);
+});
+
 test("a run without a manifest, or with a hostile one, is refused with what helps", async () => {
   writeFileSync(join(runDir, "manifest.json"), '{"files": [{"path": "../x"}]}');
   const { exitCode, stderr } = await runCli(["verify", runDir]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { LedgerRow } from "../../../src/schema/ledger.ts";
-import { eventsOf, lossOf, lostPct, worstLossPct } from "../../../src/schema/loss.ts";
+import { eventsOf, lossOf, lostPct, unreadSources, worstLossPct } from "../../../src/schema/loss.ts";
 import { ledgerRow } from "../../fixtures/ledger.ts";
 
 const ring = (seen: number, dropped: number, unseen = 0) =>
@@ -66,4 +66,21 @@ test("every event is counted once: in a file, dropped, or left out on purpose", 
     ledgerRow({ stream: "engine", source: null, stage: "attach" }, 10, 10),
   ];
   expect(eventsOf(ledger)).toEqual({ kept: 25, dropped: 75, filtered: 20 });
+});
+
+describe("rows that cannot be read back", () => {
+  const read = (source: LedgerRow["source"], seen: number, dropped: number) =>
+    ledgerRow({ stream: "access", source, stage: "read" }, seen, dropped);
+
+  test("are those of one source, or of all that the stream feeds", () => {
+    expect(unreadSources([accesses("pebs", 10, 5), ring(10, 5)])).toEqual([]);
+    expect(unreadSources([read("pebs", 10, 0)])).toEqual(["pebs"]);
+    expect(unreadSources([read(null, 10, 0)])).toEqual(["pebs", "ibs", "spe", "clock", "watch", "import"]);
+  });
+
+  test("are lost, and counted once", () => {
+    const ledger = [accesses("pebs", 100, 0), read("pebs", 100, 25)];
+    expect(lostPct(ledger, "pebs")).toBe(25);
+    expect(eventsOf(ledger)).toEqual({ kept: 75, dropped: 25, filtered: 0 });
+  });
 });
