@@ -180,10 +180,10 @@ describe("openRun", () => {
     const runDir = copyOfRun("later");
     const path = join(runDir, "metadata.json");
     copyFileSync(path, `${path}.ours`);
-    writeFileSync(path, '{"schema_version":"2.0"}');
+    writeFileSync(path, '{"schema_version":"9.0"}');
     expect(await refusal(() => openRun(runDir))).toMatchObject({
       code: "data_quality",
-      message: expect.stringContaining("has schema version 2.0; this mrm-trace reads"),
+      message: expect.stringContaining("has schema version 9.0; this mrm-trace reads"),
     });
     for (const text of ["", "[]", "null", "{", '{"schema_version":"1.0"}', '{"schema_version":7}']) {
       writeFileSync(path, text);
