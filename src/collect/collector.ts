@@ -1,5 +1,6 @@
 /** What every collector is: ask first, start, take what has come, stop with the account of what was lost. */
 import type { Batch } from "../columnar/batch.ts";
+import type { StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 
 /** The process tree to watch; it exists and has not run its command yet when `held`. */
@@ -27,6 +28,18 @@ export interface CollectorCost {
   readonly what: string;
   readonly count: number;
   readonly each_ns: { readonly value: number; readonly lo: number; readonly hi: number };
+  /** True where each event is a trap of a debug register, which the report counts by itself. */
+  readonly is_trap?: true;
+}
+
+/** What a collector found out that figures depend on; each absent where it is not the collector's to know. */
+export interface CollectorFindings {
+  /** Calibrated cost of a trap in ns. */
+  readonly trap_cost_ns?: number;
+  /** How often decoding said what a pair of registers saw. */
+  readonly decoder_agreement?: { readonly agreed: number; readonly compared: number };
+  /** Time in BPF programs over the whole run; null where the kernel did not say. */
+  readonly bpf_run_ns?: number | null;
 }
 
 export interface Collector {
@@ -42,6 +55,11 @@ export interface Collector {
   /** How long what it follows can wait between two calls of `batches`, in ms; absent where only rings are to be emptied. */
   patienceMs?(): number;
   /**
+   * Rows of a stream that may come between two calls of `batches` before anything is lost, once started; absent where
+   * what comes waits in a file.
+   */
+  holds?(): Readonly<Partial<Record<StreamName, number>>>;
+  /**
    * Detaches, and returns the last batches and the ledger; safe to call after a failed start. The batches may be read
    * from a file while they are taken: each is copied before the next is asked for, and the ledger holds after the last.
    */
@@ -50,8 +68,10 @@ export interface Collector {
   helpers?(): readonly number[];
   /** What a reader of the figures must know, once the last batch was taken; absent where there is never anything. */
   warnings?(): readonly string[];
-  /** What else it has to tell, for metadata.json, once the last batch was taken. */
+  /** What else it has to tell, once the last batch was taken: keys of metadata.json, none of them another's. */
   details?(): Readonly<Record<string, unknown>>;
   /** What its events cost the target, once stopped; absent where that is accounted elsewhere or not known. */
   costs?(): readonly CollectorCost[];
+  /** Facts that figures depend on, once stopped; absent where it has none. */
+  findings?(): CollectorFindings;
 }

@@ -1,10 +1,11 @@
 /** The collectors of a run by their names: those that were asked for, and `process` beside them. */
 import type { CollectorName, MemrayOption } from "../config/schema.ts";
+import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import type { Collector } from "./collector.ts";
-import { createEbpfCollector, type EbpfCollector } from "./ebpf/ebpf.ts";
+import { createEbpfCollector } from "./ebpf/ebpf.ts";
 import { createMemrayCollector } from "./memray/memray.ts";
 import { createPerfMemCollector } from "./perf-mem/perf-mem.ts";
-import { createProcessCollector, type ProcessCollector } from "./process/process-collector.ts";
+import { createProcessCollector } from "./process/process-collector.ts";
 
 export interface CollectorSettings {
   readonly budgetPct: number;
@@ -29,20 +30,31 @@ export interface CollectorSettings {
 export interface Collectors {
   /** In the order in which they start; `process` last. */
   readonly all: readonly Collector[];
-  readonly ebpf: EbpfCollector | null;
-  readonly process: ProcessCollector;
+  /** The processes of the target, as far as they are known. */
+  readonly tree: ProcessTree;
 }
 
-/** Collectors that only their common interface is needed of, by name. */
-const OTHERS: Partial<Record<CollectorName, (settings: CollectorSettings) => Collector>> = {
+/** How each is made that a user may ask for, in the order in which they start. */
+const MAKERS: Record<
+  Exclude<CollectorName, "process">,
+  (settings: CollectorSettings, tree: ProcessTree) => Collector
+> = {
+  ebpf: ({ ebpf, ...settings }, tree) => createEbpfCollector({ ...settings, parts: ebpf, tree }),
   memray: ({ rawDir, memray }) => createMemrayCollector({ rawDir, record: memray }),
   "perf-mem": ({ perfMem, rawDir }) => createPerfMemCollector({ words: perfMem, rawDir }),
 };
 
-/** Creates each named collector once; nothing is attached. */
+/** Creates each named collector once, and `process` beside them; nothing is attached. */
 export function createCollectors(names: readonly CollectorName[], settings: CollectorSettings): Collectors {
-  const ebpf = names.includes("ebpf") ? createEbpfCollector({ ...settings, parts: settings.ebpf }) : null;
-  const process = createProcessCollector();
-  const others = [...new Set(names)].flatMap((name) => OTHERS[name]?.(settings) ?? []);
-  return { all: [...(ebpf === null ? [] : [ebpf]), ...others, process], ebpf, process };
+  const tree = createProcessTree();
+  const asked = Object.entries(MAKERS).flatMap(([name, make]) =>
+    names.some((one) => one === name) ? [make(settings, tree)] : [],
+  );
+  const process = createProcessCollector({
+    tree,
+    // eBPF sees every process begin and end: nothing is left to be found in /proc.
+    searches: !names.includes("ebpf"),
+    helpers: () => asked.flatMap((collector) => collector.helpers?.() ?? []),
+  });
+  return { all: [...asked, process], tree };
 }

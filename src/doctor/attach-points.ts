@@ -1,8 +1,8 @@
 /** Which programs this kernel takes: every object is loaded, every program attached, and all is taken away again. */
-import { SAMPLE_PROGRAMS } from "../collect/ebpf/samples/sample-program.ts";
-import { openEngineObject } from "../engine/llama-cpp/object-probes.ts";
+import type { PartPrograms } from "../collect/ebpf/part.ts";
+import { PROGRAMS } from "../collect/ebpf/parts.ts";
 import { MrmTraceError } from "../errors.ts";
-import { type BpfObject, openBpfObject } from "../kernel/bpf-object.ts";
+import type { BpfObject } from "../kernel/bpf-object.ts";
 import { bpfObjectHashes } from "../kernel/bpf-object-files.ts";
 import type { BpfProgram } from "../kernel/bpf-program.ts";
 import { onlineCpus } from "../kernel/cpus.ts";
@@ -23,21 +23,10 @@ export interface AttachFacts {
   readonly error: { readonly message: string; readonly hint: string } | null;
 }
 
-/** What is lost without an object; the objects that a run cannot do without. */
-const GIVES: Readonly<Record<string, { readonly what: string; readonly required: boolean }>> = {
-  lifecycle: { what: "mappings and processes", required: true },
-  faults: { what: "page faults", required: true },
-  engine: { what: "the engine's tensors and steps", required: true },
-  watch: { what: "watched loads and stores", required: true },
-  samples: { what: "hardware samples", required: false },
-  clock: { what: "timer samples", required: false },
-};
-/** Measures rings in our own tests and benchmarks; a run does not load it. */
-const NOT_OURS_TO_RUN = "bench";
-
-/** The built objects that a run may load. */
-export function objectNames(): string[] {
-  return Object.keys(bpfObjectHashes()).filter((name) => name !== NOT_OURS_TO_RUN);
+/** Parts of the eBPF collector whose objects are built. */
+export function builtParts(): readonly PartPrograms[] {
+  const built = bpfObjectHashes();
+  return PROGRAMS.filter(({ name }) => name in built);
 }
 
 /** A software event that never happens: programs attach to it as to any other. */
@@ -98,32 +87,17 @@ function tryPrograms(name: string, object: BpfObject, multi: boolean, tracefs: b
   return { object: name, programs: object.programs.length, attached, skipped, refused, error: null };
 }
 
-/** Programs to leave out, in each way to load an object: of two that do the same, a kernel may take one only. */
-const WAYS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  samples: SAMPLE_PROGRAMS.map((taken) => SAMPLE_PROGRAMS.filter((other) => other !== taken)),
-};
-
-async function tryObject(name: string, skip: readonly string[], tracefs: boolean): Promise<AttachFacts> {
+/** Loads the programs of a part as a run does and attaches each, one at a time. @param tracefs whether it is mounted */
+export async function attachFacts({ name, load }: PartPrograms, tracefs: boolean): Promise<AttachFacts> {
   try {
-    const { object, multi } =
-      name === "engine"
-        ? await openEngineObject(openBpfObject, {})
-        : { object: await openBpfObject(name, { skip }), multi: false };
+    const { object, uprobeMulti } = await load({});
     using opened = object;
-    return tryPrograms(name, opened, multi, tracefs);
+    return tryPrograms(name, opened, uprobeMulti, tracefs);
   } catch (error) {
     if (!(error instanceof MrmTraceError)) throw error;
     const { message, hint } = error;
     return { object: name, programs: 0, attached: 0, skipped: [], refused: [], error: { message, hint } };
   }
-}
-
-/** Loads one object and attaches each of its programs, one at a time. @param tracefs whether it is mounted */
-export async function attachFacts(name: string, tracefs: boolean): Promise<AttachFacts> {
-  const [first = [], ...others] = WAYS[name] ?? [];
-  let found = await tryObject(name, first, tracefs);
-  for (const skip of others) if (found.error !== null) found = await tryObject(name, skip, tracefs);
-  return found;
 }
 
 /** The program that libbpf names in its log, and the first line of what was refused. */
@@ -134,20 +108,18 @@ function reasonOf(message: string): string {
 }
 
 export function judgeAttachPoints(found: readonly AttachFacts[]): Check[] {
-  const objects = new Map(found.map((facts) => [facts.object, facts]));
-  const missing = Object.entries(GIVES).flatMap(([name, { required }]) => {
-    if (objects.has(name)) return [];
+  return PROGRAMS.map((part) => {
+    const facts = found.find(({ object }) => object === part.name);
+    if (facts !== undefined) return judgePart(part, facts);
     const details = {
       fix: "scripts/build-bpf in a source tree; else install the package again",
-      data: { object: name },
+      data: { object: part.name },
     };
-    return [check(`attach: ${name}`, required ? "fail" : "info", "its BPF object is not built", details)];
+    return check(`attach: ${part.name}`, part.required ? "fail" : "info", "its BPF object is not built", details);
   });
-  return [...missing, ...found.map(judgeObject)];
 }
 
-function judgeObject(facts: AttachFacts): Check {
-  const { what, required } = GIVES[facts.object] ?? { what: "not needed by a run", required: false };
+function judgePart({ gives: what, required }: PartPrograms, facts: AttachFacts): Check {
   const name = `attach: ${facts.object}`;
   const bad = required ? "fail" : "info";
   const data = { ...facts };

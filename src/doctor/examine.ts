@@ -1,5 +1,5 @@
 /** The examination of this machine: facts first, judgement after, nothing changed and nothing left attached. */
-import { sourceFacts } from "../collect/ebpf/access-sources.ts";
+import { sourceFacts } from "../collect/ebpf/ebpf.ts";
 import { chooseSources } from "../collect/ebpf/samples/choose-sources.ts";
 import { createSensorReader, findSensors } from "../collect/process/sensors.ts";
 import { runSchema } from "../config/schema.ts";
@@ -7,7 +7,7 @@ import { EXIT_CODES } from "../errors.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { CHECK_STATUSES, type Check, type CheckStatus, type Examination } from "../schema/examination.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
-import { type AttachFacts, attachFacts, judgeAttachPoints, objectNames } from "./attach-points.ts";
+import { type AttachFacts, attachFacts, builtParts, judgeAttachPoints } from "./attach-points.ts";
 import { check } from "./check.ts";
 import { engineFacts, judgeEngines } from "./engines.ts";
 import { judgeKernel, kernelFacts } from "./kernel.ts";
@@ -48,7 +48,7 @@ function worstOf(checks: readonly Check[]): CheckStatus {
 async function attachAll(tracefs: boolean): Promise<AttachFacts[]> {
   const found: AttachFacts[] = [];
   // One after the other: what they hold together is not asked here.
-  for (const name of objectNames()) found.push(await attachFacts(name, tracefs));
+  for (const part of builtParts()) found.push(await attachFacts(part, tracefs));
   return found;
 }
 

@@ -3,18 +3,13 @@ import type { Interval } from "../statistics/block-bootstrap.ts";
 
 /** One cost that is paid on the target's own time, each time an event happens. */
 export interface EventCost {
-  /** Such as traps, retargets, `faults` (a BPF program). */
+  /** Such as watch traps, or faults recorded. */
   readonly what: string;
   readonly count: number;
   /** Calibrated cost of one event in ns. */
   readonly each_ns: Interval;
-}
-
-/** Run time of one BPF program, from its program info (kernel.bpf_stats_enabled). */
-export interface ProgramInfo {
-  readonly name: string;
-  readonly run_time_ns: number;
-  readonly run_count: number;
+  /** True where each event is a trap of a debug register. */
+  readonly is_trap?: boolean;
 }
 
 export interface ObserverInput {
@@ -25,23 +20,14 @@ export interface ObserverInput {
   readonly tracer_peak_rss_bytes: number;
   /** CPU time of all processes of the target during the run; null where unknown. */
   readonly target_cpu_ns: number | null;
-  readonly programs: readonly ProgramInfo[];
-  readonly traps: EventCost | null;
-  /** Retargets of watches, probes, page faults recorded: whatever has a calibrated cost and is not in `programs`. */
+  /** Traps and retargets of watches, probes, page faults recorded: whatever the target pays for. */
   readonly events: readonly EventCost[];
 }
-
-/**
- * Cost of entering one program that its run time leaves out, in ns: none at best, a kprobe entry at worst
- * (109.7 ns per call, measured by Rezolus on 6.12, pull request 1155).
- */
-const DISPATCH_NS: Interval = { value: 50, lo: 0, hi: 110 };
 
 export interface ObserverCost {
   /** CPU time of the tracer in % of one CPU. */
   readonly cpu_pct: number;
   readonly rss_bytes: number;
-  readonly bpf_run_ns: number;
   readonly traps: number;
   readonly trap_ns: number;
   readonly slowdown_pct: Interval & { readonly method: "model" };
@@ -49,8 +35,8 @@ export interface ObserverCost {
   readonly parts: readonly { readonly what: string; readonly count: number; readonly cost_ns: Interval }[];
 }
 
-function times(count: number, each: Interval, plus = 0): Interval {
-  return { value: count * each.value + plus, lo: count * each.lo + plus, hi: count * each.hi + plus };
+function times(count: number, each: Interval): Interval {
+  return { value: count * each.value, lo: count * each.lo, hi: count * each.hi };
 }
 
 /**
@@ -60,17 +46,10 @@ function times(count: number, each: Interval, plus = 0): Interval {
  * NaN figures where the target's CPU time is unknown or zero.
  */
 export function observerCost(input: ObserverInput): ObserverCost {
-  const programs = input.programs.map(({ name, run_time_ns, run_count }) => ({
-    what: `bpf ${name}`,
-    count: run_count,
-    cost_ns: times(run_count, DISPATCH_NS, run_time_ns),
-  }));
-  const events = [...(input.traps ? [input.traps] : []), ...input.events].map(({ what, count, each_ns }) => ({
-    what,
-    count,
-    cost_ns: times(count, each_ns),
-  }));
-  const parts = [...programs, ...events].sort((a, b) => b.cost_ns.value - a.cost_ns.value);
+  const parts = input.events
+    .map(({ what, count, each_ns }) => ({ what, count, cost_ns: times(count, each_ns) }))
+    .sort((a, b) => b.cost_ns.value - a.cost_ns.value);
+  const traps = input.events.filter(({ is_trap }) => is_trap === true);
   const targetCpu = input.target_cpu_ns ?? Number.NaN;
   const busyShare = Math.min(1, targetCpu / (input.wall_ns * input.cpus));
   const slowdown = (end: "value" | "lo" | "hi"): number => {
@@ -83,9 +62,8 @@ export function observerCost(input: ObserverInput): ObserverCost {
   return {
     cpu_pct: (100 * input.tracer_cpu_ns) / input.wall_ns,
     rss_bytes: input.tracer_peak_rss_bytes,
-    bpf_run_ns: input.programs.reduce((sum, program) => sum + program.run_time_ns, 0),
-    traps: input.traps?.count ?? 0,
-    trap_ns: input.traps ? Math.round(input.traps.count * input.traps.each_ns.value) : 0,
+    traps: traps.reduce((sum, { count }) => sum + count, 0),
+    trap_ns: Math.round(traps.reduce((sum, { count, each_ns }) => sum + count * each_ns.value, 0)),
     slowdown_pct: { value: slowdown("value"), lo: slowdown("lo"), hi: slowdown("hi"), method: "model" },
     parts,
   };

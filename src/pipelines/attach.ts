@@ -76,7 +76,7 @@ export async function attach({ options, progress, say, signals, ...request }: At
   });
   // How a process ended is told to its parent alone.
   const circumstances = { directory, options, experiment: null, host, baseline, ended: null };
-  const derived = await conclude({ ...recorded, ...circumstances }, collectors, progress);
+  const derived = await conclude({ ...recorded, ...circumstances }, progress);
   return { ...derived, exitCode: signals.received === null ? EXIT_CODES.ok : EXIT_CODES[reasonOf(signals.received)] };
 }
 

@@ -1,28 +1,20 @@
 /** The end of a run, however it was recorded: what it was worth, and everything that is derived from it. */
 import { cpus } from "node:os";
-import type { Collectors } from "../collect/collectors.ts";
 import type { Progress } from "../report/progress.ts";
 import { writeFacts } from "../run-directory/facts.ts";
 import type { Derived } from "./derive.ts";
 import { factsOfRun, type JudgeInput } from "./run-facts.ts";
 
 /** What of the judgement the collectors themselves do not tell. */
-type Told = Omit<JudgeInput, "cpus" | "watch" | "samples" | "clock" | "bpfCosts">;
+type Told = Omit<JudgeInput, "cpus">;
 
 /**
  * Judges a recording, writes its facts and derives all files of the run directory.
  * @throws MrmTraceError environment or failure; its `runDir` names what was left
  */
-export async function conclude(circumstances: Told, { ebpf }: Collectors, progress: Progress): Promise<Derived> {
+export async function conclude(circumstances: Told, progress: Progress): Promise<Derived> {
   const { recording, directory } = circumstances;
-  const facts = factsOfRun({
-    ...circumstances,
-    cpus: cpus().length,
-    watch: ebpf?.watchSummary() ?? null,
-    samples: ebpf?.sampleSummary() ?? null,
-    clock: ebpf?.clockSummary() ?? null,
-    bpfCosts: ebpf?.bpfCosts() ?? [],
-  });
+  const facts = factsOfRun({ ...circumstances, cpus: cpus().length });
   try {
     writeFacts(directory.path, facts);
     progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });

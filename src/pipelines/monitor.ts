@@ -1,6 +1,7 @@
 /** The monitor, as one sentence: wait for the process, sample the memory of its tree, stop when it is over. */
 
-import { createProcessCollector, type ProcessCollector } from "../collect/process/process-collector.ts";
+import type { Collector } from "../collect/collector.ts";
+import { createProcessCollector } from "../collect/process/process-collector.ts";
 import type { MonitorOptions } from "../config/monitor.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
@@ -8,6 +9,7 @@ import type { StopSignal } from "../record/signals.ts";
 import { MEMORY_CSV_HEADER, memoryCsvRow } from "../report/memory-csv.ts";
 import { type Cooldown, createCooldown } from "../target/cooldown.ts";
 import { isKernelThread, type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
+import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import { createTreeMemorySum } from "../target/tree-memory.ts";
 
 export type MonitorStop = "exited" | "duration" | "max_samples" | "cooldown" | "interrupted" | "terminated" | "closed";
@@ -83,12 +85,13 @@ const STOPPED_BY: Record<StopSignal, MonitorStop> = { SIGINT: "interrupted", SIG
 
 interface Sampling {
   readonly request: MonitorRequest;
-  readonly collector: ProcessCollector;
+  readonly collector: Collector;
+  readonly tree: ProcessTree;
   readonly cooldown: Cooldown | null;
 }
 
 /** Samples until it is over. */
-async function sample({ request, collector, cooldown }: Sampling, first: NamedProcess): Promise<MonitorResult> {
+async function sample({ request, collector, tree, cooldown }: Sampling, first: NamedProcess): Promise<MonitorResult> {
   const { options, write, say, stopped } = request;
   const memory = createTreeMemorySum();
   const label = options.label || options.name || first.comm;
@@ -109,7 +112,7 @@ async function sample({ request, collector, cooldown }: Sampling, first: NamedPr
     if (next === null || (next.pid === root.pid && next.start_ticks === root.start_ticks)) return;
     root = next;
     roots.push(next.pid);
-    collector.addPid(next.pid);
+    tree.begin(next.pid);
     say(`the process is now ${next.comm} (${next.pid})`);
   };
 
@@ -154,7 +157,7 @@ async function sample({ request, collector, cooldown }: Sampling, first: NamedPr
     stopped_by,
     samples,
     roots,
-    pids: collector.pids(),
+    pids: tree.pids(),
     peak_rss_bytes,
     peak_pss_bytes,
     window_ns,
@@ -173,11 +176,12 @@ export async function monitor(request: MonitorRequest): Promise<MonitorResult | 
   const first = await appears(request);
   if (first === null) return null;
   request.write(MEMORY_CSV_HEADER);
-  const collector = createProcessCollector({ intervalNs: 1n, pssNs: BigInt(Math.round(options.interval)) });
+  const tree = createProcessTree();
+  const collector = createProcessCollector({ tree, intervalNs: 1n, pssNs: BigInt(Math.round(options.interval)) });
   await collector.start({ pid: first.pid, command: [], held: false });
   try {
     const cooldown = options.cooldown === undefined ? null : createCooldown(options.cooldown);
-    return await sample({ request, collector, cooldown }, first);
+    return await sample({ request, collector, tree, cooldown }, first);
   } finally {
     await collector.stop();
   }

@@ -106,11 +106,7 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
   const circumstances = { directory, options, experiment: request.experiment ?? null, host, baseline, ended };
-  const derived = await conclude(
-    { ...recorded, ...circumstances, recording: { ...recording, reason } },
-    collectors,
-    progress,
-  );
+  const derived = await conclude({ ...recorded, ...circumstances, recording: { ...recording, reason } }, progress);
   return { ...derived, exitCode: exitCodeOf(reason, ended, signals) };
 }
 

@@ -8,7 +8,6 @@ import type { Progress } from "../report/progress.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { createProcessUse } from "./process-use.ts";
 import { record, type StopReason } from "./recorder.ts";
-import { runState } from "./run-state.ts";
 import { startCollectors, type TracerOptions } from "./start-collectors.ts";
 import { createTokenCount } from "./token-count.ts";
 
@@ -41,7 +40,6 @@ export async function recordTarget({ options, target, directory, collectors, pro
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
   const able = await startCollectors(collectors, target);
   const treeEnded = Promise.withResolvers<StopReason>();
-  const pids = new Set<number>();
   const started_ns = monotonicNs();
   const started_at = new Date();
   request.begin();
@@ -60,12 +58,7 @@ export async function recordTarget({ options, target, directory, collectors, pro
       if (batch.table === "step") tokens.take(batch);
     },
     onPoll({ now_ns, rows, dropped }) {
-      const state = runState(collectors);
-      for (const pid of state.pids) {
-        if (!pids.has(pid)) collectors.process.addPid(pid);
-        pids.add(pid);
-      }
-      if (state.treeEnded && request.rootEnded()) treeEnded.resolve("target_ended");
+      if (collectors.tree.hasEnded() && request.rootEnded()) treeEnded.resolve("target_ended");
       const limit = options.duration ?? request.expected_ns;
       progress.update({
         phase: tokens.phase,
@@ -84,7 +77,7 @@ export async function recordTarget({ options, target, directory, collectors, pro
     thermal: thermal.summary(),
     tokens,
     target,
-    state: runState(collectors),
+    pids: collectors.tree.pids(),
     collectors: able,
   };
 }

@@ -86,13 +86,18 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     reason ??= why;
   });
   const patience_ms = Math.min(...options.collectors.map((collector) => collector.patienceMs?.() ?? Infinity));
+  const held = options.collectors.map((collector) => ({ collector, holds: collector.holds?.() }));
   const pace = pollPace(begin_ns, options.starting, patience_ms);
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
-    const { fault, mapping } = rows;
-    for (const collector of options.collectors) for (const batch of collector.batches()) take(batch);
-    const taken = { fault: rows.fault - fault, mapping: rows.mapping - mapping };
+    let filled = 0;
+    for (const { collector, holds } of held) {
+      for (const batch of collector.batches()) {
+        take(batch);
+        filled += batch.rows / (holds?.[batch.table as StreamName] ?? Infinity);
+      }
+    }
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;
@@ -101,7 +106,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
     else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
-    else await Bun.sleep(pace.after(now_ns, taken));
+    else await Bun.sleep(pace.after(now_ns, filled));
   }
   const end_ns = monotonicNs();
   const ledger: LedgerRow[] = [];

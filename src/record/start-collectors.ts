@@ -44,10 +44,9 @@ export async function requireCollectors({ all }: Collectors, target: Target) {
  * @throws MrmTraceError of the one that failed
  */
 export async function startCollectors(collectors: Collectors, target: Target) {
-  const { all, process } = collectors;
+  const { all } = collectors;
   try {
     for (const collector of all) await collector.start(target);
-    for (const collector of all) for (const pid of collector.helpers?.() ?? []) process.addHelper(pid);
     return await requireCollectors(collectors, target);
   } catch (error) {
     await Promise.allSettled(all.map((collector) => collector.stop()));

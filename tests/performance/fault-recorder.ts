@@ -1,7 +1,9 @@
 /** A recorder of one process's faults from the parts of the tracer, without the rest: what `perf record` is held against. */
 import { join } from "node:path";
+import { FAULTS_PER_POLL } from "../../src/collect/ebpf/faults/fault-part.ts";
 import { openFaults } from "../../src/collect/ebpf/faults/faults.ts";
 import { openLifecycle } from "../../src/collect/ebpf/lifecycle/lifecycle.ts";
+import { MAPPINGS_PER_POLL } from "../../src/collect/ebpf/lifecycle/lifecycle-part.ts";
 import { openEncoder } from "../../src/columnar/encoder.ts";
 import { openSegmentWriter } from "../../src/columnar/segment.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
@@ -40,15 +42,15 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   ready();
   let ended = false;
   const pace = pollPace(monotonicNs(), false, Infinity);
-  let taken = { fault: 0, mapping: 0 };
+  let filled = 0;
   while (!ended) {
-    await Bun.sleep(pace.after(monotonicNs(), taken));
+    await Bun.sleep(pace.after(monotonicNs(), filled));
     const mappings = lifecycle.drain();
     ended = mappings.some((row) => row.kind === "exit" && row.pid === pid);
     if (ended) faults.detach();
-    taken = { fault: 0, mapping: mappings.length };
+    filled = mappings.length / MAPPINGS_PER_POLL;
     for (const batch of faults.drain()) {
-      taken.fault += batch.rows;
+      filled += batch.rows / FAULTS_PER_POLL;
       writer.append(batch);
     }
   }

@@ -1,131 +1,79 @@
-/** The eBPF collector: mappings, faults, the engine's tensors and steps, and watches, on one clock. */
+/** The eBPF collector: a loop over the parts that were asked for, all of one process tree and on one clock. */
 import { existsSync } from "node:fs";
+import { release } from "node:os";
 import type { Batch } from "../../columnar/batch.ts";
-import { batchFromRows } from "../../columnar/rows.ts";
-import type { EngineSession, LiveTensor } from "../../engine/engine.ts";
-import { createEngineSession } from "../../engine/llama-cpp/session.ts";
-import { MrmTraceError } from "../../errors.ts";
 import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
-import { openBpfObject } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import { readRemote } from "../../kernel/remote-memory.ts";
-import { createProcessMaps, type ProcessMaps } from "../../regions/mapping-events.ts";
-import type { MappingEvent } from "../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
-import type { Capability, Collector, Target } from "../collector.ts";
-import { type AccessSources, createAccessSources, sourceFacts } from "./access-sources.ts";
-import type { ClockSource } from "./clock/clock.ts";
-import { type ClockSummary, clockWarnings } from "./clock/clock-summary.ts";
-import { type EbpfParts, ebpfParts, sightLeft, sourcesLeft } from "./ebpf-parts.ts";
-import { createEngineObjects, type EngineObjects } from "./engine/engine-objects.ts";
-import { type FaultSource, openFaults } from "./faults/faults.ts";
-import { goneRanges } from "./lifecycle/gone-ranges.ts";
-import { type LifecycleSource, openLifecycle } from "./lifecycle/lifecycle.ts";
-import { offerMapped, treeAffinityCpus, watchTree } from "./lifecycle/running-tree.ts";
+import type { ProcessTree } from "../../target/process-tree.ts";
+import type { Capability, Collector, CollectorFindings, Target } from "../collector.ts";
+import { splitBudget } from "./budget-shares.ts";
+import { startLifecycle } from "./lifecycle/lifecycle-part.ts";
+import type { Part, Scene } from "./part.ts";
+import { capabilityOf, type PartOptions, type Plan, PROGRAMS, planParts } from "./parts.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
-import { splitByHeat } from "./samples/heat.ts";
-import type { SampleSummary } from "./samples/sample-summary.ts";
-import { ASSUMED_SAMPLE_NS, type SampleReader } from "./samples/samples.ts";
+import { readPmus } from "./samples/pmu.ts";
 import { withSkippedRuns } from "./skipped-runs.ts";
-import { rowsAhead } from "./watch/ahead.ts";
-import type { DrawRegion } from "./watch/draw.ts";
-import { drawRegions } from "./watch/draw-regions.ts";
-import { startWatch, type WatchSource, type WatchSummary } from "./watch/watch.ts";
 
-/** How long a list of regions to draw from stays good while nothing in the map changed. */
-const REGIONS_MAX_AGE_NS = 1_000_000_000n;
-const REGIONS_MIN_AGE_NS = 100_000_000n;
-const PROT_EXEC = 4;
-/** An engine's library is probed, and a finished watch gets its next address, when they are seen: 10 ms later on average. */
-const ATTENTIVE_MS = 20;
-
-export interface EbpfOptions {
+export interface EbpfOptions extends PartOptions {
+  /** Share of each CPU that the collector may cost the target, in percent. */
   readonly budgetPct: number;
-  /** Debug registers to use on each CPU; 0 watches nothing. */
-  readonly watchRegisters: number;
-  /** Names of --source: auto, watch, pebs, ibs, clock. */
-  readonly sources: readonly string[];
-  /** Samples of the timer per second and CPU. */
-  readonly clockHz: number;
-  readonly seed: number;
-  /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
-  readonly engineObjects: readonly string[];
-  /** Names of --ebpf: what is recorded beside mappings; everything unless told. */
-  readonly parts?: readonly string[];
+  /** Is told of every process of the target that begins and ends. */
+  readonly tree: ProcessTree;
 }
 
-/** What the collector knows while it runs, for progress and for the report. */
-export interface EbpfState {
-  readonly pids: readonly number[];
-  /** True when every process of the tree has ended. */
-  readonly treeEnded: boolean;
-  /** Calibrated cost of one hit of an engine probe in ns. */
-  readonly probeCostNs: number | null;
+/** This machine, as the choice of sources sees it. */
+export function sourceFacts(): SourceFacts {
+  return { pmus: readPmus(), kernelRelease: release(), arch: process.arch };
 }
 
-export interface EbpfCollector extends Collector {
-  state(): EbpfState;
-  /** Run time and skipped runs of every BPF program; empty before `stop`. */
-  bpfCosts(): readonly BpfCost[];
-  /** What watching cost and how well it knew reads from writes; null when nothing was watched. */
-  watchSummary(): WatchSummary | null;
-  /** What sampling did and could not see; null where no PMU sampled. */
-  sampleSummary(): SampleSummary | null;
-  /** What the timer did; null where none was asked for. */
-  clockSummary(): ClockSummary | null;
-}
+/** What there is to tell once all has stopped; the programs and their maps are gone then. */
+type Told = Required<Pick<Collector, "warnings" | "costs" | "findings" | "details">>;
+const NOTHING: Told = { warnings: () => [], costs: () => [], findings: () => ({}), details: () => ({}) };
 
 /** @param facts what decides on sources of accesses; this machine unless told */
-export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): EbpfCollector {
+export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): Collector {
   const owned = new DisposableStack();
-  const recorded = ebpfParts(options.parts);
-  const sources = createAccessSources({ ...options, sources: sourcesLeft(recorded, options.sources) }, facts);
-  let parts: Parts | null = null;
-  let summary: WatchSummary | null = null;
-  let sampled: SampleSummary | null = null;
-  let timed: ClockSummary | null = null;
-  let final: EbpfState | null = null;
-  let costs: readonly BpfCost[] = [];
+  let plan = planParts(options, facts);
+  let running: Running | null = null;
+  let told = NOTHING;
   return {
     name: "ebpf",
-    canRun: async () => sightLeft(recorded, canRunHere(sources)),
+    canRun: async () => canRunHere() ?? (plan.ok ? capabilityOf(plan) : plan),
     async start(target) {
+      if (!plan.ok) return;
       try {
-        parts = await startParts(owned, target, { ...options, recorded }, sources);
+        const started = await startParts(owned, options, target, plan);
+        ({ plan, running } = started);
       } catch (error) {
         owned.dispose();
         throw error;
       }
     },
-    batches: () => (parts === null ? [] : poll(parts)),
-    patienceMs: () => (recorded.engine || parts?.watch || parts?.samples || parts?.clock ? ATTENTIVE_MS : Infinity),
-    async stop() {
-      if (parts === null) return { batches: [], ledger: [] };
-      costs = parts.costs.costs(monotonicNs());
-      const result = stopParts(parts, costs);
-      summary = result.summary;
-      timed = result.timed;
-      sampled = parts.samples?.summary() ?? null;
-      // The programs and their maps are gone after this: what they knew is kept.
-      final = stateOf(parts);
-      parts = null;
-      owned.dispose();
-      return result;
+    batches() {
+      if (running === null) return [];
+      running.sampler.poll(monotonicNs());
+      return running.parts.flatMap((part) => part.poll(monotonicNs()));
     },
-    state: () => final ?? stateOf(parts),
-    bpfCosts: () => costs,
-    watchSummary: () => summary,
-    sampleSummary: () => sampled,
-    clockSummary: () => timed,
-    warnings: () => (timed === null ? [] : clockWarnings(timed)),
-    costs: () => [
-      ...(sampled === null ? [] : [{ what: "samples", count: sampled.samples, each_ns: ASSUMED_SAMPLE_NS }]),
-      ...(timed === null ? [] : [{ what: "timer", count: timed.samples - timed.foreign, each_ns: timed.cost }]),
-    ],
+    patienceMs: () => Math.min(...(running?.parts ?? []).map(({ patienceMs }) => patienceMs ?? Infinity)),
+    holds: () => Object.assign({}, ...(running?.parts ?? []).map(({ holds }) => holds)),
+    async stop() {
+      if (running === null) return { batches: [], ledger: [] };
+      const stopped = stopParts(running);
+      told = stopped.told;
+      running = null;
+      owned.dispose();
+      return stopped;
+    },
+    warnings: () => told.warnings(),
+    costs: () => told.costs(),
+    findings: () => told.findings(),
+    details: () => told.details(),
   };
 }
 
-function canRunHere(sources: AccessSources): Capability {
+/** Why nothing can be loaded here; null where it can. */
+function canRunHere(): Capability | null {
   if (process.getuid?.() !== 0) {
     return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
   }
@@ -136,229 +84,62 @@ function canRunHere(sources: AccessSources): Capability {
       hint: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (every current distribution kernel has it)",
     };
   }
-  return sources.capability();
+  return null;
 }
 
-interface Parts {
-  readonly lifecycle: LifecycleSource;
-  readonly faults: FaultSource | null;
-  readonly session: EngineSession;
-  /** Null where the engine is left alone. */
-  readonly objects: EngineObjects | null;
-  readonly clock: ClockSource | null;
-  readonly watch: WatchSource | null;
-  readonly samples: SampleReader | null;
-  readonly costs: CostSampler;
-  readonly maps: ProcessMaps;
-  readonly pids: Set<number>;
-  readonly ended: Set<number>;
-  /** Set when the map changed since the regions were listed. */
-  stale: boolean;
-  readonly cache: CacheTensors;
+interface Running {
+  /** In the order in which they started: the mappings first. */
+  readonly parts: readonly Part[];
+  readonly sampler: CostSampler;
 }
 
-/** The live tensors of the KV caches, listed anew only when the engine placed or freed something. */
-interface CacheTensors {
-  list(): readonly LiveTensor[];
-  forget(): void;
-}
-
-function cacheTensors(session: EngineSession): CacheTensors {
-  let known: readonly LiveTensor[] | null = null;
-  return {
-    list() {
-      known ??= session.liveTensors().filter((tensor) => tensor.region_type === "kv_cache");
-      return known;
-    },
-    forget() {
-      known = null;
-    },
-  };
-}
-
+/** Starts every part of a plan; what is left of the plan are the parts that the kernel did not refuse. */
 async function startParts(
   owned: DisposableStack,
+  { tree, budgetPct }: EbpfOptions,
   target: Target,
-  { recorded, ...options }: EbpfOptions & { readonly recorded: EbpfParts },
-  sources: AccessSources,
-): Promise<Parts> {
-  const lifecycle = owned.use(await openLifecycle(target.held ? target.pid : null));
-  const faults = recorded.faults ? owned.use(await openFaults(lifecycle.targetsFd)) : null;
-  const session = await createEngineSession({
-    targetsFd: lifecycle.targetsFd,
-    openObject: openBpfObject,
-    readMemory: readRemote,
-  });
-  owned.defer(() => {
-    session.stop();
-  });
-  const objects = recorded.engine ? createEngineObjects(session) : null;
-  const maps = createProcessMaps({});
-  const engineObjects = recorded.engine ? options.engineObjects : [];
-  for (const path of engineObjects) await session.attachObject(path, target.pid);
-  if (!target.held) await offerMapped(objects, target.pid);
-  const live = regionList(maps, session);
-  const cache = cacheTensors(session);
-  const { clock, samples, watch } = await sources.start(owned, lifecycle.targetsFd, (budgetPct, directing) =>
-    startWatch({
-      regions: () => live.list(directing),
-      tokenPeriodNs: () => session.tokenPeriodNs(),
-      rowsAhead: () => rowsAhead(session.kvHead(), cache.list()),
-      budgetPct,
-      registers: options.watchRegisters,
-      seed: options.seed,
-      affinityCpus: treeAffinityCpus(target.pid),
-      named: { pid: target.pid, words: recorded.words },
-    }),
-  );
-  const pids = watchTree(target.pid, lifecycle);
-  if (!pids.includes(target.pid)) {
-    throw new MrmTraceError("target", "the target ended before it was traced", "start it again; something ended it");
-  }
-  const parts: Parts = {
-    lifecycle,
-    faults,
-    session,
-    objects,
-    clock,
-    watch,
-    samples,
-    costs: owned.use(sampleBpfCosts(monotonicNs())),
-    maps,
-    pids: new Set(pids),
-    ended: new Set(),
-    stale: true,
-    cache,
-  };
-  live.bind(parts);
-  return parts;
-}
-
-/** The list of regions to draw from, made anew when the map changed, but not at every change. */
-function regionList(maps: ProcessMaps, session: EngineSession) {
-  let regions: readonly DrawRegion[] = [];
-  let made_ns = 0n;
-  let parts: Parts | null = null;
-  return {
-    bind(of: Parts) {
-      parts = of;
-    },
-    list(samples: SampleReader | null): readonly DrawRegion[] {
-      const age = monotonicNs() - made_ns;
-      if (age > REGIONS_MAX_AGE_NS || (parts?.stale === true && age > REGIONS_MIN_AGE_NS)) {
-        const drawn = drawRegions(maps, session);
-        regions = samples === null ? drawn : splitByHeat(drawn, samples.heat);
-        made_ns = monotonicNs();
-        if (parts) parts.stale = false;
-      }
-      return regions;
-    },
-  };
-}
-
-function applyRow(parts: Parts, row: MappingEvent): void {
-  parts.maps.apply(row);
-  if (row.kind !== "madvise") parts.stale = true;
-  if (row.kind === "fork" && row.child_pid !== null) {
-    parts.pids.add(row.child_pid);
-    parts.ended.delete(row.child_pid);
-  }
-  if (row.kind === "exit") parts.ended.add(row.pid);
-  if (parts.clock !== null) tellClock(parts.clock, row);
-  if (row.kind === "exit" || row.kind === "exec") {
-    parts.session.forget(row.pid);
-    parts.cache.forget();
-    parts.watch?.onExit(row.pid, row.timestamp_ns);
-  } else if (parts.watch !== null) {
-    for (const { addr, size_bytes } of goneRanges(row)) {
-      parts.watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
+  plan: Plan,
+): Promise<{ readonly plan: Plan; readonly running: Running }> {
+  const lifecycle = owned.use(await startLifecycle(target, tree));
+  const budget = splitBudget(budgetPct, plan.parts.filter(({ spends }) => spends).length);
+  let scene: Scene = { target, mappings: lifecycle.feed, budget, engine: null, heat: null };
+  const parts: Part[] = [lifecycle];
+  let left = plan;
+  for (const planned of plan.parts) {
+    const started = await planned.start(scene);
+    if ("refused" in started) {
+      left = { ...left, parts: left.parts.filter((part) => part !== planned), whyNotBetter: started.refused };
+      continue;
     }
+    parts.push(owned.use(started));
+    scene = { ...scene, ...started.offers };
   }
+  lifecycle.begin();
+  return { plan: left, running: { parts, sampler: owned.use(sampleBpfCosts(monotonicNs())) } };
 }
 
-/** Whose code is where, as far as the timer's samples need it. */
-function tellClock(clock: ClockSource, row: MappingEvent): void {
-  const executable = row.prot !== null && (row.prot & PROT_EXEC) !== 0;
-  if (row.kind === "fork" && row.child_pid !== null) clock.onFork(row.child_pid, row.pid);
-  else if (row.kind === "exec") clock.onExec(row.pid, row.timestamp_ns);
-  else if (row.kind === "exit") clock.onExit(row.pid);
-  else if (executable && row.kind !== "snapshot") clock.onCode(row.pid);
+/** The last to start looks away first: the registers are free before the programs go, and mappings are seen to the end. */
+function stopParts({ parts, sampler }: Running) {
+  const costs = sampler.costs(monotonicNs());
+  const costsOf = ({ name }: Part) => costs.filter(({ object }) => object === name);
+  for (const part of parts.toReversed()) part.leave?.();
+  for (const part of parts.toReversed()) part.detach();
+  const batches: Batch[] = [];
+  const ledger: LedgerRow[] = [];
+  for (const part of parts) {
+    const rest = part.stop();
+    batches.push(...rest.batches);
+    ledger.push(...withSkippedRuns(costsOf(part), part.sees, rest.ledger));
+  }
+  return { batches, ledger, told: tell(parts, costs, costsOf) };
 }
 
-function poll(parts: Parts): Batch[] {
-  parts.costs.poll(monotonicNs());
-  const rows = parts.lifecycle.drain();
-  for (const row of rows) applyRow(parts, row);
-  for (const pid of parts.maps.pidsNeedingSnapshot()) parts.lifecycle.requestSnapshot(pid);
-  const out: Batch[] = [];
-  if (rows.length > 0) {
-    void parts.objects?.offer(rows);
-    out.push(batchFromRows("mapping", rows));
-  }
-  out.push(...(parts.faults?.drain() ?? []));
-  const engine = parts.session.drain();
-  if (engine.some((batch) => batch.table === "tensor")) {
-    parts.stale = true;
-    parts.cache.forget();
-  }
-  out.push(...engine);
-  if (parts.samples !== null) {
-    parts.samples.poll(monotonicNs());
-    out.push(...parts.samples.drain());
-  }
-  if (parts.clock !== null) {
-    parts.clock.poll(monotonicNs());
-    out.push(...parts.clock.batches());
-  }
-  if (parts.watch !== null) {
-    parts.watch.poll(monotonicNs());
-    out.push(...parts.watch.batches());
-  }
-  return out;
-}
-
-function stopParts(
-  parts: Parts,
-  costs: readonly BpfCost[],
-): { batches: Batch[]; ledger: LedgerRow[]; summary: WatchSummary | null; timed: ClockSummary | null } {
-  parts.objects?.close();
-  const watched = parts.watch?.stop() ?? null;
-  parts.lifecycle.leave();
-  parts.samples?.detach();
-  parts.faults?.detach();
-  parts.lifecycle.detach();
-  const engine = parts.session.stop();
-  const polled = poll({ ...parts, watch: null });
-  // After the last mappings, which say whose code is where.
-  const timed = parts.clock?.stop() ?? null;
-  const batches = [...polled, ...(timed?.batches ?? []), ...engine.batches, ...(watched?.batches ?? [])];
-  return {
-    batches,
-    ledger: withSkippedRuns(costs, parts.samples?.summary().source ?? null, [
-      ...parts.lifecycle.ledger(),
-      ...(parts.faults?.ledger() ?? []),
-      ...engine.ledger,
-      ...(parts.samples?.ledger() ?? []),
-      ...(timed?.ledger ?? []),
-      ...(watched?.ledger ?? []),
-    ]),
-    summary: watched?.summary ?? null,
-    timed: timed?.summary ?? null,
-  };
-}
-
-function stateOf(parts: Parts | null): EbpfState {
-  if (parts === null) {
-    return {
-      pids: [],
-      treeEnded: false,
-      probeCostNs: null,
-    };
-  }
-  const pids = [...parts.pids];
-  return {
-    pids,
-    treeEnded: pids.every((pid) => parts.ended.has(pid)),
-    probeCostNs: parts.session.probeCostNs,
-  };
+function tell(parts: readonly Part[], programs: readonly BpfCost[], costsOf: (part: Part) => BpfCost[]): Told {
+  const warnings = parts.flatMap((part) => part.warnings?.() ?? []);
+  const costs = parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []);
+  const bpf_run_ns = programs.length > 0 ? Math.round(programs.reduce((sum, { run_ns }) => sum + run_ns, 0)) : null;
+  const findings: CollectorFindings = Object.assign({ bpf_run_ns }, ...parts.map((part) => part.findings?.()));
+  const untold = Object.fromEntries(PROGRAMS.flatMap(({ tells }) => tells).map((key) => [key, null]));
+  const details = Object.assign(untold, { bpf_programs: programs }, ...parts.map((part) => part.details?.()));
+  return { warnings: () => warnings, costs: () => costs, findings: () => findings, details: () => details };
 }

@@ -1,51 +1,28 @@
 /** Runs of our programs that the kernel skipped: events that no other counter saw. */
 import type { BpfCost } from "../../kernel/bpf-costs.ts";
-import type { LedgerPlace, LedgerRow } from "../../schema/ledger.ts";
-
-type Fed = Pick<LedgerPlace, "stream" | "source">;
-
-/** What the programs of an object see. */
-function fedBy(object: string, sampled: "pebs" | "ibs" | null): Fed | null {
-  switch (object) {
-    case "lifecycle":
-      return { stream: "mapping", source: "region_map" };
-    case "faults":
-      return { stream: "fault", source: "fault" };
-    case "engine":
-      return { stream: "engine", source: null };
-    case "watch":
-      return { stream: "access", source: "watch" };
-    case "clock":
-      return { stream: "access", source: "clock" };
-    case "samples":
-      return { stream: "access", source: sampled };
-    default:
-      return null;
-  }
-}
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { Part } from "./part.ts";
 
 /**
- * The ledger with the runs that were skipped: added to what the program's own counters say it observed, or as a row of
- * their own beside the runs that there were.
- *
- * @param sampled which source the programs of `samples` feed
+ * The ledger of a part with the runs that were skipped: added to what the program's own counters say it observed, or as
+ * a row of their own beside the runs that there were.
+ * @param costs of the part's own programs
+ * @param sees what they see
  */
 export function withSkippedRuns(
   costs: readonly BpfCost[],
-  sampled: "pebs" | "ibs" | null,
+  sees: Part["sees"],
   ledger: readonly LedgerRow[],
 ): LedgerRow[] {
   const rows = [...ledger];
-  for (const { name, object, recursion_misses, sampled_runs, sampled_share } of costs) {
-    const fed = fedBy(object, sampled);
-    if (recursion_misses === 0 || fed === null) continue;
-    const place = { ...fed, stage: "observe", way: name } as const;
+  for (const { name, recursion_misses, sampled_runs, sampled_share } of costs) {
+    if (recursion_misses === 0) continue;
     const i = rows.findIndex(
-      (row) => row.stream === fed.stream && row.source === fed.source && row.stage === "observe",
+      (row) => row.stream === sees.stream && row.source === sees.source && row.stage === "observe",
     );
     const runs = Math.round(sampled_runs / sampled_share);
-    const own = { ...place, pid: null, seen: runs, kept: runs, filtered: 0, dropped: 0, dropped_by: {} };
-    const found: LedgerRow = rows[i] ?? { ...own, unseen_estimate: null };
+    const own = { pid: null, seen: runs, kept: runs, filtered: 0, dropped: 0, dropped_by: {}, unseen_estimate: null };
+    const found: LedgerRow = rows[i] ?? { ...sees, ...own, stage: "observe", way: name };
     const row = {
       ...found,
       seen: found.seen + recursion_misses,

@@ -151,7 +151,7 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
     warnings: () => warnings,
     costs: (): CollectorCost[] =>
       records === 0 ? [] : [{ what: "memray records", count: records, each_ns: RECORD_COST }],
-    details: () => ({ captures: details }),
+    details: () => ({ memray: { captures: details } }),
   };
 }
 

@@ -12,12 +12,19 @@ import {
   parseStatusMemory,
   parseStealNs,
 } from "../../target/proc-text.ts";
+import { createProcessTree, type ProcessTree } from "../../target/process-tree.ts";
 import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
 export interface ProcessCollectorOptions {
+  /** The processes to sample; of the target alone, and what is found to descend from it, unless given. */
+  readonly tree?: ProcessTree;
+  /** False where another collector tells the tree of its processes; else they are looked for in /proc. */
+  readonly searches?: boolean;
+  /** Processes that other collectors started, asked for once they have started. */
+  readonly helpers?: () => readonly number[];
   /** Time between samples in ns; 100 ms by default. */
   readonly intervalNs?: bigint;
   /** Time between searches for new processes in ns; 500 ms by default. */
@@ -30,18 +37,6 @@ export interface ProcessCollectorOptions {
   readonly sysRoot?: string;
   /** CLOCK_MONOTONIC in ns. */
   readonly now?: () => bigint;
-}
-
-/** A collector that may be told of processes before it finds them. */
-export interface ProcessCollector extends Collector {
-  /** Follows one more process of the tree, such as one whose fork was seen. */
-  addPid(pid: number): void;
-  /** Follows a process that a collector started, as the tracer's. */
-  addHelper(pid: number): void;
-  /** Processes followed now and before, without the tracer. */
-  pids(): number[];
-  /** True when no process of the target is followed any more: every one that was found has ended. */
-  treeEnded(): boolean;
 }
 
 interface Followed {
@@ -91,11 +86,11 @@ const PSS_SHARE = 400n;
 const SENSOR_SHARE = 400n;
 
 /** The process collector: one row per process and sample, and a ledger of the files that could not be read. */
-export function createProcessCollector(options: ProcessCollectorOptions = {}): ProcessCollector {
+export function createProcessCollector(options: ProcessCollectorOptions = {}): Collector {
+  const { tree = createProcessTree(), searches = true, helpers = () => [] } = options;
   const { intervalNs = 100_000_000n, searchNs = 500_000_000n, pssNs = 5_000_000_000n } = options;
   const { procRoot = "/proc", sysRoot = "/sys", sensorNs = 1_000_000_000n, now = monotonicNs } = options;
   const followed = new Map<number, Followed>();
-  const everSeen = new Set<number>();
   /** Start of every process that has ended, as a zombie stays in the lists of its parent. */
   const ended = new Map<number, bigint>();
   const rows = newAccount();
@@ -112,7 +107,13 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
   function follow(pid: number, role: "target" | "tracer"): void {
     if (followed.has(pid)) return;
     followed.set(pid, { role, startTicks: null, nextPssNs: 0n });
-    if (role === "target") everSeen.add(pid);
+  }
+
+  /** It has ended, or its number is another's now. */
+  function unfollow(pid: number): void {
+    const isTarget = followed.get(pid)?.role === "target";
+    followed.delete(pid);
+    if (searches && isTarget) tree.end(pid);
   }
 
   /** A value that may be missing without loss of the row. */
@@ -157,7 +158,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
 
   /** No row of a process whose files cannot be read, and none later. */
   function unread(pid: number, why: string): null {
-    followed.delete(pid);
+    unfollow(pid);
     if (why === "gone") rows.filtered += 1;
     else drop(rows, why);
     return null;
@@ -181,7 +182,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     const reused = process.startTicks !== null && process.startTicks !== stat.start_ticks;
     if (reused || ended.get(pid) === stat.start_ticks) {
       // The number was given to another process, or its end was seen before.
-      followed.delete(pid);
+      unfollow(pid);
       rows.filtered += 1;
       return null;
     }
@@ -189,7 +190,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     rows.kept += 1;
     const hasEnded = isOver(stat);
     if (hasEnded) {
-      followed.delete(pid);
+      unfollow(pid);
       ended.set(pid, stat.start_ticks);
     }
     const io = hasEnded ? null : readProc(`${procRoot}/${pid}/io`);
@@ -207,15 +208,15 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
   }
 
   function search(atNs: bigint): void {
-    if (atNs < nextSearchNs) return;
+    if (!searches || atNs < nextSearchNs) return;
     nextSearchNs = atNs + searchNs;
-    const targets = [...followed].filter(([, process]) => process.role === "target").map(([pid]) => pid);
-    for (const pid of descendants(procRoot, targets, byThread)) follow(pid, "target");
+    for (const pid of descendants(procRoot, tree.living(), byThread)) tree.begin(pid);
   }
 
   function sample(last = false): Batch[] {
     const atNs = now();
     search(atNs);
+    for (const pid of tree.living()) follow(pid, "target");
     const machineNow = machine(last);
     const samples = [...followed]
       .map(([pid, process]) => sampleOf(pid, process, machineNow))
@@ -225,10 +226,6 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
 
   return {
     name: "process",
-    addPid: (pid) => follow(pid, "target"),
-    addHelper: (pid) => follow(pid, "tracer"),
-    pids: () => [...everSeen],
-    treeEnded: () => ![...followed.values()].some(({ role }) => role === "target"),
     async canRun(target): Promise<Capability> {
       const read = readProc(`${procRoot}/${target.pid}/stat`);
       if (read.ok) {
@@ -244,8 +241,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
     async start(target: Target) {
       byThread = listsChildren(procRoot);
       readSensors = createSensorReader(findSensors(sysRoot, procRoot), procRoot);
-      follow(target.pid, "target");
-      follow(process.pid, "tracer");
+      if (searches) tree.begin(target.pid);
+      for (const pid of [process.pid, ...helpers()]) follow(pid, "tracer");
       nextSampleNs = now();
       running = true;
     },
@@ -257,7 +254,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): P
       nextSampleNs += intervalNs * BigInt(late + 1);
       return sample();
     },
-    details: () => ({ samples_late: lateSamples }),
+    details: () => ({ process: { samples_late: lateSamples } }),
     async stop() {
       const batches = running ? sample(true) : [];
       running = false;

@@ -13,6 +13,7 @@ import { monotonicNs } from "../../../src/kernel/libc.ts";
 import { runQueueWaitNs } from "../../../src/kernel/thread-time.ts";
 import { type ColumnType, columnsOf, STREAMS } from "../../../src/schema/columns.ts";
 import { balances } from "../../../src/schema/ledger.ts";
+import { createProcessTree } from "../../../src/target/process-tree.ts";
 import { memrayPython } from "../../fixtures/memray-environment.ts";
 import { type HeldTarget, heldSettled, holdTarget } from "./held-target.ts";
 
@@ -22,7 +23,7 @@ afterAll(() => rmSync(raw, { recursive: true, force: true }));
 let recordings = 0;
 const PERF = ["page-faults", "cpu-clock"];
 const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
-  ["ebpf", () => createEbpfCollector(EBPF)],
+  ["ebpf", () => createEbpfCollector({ ...EBPF, tree: createProcessTree() })],
   ["memray", () => createMemrayCollector({ rawDir: join(raw, String(++recordings)), record: ["follow-fork"] })],
   ["perf-mem", () => createPerfMemCollector({ words: PERF, rawDir: join(raw, String(++recordings)) })],
   ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
 import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
+import { createProcessTree } from "../../../src/target/process-tree.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 import { heldNow, holdTarget } from "./held-target.ts";
@@ -29,23 +30,24 @@ describe("a process number that is given again", () => {
 
   test("is a process that has not ended, though the first of that number has", async () => {
     await using held = holdTarget([program, program]);
-    const collector = createEbpfCollector(OPTIONS);
+    const tree = createProcessTree();
+    const collector = createEbpfCollector({ ...OPTIONS, tree });
     await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
     await collector.start(held.target);
     held.release();
     const pid = Number(await held.line());
     const drained = () => {
       collector.batches();
-      return collector.state().pids.includes(pid);
+      return tree.pids().includes(pid);
     };
     expect(await waitUntil(drained)).toBe(true);
     // The parent ends by itself; what runs on is the second child, until its stdin ends.
     expect(await waitUntil(() => !isRunning(held.target.pid))).toBe(true);
     collector.batches();
-    expect(collector.state().treeEnded).toBe(false);
+    expect(tree.hasEnded()).toBe(false);
     const ended = () => {
       collector.batches();
-      return collector.state().treeEnded;
+      return tree.hasEnded();
     };
     await held.finish();
     expect(await waitUntil(ended)).toBe(true);
@@ -60,7 +62,7 @@ describe("how long the collector can wait between two looks", () => {
   ] as const) {
     test(`is ${patience_ms} ms where it records ${parts.join(" and ")}`, async () => {
       await using held = holdTarget(["true"]);
-      const collector = createEbpfCollector({ ...OPTIONS, watchRegisters: 1, parts });
+      const collector = createEbpfCollector({ ...OPTIONS, watchRegisters: 1, parts, tree: createProcessTree() });
       await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
       await collector.start(held.target);
       expect(collector.patienceMs?.()).toBe(patience_ms);
@@ -72,7 +74,8 @@ describe("a target that dies while everything is being attached", () => {
   for (const after_ms of [0, 10, 20, 40, 80, 160]) {
     test(`after ${after_ms} ms is either refused or seen to have ended`, async () => {
       await using held = holdTarget(["sleep", "60"]);
-      const collector = createEbpfCollector(OPTIONS);
+      const tree = createProcessTree();
+      const collector = createEbpfCollector({ ...OPTIONS, tree });
       const before = heldNow();
       const starting = collector.start(held.target).catch((error: unknown) => error);
       await Bun.sleep(after_ms);
@@ -81,7 +84,7 @@ describe("a target that dies while everything is being attached", () => {
       if (error === undefined) {
         const ended = () => {
           collector.batches();
-          return collector.state().treeEnded;
+          return tree.hasEnded();
         };
         const seen = await waitUntil(ended);
         await collector.stop();

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { sourceFacts } from "../../../src/collect/ebpf/access-sources.ts";
+import { sourceFacts } from "../../../src/collect/ebpf/ebpf.ts";
 import { sampleChoices } from "../../../src/collect/ebpf/samples/choose-sources.ts";
 import type { LedgerPlace } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";

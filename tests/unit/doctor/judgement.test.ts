@@ -249,7 +249,7 @@ describe("the PMU", () => {
 describe("the access source", () => {
   const sources = (
     tree: Parameters<typeof pmusOf>[0],
-    checks: readonly Check[] = judgeAttachPoints([attached("samples")]).slice(-1),
+    checks: readonly Check[] = [named(judgeAttachPoints([attached("samples")]), "attach: samples")],
   ) => judgeSources({ pmu: pmusOf(tree), checks });
   const candidate = (found: ReturnType<typeof sources>, name: string) =>
     found.candidates.find(({ source }) => source === name);
@@ -281,7 +281,7 @@ describe("the access source", () => {
 
   test("is watch alone where the kernel refuses the program of the samples", () => {
     const refused = attached("samples", { error: { message: "loading failed: EACCES", hint: "report it" } });
-    const found = sources("skylake", judgeAttachPoints([refused]).slice(-1));
+    const found = sources("skylake", [named(judgeAttachPoints([refused]), "attach: samples")]);
     expect(found.auto).toBe("watch");
     expect(candidate(found, "pebs")?.why_not).toBe("attach: samples: hardware samples: loading failed: EACCES");
   });
@@ -290,7 +290,7 @@ describe("the access source", () => {
     const refused = { message: "opening all_loads failed: ENODATA", hint: "use --source watch" };
     const sampling = judgeSampling({ source: "pebs", events: ["cpu/all_loads"], refused });
     expect(sampling).toMatchObject({ status: "warn", fix: "use --source watch" });
-    const found = sources("skylake", [...judgeAttachPoints([attached("samples")]).slice(-1), sampling]);
+    const found = sources("skylake", [named(judgeAttachPoints([attached("samples")]), "attach: samples"), sampling]);
     expect(found.auto).toBe("watch");
     expect(candidate(found, "pebs")?.why_not).toContain("ENODATA");
   });

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { EAGER_POLL_MS, pollPace, STEADY_POLL_MS, type Taken } from "../../../src/record/poll-pace.ts";
+import { EAGER_POLL_MS, pollPace, STEADY_POLL_MS } from "../../../src/record/poll-pace.ts";
 
 const SECOND = 1_000_000_000n;
-const faults = (fault: number): Taken => ({ fault, mapping: 0 });
+/** What so many faults fill of a ring that may hold 32,768 of them between two polls. */
+const faults = (n: number): number => n / 32_768;
 const ms = (n: number): bigint => BigInt(n) * 1_000_000n;
 
 describe("the pace of polls", () => {
@@ -43,21 +44,6 @@ describe("the pace of polls", () => {
     const pace = pollPace(0n, false, 12);
     expect(pace.after(3n * SECOND, faults(0))).toBe(12);
     expect(pace.after(3n * SECOND + ms(10), faults(40_960))).toBe(8);
-  });
-
-  test("comes sooner where many mappings are made, whose names wait in less room", () => {
-    const pace = pollPace(0n, false, Infinity);
-    let now = 3n * SECOND;
-    pace.after(now, faults(0));
-    for (const [taken, expected] of [
-      [{ fault: 0, mapping: 1024 }, STEADY_POLL_MS],
-      [{ fault: 0, mapping: 2048 }, 40],
-      [{ fault: 0, mapping: 4096 }, 20],
-      [{ fault: 65_536, mapping: 4096 }, 10],
-    ] as const) {
-      now += ms(40);
-      expect(pace.after(now, taken)).toBe(expected);
-    }
   });
 
   test("does not take two polls in one instant for a rate", () => {

@@ -1,7 +1,7 @@
 /** The kernel program of the timer, and the accounts that it keeps. */
 
 import type { BpfMap } from "../../../kernel/bpf-map.ts";
-import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
 import type { BpfProgram } from "../../../kernel/bpf-program.ts";
 import { possibleCpus } from "../../../kernel/cpus.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
@@ -21,12 +21,15 @@ export interface ClockProgram extends Disposable {
   count(name: TickCount): number;
 }
 
+/** @param reuse maps of another object, by name: fd. @throws MrmTraceError environment */
+export function loadClockObject(reuse: Readonly<Record<string, number>>): Promise<BpfObject> {
+  return openBpfObject("clock", { perCpu: ["tick_ring", "tick_counts"], reuse });
+}
+
 /** @param targetsFd the map of watched processes; null for one of its own, empty. @throws MrmTraceError environment */
 export async function loadClockProgram(targetsFd: number | null): Promise<ClockProgram> {
   using opening = new DisposableStack();
-  const perCpu = ["tick_ring", "tick_counts"];
-  const reuse: Record<string, number> = targetsFd === null ? {} : { targets: targetsFd };
-  const object = opening.use(await openBpfObject("clock", { perCpu, reuse }));
+  const object = opening.use(await loadClockObject(targetsFd === null ? {} : { targets: targetsFd }));
   const mapped = opening.use(object.map("tick_counts").mmap());
   const ring = opening.use(openRing(object.map("tick_ring"), TICK_LAYOUT));
   const view = new DataView(mapped.buffer);

@@ -44,6 +44,8 @@ export interface ClockSource extends Disposable {
   /** A process mapped code anew. */
   onCode(pid: number): void;
   onExit(pid: number): void;
+  /** Stops the timers: what they sampled so far waits for `stop`. */
+  detach(): void;
   /** Stops the timers, decodes what is left; safe to call twice. */
   stop(): { readonly batches: Batch<"access">[]; readonly ledger: LedgerRow[]; readonly summary: ClockSummary };
 }
@@ -156,10 +158,15 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     };
   }
 
-  function stop(): ReturnType<ClockSource["stop"]> {
-    if (stopped !== null) return stopped;
+  function detach(): void {
+    if (timers.disposed) return;
     for (const event of events) perfIoctl(event, IOC.disable);
     timers.dispose();
+  }
+
+  function stop(): ReturnType<ClockSource["stop"]> {
+    if (stopped !== null) return stopped;
+    detach();
     stopped = { batches: take(true), ledger: ledger(), summary: summary() };
     owned.dispose();
     return stopped;
@@ -168,7 +175,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   return {
     spendsPct,
     poll(nowNs) {
-      if (stopped !== null || nowNs < variedNs + SECOND_NS) return;
+      if (timers.disposed || nowNs < variedNs + SECOND_NS) return;
       variedNs = nowNs;
       for (const event of events) setPerfPeriod(event, nextPeriod());
     },
@@ -191,6 +198,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     onExit(pid) {
       ended.push(pid);
     },
+    detach,
     stop,
     [Symbol.dispose]: () => void stop(),
   };

@@ -1,7 +1,7 @@
 /** The fault stream: rings of faults as they are taken, and of major faults as their I/O ends. */
 import type { Batch } from "../../../columnar/batch.ts";
 import { type BlockReader, blockReader } from "../../../columnar/blocks.ts";
-import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../../../kernel/perf-event.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
@@ -16,7 +16,13 @@ export interface FaultSource extends Disposable {
   detach(): void;
 }
 
+/** One ring each: faults in the program, in the kernel on its behalf, and those that waited for I/O. */
 const AREAS = ["fault", "kernel_fault", "major"] as const;
+
+/** Loads the programs, attached to nothing. @throws MrmTraceError environment */
+export function loadFaultObject(reuse: Readonly<Record<string, number>>): Promise<BpfObject> {
+  return openBpfObject("faults", { reuse, perCpu: AREAS.map((area) => `${area}_ring`) });
+}
 
 /** Loads and attaches the fault programs. @throws MrmTraceError environment */
 export async function openFaults(targetsFd: number): Promise<FaultSource> {
@@ -24,12 +30,7 @@ export async function openFaults(targetsFd: number): Promise<FaultSource> {
   const attached = new DisposableStack();
   owned.use(attached);
   try {
-    const object = owned.use(
-      await openBpfObject("faults", {
-        reuse: { targets: targetsFd },
-        perCpu: AREAS.map((area) => `${area}_ring`),
-      }),
-    );
+    const object = owned.use(await loadFaultObject({ targets: targetsFd }));
     const layout = ringLayout("fault");
     const rings = AREAS.map((area) => ({
       area,

@@ -10,6 +10,7 @@ import { ensureTracefs } from "../../../kernel/tracefs.ts";
 import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { recordLayout } from "../../../schema/records.ts";
+import { createProcessTree, type ProcessTree } from "../../../target/process-tree.ts";
 import { createLifecycleDecoder } from "./lifecycle-record.ts";
 import { snapshotRows } from "./maps-look.ts";
 
@@ -34,6 +35,8 @@ export interface LifecycleSource extends Disposable {
   /** Detaches the programs, so that the counters stand still and the last drain is exact. */
   detach(): void;
   ledger(): LedgerRow[];
+  /** Records that the programs made: of calls that change mappings, and of births, execs and ends. */
+  recorded(): number;
 }
 
 const keyOf = (pid: number): Uint8Array => u32Bytes(pid).subarray(0, 4);
@@ -43,9 +46,13 @@ const COUNTERS = recordLayout("lifecycle_counters").offsets;
  * Loads the programs; a process is watched, with all that it forks, once it was added.
  * @param held the process, where it has one thread and no children yet: it alone is then asked for names of mappings.
  *   Null for processes that run: threads that exist already are reached only by asking for the names of all processes
+ * @param tree is told of each process that begins and ends
  * @throws MrmTraceError environment
  */
-export async function openLifecycle(held: number | null): Promise<LifecycleSource> {
+export async function openLifecycle(
+  held: number | null,
+  tree: ProcessTree = createProcessTree(),
+): Promise<LifecycleSource> {
   ensureTracefs();
   const owned = new DisposableStack();
   const attached = new DisposableStack();
@@ -56,7 +63,7 @@ export async function openLifecycle(held: number | null): Promise<LifecycleSourc
     const sideband = owned.use(openSideband(held));
     owned.use(attached);
     for (const program of object.programs) attached.use(object.program(program).attach());
-    return assemble({ owned, attached, object, counters, events, sideband, foreign: held === null });
+    return assemble({ owned, attached, object, counters, events, sideband, tree, foreign: held === null });
   } catch (error) {
     owned.dispose();
     throw error;
@@ -70,39 +77,35 @@ interface Parts {
   readonly counters: Mapped;
   readonly events: RingBufferReader;
   readonly sideband: Sideband;
+  readonly tree: ProcessTree;
   /** True where the side band tells of processes that are not watched. */
   readonly foreign: boolean;
 }
 
-/** The watched processes, by what the lifecycle records tell, to know whose name a mapping's name is. */
-function namedTree() {
-  const tree = new Set<number>();
-  let ended = new Set<number>();
-  let endedBefore = new Set<number>();
-  const begin = (pid: number): void => {
-    tree.add(pid);
-    ended.delete(pid);
-    endedBefore.delete(pid);
-  };
+/** Processes that have ended lately: the last names of what ended in a drain come with the next. */
+function latelyEnded() {
+  let now = new Set<number>();
+  let before = new Set<number>();
   return {
-    begin,
-    end: (pid: number) => ended.add(pid),
-    has: (pid: number) => tree.has(pid),
-    pids: () => [...tree],
-    /** After each drain: the last names of what ended in it come with the next. */
+    begin(pid: number) {
+      now.delete(pid);
+      before.delete(pid);
+    },
+    end: (pid: number) => now.add(pid),
+    has: (pid: number) => now.has(pid) || before.has(pid),
+    /** After each drain. */
     turn() {
-      for (const pid of endedBefore) tree.delete(pid);
-      [endedBefore, ended] = [ended, new Set()];
+      [before, now] = [now, new Set()];
     },
   };
 }
 
-function assemble({ owned, attached, object, counters, events, sideband, foreign }: Parts): LifecycleSource {
+function assemble({ owned, attached, object, counters, events, sideband, tree, foreign }: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
   const epochs = new Map<number, number>();
   const wanted = new Set<number>();
   const targets = object.map("targets");
-  const tree = namedTree();
+  const gone = latelyEnded();
   let strangers = 0;
   let left_ns: bigint | null = null;
   let kept = 0;
@@ -119,6 +122,19 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
     out.push(...rows);
   };
 
+  const begin = (pid: number): void => {
+    tree.begin(pid);
+    gone.begin(pid);
+  };
+  const end = (pid: number): void => {
+    if (tree.lives(pid)) gone.end(pid);
+    tree.end(pid);
+  };
+  const isOurs = (pid: number): boolean => tree.lives(pid) || gone.has(pid);
+
+  const count = (field: keyof typeof COUNTERS): number =>
+    Number(new DataView(counters.buffer).getBigUint64(COUNTERS[field], true));
+
   const watches = (pid: number): boolean => targets.lookup(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
 
   return {
@@ -127,14 +143,14 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
     addProcess(pid) {
       if (watches(pid)) return false;
       targets.update(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
-      tree.begin(pid);
+      begin(pid);
       wanted.add(pid);
       return true;
     },
     watches,
     dropProcess(pid) {
       targets.delete(keyOf(pid));
-      tree.end(pid);
+      end(pid);
       wanted.delete(pid);
     },
     requestSnapshot(pid) {
@@ -156,9 +172,9 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
           wanted.add(row.pid);
         } else if (row.kind === "exit") {
           wanted.delete(row.pid);
-          tree.end(row.pid);
+          end(row.pid);
         } else if (row.kind === "fork" && row.child_pid !== null) {
-          tree.begin(row.child_pid);
+          begin(row.child_pid);
           // What it copied is not known yet.
           if (wanted.has(row.pid)) wanted.add(row.child_pid);
           // The number may have been that of a process that has ended.
@@ -166,7 +182,7 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
         }
       });
       for (const { pid, ...named } of names) {
-        if ((foreign && !tree.has(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
+        if ((foreign && !isOurs(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
           strangers += 1;
           continue;
         }
@@ -177,21 +193,20 @@ function assemble({ owned, attached, object, counters, events, sideband, foreign
           exec_epoch: epochs.get(pid) ?? 0,
         });
       }
-      tree.turn();
+      gone.turn();
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
       return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
     },
     leave() {
       left_ns = monotonicNs();
-      for (const pid of tree.pids()) targets.delete(keyOf(pid));
+      for (const pid of tree.living()) targets.delete(keyOf(pid));
     },
     detach() {
       attached.dispose();
     },
+    recorded: () => count("seen"),
     ledger(): LedgerRow[] {
-      const view = new DataView(counters.buffer);
-      const count = (field: keyof typeof COUNTERS): number => Number(view.getBigUint64(COUNTERS[field], true));
       const ringFull = count("dropped_ring_full");
       return [
         {

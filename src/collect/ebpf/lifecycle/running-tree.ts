@@ -1,10 +1,6 @@
-/** A process tree that may run while we come to it: every process of it is watched, and every CPU that it may use is known. */
-import { readdirSync } from "node:fs";
-import { affinityCpus } from "../../../kernel/libc.ts";
-import { descendants, hasEnded, listsChildren, treeOf } from "../../../target/tree.ts";
-import type { EngineObjects } from "../engine/engine-objects.ts";
+/** A process tree that may run while we come to it: every process of it is watched. */
+import { descendants, hasEnded, listsChildren } from "../../../target/tree.ts";
 import type { LifecycleSource } from "./lifecycle.ts";
-import { snapshotRows } from "./maps-look.ts";
 
 /**
  * Watches `root` and all that descend from it, looking again until nothing is new: a process may fork until the kernel
@@ -27,25 +23,4 @@ export function watchTree(root: number, lifecycle: LifecycleSource): number[] {
     watched.delete(pid);
   }
   return [...watched];
-}
-
-function threadsOf(pid: number): number[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`).map(Number);
-  } catch {
-    // It has ended: it needs no CPU any more.
-    return [];
-  }
-}
-
-/** CPUs that any thread of the tree may run on; empty where nobody says. */
-export function treeAffinityCpus(root: number): number[] {
-  return [...new Set([...treeOf(root)].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
-}
-
-/** Offers what the tree has mapped by now, so that its engine is probed before the first of its steps is asked for. */
-export async function offerMapped(objects: EngineObjects | null, root: number): Promise<void> {
-  for (const pid of treeOf(root)) {
-    await objects?.offer(snapshotRows(pid, 0) ?? []);
-  }
 }

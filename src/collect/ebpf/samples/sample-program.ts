@@ -30,11 +30,17 @@ export function cookieOf(event: number, opKnown: boolean): bigint {
 }
 
 /** A kernel runs one of them: reading samples in place (6.2 and later), or copying them. */
-export const SAMPLE_PROGRAMS = ["sample_in_place", "sample_by_copy"] as const;
+const SAMPLE_PROGRAMS = ["sample_in_place", "sample_by_copy"] as const;
 
-/** Loads the program that reads samples in place where the kernel allows it (6.2 and later), else the one that copies. */
-async function loadEither(targetsFd: number): Promise<{ object: BpfObject; program: string }> {
-  const common = { reuse: { targets: targetsFd }, perCpu: ["sample_ring", "sample_counts"] };
+/**
+ * Loads the program that reads samples in place where the kernel allows it (6.2 and later), else the one that copies.
+ * @param reuse maps of another object, by name: fd
+ * @throws MrmTraceError environment
+ */
+export async function loadSampleObject(
+  reuse: Readonly<Record<string, number>>,
+): Promise<{ readonly object: BpfObject; readonly program: string }> {
+  const common = { reuse, perCpu: ["sample_ring", "sample_counts"] };
   const [first, second] = SAMPLE_PROGRAMS;
   try {
     return { object: await openBpfObject("samples", { ...common, skip: [second] }), program: first };
@@ -47,7 +53,7 @@ async function loadEither(targetsFd: number): Promise<{ object: BpfObject; progr
 /** Loads the program and maps what it writes. @throws MrmTraceError environment */
 export async function loadSampleProgram(targetsFd: number): Promise<SampleProgram> {
   using opening = new DisposableStack();
-  const { object, program } = await loadEither(targetsFd);
+  const { object, program } = await loadSampleObject({ targets: targetsFd });
   opening.use(object);
   const mapped = opening.use(object.map("sample_counts").mmap());
   const ring = opening.use(openRing(object.map("sample_ring"), ringLayout("sample")));

@@ -45,6 +45,8 @@ export interface WatchSummary {
   readonly counts: Readonly<WatchCounts>;
   readonly calibration: Calibration;
   readonly agreement: DecoderAgreement;
+  /** CPUs on which every watch holds its registers. */
+  readonly cpus: number;
   readonly registers: {
     readonly wanted: number;
     /** Free on every CPU when watching began. */

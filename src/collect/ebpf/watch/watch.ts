@@ -4,7 +4,7 @@ import { createCodeMap } from "../../../code/code-bytes.ts";
 import { createAccessDecoder } from "../../../code/trap-operation.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { batchFromRows } from "../../../columnar/rows.ts";
-import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { openRing } from "../../../kernel/ring.ts";
@@ -69,6 +69,11 @@ const PROBE_AGAIN_NS = 1_000_000_000n;
 const GATHER_NS = 250_000_000n;
 const GATHER_ROWS = 1024;
 
+/** Loads the program, attached to nothing. @throws MrmTraceError environment */
+export function loadWatchObject(): Promise<BpfObject> {
+  return openBpfObject("watch", { perCpu: ["trap_ring", "costs"] });
+}
+
 /**
  * Loads the program, counts the free registers and measures what traps and retargets cost (about 80 ms).
  * Without a free register it starts all the same and looks again every second.
@@ -76,7 +81,7 @@ const GATHER_ROWS = 1024;
  */
 export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   using opening = new DisposableStack();
-  const object = opening.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
+  const object = opening.use(await loadWatchObject());
   const programFd = object.program("watch_trap").fd;
   const slots = opening.use(openSlots(object.map("slots"), object.map("costs")));
   const layout = ringLayout("trap");
@@ -314,6 +319,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       counts,
       calibration,
       agreement: { agreed, compared },
+      cpus: cpus.length,
       registers: { wanted, free_at_start: free.count, least: leastRegisters, candidates },
       budget: {
         budget_pct: options.budgetPct,

@@ -6,6 +6,7 @@ import { createProcessCollector } from "../../../../src/collect/process/process-
 import { type Batch, isStringColumn } from "../../../../src/columnar/batch.ts";
 import { columnsOf } from "../../../../src/schema/columns.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
+import { createProcessTree } from "../../../../src/target/process-tree.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-process-"));
@@ -121,7 +122,8 @@ describe("the process collector on a real child", () => {
 
   test("finds forked children by itself, reports each once after its end, and its own process as tracer", async () => {
     const { child, command } = startToucher();
-    const collector = createProcessCollector({ intervalNs: 1n, searchNs: 0n });
+    const tree = createProcessTree();
+    const collector = createProcessCollector({ tree, intervalNs: 1n, searchNs: 0n });
     await collector.start({ pid: child.pid, command: [], held: false });
     const { child: grandchild } = await command("f");
     const rows = rowsOf(collector.batches());
@@ -135,7 +137,7 @@ describe("the process collector on a real child", () => {
     while (!/\nState:\tZ/.test(readFileSync(`/proc/${grandchild}/status`, "utf8"))) await Bun.sleep(1);
     const after = [1, 2, 3].flatMap(() => rowsOf(collector.batches()).filter((row) => row.pid === grandchild));
     expect(after.map((row) => row.rss_bytes)).toEqual([0n]);
-    expect(collector.pids().sort()).toEqual([child.pid, grandchild].sort());
+    expect(tree.pids().sort()).toEqual([child.pid, grandchild].sort());
     child.kill();
     await child.exited;
     const { ledger } = await collector.stop();
@@ -144,7 +146,8 @@ describe("the process collector on a real child", () => {
 
   test("follows a process whose first thread has ended, with its memory, until the last one has", async () => {
     const child = Bun.spawn([compileProgram("leaderless")], { stdin: "pipe", stdout: "pipe" });
-    const collector = createProcessCollector({ intervalNs: 1n });
+    const tree = createProcessTree();
+    const collector = createProcessCollector({ tree, intervalNs: 1n });
     await collector.start({ pid: child.pid, command: [], held: false });
     await child.stdout.getReader().read();
     expect(readFileSync(`/proc/${child.pid}/stat`, "utf8")).toContain(") Z ");
@@ -152,11 +155,11 @@ describe("the process collector on a real child", () => {
       const row = rowsOf(collector.batches()).find(({ pid }) => pid === child.pid);
       expect(Number(row?.rss_anon_bytes)).toBeGreaterThan(15 * 2 ** 20);
     }
-    expect(collector.treeEnded()).toBe(false);
+    expect(tree.hasEnded()).toBe(false);
     child.stdin.end();
     await child.exited;
     collector.batches();
-    expect(collector.treeEnded()).toBe(true);
+    expect(tree.hasEnded()).toBe(true);
     expect((await collector.stop()).ledger.every(balances)).toBe(true);
   });
 
@@ -171,7 +174,7 @@ describe("the process collector on a real child", () => {
     expect(due).toEqual([1, 0, 0, 0, 1, 0, 1]);
     const { ledger } = await collector.stop();
     expect(ledger[0]?.unseen_estimate).toBeNull();
-    expect(collector.details?.()).toEqual({ samples_late: 2 });
+    expect(collector.details?.()).toEqual({ process: { samples_late: 2 } });
   });
 
   test("says why it cannot run on a process that is not there", async () => {

@@ -1,9 +1,8 @@
-/** What the eBPF collector records beside mappings, and what it therefore cannot tell. */
+/** What --ebpf asks for beside mappings, and what is left of --source by it. */
 import { EBPF_PARTS } from "../../config/schema.ts";
 import { type WatchedWord, watchedWord } from "../../config/watched-word.ts";
-import type { Capability } from "../collector.ts";
 
-export interface EbpfParts {
+export interface AskedParts {
   readonly faults: boolean;
   readonly engine: boolean;
   /** Accesses to bytes that are drawn at random, or that samples hit. */
@@ -13,26 +12,22 @@ export interface EbpfParts {
 }
 
 /** @param names checked names of --ebpf; all parts unless told */
-export function ebpfParts(names: readonly string[] = EBPF_PARTS): EbpfParts {
+export function askedParts(names: readonly string[] = EBPF_PARTS): AskedParts {
   const words = names.map(watchedWord).filter((word) => word !== null);
   const has = (part: (typeof EBPF_PARTS)[number]): boolean => names.includes(part);
   return { faults: has("faults"), engine: has("engine"), accesses: has("accesses") && words.length === 0, words };
 }
 
 /** Names of --source that are left: without accesses none, for named words their watches. */
-export function sourcesLeft({ accesses, words }: EbpfParts, sources: readonly string[]): readonly string[] {
+export function sourcesLeft({ accesses, words }: AskedParts, sources: readonly string[]): readonly string[] {
   if (words.length > 0) return ["watch"];
   return accesses ? sources : [];
 }
 
-/** What the collector can tell, without what it was told to leave out. */
-export function sightLeft({ faults, engine, accesses, words }: EbpfParts, can: Capability): Capability {
-  if (!can.ok || (faults && engine && accesses)) return can;
+/** Why the rest is not known, where something was left out; null where nothing was. */
+export function leftOut({ faults, engine, accesses, words }: AskedParts): string | null {
+  if (faults && engine && accesses) return null;
   const kept = [...(faults ? ["faults"] : []), ...(engine ? ["engine"] : []), ...(accesses ? ["accesses"] : [])];
   const named = words.length > 0 ? [`${words.length} named ${words.length === 1 ? "word" : "words"}`] : [];
-  return {
-    ...can,
-    identifies: can.identifies.filter((source) => engine || source !== "step"),
-    blindTo: `--ebpf recorded ${["mappings", ...kept, ...named].join(", ")} alone`,
-  };
+  return `--ebpf recorded ${["mappings", ...kept, ...named].join(", ")} alone`;
 }

@@ -1,0 +1,69 @@
+/** The part that samples code with a timer and finds the accesses in it. */
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
+import { type ClockSource, openClock } from "./clock.ts";
+import { loadClockObject } from "./clock-program.ts";
+import { clockWarnings } from "./clock-summary.ts";
+
+export interface ClockPartOptions {
+  /** Samples per second and CPU. */
+  readonly hz: number;
+  readonly seed: number;
+}
+
+const PROT_EXEC = 4;
+
+export const clockPrograms: PartPrograms = {
+  name: "clock",
+  gives: "timer samples",
+  required: false,
+  tells: ["clock"],
+  load: async (reuse) => ({ object: await loadClockObject(reuse), uprobeMulti: false }),
+};
+
+/** Whose code is where, as far as the timer's samples need it. */
+function follow(clock: ClockSource, row: MappingEvent): void {
+  const executable = row.prot !== null && (row.prot & PROT_EXEC) !== 0;
+  if (row.kind === "fork" && row.child_pid !== null) clock.onFork(row.child_pid, row.pid);
+  else if (row.kind === "exec") clock.onExec(row.pid, row.timestamp_ns);
+  else if (row.kind === "exit") clock.onExit(row.pid);
+  else if (executable && row.kind !== "snapshot") clock.onCode(row.pid);
+}
+
+async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget }: Scene): Promise<Part> {
+  const share = budget.next();
+  const clock = await openClock({ hz, budgetPct: share.pct, targetsFd: mappings.targetsFd, seed });
+  share.take(clock.spendsPct);
+  mappings.follow((rows) => {
+    for (const row of rows) follow(clock, row);
+  });
+  return {
+    name: clockPrograms.name,
+    sees: { stream: "access", source: "clock" },
+    patienceMs: ATTENTIVE_MS,
+    poll(nowNs) {
+      clock.poll(nowNs);
+      return clock.batches();
+    },
+    detach: () => clock.detach(),
+    stop: () => clock.stop(),
+    costs() {
+      const { samples, foreign, cost } = clock.stop().summary;
+      return [{ what: "timer", count: samples - foreign, each_ns: cost }];
+    },
+    warnings: () => clockWarnings(clock.stop().summary),
+    details: () => ({ clock: clock.stop().summary }),
+    [Symbol.dispose]: () => clock[Symbol.dispose](),
+  };
+}
+
+export function clockPart(options: ClockPartOptions): PlannedPart {
+  return {
+    name: clockPrograms.name,
+    sources: ["clock"],
+    identifies: ["clock"],
+    blindTo: "a timer samples time, not accesses, and no bytes were watched",
+    spends: true,
+    start: (scene) => startClock(options, scene),
+  };
+}

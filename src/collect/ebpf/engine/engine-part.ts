@@ -1,0 +1,110 @@
+/** The part that finds an inference engine in the tree and records its tensors and steps. */
+import type { EngineSession } from "../../../engine/engine.ts";
+import { openEngineObject } from "../../../engine/llama-cpp/object-probes.ts";
+import { createEngineSession } from "../../../engine/llama-cpp/session.ts";
+import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { readRemote } from "../../../kernel/remote-memory.ts";
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { treeOf } from "../../../target/tree.ts";
+import { calibratedCost } from "../../calibrated-cost.ts";
+import { snapshotRows } from "../lifecycle/maps-look.ts";
+import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
+import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
+
+/** What other parts may ask of the engine while it runs. */
+export interface EngineSight extends Pick<EngineSession, "tokenPeriodNs" | "kvHead" | "liveTensors"> {
+  /** Grows whenever tensors were placed or went away. */
+  changes(): number;
+}
+
+/** Where no probe could be timed: 1 us on bare metal, 10 us in a nested VM. */
+const ASSUMED_PROBE_NS = { value: 5000, lo: 500, hi: 12_000 };
+
+export const enginePrograms: PartPrograms = {
+  name: "engine",
+  gives: "the engine's tensors and steps",
+  required: true,
+  tells: [],
+  async load(reuse) {
+    const { object, multi } = await openEngineObject(openBpfObject, reuse);
+    return { object, uprobeMulti: multi };
+  },
+};
+
+/** Offers what the tree has mapped by now, so that its engine is probed before the first of its steps is asked for. */
+async function offerMapped(objects: EngineObjects, root: number): Promise<void> {
+  for (const pid of treeOf(root)) await objects.offer(snapshotRows(pid, 0) ?? []);
+}
+
+async function startEngine(known: readonly string[], { target, mappings }: Scene): Promise<Part> {
+  const session = await createEngineSession({
+    targetsFd: mappings.targetsFd,
+    openObject: openBpfObject,
+    readMemory: readRemote,
+  });
+  using opening = new DisposableStack();
+  opening.defer(() => void session.stop());
+  const objects = createEngineObjects(session);
+  for (const path of known) await session.attachObject(path, target.pid);
+  if (!target.held) await offerMapped(objects, target.pid);
+  let changes = 0;
+  let hits = 0;
+  let stopped: ReturnType<EngineSession["stop"]> | null = null;
+
+  function follow(rows: readonly MappingEvent[]): void {
+    for (const { kind, pid } of rows) {
+      if (kind !== "exit" && kind !== "exec") continue;
+      session.forget(pid);
+      changes += 1;
+    }
+    void objects.offer(rows);
+  }
+
+  mappings.follow(follow);
+  const owned = opening.move();
+  return {
+    name: enginePrograms.name,
+    sees: { stream: "engine", source: null },
+    offers: {
+      engine: {
+        tokenPeriodNs: () => session.tokenPeriodNs(),
+        kvHead: () => session.kvHead(),
+        liveTensors: () => session.liveTensors(),
+        changes: () => changes,
+      },
+    },
+    patienceMs: ATTENTIVE_MS,
+    poll() {
+      const batches = session.drain();
+      if (batches.some(({ table }) => table === "tensor")) changes += 1;
+      return batches;
+    },
+    leave: () => objects.close(),
+    detach() {
+      stopped = session.stop();
+    },
+    stop() {
+      const { batches, ledger } = stopped ?? session.stop();
+      hits = ledger.find(({ stream, stage }) => stream === "engine" && stage === "observe")?.seen ?? 0;
+      return { batches, ledger: [...ledger] };
+    },
+    costs() {
+      const { probeCostNs } = session;
+      const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
+      return [{ what: "engine probes", count: hits, each_ns }];
+    },
+    [Symbol.dispose]: () => owned.dispose(),
+  };
+}
+
+/** @param known shared objects of an engine that are known before the target starts: probed at once, so nothing is missed */
+export function enginePart(known: readonly string[]): PlannedPart {
+  return {
+    name: enginePrograms.name,
+    sources: [],
+    identifies: ["step"],
+    blindTo: null,
+    spends: false,
+    start: (scene) => startEngine(known, scene),
+  };
+}

@@ -1,0 +1,86 @@
+/** The part that every run has: mappings and processes of the tree, and the map of them that other parts follow. */
+import { batchFromRows } from "../../../columnar/rows.ts";
+import { MrmTraceError } from "../../../errors.ts";
+import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { createProcessMaps, type ProcessMaps } from "../../../regions/mapping-events.ts";
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import type { ProcessTree } from "../../../target/process-tree.ts";
+import type { Target } from "../../collector.ts";
+import type { Part, PartPrograms } from "../part.ts";
+import { runCost } from "../run-cost.ts";
+import { openLifecycle } from "./lifecycle.ts";
+import { watchTree } from "./running-tree.ts";
+
+/** The address spaces of the tree, and who wants to know what changes in them. */
+export interface MappingFeed {
+  /** The map of watched processes, for the programs of other parts. */
+  readonly targetsFd: number;
+  readonly maps: ProcessMaps;
+  /** Calls `listener` with the rows of every poll that has any, in order of time; `maps` shows them already. */
+  follow(listener: (rows: readonly MappingEvent[]) => void): void;
+}
+
+export interface LifecyclePart extends Part {
+  readonly feed: MappingFeed;
+  /** Watches the tree of the target from now on. @throws MrmTraceError target, where it has ended */
+  begin(): void;
+}
+
+/**
+ * Rows that may come between two polls: a quarter of the names that the side band of a CPU holds. A mapping that has a
+ * name is two rows, of the name and of the call, and a third when it goes.
+ */
+export const MAPPINGS_PER_POLL = 2 ** 11;
+
+export const lifecyclePrograms: PartPrograms = {
+  name: "lifecycle",
+  gives: "mappings and processes",
+  required: true,
+  tells: [],
+  load: async (reuse) => ({ object: await openBpfObject("lifecycle", { reuse }), uprobeMulti: false }),
+};
+
+/** Attaches its programs; nothing is watched until it begins. @throws MrmTraceError environment */
+export async function startLifecycle(target: Target, tree: ProcessTree): Promise<LifecyclePart> {
+  const lifecycle = await openLifecycle(target.held ? target.pid : null, tree);
+  const maps = createProcessMaps({});
+  const followers: ((rows: readonly MappingEvent[]) => void)[] = [];
+
+  function poll() {
+    const rows = lifecycle.drain();
+    for (const row of rows) maps.apply(row);
+    for (const pid of maps.pidsNeedingSnapshot()) lifecycle.requestSnapshot(pid);
+    if (rows.length === 0) return [];
+    for (const listener of followers) listener(rows);
+    return [batchFromRows("mapping", rows)];
+  }
+
+  return {
+    name: lifecyclePrograms.name,
+    sees: { stream: "mapping", source: "region_map" },
+    feed: {
+      targetsFd: lifecycle.targetsFd,
+      maps,
+      follow(listener) {
+        followers.push(listener);
+      },
+    },
+    holds: { mapping: MAPPINGS_PER_POLL },
+    begin() {
+      if (watchTree(target.pid, lifecycle).includes(target.pid)) return;
+      throw new MrmTraceError("target", "the target ended before it was traced", "start it again; something ended it");
+    },
+    poll,
+    leave: () => lifecycle.leave(),
+    detach: () => lifecycle.detach(),
+    stop: () => ({ batches: poll(), ledger: lifecycle.ledger() }),
+    costs(programs) {
+      // A call runs two programs, one as it begins and one as it ends.
+      const { value, lo, hi } = runCost(programs);
+      return [
+        { what: "mapping calls", count: lifecycle.recorded(), each_ns: { value: 2 * value, lo: 2 * lo, hi: 2 * hi } },
+      ];
+    },
+    [Symbol.dispose]: () => lifecycle[Symbol.dispose](),
+  };
+}

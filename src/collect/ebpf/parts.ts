@@ -1,0 +1,81 @@
+/** The parts of the eBPF collector: their programs, and which of them a recording asks for. */
+import type { Capability } from "../collector.ts";
+import { askedParts, leftOut, sourcesLeft } from "./asked-parts.ts";
+import { clockPart, clockPrograms } from "./clock/clock-part.ts";
+import { enginePart, enginePrograms } from "./engine/engine-part.ts";
+import { faultPart, faultPrograms } from "./faults/fault-part.ts";
+import { lifecyclePrograms } from "./lifecycle/lifecycle-part.ts";
+import type { PartPrograms, PlannedPart } from "./part.ts";
+import { chooseSources, type SourceFacts } from "./samples/choose-sources.ts";
+import { samplePart, samplePrograms } from "./samples/sample-part.ts";
+import { watchPart, watchPrograms } from "./watch/watch-part.ts";
+
+/** The programs of every part, in the order in which parts start. */
+export const PROGRAMS: readonly PartPrograms[] = [
+  lifecyclePrograms,
+  faultPrograms,
+  enginePrograms,
+  clockPrograms,
+  samplePrograms,
+  watchPrograms,
+];
+
+export interface PartOptions {
+  /** Debug registers to use on each CPU; 0 watches nothing. */
+  readonly watchRegisters: number;
+  /** Names of --source: auto, watch, pebs, ibs, clock. */
+  readonly sources: readonly string[];
+  /** Samples of the timer per second and CPU. */
+  readonly clockHz: number;
+  readonly seed: number;
+  /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
+  readonly engineObjects: readonly string[];
+  /** Names of --ebpf: what is recorded beside mappings; everything unless told. */
+  readonly parts?: readonly string[];
+}
+
+export interface Plan {
+  readonly ok: true;
+  /** What is started beside the mappings that every recording has, in order. */
+  readonly parts: readonly PlannedPart[];
+  /** Why no better source of accesses is used; empty where the best one is. */
+  readonly whyNotBetter: string;
+  /** What --ebpf left out; null where nothing was. */
+  readonly leftOut: string | null;
+}
+
+/** The parts that the options ask for on this machine, or why that cannot be. */
+export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extract<Capability, { ok: false }> {
+  const { seed, watchRegisters } = options;
+  const asked = askedParts(options.parts);
+  const sources = sourcesLeft(asked, options.sources);
+  const choice = chooseSources(sources, facts);
+  if (!choice.ok) return choice;
+  const parts: PlannedPart[] = [];
+  if (asked.faults) parts.push(faultPart);
+  if (asked.engine) parts.push(enginePart(options.engineObjects));
+  if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed }));
+  if (choice.samples !== null) {
+    const { kernelRelease } = facts;
+    parts.push(samplePart({ plan: choice.samples, kernelRelease, seed, canDoWithout: sources.includes("auto") }));
+  }
+  if (choice.watch && watchRegisters > 0)
+    parts.push(watchPart({ registers: watchRegisters, seed, words: asked.words }));
+  return { ok: true, parts, whyNotBetter: choice.whyNotBetter, leftOut: leftOut(asked) };
+}
+
+/** Why nothing is known of accesses, best first: the reason of the best source that is used counts. */
+const BEST_FIRST = [samplePrograms.name, watchPrograms.name, clockPrograms.name];
+
+/** What the parts of a plan can tell, and why nothing else. */
+export function capabilityOf({ parts, whyNotBetter, leftOut }: Plan): Capability {
+  const ranked = BEST_FIRST.flatMap((name) => parts.filter((part) => part.name === name));
+  const others = parts.filter((part) => !ranked.includes(part));
+  return {
+    ok: true,
+    sources: ranked.flatMap(({ sources }) => sources),
+    whyNotBetter,
+    identifies: [...[...ranked, ...others].flatMap(({ identifies }) => identifies), "region_map"],
+    blindTo: leftOut ?? ranked[0]?.blindTo ?? "no bytes were watched, and no accesses sampled",
+  };
+}

@@ -1,0 +1,18 @@
+/** The CPUs that a process tree may use: those on which its watches hold registers. */
+import { readdirSync } from "node:fs";
+import { affinityCpus } from "../../../kernel/libc.ts";
+import { treeOf } from "../../../target/tree.ts";
+
+function threadsOf(pid: number): number[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map(Number);
+  } catch {
+    // It has ended: it needs no CPU any more.
+    return [];
+  }
+}
+
+/** CPUs that any thread of the tree may run on, ascending; empty where nobody says. */
+export function treeAffinityCpus(root: number): number[] {
+  return [...new Set([...treeOf(root)].flatMap(threadsOf).flatMap(affinityCpus))].sort((a, b) => a - b);
+}

@@ -1,0 +1,97 @@
+/** The part that watches bytes with debug registers: drawn at random over the live regions, or named by a person. */
+import type { WatchedWord } from "../../../config/watched-word.ts";
+import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { calibratedCost } from "../../calibrated-cost.ts";
+import { goneRanges } from "../lifecycle/gone-ranges.ts";
+import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
+import { liveRegions } from "./live-regions.ts";
+import { registerWarning } from "./register-warning.ts";
+import { treeAffinityCpus } from "./tree-cpus.ts";
+import { loadWatchObject, startWatch, type WatchSource } from "./watch.ts";
+
+export interface WatchPartOptions {
+  /** Debug registers to use on each CPU. */
+  readonly registers: number;
+  readonly seed: number;
+  /** Words to watch all the time, in place of drawn ones; empty for drawn ones. */
+  readonly words: readonly WatchedWord[];
+}
+
+export const watchPrograms: PartPrograms = {
+  name: "watch",
+  gives: "watched loads and stores",
+  required: true,
+  tells: ["watch"],
+  load: async () => ({ object: await loadWatchObject(), uprobeMulti: false }),
+};
+
+/** Ends the watches on what a call took away. */
+function follow(watch: WatchSource, row: MappingEvent): void {
+  if (row.kind === "exit" || row.kind === "exec") {
+    watch.onExit(row.pid, row.timestamp_ns);
+    return;
+  }
+  for (const { addr, size_bytes } of goneRanges(row)) watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
+}
+
+async function start({ registers, seed, words }: WatchPartOptions, scene: Scene): Promise<Part> {
+  const { target, mappings, engine, budget } = scene;
+  const share = budget.next();
+  share.take(share.pct);
+  const live = liveRegions(scene);
+  const watch = await startWatch({
+    regions: () => live.regions(),
+    tokenPeriodNs: () => engine?.tokenPeriodNs() ?? null,
+    rowsAhead: () => live.rowsAhead(),
+    budgetPct: share.pct,
+    registers,
+    seed,
+    affinityCpus: treeAffinityCpus(target.pid),
+    named: { pid: target.pid, words },
+  });
+  mappings.follow((rows) => {
+    live.changed(rows);
+    for (const row of rows) follow(watch, row);
+  });
+  return {
+    name: watchPrograms.name,
+    sees: { stream: "access", source: "watch" },
+    patienceMs: ATTENTIVE_MS,
+    poll(nowNs) {
+      watch.poll(nowNs);
+      return watch.batches();
+    },
+    leave: () => void watch.stop(),
+    detach: () => void watch.stop(),
+    stop: () => watch.stop(),
+    costs() {
+      const { counts, calibration, cpus } = watch.stop().summary;
+      return [
+        { what: "watch traps", count: counts.traps, each_ns: calibratedCost(calibration.trapNs), is_trap: true },
+        // Every CPU of the target has its own registers: a retarget interrupts each of them once.
+        { what: "watch retargets", count: counts.armings * cpus, each_ns: calibratedCost(calibration.retargetNs) },
+      ];
+    },
+    warnings() {
+      const warning = registerWarning(watch.stop().summary);
+      return warning === null ? [] : [warning];
+    },
+    findings() {
+      const { agreement, calibration } = watch.stop().summary;
+      return { decoder_agreement: agreement, trap_cost_ns: calibration.trapNs };
+    },
+    details: () => ({ watch: watch.stop().summary }),
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  };
+}
+
+export function watchPart(options: WatchPartOptions): PlannedPart {
+  return {
+    name: watchPrograms.name,
+    sources: ["watch"],
+    identifies: ["watch"],
+    blindTo: "no PMU sampled the accesses",
+    spends: true,
+    start: (scene) => start(options, scene),
+  };
+}
