@@ -28,15 +28,15 @@ export function sourceFacts(): SourceFacts {
 }
 
 /** What there is to tell once all has stopped; the programs and their maps are gone then. */
-type Told = Required<Pick<Collector, "warnings" | "costs" | "findings" | "details">>;
-const NOTHING: Told = { warnings: () => [], costs: () => [], findings: () => ({}), details: () => ({}) };
+type Account = Required<Pick<Collector, "warnings" | "costs" | "findings" | "details">>;
+const NOTHING: Account = { warnings: () => [], costs: () => [], findings: () => ({}), details: () => ({}) };
 
 /** @param facts what decides on sources of accesses; this machine unless told */
 export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): Collector {
   const owned = new DisposableStack();
   let plan = planParts(options, facts);
   let running: Running | null = null;
-  let told = NOTHING;
+  let account = NOTHING;
   return {
     name: "ebpf",
     canRun: async () => canRunHere() ?? (plan.ok ? capabilityOf(plan) : plan),
@@ -60,15 +60,15 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
     async stop() {
       if (running === null) return { batches: [], ledger: [] };
       const stopped = stopParts(running);
-      told = stopped.told;
+      account = stopped.account;
       running = null;
       owned.dispose();
       return stopped;
     },
-    warnings: () => told.warnings(),
-    costs: () => told.costs(),
-    findings: () => told.findings(),
-    details: () => told.details(),
+    warnings: () => account.warnings(),
+    costs: () => account.costs(),
+    findings: () => account.findings(),
+    details: () => account.details(),
   };
 }
 
@@ -131,15 +131,15 @@ function stopParts({ parts, sampler }: Running) {
     batches.push(...rest.batches);
     ledger.push(...withSkippedRuns(costsOf(part), part.sees, rest.ledger));
   }
-  return { batches, ledger, told: tell(parts, costs, costsOf) };
+  return { batches, ledger, account: accountOf(parts, costs, costsOf) };
 }
 
-function tell(parts: readonly Part[], programs: readonly BpfCost[], costsOf: (part: Part) => BpfCost[]): Told {
+function accountOf(parts: readonly Part[], programs: readonly BpfCost[], costsOf: (part: Part) => BpfCost[]): Account {
   const warnings = parts.flatMap((part) => part.warnings?.() ?? []);
   const costs = parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []);
   const bpf_run_ns = programs.length > 0 ? Math.round(programs.reduce((sum, { run_ns }) => sum + run_ns, 0)) : null;
   const findings: CollectorFindings = Object.assign({ bpf_run_ns }, ...parts.map((part) => part.findings?.()));
-  const untold = Object.fromEntries(PROGRAMS.flatMap(({ tells }) => tells).map((key) => [key, null]));
-  const details = Object.assign(untold, { bpf_programs: programs }, ...parts.map((part) => part.details?.()));
+  const absent = Object.fromEntries(PROGRAMS.flatMap(({ tells }) => tells).map((key) => [key, null]));
+  const details = Object.assign(absent, { bpf_programs: programs }, ...parts.map((part) => part.details?.()));
   return { warnings: () => warnings, costs: () => costs, findings: () => findings, details: () => details };
 }

@@ -39,7 +39,7 @@ describe("the doctor on this machine as root", () => {
     expect(found.exit_code).toBe(0);
     const attach = found.checks.filter(({ name }) => name.startsWith("attach: "));
     expect(attach.map(({ name }) => name)).toEqual(
-      ["clock", "engine", "faults", "lifecycle", "samples", "watch"].map((object) => `attach: ${object}`),
+      ["lifecycle", "faults", "engine", "clock", "samples", "watch"].map((object) => `attach: ${object}`),
     );
     for (const { data } of attach) expect(data).toMatchObject({ attached: data.programs, refused: [], error: null });
     expect(found.checks.find(({ name }) => name === "kernel")?.summary).toContain(release());

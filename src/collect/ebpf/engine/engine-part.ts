@@ -36,7 +36,7 @@ async function offerMapped(objects: EngineObjects, root: number): Promise<void> 
   for (const pid of treeOf(root)) await objects.offer(snapshotRows(pid, 0) ?? []);
 }
 
-async function startEngine(known: readonly string[], { target, mappings }: Scene): Promise<Part> {
+async function startEngine(paths: readonly string[], { target, mappings }: Scene): Promise<Part> {
   const session = await createEngineSession({
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
@@ -45,7 +45,7 @@ async function startEngine(known: readonly string[], { target, mappings }: Scene
   using opening = new DisposableStack();
   opening.defer(() => void session.stop());
   const objects = createEngineObjects(session);
-  for (const path of known) await session.attachObject(path, target.pid);
+  for (const path of paths) await session.attachObject(path, target.pid);
   if (!target.held) await offerMapped(objects, target.pid);
   let changes = 0;
   let hits = 0;
@@ -97,14 +97,14 @@ async function startEngine(known: readonly string[], { target, mappings }: Scene
   };
 }
 
-/** @param known shared objects of an engine that are known before the target starts: probed at once, so nothing is missed */
-export function enginePart(known: readonly string[]): PlannedPart {
+/** @param paths shared objects of an engine that are known before the target starts: probed at once, so nothing is missed */
+export function enginePart(paths: readonly string[]): PlannedPart {
   return {
     name: enginePrograms.name,
     sources: [],
     identifies: ["step"],
     blindTo: null,
     spends: false,
-    start: (scene) => startEngine(known, scene),
+    start: (scene) => startEngine(paths, scene),
   };
 }

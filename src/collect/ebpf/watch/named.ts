@@ -1,7 +1,6 @@
 /** Words that are watched because a person named them: all the time, whatever that costs. */
 import type { WatchedWord } from "../../../config/watched-word.ts";
-import type { Design } from "./design.ts";
-import type { Draw } from "./draw.ts";
+import type { PlannedWatch, WatchChoice } from "./watch-choice.ts";
 
 export interface NamedWords {
   /** Process whose accesses count; those of its children have bytes of their own at the address. */
@@ -10,28 +9,17 @@ export interface NamedWords {
   readonly words: readonly WatchedWord[];
 }
 
-export interface NamedWatch {
-  readonly draw: Draw;
-  readonly design: Design;
-}
-
 /** Rows wait in memory until their watch ends: it is ended when it has so many, long before it would end itself. */
 export const ENOUGH_TRAPS = 8192;
 const MOST_TRAPS = 1 << 16;
 const DWELL_NS = 10e9;
 
 /** One watch for each word: a stratum of that word alone, of which nothing is left to chance. */
-export function namedWatches({ pid, words }: NamedWords): NamedWatch[] {
-  return words.map(({ addr, sizeBytes, mode }, i) => ({
+function watchOf({ addr, sizeBytes, mode }: WatchedWord, pid: number, number: number): PlannedWatch {
+  const stratum = `named/${number}`;
+  return {
     draw: {
-      region: {
-        pid,
-        addr,
-        size_bytes: sizeBytes,
-        stratum: `named/${i + 1}`,
-        region_type: "unknown",
-        tensor: null,
-      },
+      region: { pid, addr, size_bytes: sizeBytes, stratum, region_type: "unknown", tensor: null },
       addr,
       sizeBytes,
       stratumBytes: sizeBytes,
@@ -39,5 +27,20 @@ export function namedWatches({ pid, words }: NamedWords): NamedWatch[] {
       drawWeight: 1,
     },
     design: { name: "long", mode, trapLimit: MOST_TRAPS, dwellLimitNs: DWELL_NS },
-  }));
+  };
+}
+
+/** Watches each word again as soon as its watch has ended, whatever that costs; `count` of them at once. */
+export function namedWatches({ pid, words }: NamedWords): WatchChoice & { readonly count: number } {
+  const watches = words.map((word, i) => watchOf(word, pid, i + 1));
+  return {
+    count: words.length,
+    isBudgeted: false,
+    next({ isWatched }) {
+      const next = watches.find(({ draw }) => !isWatched(draw));
+      return next === undefined ? null : [next];
+    },
+    learn() {},
+    forget() {},
+  };
 }

@@ -7,7 +7,8 @@ import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scen
 import { liveRegions } from "./live-regions.ts";
 import { registerWarning } from "./register-warning.ts";
 import { treeAffinityCpus } from "./tree-cpus.ts";
-import { loadWatchObject, startWatch, type WatchSource } from "./watch.ts";
+import { startWatch, type WatchSource } from "./watch.ts";
+import { loadWatchObject } from "./watch-program.ts";
 
 export interface WatchPartOptions {
   /** Debug registers to use on each CPU. */

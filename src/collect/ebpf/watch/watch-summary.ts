@@ -1,4 +1,5 @@
 /** What watching did, what it cost and what it lost: for the report and the run's validity. */
+import type { SeenAccesses } from "./accesses.ts";
 import type { Calibration } from "./calibrate.ts";
 import type { Tracer } from "./registers.ts";
 
@@ -64,6 +65,24 @@ export interface WatchSummary {
     /** Estimated cost per CPU, in ns. */
     readonly spent_ns: Readonly<Record<number, number>>;
   };
+}
+
+/** Adds what a finished watch saw. */
+export function countFinished(
+  counts: WatchCounts,
+  agreement: { agreed: number; compared: number },
+  seen: SeenAccesses,
+) {
+  counts.finished += 1;
+  counts.kernel_traps += seen.kernelTraps;
+  counts.collapsed_traps += seen.collapsed;
+  counts.outside_traps += seen.outside;
+  counts.twin_rows += seen.twins;
+  counts.unpaired_rows += seen.unpaired;
+  counts.undecided_traps += seen.undecided;
+  counts.access_rows += seen.accesses.length;
+  agreement.agreed += seen.agreed;
+  agreement.compared += seen.compared;
 }
 
 export function emptyCounts(): WatchCounts {

@@ -1,0 +1,78 @@
+/** Watches on words drawn at random from the live regions, each with the design that its turn asks for. */
+import type { Random } from "../../../statistics/draw-prng.ts";
+import { chooseDesign, type Design } from "./design.ts";
+import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
+import { wholeStratum } from "./stratum.ts";
+import type { PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
+
+export interface DrawSources {
+  /** Live regions to draw from; the same list object as long as nothing changed. */
+  readonly regions: () => readonly DrawRegion[];
+  /** Ns per token; null without a token axis. */
+  readonly tokenPeriodNs: () => number | null;
+  /** Rows just ahead of the token axis, as `rowsAhead` lists them; empty without one. */
+  readonly rowsAhead: () => readonly DrawRegion[];
+}
+
+/** @param random decides draws and designs; nothing else may take from it */
+export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
+  const drawer = createDrawer(random);
+  const needsPair = new Set<string>();
+  const chosenOf = new Map<string, number>();
+  let pending: { readonly draw: Draw; readonly from: readonly DrawRegion[] } | null = null;
+
+  function designOf({ region }: Draw, hasRowsAhead: boolean, room: Room): Design | null {
+    return chooseDesign(
+      {
+        armings: chosenOf.get(region.stratum) ?? 0,
+        regionType: region.region_type,
+        tokenPeriodNs: sources.tokenPeriodNs(),
+        elapsedNs: room.elapsedNs,
+        registers: room.registers,
+        freeRegisters: room.freeRegisters,
+        longRegisters: room.longRegisters,
+        hasRowsAhead,
+        needsPair: needsPair.has(region.stratum),
+      },
+      random,
+    );
+  }
+
+  /** The words of a draw that its design watches. */
+  function wordsOf(draw: Draw, design: Design, ahead: readonly DrawRegion[]): PlannedWatch[] {
+    if (design.name === "cohort") {
+      const mate = lineMate(draw, random);
+      return mate === null ? [{ draw, design }] : [draw, mate].map((one) => ({ draw: one, design }));
+    }
+    if (design.name !== "ahead") return [{ draw, design }];
+    const stratum = wholeStratum(draw.region.stratum);
+    const frame = frameOf(ahead.filter((region) => region.stratum === stratum));
+    const inFrame = drawWord(frame, random, draw.drawWeight);
+    return inFrame === null ? [] : [{ draw: inFrame, design }];
+  }
+
+  return {
+    isBudgeted: true,
+    next(room) {
+      const regions = sources.regions();
+      if (pending?.from !== regions) pending = null;
+      const draw = pending?.draw ?? drawer.draw(regions);
+      if (draw === null) return null;
+      const { region_type, stratum } = draw.region;
+      const ahead = region_type === "kv_cache" ? sources.rowsAhead() : [];
+      const design = designOf(draw, ahead.length > 0, room);
+      // The draw waits for its registers: another in its place would be a choice by what is running.
+      pending = design === null ? { draw, from: regions } : null;
+      if (design === null) return null;
+      chosenOf.set(stratum, (chosenOf.get(stratum) ?? 0) + 1);
+      return wordsOf(draw, design, ahead);
+    },
+    learn(stratum, mode, seen) {
+      if (seen.undecided > 0) needsPair.add(stratum);
+      else if (seen.traps > 0 && mode === "pair") needsPair.delete(stratum);
+    },
+    forget(isGone) {
+      if (pending && isGone(pending.draw.region.pid, pending.draw.addr, pending.draw.sizeBytes)) pending = null;
+    },
+  };
+}

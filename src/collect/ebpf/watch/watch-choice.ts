@@ -1,0 +1,33 @@
+/** What to watch next: words that a person named, or draws with their designs. */
+import type { SeenAccesses } from "./accesses.ts";
+import type { WatchMode } from "./arm.ts";
+import type { Design } from "./design.ts";
+import type { Draw } from "./draw.ts";
+
+export interface PlannedWatch {
+  readonly draw: Draw;
+  readonly design: Design;
+}
+
+/** What is free for the next watch. */
+export interface Room {
+  /** Since watching began. */
+  readonly elapsedNs: number;
+  /** Registers that watching may hold on every CPU, and how many of them are free: at least one. */
+  readonly registers: number;
+  readonly freeRegisters: number;
+  /** Registers that long watches hold. */
+  readonly longRegisters: number;
+  isWatched(draw: Draw): boolean;
+}
+
+export interface WatchChoice {
+  /** True where watches are paid for by the budget. */
+  readonly isBudgeted: boolean;
+  /** What to arm now, all of it at once; empty where this turn gives nothing, null where nothing can be armed. */
+  next(room: Room): readonly PlannedWatch[] | null;
+  /** Takes note of what a finished watch of a stratum told. */
+  learn(stratum: string, mode: WatchMode, seen: SeenAccesses): void;
+  /** Lets go of a choice that waits where its bytes are gone. */
+  forget(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean): void;
+}

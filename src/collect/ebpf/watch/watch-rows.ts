@@ -1,0 +1,38 @@
+/** Rows of watches that have ended, gathered for a while: a batch costs the same for one row as for hundreds. */
+import type { Batch } from "../../../columnar/batch.ts";
+import { batchFromRows } from "../../../columnar/rows.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
+import type { RowOf } from "../../../schema/row.ts";
+
+export interface WatchRows {
+  add(watch: RowOf<"watch">, accesses: readonly RowOf<"access">[]): void;
+  /** The batches of `access` and `watch` that are due, or what there is where `all` is asked for. */
+  take(all: boolean): Batch[];
+}
+
+/** Rows wait this long, or until they are so many, to become a batch. */
+const GATHER_NS = 250_000_000n;
+const GATHER_ROWS = 1024;
+
+export function gatherWatchRows(beginNs: bigint): WatchRows {
+  let accessRows: RowOf<"access">[] = [];
+  let watchRows: RowOf<"watch">[] = [];
+  let gatheredNs = beginNs;
+  return {
+    add(watch, accesses) {
+      accessRows.push(...accesses);
+      watchRows.push(watch);
+    },
+    take(all) {
+      const taken: Batch[] = [];
+      const now = monotonicNs();
+      if (!all && accessRows.length < GATHER_ROWS && now < gatheredNs + GATHER_NS) return taken;
+      gatheredNs = now;
+      if (accessRows.length > 0) taken.push(batchFromRows("access", accessRows));
+      if (watchRows.length > 0) taken.push(batchFromRows("watch", watchRows));
+      accessRows = [];
+      watchRows = [];
+      return taken;
+    },
+  };
+}
