@@ -1,4 +1,4 @@
-/** Instruction addresses of a running process to the bytes of the mapped files that hold them. */
+/** Finds the bytes of code at an instruction address of a running process, in the file that is mapped there. */
 import { readFileSync } from "node:fs";
 import { type ElfFile, readElf } from "../elf/elf.ts";
 import { type ByteSource, openFileBytes } from "../elf/file-bytes.ts";

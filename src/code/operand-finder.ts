@@ -1,4 +1,4 @@
-/** Places of a running process's code to what the instruction there accesses; each place of a file is decoded once. */
+/** Finds what memory the instruction at a place of a running process's code accesses; each place of a file is decoded once. */
 import type { CodeMap } from "./code-bytes.ts";
 import { type FoundOperand, LONGEST_INSTRUCTION_BYTES, operandAt } from "./memory-operand.ts";
 

@@ -5,14 +5,14 @@ import { writeFacts } from "../run-directory/facts.ts";
 import type { Derived } from "./derive.ts";
 import { factsOfRun, type JudgeInput } from "./run-facts.ts";
 
-/** What of the judgement the collectors themselves do not tell. */
-type Told = Omit<JudgeInput, "cpus">;
+/** What a run knows at its end, without the number of CPUs, which is looked up here. */
+type RunEnd = Omit<JudgeInput, "cpus">;
 
 /**
  * Judges a recording, writes its facts and derives all files of the run directory.
  * @throws MrmTraceError environment or failure; its `runDir` names what was left
  */
-export async function conclude(circumstances: Told, progress: Progress): Promise<Derived> {
+export async function conclude(circumstances: RunEnd, progress: Progress): Promise<Derived> {
   const { recording, directory } = circumstances;
   const facts = factsOfRun({ ...circumstances, cpus: cpus().length });
   try {

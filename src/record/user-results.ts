@@ -1,4 +1,4 @@
-/** Results that root writes for who called sudo: they are theirs in the end, to read and to analyse without root. */
+/** Gives the results that root wrote to the user who called sudo, who reads and analyses them without root. */
 import { existsSync, lchownSync } from "node:fs";
 import { resolve } from "node:path";
 import { giveTo, invokingUser } from "../target/invoking-user.ts";

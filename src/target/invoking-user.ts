@@ -1,4 +1,4 @@
-/** Who called sudo: what runs and what is made for them is theirs, not root's. */
+/** The user who called sudo: commands run with their rights, and files that are made for them belong to them. */
 import { lchownSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

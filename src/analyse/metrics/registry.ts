@@ -44,7 +44,10 @@ export const METRICS: readonly MetricFamily[] = [
   suitability,
 ];
 
-/** Allocations have figures of births and deaths, and of their parts nothing else is said. */
+/**
+ * Whether a family has something to say of a group. A group that only a recorder of allocations saw, or that is a part of
+ * the allocations, has figures of births and deaths alone; a family that reads nothing but allocations says nothing of others.
+ */
 function applies(family: MetricFamily, group: Group): boolean {
   const { step } = group.span;
   const tells = family.sources.some(([source]) => source === ALLOCATION);
@@ -56,7 +59,7 @@ function applies(family: MetricFamily, group: Group): boolean {
   return step !== "all" || group.span.phase === "all";
 }
 
-/** One refusal per sampled source for a metric that samples cannot tell, but for what the source told after all. */
+/** One refusal for each metric of a family that samples cannot tell and each sampled source that gave no figure of it. */
 function refusals(family: MetricFamily, group: Group, given: readonly Figure[]): Figure[] {
   const why = family.not_by_sampling;
   if (why === null) return [];
@@ -64,7 +67,7 @@ function refusals(family: MetricFamily, group: Group, given: readonly Figure[]):
   return silent.flatMap(([source, n]) => family.metrics.map(({ name }) => notIdentifiable(name, source, n, why)));
 }
 
-/** What may tell of a group: allocations have a collector of their own, and nothing that it sees is of another group. */
+/** The collectors that can answer for a group: for allocations those that record them, for others what they see beside them. */
 function sightOf({ input, allocations }: Group): AnalysisInput["sight"] {
   if (allocations !== null) return input.sight.filter(({ identifies }) => identifies.includes(ALLOCATION));
   return input.sight.map((one) => ({ ...one, identifies: one.identifies.filter((source) => source !== ALLOCATION) }));

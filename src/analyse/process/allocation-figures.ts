@@ -1,4 +1,4 @@
-/** What births and deaths of allocations tell: a census, so that all that is uncertain is when they were. */
+/** Figures of births and deaths of allocations. Every allocation is counted, so that only its times are uncertain. */
 
 import { interval } from "../../statistics/interval.ts";
 import { recurrentQuantiles, recurrentSample } from "../../statistics/recurrent-survival.ts";

@@ -35,9 +35,10 @@ export function missedShare({ runs, samples, runs_of_1, runs_of_2 }: StoreRuns):
 }
 
 /**
- * The share of written blocks that have one epoch, of all and not of the seen ones, between its ends. Where each epoch is
- * missed with a chance of at most `missed`: a block of one epoch is not seen with that chance, and a block of more
- * appears to have one with a chance of at most 2 missed (1 - missed), that of two epochs.
+ * Bounds of the share of written blocks that were written in exactly one epoch, among all of them, those without a sample too.
+ * Every epoch leaves no sample with a chance of at most `missed`. A block of one epoch is then overlooked with that chance.
+ * A block of several epochs looks like a block of one where all but one left no sample: with a chance of at most
+ * 2 missed (1 - missed), which is that of two epochs.
  * @param least,most ends of the share of seen blocks that appear to have one epoch, 0 to 1
  * @param missed below 1/3
  */

@@ -1,4 +1,4 @@
-/** Whose a sample is: a class as one source saw it, in one process. */
+/** To which sums a sample belongs: those of its class, its source and its process. */
 
 /** A class: what is of no known type is told apart by the kind of mapping. */
 export interface SampleClass {

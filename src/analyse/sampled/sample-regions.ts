@@ -1,4 +1,4 @@
-/** What is asked of the region of each sample, as arrays by the region's number. */
+/** What the reduction of samples needs to know of each region, as arrays by the region's number. */
 import { type SampleClass, sourceKey } from "./sample-owners.ts";
 
 /** A region as far as its blocks live and die with it; times as ns since the origin. */

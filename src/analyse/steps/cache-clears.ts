@@ -1,9 +1,9 @@
-/** When a whole KV cache was emptied: there the life of every cell ends, and its next write begins another. */
+/** When a whole KV cache was emptied: the life of every cell ends at that time, and its next write begins another. */
 import type { KvRowSample } from "../input/input.ts";
 
 /**
- * Times at which the last live row left the cache, ascending. A trim that leaves rows alive is none: a cell that lives on
- * must not be taken for two.
+ * Times at which the last live row left the cache, ascending. A trim after which other rows are still alive is not listed:
+ * their cells go on with the same life.
  * @param rows KV rows of one class, in any order
  */
 export function cacheClears(rows: readonly KvRowSample[]): Float64Array {

@@ -1,4 +1,4 @@
-/** A labelled trace of somebody else's, reduced to what the metrics read. */
+/** Reduces a labelled trace that was recorded elsewhere to what the metrics read. */
 import { assertRefusal } from "../../columnar/read/refusal.ts";
 import { countRegions, type TraceFile } from "../../label/trace/trace-file.ts";
 import type { Database } from "../../sql/database.ts";
