@@ -1,6 +1,7 @@
 /** The command line: finds the verb, runs it, tells failures; the only place that ends the process. */
 import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
+import { giveUpRoot } from "./commands/give-up-root.ts";
 import type { Verb } from "./commands/verb.ts";
 import { loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
 import { nearestFlag, unknownFlag } from "./config/flags.ts";
@@ -60,6 +61,7 @@ async function cli(args: string[]): Promise<number> {
     if (verb === null) throw unknownVerb(name);
     refuseUnknownFlag(name, verb, rest);
     requireWords(verb, rest);
+    if (!verb.isRootNeeded) await giveUpRoot();
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
     return typeof result === "number" ? result : EXIT_CODES.ok;
   } catch (error) {

@@ -13,6 +13,7 @@ import { type Terminal, terminalOf } from "../report/terminal.ts";
 import { encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import { toJson } from "../schema/run-json.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
+import { giveUpRoot } from "./give-up-root.ts";
 
 /** 0 where every arm that could run passes, 5 where one costs more than the margin, 4 where it cannot be told. */
 function exitCodeOf({ arms, stopped_by, failure }: ObserverEffect): number {
@@ -46,6 +47,7 @@ function refuseDuration(effective: Effective): void {
 }
 
 async function compareRuns(a: string, b: string, json: boolean, terminal: Terminal): Promise<number> {
+  await giveUpRoot();
   const { readSavedRun } = await import("../compare/saved-run.ts");
   const { differenceOfRuns } = await import("../compare/run-difference.ts");
   const difference = differenceOfRuns(readSavedRun(a), readSavedRun(b));

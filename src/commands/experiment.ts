@@ -12,9 +12,11 @@ import { experimentOf } from "../experiment/sweep.ts";
 import { sweepJson } from "../experiment/sweep-json.ts";
 import { summaryText } from "../experiment/sweep-table.ts";
 import { watchSignals } from "../record/signals.ts";
-import { userResults } from "../record/user-results.ts";
 import { printable, terminalOf } from "../report/terminal.ts";
 import { toJson } from "../schema/run-json.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
+import { makerOf, rootsGift } from "../target/results-maker.ts";
 import { formatCount, formatNs } from "../units.ts";
 
 /**
@@ -29,6 +31,11 @@ export function readOptions(
   for (const { variable, meant } of misspeltVariables(process.env)) {
     process.stderr.write(`mrm-trace: ${variable} is no option; did you mean ${meant}?\n`);
   }
+  // What the caller of sudo may not read is told to nobody.
+  return asUser(invokingUser(), () => optionsOf(args, config, maxRuns));
+}
+
+function optionsOf(args: Readonly<Record<string, unknown>>, config: string | undefined, maxRuns: number): Effective {
   if (config === undefined) return effectiveOptions({ args });
   const { problems, warnings } = checkConfig(readConfigFile(config), maxRuns);
   if (problems.length > 0) throw problemsError(config, problems);
@@ -51,7 +58,7 @@ export function planOfFile(effective: Effective): Plan | null {
       "leave it out: each run has an id of its own",
     );
   }
-  return planOf(experiment);
+  return makerOf(experiment.run.output).as(() => planOf(experiment));
 }
 
 function endText({ status, record, why }: RunResult): string {
@@ -71,7 +78,7 @@ export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
   const say = (text: string): void => {
     if (!quiet) process.stderr.write(`${printable(text)}\n`);
   };
-  using made = userResults(output, say);
+  using gift = rootsGift(output, say);
   const place = (index: number): string => `[${index + 1}/${plan.entries.length}]`;
   const name = (index: number): string => plan.entries[index]?.planned.run_id ?? "";
   const { results, exitCode } = await runExperiment({
@@ -89,8 +96,8 @@ export async function runPlan(plan: Plan, resume: boolean): Promise<number> {
       if (verbose) process.stderr.write(text);
     },
   });
-  const runsCsv = writeRunsCsv(output, plan.experiment.about.name, results);
-  made.add(runsCsv);
+  const runsCsv = makerOf(output).as(() => writeRunsCsv(output, plan.experiment.about.name, results));
+  gift.add(runsCsv);
   if (json) process.stdout.write(`${toJson(sweepJson(plan, results, runsCsv, exitCode))}\n`);
   else if (!quiet) {
     const text = summaryText(

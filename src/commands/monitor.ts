@@ -6,10 +6,12 @@ import { parseOptions } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { type MonitorResult, monitor } from "../pipelines/monitor.ts";
 import { watchSignals } from "../record/signals.ts";
-import { createLineFile } from "../report/line-file.ts";
+import { createLineFile, type LineFile } from "../report/line-file.ts";
 import { createLinePipe } from "../report/line-pipe.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 import { formatBytes, formatCount, formatNs } from "../units.ts";
 
 const flags = flagsOf(monitorSchema);
@@ -37,6 +39,9 @@ const WORDS: Record<MonitorResult["stopped_by"], string> = {
   closed: "nobody reads the output any more",
 };
 
+/** A file of the user behind sudo, where only they may write. */
+const newFile = (path: string, force: boolean): LineFile => asUser(invokingUser(), () => createLineFile(path, force));
+
 function summary(result: MonitorResult): string {
   const peak = `peak ${formatBytes(result.peak_rss_bytes)} of RSS`;
   const cost = result.own_cpu_pct === null ? "" : `; watching took ${formatCount(result.own_cpu_pct)} % of one CPU`;
@@ -57,7 +62,7 @@ export const monitorCommand = defineCommand({
     const options = parseOptions(monitorSchema, givenOptions(monitorSchema, args));
     checkChoices(options);
     using signals = watchSignals();
-    using file = options.output === undefined ? null : createLineFile(options.output, options.force);
+    using file = options.output === undefined ? null : newFile(options.output, options.force);
     const say = (line: string): void => {
       if (!options.quiet) process.stderr.write(`mrm-trace: ${line}\n`);
     };

@@ -9,6 +9,8 @@ import { type CheckedConfig, checkConfig } from "../experiment/check.ts";
 import { printable } from "../report/terminal.ts";
 import { encodeFailure, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 import { formatCounted } from "../units.ts";
 import { printExamination } from "./examination-output.ts";
 
@@ -60,7 +62,10 @@ export const validateCommand = defineCommand({
         "name it: mrm-trace validate FILE (or examine this machine: mrm-trace validate --machine)",
       );
     }
-    const checked = checkConfig(readConfigFile(path), max_runs);
+    const checked = checkConfig(
+      asUser(invokingUser(), () => readConfigFile(path)),
+      max_runs,
+    );
     process.stdout.write(args.json ? asJson(path, checked) : asText(path, checked));
     return problemsExitCode(checked.problems);
   },

@@ -10,6 +10,8 @@ export interface Verb {
   readonly example: string;
   /** True where words behind -- are a command to trace. */
   readonly takesCommand: boolean;
+  /** True where it looks at other programs as root; the others give root up for the user behind sudo. */
+  readonly isRootNeeded: boolean;
   /** Options that --help explains, in its order; null for all. */
   readonly common: readonly string[] | null;
   /** What to do about a word too many, WORD standing for it; null where the command itself looks at its words. */
@@ -20,9 +22,9 @@ export interface Verb {
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  rest: { readonly takesCommand?: boolean; readonly common?: Verb["common"]; readonly surplus?: string } = {},
+  rest: Partial<Pick<Verb, "takesCommand" | "isRootNeeded" | "common">> & { readonly surplus?: string } = {},
 ): Verb {
-  const { takesCommand = false, common = null } = rest;
+  const { takesCommand = false, isRootNeeded = false, common = null } = rest;
   const { meta } = command;
   const args: unknown = command.args ?? {};
   if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
@@ -38,6 +40,7 @@ export function verb<T extends ArgsDef>(
     command: command as CommandDef<ArgsDef>,
     example,
     takesCommand,
+    isRootNeeded,
     common,
     // Words behind -- belong to the command, and the verb that takes one tells them apart.
     surplus: takesCommand ? null : (rest.surplus ?? `leave it out, such as: ${example}`),

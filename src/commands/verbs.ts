@@ -6,10 +6,12 @@ const LOADERS = {
   run: async () =>
     verb((await import("./run.ts")).runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", {
       takesCommand: true,
+      isRootNeeded: true,
       common: ["config", "resume", "output", "run-id", "source", "duration", "budget", "json", "quiet"],
     }),
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
+      isRootNeeded: true,
       common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "quiet"],
       surplus: "attach to one process by its pid or name: its children come with it",
     }),
@@ -17,7 +19,8 @@ const LOADERS = {
     verb((await import("./plan.ts")).planCommand, "mrm-trace plan experiment.yaml", {
       common: ["max-runs", "output", "json", "color"],
     }),
-  validate: async () => verb((await import("./validate.ts")).validateCommand, "mrm-trace validate experiment.yaml"),
+  validate: async () =>
+    verb((await import("./validate.ts")).validateCommand, "mrm-trace validate experiment.yaml", { isRootNeeded: true }),
   config: async () =>
     verb((await import("./config.ts")).configCommand, "mrm-trace config show --config experiment.yaml", {
       common: ["config", "json"],
@@ -25,19 +28,21 @@ const LOADERS = {
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),
-  doctor: async () => verb((await import("./doctor.ts")).doctorCommand, "mrm-trace doctor --json"),
+  doctor: async () =>
+    verb((await import("./doctor.ts")).doctorCommand, "mrm-trace doctor --json", { isRootNeeded: true }),
   schema: async () => verb((await import("./schema.ts")).schemaCommand, "mrm-trace schema run"),
   completions: async () => verb((await import("./completions.ts")).completionsCommand, "mrm-trace completions bash"),
   compare: async () =>
     verb(
       (await import("./compare.ts")).compareCommand,
       "mrm-trace compare --arms off,ebpf --repeats 20 -- ./infer model.gguf",
-      { takesCommand: true, common: ["arms", "repeats", "margin", "serve", "output", "json"] },
+      { takesCommand: true, isRootNeeded: true, common: ["arms", "repeats", "margin", "serve", "output", "json"] },
     ),
   model: async () =>
     verb((await import("./model.ts")).modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
   monitor: async () =>
     verb((await import("./monitor.ts")).monitorCommand, "mrm-trace monitor --name ollama --output memory.csv", {
+      isRootNeeded: true,
       common: ["name", "pid", "interval", "duration", "max-samples", "cooldown", "wait", "output"],
       surplus: "did you mean: mrm-trace monitor --name WORD?",
     }),

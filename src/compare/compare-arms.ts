@@ -1,5 +1,5 @@
 /** `compare` of arms, as one sentence: choose the work, keep to our CPUs, measure, write what was found. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { batchFromRows } from "../columnar/rows.ts";
@@ -13,14 +13,15 @@ import { RUNS_PER_BLOCK } from "../overhead/effect.ts";
 import { hostFacts } from "../overhead/host.ts";
 import type { Workload as Decoding } from "../pipelines/launched-target.ts";
 import type { SignalWatch } from "../record/signals.ts";
-import { userResults } from "../record/user-results.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
 import { type ArmEffect, encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import type { RowOf } from "../schema/row.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
-import { giveTo, invokingUser } from "../target/invoking-user.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
+import { isRootsAlone, makerOf, rootsGift } from "../target/results-maker.ts";
 import { type Arm, armsOf } from "./arms.ts";
 import { commandWorkload } from "./command-workload.ts";
 import { demoWorkload } from "./demo-workload.ts";
@@ -115,14 +116,14 @@ function effectRows(arms: readonly ArmEffect[]): RowOf<"observer_effect">[] {
 }
 
 function writeEffect(folder: string, effect: ObserverEffect, notice: (line: string) => void): void {
-  using made = userResults(folder, notice);
+  using gift = rootsGift(folder, notice);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const [json, parquet] = [join(folder, "observer_effect.json"), join(folder, "observer_effect.parquet")];
   writeFileAtomic(json, `${toJson(encodeEffect(effect), 2)}\n`);
   const batch = batchFromRows("observer_effect", effectRows(effect.arms));
   writeParquetFile(parquet, "observer_effect", [batch]);
-  made.add(json);
-  made.add(parquet);
+  gift.add(json);
+  gift.add(parquet);
 }
 
 /** Ends what runs when the first signal comes. */
@@ -144,13 +145,15 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
   const arms: readonly Arm[] = armsOf(options.arms ?? DEFAULT_ARMS, request.tracer);
   const signal = abortOn(signals);
   const placement = placementOf(options.pin);
+  const user = invokingUser();
   const scratch = mkdtempSync(join(tmpdir(), "mrm-compare-"));
+  // Behind sudo the target runs as the user, who writes the report.
+  const shared = asUser(user, () => mkdtempSync(join(tmpdir(), "mrm-compare-shared-")));
   try {
-    const shared = join(scratch, "shared");
-    mkdirSync(shared, { mode: 0o700 });
-    // Behind sudo the target runs as the user, who writes the report.
-    chmodSync(scratch, 0o711);
-    giveTo(invokingUser(), shared);
+    if (user !== null && !isRootsAlone(scratch)) {
+      const hint = "leave TMPDIR out, or name a folder that only root may change";
+      throw new MrmTraceError("environment", `others may change what is in ${tmpdir()}`, hint);
+    }
     const workload = await workloadOf(request, placement.targetCpus.length, shared, signal);
     const timeoutMs = options.timeout / 1e6;
     const { seed, margin: marginPct } = options;
@@ -186,9 +189,10 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
       host: { ...hostFacts() },
     };
     const folder = join(options.output, modelSlug(workload.modelName), `compare-${compare_id}`);
-    writeEffect(folder, effect, say);
+    makerOf(options.output).as(() => writeEffect(folder, effect, say));
     return { effect, folder };
   } finally {
+    asUser(user, () => rmSync(shared, { recursive: true, force: true }));
     rmSync(scratch, { recursive: true, force: true });
   }
 }

@@ -5,6 +5,8 @@ import type { DemoOptions } from "../config/schema.ts";
 import type { DemoReport } from "../demo/report.ts";
 import { MrmTraceError } from "../errors.ts";
 import { type Workload as Decoding, resolveTarget } from "../pipelines/launched-target.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 import type { Workload } from "./workload.ts";
 
 /** Some seconds of decoding with the default model on one core. */
@@ -48,7 +50,7 @@ export async function demoWorkload(options: DemoWorkloadOptions): Promise<Worklo
     modelName,
     async next() {
       const figures = () => {
-        const report = takeReport(reportPath);
+        const report = asUser(invokingUser(), () => takeReport(reportPath));
         return {
           tokens_per_s: report.decode_tokens_per_s,
           ttft_ms: report.ttft_ms,

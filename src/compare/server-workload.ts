@@ -4,7 +4,9 @@ import { basename } from "node:path";
 import { generalName } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
 import { quantile } from "../statistics/quantile.ts";
+import { asUser } from "../target/acting-user.ts";
 import { findProgram } from "../target/held-command.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 import { engineThreads } from "./settings.ts";
 import { type StreamedTokens, streamTokens } from "./token-stream.ts";
 import type { Workload } from "./workload.ts";
@@ -76,7 +78,9 @@ export function serverWorkload(command: readonly string[], options: ServerOption
     kind: "server",
     command,
     engineThreads: engineThreads(command),
-    modelName: (model === undefined ? null : generalName(model)) ?? basename(command[0] ?? "server"),
+    modelName:
+      (model === undefined ? null : asUser(invokingUser(), () => generalName(model))) ??
+      basename(command[0] ?? "server"),
     async next() {
       const port = String(await freePort());
       let answers: readonly StreamedTokens[] = [];

@@ -1,8 +1,8 @@
 /** Where the demo keeps what it downloads and writes once. */
-import { lchownSync, mkdirSync } from "node:fs";
+import { accessSync, constants, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import { type InvokingUser, invokingUser } from "../target/invoking-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 
 /**
  * `$MRM_TRACE_CACHE`, else `mrm-trace` below `$XDG_CACHE_HOME`, else below `~/.cache`; under sudo the home is the invoking user's.
@@ -16,12 +16,11 @@ export function demoCacheDir(env: NodeJS.ProcessEnv = process.env): string {
   throw new MrmTraceError("environment", "no cache folder: HOME is not set", "set MRM_TRACE_CACHE to a folder");
 }
 
-/** Makes a folder and those above it; each one made belongs to `user`. @throws MrmTraceError environment */
-export function makeCacheDir(path: string, user: InvokingUser | null): void {
+/** Makes a folder and those above it. @throws MrmTraceError environment */
+export function makeCacheDir(path: string): void {
   try {
-    const first = mkdirSync(path, { recursive: true, mode: 0o700 });
-    if (!first || !user) return;
-    for (let made = path; made.length >= first.length; made = resolve(made, "..")) lchownSync(made, user.uid, user.gid);
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.W_OK | constants.X_OK);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new MrmTraceError(

@@ -1,15 +1,13 @@
 /** The demo engine as a command to launch: real llama.cpp, a model of random weights. */
-import { chownSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { readGgufFile } from "../engine/gguf/file.ts";
 import { RUNTIME } from "../runtime.ts";
+import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
-import { formatBytes } from "../units.ts";
-import { makeCacheDir } from "./cache.ts";
-import { engineObjects, ensureDemoEngine, type Preparation } from "./install.ts";
-import { type ModelSpec, modelBytes, modelName, writeModel } from "./model/write-model.ts";
+import { engineObjects, type Preparation } from "./install.ts";
+import type { ModelSpec } from "./model/write-model.ts";
 import { DECODE_DEFAULTS, type DecodeOptions, runnerArguments } from "./options.ts";
 import { TRACER_PID } from "./parent.ts";
+import { prepareDemo } from "./prepare.ts";
 
 export interface DemoOptions extends Partial<DecodeOptions>, Preparation {
   readonly cacheDir: string;
@@ -37,14 +35,14 @@ export interface DemoCommand {
 
 /**
  * Sees that engine and model are in the cache, and returns how to start the demo; given none of `seconds`, `tokens` and `prompts` it decodes 30 s.
- * Under sudo both belong to the invoking user, so that the child can run as that user.
+ * Under sudo both are made by the invoking user, as whom the child will run.
  * @throws MrmTraceError environment, or what `signal` carries
  */
 export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
-  const engineDir = await ensureDemoEngine(options.cacheDir, options);
   const spec: ModelSpec = { params: options.params ?? "110m", type: options.type ?? "q8_0", seed: options.seed ?? 1 };
-  const modelPath =
-    options.model !== undefined ? resolve(options.model) : await ensureDemoModel(options.cacheDir, spec, options);
+  const needs = { cacheDir: options.cacheDir, spec: options.model === undefined ? spec : null };
+  const { engineDir, modelPath: written } = await prepareDemo(needs, options);
+  const modelPath = written ?? resolve(options.model ?? "");
   const hasLimit = (options.tokens ?? options.prompts ?? null) !== null;
   const args = runnerArguments({
     engineDir,
@@ -69,31 +67,6 @@ export async function demoCommand(options: DemoOptions): Promise<DemoCommand> {
     command: [...RUNTIME, join(import.meta.dir, "runner.ts"), ...args],
     env: { [TRACER_PID]: String(process.pid) },
     modelPath,
-    objects: engineObjects(engineDir),
+    objects: asUser(invokingUser(), () => engineObjects(engineDir)),
   };
-}
-
-/** The model of `spec` below `cacheDir`, written if it is missing or not whole. @throws MrmTraceError environment, or what `signal` carries */
-export async function ensureDemoModel(
-  cacheDir: string,
-  spec: ModelSpec,
-  { signal, notice }: Preparation = {},
-): Promise<string> {
-  const user = invokingUser();
-  const folder = join(cacheDir, "models");
-  const path = join(folder, `${modelName(spec).replaceAll(" ", "-")}.gguf`);
-  if (isWhole(path, spec)) return path;
-  makeCacheDir(folder, user);
-  notice?.(`writing a model of random weights (${formatBytes(modelBytes(spec))}), once, to ${path}`);
-  await writeModel(spec, path, signal ? { force: true, signal } : { force: true });
-  if (user) chownSync(path, user.uid, user.gid);
-  return path;
-}
-
-/** By name, length and directory: a hash of every byte would cost more than the start of the demo. */
-function isWhole(path: string, spec: ModelSpec): boolean {
-  const result = readGgufFile(path);
-  if (!result.ok) return false;
-  const { metadata, fileBytes } = result.directory;
-  return metadata.get("general.name") === modelName(spec) && fileBytes === modelBytes(spec);
 }

@@ -2,7 +2,6 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import { giveTo, invokingUser } from "../target/invoking-user.ts";
 import { makeCacheDir } from "./cache.ts";
 import enginePackage from "./package/package.json" with { type: "json" };
 
@@ -59,7 +58,7 @@ export function installedDemoEngine(cacheDir: string): string | null {
 
 /**
  * The folder of the installed engine below `cacheDir`; installs it (about 35 MB to download, 85 MB on disk) if it is not there.
- * A half installation is never seen: it is made beside its place and renamed. Under sudo it belongs to the invoking user.
+ * A half installation is never seen: it is made beside its place and renamed.
  * @throws MrmTraceError environment (not Linux x86-64, offline, cache not writable), with the command that does it by hand; what `signal` carries
  */
 export async function ensureDemoEngine(cacheDir: string, { signal, notice }: Preparation = {}): Promise<string> {
@@ -72,14 +71,12 @@ export async function ensureDemoEngine(cacheDir: string, { signal, notice }: Pre
   }
   const engineDir = join(cacheDir, folderName());
   if (isComplete(engineDir)) return engineDir;
-  const user = invokingUser();
-  makeCacheDir(cacheDir, user);
+  makeCacheDir(cacheDir);
   notice?.(`installing the demo engine, ${engineName()} (about 35 MB to download), once, into ${engineDir}`);
   const staging = mkdtempSync(join(cacheDir, ".demo-engine-"));
   try {
     for (const name of PACKAGE_FILES) cpSync(join(PACKAGE_DIR, name), join(staging, name));
     await install(staging, engineDir, signal);
-    giveTo(user, staging);
     moveInto(staging, engineDir);
   } finally {
     rmSync(staging, { recursive: true, force: true });
@@ -88,7 +85,7 @@ export async function ensureDemoEngine(cacheDir: string, { signal, notice }: Pre
 }
 
 async function install(staging: string, engineDir: string, signal: AbortSignal | undefined): Promise<void> {
-  // Bun's own download cache would be filled with root's files, or hold hard links to what we give away.
+  // Bun's own download cache would hold hard links to what lies here.
   const downloads = join(staging, ".downloads");
   const child = Bun.spawn([process.execPath, ...INSTALL_ARGUMENTS], {
     cwd: staging,

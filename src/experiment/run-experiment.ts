@@ -3,6 +3,7 @@ import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import type { StopSignal } from "../record/signals.ts";
 import { lockFolder } from "../run-directory/folder-lock.ts";
 import { openDatabase } from "../sql/database.ts";
+import { makerOf } from "../target/results-maker.ts";
 import { formatBytes } from "../units.ts";
 import { startChild } from "./child.ts";
 import type { RunResult } from "./outcome.ts";
@@ -73,10 +74,11 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
   const isOpen = (entry: PlanEntry): boolean => !(resume && entry.state === "complete");
   const full = fullDisk(output, totals.known_disk_bytes, entries.filter(isOpen).length);
   if (full !== null) throw full;
-  using _lock = lockFolder(output, {
-    busy: "another experiment runs in",
-    instead: "give another folder with --output",
-  });
+  const { as } = makerOf(output);
+  const words = { busy: "another experiment runs in", instead: "give another folder with --output" };
+  using lock = new DisposableStack();
+  const held = as(() => lockFolder(output, words));
+  lock.defer(() => as(() => held[Symbol.dispose]()));
   let current: { signal(signal: StopSignal): void } | null = null;
   request.onSignal((signal) => current?.signal(signal));
   await using database = await openDatabase();
@@ -88,7 +90,12 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
       continue;
     }
     // What ran since the plan was made tells how large the next one is.
-    const next = entry.prediction ?? predict(entry.planned, earlierRuns(output));
+    const next =
+      entry.prediction ??
+      predict(
+        entry.planned,
+        as(() => earlierRuns(output)),
+      );
     halted ??= fullDisk(output, next?.disk_bytes ?? 0, 1);
     if (halted !== null || stopped() !== null) {
       results.push(neverRan(entry, halted === null ? null : `${halted.message}; ${halted.hint}`));

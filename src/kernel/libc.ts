@@ -26,6 +26,11 @@ const library = dlopen("libc.so.6", {
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
   sched_setaffinity: { args: [i32, u64, pointer], returns: i32 },
+  setfsuid: { args: [u32], returns: u32 },
+  setfsgid: { args: [u32], returns: u32 },
+  setgroups: { args: [u64, pointer], returns: i32 },
+  setresgid: { args: [u32, u32, u32], returns: i32 },
+  setresuid: { args: [u32, u32, u32], returns: i32 },
   vsnprintf: { args: [pointer, u64, pointer, pointer], returns: i32 },
   getpagesize: { args: [], returns: u32 },
 });

@@ -1,8 +1,10 @@
 /** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
+import { discardRun } from "../run-directory/create-run.ts";
 import { readFacts } from "../run-directory/facts.ts";
+import { shownError } from "../run-directory/held-folder.ts";
 import { holdRun, runPaths } from "../run-directory/run-directory.ts";
 import { type Derived, derive } from "./derive.ts";
 import { foreignTrace, type ImportOptions, importTrace } from "./import-trace.ts";
@@ -15,14 +17,15 @@ import { foreignTrace, type ImportOptions, importTrace } from "./import-trace.ts
 export async function analyse(runDir: string, options: ImportOptions): Promise<Derived> {
   const trace = foreignTrace(runDir);
   if (trace !== null) {
-    const { directory, facts } = importTrace(trace, options);
-    using _held = holdRun(directory.path);
+    const { run, facts } = importTrace(trace, options);
+    using _run = run;
+    using _held = holdRun(run.heldPath);
     try {
-      return await derive(directory, facts);
+      return await derive(run.directory, facts);
     } catch (error) {
       // What was no trace leaves nothing behind.
-      rmSync(directory.path, { recursive: true, force: true });
-      throw error;
+      discardRun(run);
+      throw shownError(error);
     }
   }
   if (!existsSync(runDir)) {
@@ -32,7 +35,16 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
       "give the folder that `mrm-trace run` named",
     );
   }
+  refuseRoots(runDir);
   const directory = runPaths(resolve(runDir));
   using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
   return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
+}
+
+/** @throws MrmTraceError environment, where a tracer that was killed left the folder root's */
+function refuseRoots(runDir: string): void {
+  const uid = process.getuid?.();
+  if (uid === 0 || statSync(runDir).uid !== 0) return;
+  const hint = `sudo chown -hR ${uid}:${process.getgid?.()} ${runDir}`;
+  throw new MrmTraceError("environment", `${runDir} is root's: its tracer did not live to give it to you`, hint);
 }

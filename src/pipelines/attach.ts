@@ -10,6 +10,7 @@ import { openRecordingFolder } from "../record/recording-folder.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
 import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
+import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
@@ -39,7 +40,15 @@ export interface AttachOutcome extends Derived {
  * was captured. The target is never signalled, stopped or changed.
  * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
  */
-export async function attach({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
+export async function attach(request: AttachRequest): Promise<AttachOutcome> {
+  try {
+    return await attachAndTrace(request);
+  } catch (error) {
+    throw shownError(error);
+  }
+}
+
+async function attachAndTrace({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);

@@ -16,7 +16,7 @@ export async function conclude(circumstances: RunEnd, progress: Progress): Promi
   const { recording, directory } = circumstances;
   const facts = factsOfRun({ ...circumstances, cpus: cpus().length });
   try {
-    writeFacts(directory.path, facts);
+    writeFacts(directory.heldPath, facts);
     progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");

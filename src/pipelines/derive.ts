@@ -8,6 +8,7 @@ import { hostFacts } from "../overhead/host.ts";
 import { metricsCsv } from "../report/csv.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
+import { shown } from "../run-directory/held-folder.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
 import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
@@ -44,7 +45,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
-  const analysis = await analysisOf(directory.path, importedOf(details), recorded, limits);
+  const analysis = await analysisOf(directory.heldPath, importedOf(details), recorded, limits);
   const whole = analysis.input.ledger;
   const report: RunReport = {
     ...otherFacts,
@@ -52,7 +53,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     run_dir: directory.path,
     ledger: whole.map((row) => ({ ...row })),
     loss: lossOf(whole),
-    warnings: [...otherFacts.warnings, ...analysis.warnings],
+    warnings: [...otherFacts.warnings, ...analysis.warnings.map(shown)],
     labels: analysis.labels,
     metrics: analysis.metrics,
   };
@@ -69,7 +70,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     details: { ...withoutThermal(details), stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
   });
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
-  await writeManifest(directory.path, facts.run_id);
+  await writeManifest(directory.heldPath, facts.run_id);
   return { report, directory };
 }
 

@@ -3,8 +3,9 @@ import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, statSync }
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
+import { createRun, type MadeRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
-import { createRunDirectory, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
+import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
 
 const SIGHT = {
   collector: "import",
@@ -58,12 +59,13 @@ export interface ImportOptions {
 
 /**
  * Makes `output/<model>/<run>/` with the trace in raw/, as a link where that is possible, and its facts.
- * @throws MrmTraceError usage or environment, as createRunDirectory does
+ * @throws MrmTraceError usage or environment, as createRun does
  */
-export function importTrace(trace: string, options: ImportOptions): { directory: RunDirectory; facts: RunFacts } {
+export function importTrace(trace: string, options: ImportOptions): { run: MadeRun; facts: RunFacts } {
   const { output, force, seed, period } = options;
   const run_id = options.run_id ?? newRunId();
-  const directory = createRunDirectory({ output, model_id: modelOf(trace), run_id, force });
+  const run = createRun({ output, model_id: modelOf(trace), run_id, force });
+  const { directory } = run;
   const imported: Imported = { file: `raw/${FILE}`, period, from: trace };
   const why = "recorded elsewhere: what it lost and cost is not known";
   const facts = {
@@ -72,7 +74,7 @@ export function importTrace(trace: string, options: ImportOptions): { directory:
     sight: [SIGHT],
     details: { imported },
   };
-  const kept = join(directory.path, imported.file);
+  const kept = join(directory.heldPath, imported.file);
   mkdirSync(directory.raw, { recursive: true, mode: 0o700 });
   try {
     linkSync(trace, kept);
@@ -87,6 +89,6 @@ export function importTrace(trace: string, options: ImportOptions): { directory:
       });
     }
   }
-  writeFacts(directory.path, facts);
-  return { directory, facts };
+  writeFacts(directory.heldPath, facts);
+  return { run, facts };
 }

@@ -1,5 +1,5 @@
 /** A file that another tool recorded becomes a run directory: its rows into capture/, then analysed as any run. */
-import { closeSync, existsSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Imported, Importer } from "../collect/importer.ts";
 import { IMPORTERS } from "../collect/importers.ts";
@@ -8,8 +8,10 @@ import { openEncoder } from "../columnar/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segment.ts";
 import { MrmTraceError } from "../errors.ts";
 import { judgeValidity } from "../overhead/validity.ts";
+import { createRun, discardRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
-import { createRunDirectory, holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
+import { shownError } from "../run-directory/held-folder.ts";
+import { holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { worstLossPct } from "../schema/loss.ts";
@@ -141,23 +143,24 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
  */
 export async function importFile(request: ImportRequest): Promise<Derived> {
   const importer = importerOf(request.file);
-  const directory = createRunDirectory({
+  using run = createRun({
     output: request.output,
     model_id: modelSlug(basename(request.file)),
     run_id: request.run_id ?? newRunId(),
     force: request.force,
   });
-  using _held = holdRun(directory.path);
+  const { directory } = run;
+  using _held = holdRun(run.heldPath);
   try {
     const taken = await capture(importer, request.file, directory);
     const facts = factsOf(request, directory, taken);
-    writeFacts(directory.path, facts);
+    writeFacts(directory.heldPath, facts);
     // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
     Bun.gc(true);
     const { derive } = await import("./derive.ts");
     return await derive(directory, facts, ENGINE_LIMITS);
   } catch (error) {
-    if (existsSync(directory.path)) rmSync(directory.path, { recursive: true, force: true });
-    throw error;
+    discardRun(run);
+    throw shownError(error);
   }
 }

@@ -6,6 +6,8 @@ import { demoCacheDir } from "../demo/cache.ts";
 import { type DemoOptions as DemoPreparation, demoCommand } from "../demo/demo.ts";
 import { generalName, readGgufFile } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
+import { asUser } from "../target/acting-user.ts";
+import { invokingUser } from "../target/invoking-user.ts";
 
 export interface RunTarget {
   readonly command: readonly string[];
@@ -27,7 +29,7 @@ export function ggufWords(command: readonly string[]): string[] {
 /** Name of the GGUF that a command line names, if it names one that can be read. */
 function modelOf(command: readonly string[]): string | null {
   for (const path of ggufWords(command)) {
-    const name = generalName(path);
+    const name = asUser(invokingUser(), () => generalName(path));
     if (name !== null) return name;
   }
   return null;
@@ -74,7 +76,7 @@ function requireDemo({ prompt_tokens, context_tokens, model }: DemoOptions): voi
     const hint = `give the path of a GGUF, or write one: mrm-trace model --out ${model}`;
     throw new MrmTraceError("usage", `there is no model "${model}"`, hint);
   }
-  const read = readGgufFile(model);
+  const read = asUser(invokingUser(), () => readGgufFile(model));
   if (read.ok) return;
   throw new MrmTraceError("usage", `${model} is not a whole GGUF: ${read.reason}`, "give the path of a whole GGUF");
 }
@@ -116,7 +118,7 @@ export async function resolveTarget(
     env: made.env,
     // One CPU variant of many is mapped, long after the library that places tensors: it is probed when it is.
     engineObjects: made.objects.filter((path) => !path.includes("libggml-cpu-")),
-    modelName: generalName(made.modelPath) ?? `demo ${demo.params} ${demo.type}`,
+    modelName: asUser(invokingUser(), () => generalName(made.modelPath)) ?? `demo ${demo.params} ${demo.type}`,
     isDemo: true,
   };
 }

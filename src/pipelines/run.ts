@@ -9,6 +9,7 @@ import { openRecordingFolder } from "../record/recording-folder.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
 import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
+import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
 import { conclude } from "./conclude.ts";
@@ -51,6 +52,14 @@ export interface RunOutcome extends Derived {
  * @throws MrmTraceError usage, environment, target or failure; its `runDir` names what was left
  */
 export async function run(request: RunRequest): Promise<RunOutcome> {
+  try {
+    return await launchAndTrace(request);
+  } catch (error) {
+    throw shownError(error);
+  }
+}
+
+async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const { options, signals, notice, progress } = request;
   const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });

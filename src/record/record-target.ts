@@ -44,7 +44,7 @@ export async function recordTarget({ options, target, directory, collectors, pro
   const started_at = new Date();
   request.begin();
   const recording = await record({
-    runDir: directory.path,
+    runDir: directory.heldPath,
     collectors: collectors.all,
     starting: target.held,
     stopped: Promise.race([request.stopped, treeEnded.promise]),

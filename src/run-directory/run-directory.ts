@@ -1,13 +1,14 @@
 /** The run directory: its name, its place, and the paths in it. */
 import { randomBytes } from "node:crypto";
-import { accessSync, constants, existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { lockFolder } from "./folder-lock.ts";
 
 export interface RunDirectory {
-  /** As the user would type it. */
+  /** As the user would type it: to be told. */
   readonly path: string;
+  /** Where its files are: `path`, or while it is made and written a path that nobody can turn elsewhere. */
+  readonly heldPath: string;
   readonly run_id: string;
   readonly model_id: string;
   readonly capture: string;
@@ -45,7 +46,8 @@ export function newRunId(now: Date = new Date()): string {
   return `${stamp}-${randomBytes(2).toString("hex")}`;
 }
 
-function checkId(what: string, id: string): void {
+/** @throws MrmTraceError usage, where an id is no name of a folder */
+export function checkId(what: string, id: string): void {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id) && id.length <= MAX_NAME) return;
   throw new MrmTraceError(
     "usage",
@@ -54,35 +56,25 @@ function checkId(what: string, id: string): void {
   );
 }
 
-function environment(path: string, cause: unknown): MrmTraceError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const hint = "give a folder that you may write to with --output DIR, or free space there";
-  return new MrmTraceError("environment", `the run directory ${path} cannot be made: ${why}`, hint, { cause });
-}
-
-/** The paths below a run directory; makes nothing. */
-export function runPaths(path: string): RunDirectory {
+/** The paths of a run directory, below `heldPath`; makes nothing. */
+export function runPaths(path: string, heldPath: string = path): RunDirectory {
   const run_id = basename(path);
   const model_id = basename(resolve(path, ".."));
   return {
     path,
+    heldPath,
     run_id,
     model_id,
-    capture: join(path, "capture"),
-    trace: join(path, "trace"),
-    raw: join(path, "raw"),
-    region_map: join(path, "region_map.parquet"),
-    kv_block_lifecycle: join(path, "kv_block_lifecycle.parquet"),
-    metrics_csv: join(path, "metrics.csv"),
-    metrics_parquet: join(path, "metrics.parquet"),
-    metadata: join(path, "metadata.json"),
-    manifest: join(path, "manifest.json"),
+    capture: join(heldPath, "capture"),
+    trace: join(heldPath, "trace"),
+    raw: join(heldPath, "raw"),
+    region_map: join(heldPath, "region_map.parquet"),
+    kv_block_lifecycle: join(heldPath, "kv_block_lifecycle.parquet"),
+    metrics_csv: join(heldPath, "metrics.csv"),
+    metrics_parquet: join(heldPath, "metrics.parquet"),
+    metadata: join(heldPath, "metadata.json"),
+    manifest: join(heldPath, "manifest.json"),
   };
-}
-
-/** True where a folder looks like a run of ours, the only thing that --force may remove. */
-function isRun(path: string): boolean {
-  return existsSync(join(path, "manifest.json")) || existsSync(join(path, "capture"));
 }
 
 /**
@@ -93,48 +85,4 @@ function isRun(path: string): boolean {
  */
 export function holdRun(path: string, instead = "give another folder with --output"): Disposable {
   return lockFolder(path, { busy: "another mrm-trace is at work in", instead });
-}
-
-/**
- * Makes `output/<model_id>/<run_id>/` with its capture folder, mode 0700.
- * @throws MrmTraceError usage for ids that are no names and for a run that is there already or held, environment where it cannot be made
- */
-export function createRunDirectory(options: {
-  readonly output: string;
-  readonly model_id: string;
-  readonly run_id: string;
-  readonly force: boolean;
-}): RunDirectory {
-  const { output, model_id, run_id, force } = options;
-  checkId("a model id", model_id);
-  checkId("a run id", run_id);
-  const model = join(output, model_id);
-  const path = join(model, run_id);
-  try {
-    mkdirSync(model, { recursive: true, mode: 0o700 });
-    accessSync(model, constants.W_OK | constants.X_OK);
-  } catch (cause) {
-    throw environment(path, cause);
-  }
-  // A link in place of the model's folder would lead out of the output folder.
-  const inside = relative(realpathSync(output), realpathSync(model));
-  if (inside !== model_id) throw environment(path, new Error(`${model} is a link to another folder`));
-  const taken = `${path} is there already`;
-  if (existsSync(path) && force) {
-    if (!isRun(path))
-      throw new MrmTraceError("usage", `${taken} and is no run of ours`, "move it away, or give another --run-id");
-    using _held = holdRun(path);
-    rmSync(path, { recursive: true, force: true });
-  }
-  try {
-    // Making the folder is what claims it: of two runs with one id, one gets EEXIST.
-    mkdirSync(path, { mode: 0o700 });
-    mkdirSync(join(path, "capture"), { mode: 0o700 });
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") {
-      throw new MrmTraceError("usage", taken, "give --force to replace it, or another --run-id", { cause });
-    }
-    throw environment(path, cause);
-  }
-  return runPaths(path);
 }

@@ -1,42 +1,52 @@
 /** The user who called sudo: commands run with their rights, and files that are made for them belong to them. */
-import { lchownSync, lstatSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 
 export interface InvokingUser {
   readonly uid: number;
   readonly gid: number;
   readonly home: string;
+  /** All groups of the user. */
+  groups(): readonly number[];
 }
+
+const users = new Map<string, InvokingUser | null>();
 
 /** The user behind sudo, null when we are not root under sudo, or when root itself called it. */
 export function invokingUser(env: NodeJS.ProcessEnv = process.env): InvokingUser | null {
   const uid = Number(env.SUDO_UID);
   const gid = Number(env.SUDO_GID);
   if (process.getuid?.() !== 0 || !Number.isInteger(uid) || !Number.isInteger(gid) || uid <= 0) return null;
+  const key = `${uid}:${gid}`;
+  const before = users.get(key);
+  if (before !== undefined) return before;
+  const user = lookUp(uid, gid);
+  users.set(key, user);
+  return user;
+}
+
+/** Null where nobody has this number. */
+function lookUp(uid: number, gid: number): InvokingUser | null {
   // getent and not /etc/passwd: users may live in a directory service.
-  const entry = Bun.spawnSync(["getent", "passwd", String(uid)])
+  const [name, , , , , home] = said(["getent", "passwd", String(uid)]).split(":");
+  if (!name || !home) return null;
+  let groups: readonly number[] | null = null;
+  return {
+    uid,
+    gid,
+    home,
+    groups() {
+      groups ??= [...new Set([gid, ...said(["id", "-G", "--", name]).split(" ").filter(Boolean).map(Number)])];
+      return groups;
+    },
+  };
+}
+
+function said(words: readonly string[]): string {
+  return Bun.spawnSync([...words])
     .stdout.toString()
-    .trim()
-    .split(":");
-  const home = entry[5];
-  return home ? { uid, gid, home } : null;
+    .trim();
 }
 
 /** Words to put before a command that must not have our privileges; none where nobody stands behind sudo. */
 export function withoutPrivileges(user: InvokingUser | null): string[] {
   return user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
-}
-
-/**
- * Gives a file, or a tree that we made, to its user; links are changed, never followed. The folder itself comes last:
- * until then nobody else can put anything into it.
- */
-export function giveTo(user: InvokingUser | null, path: string): void {
-  if (!user) return;
-  if (lstatSync(path).isDirectory()) {
-    for (const entry of readdirSync(path, { withFileTypes: true, recursive: true })) {
-      lchownSync(join(entry.parentPath, entry.name), user.uid, user.gid);
-    }
-  }
-  lchownSync(path, user.uid, user.gid);
 }

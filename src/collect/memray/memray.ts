@@ -12,6 +12,7 @@ import { type ClockPair, clockPair } from "../../columnar/clock.ts";
 import type { MemrayOption } from "../../config/schema.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs, realtimeNs } from "../../kernel/libc.ts";
+import { shown } from "../../run-directory/held-folder.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { findProgram } from "../../target/held-command.ts";
 import type { Capability, Collector, CollectorCost, Target } from "../collector.ts";
@@ -110,11 +111,11 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
         if (summary === null) continue;
         ledger.push(...captureLedger(reading.header.pid, reading.header, summary));
         records += summary.totals.records;
-        warnings.push(...captureWarnings(path, reading.header, summary));
-        details.push({ path, ...detailsOf(reading.header, summary) });
+        warnings.push(...captureWarnings(shown(path), reading.header, summary));
+        details.push({ path: shown(path), ...detailsOf(reading.header, summary) });
       } catch (error) {
         if (!(error instanceof MrmTraceError)) throw error;
-        warnings.push(`${error.message}; ${error.hint}`);
+        warnings.push(shown(`${error.message}; ${error.hint}`));
         ledger.push(nothingRead());
       }
     }
@@ -139,7 +140,11 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       const ledger: LedgerRow[] = [];
       if (begun === null || folder === null) return { batches: [], ledger };
       const clock = clockOver(begun, bothClocks());
-      const paths = folder.settle();
+      const { paths, refused } = folder.settle();
+      for (const name of refused) {
+        warnings.push(`${name} was not read: in its place stood a link, or what its user may not read`);
+        ledger.push(nothingRead());
+      }
       if (paths.length === 0) {
         warnings.push("memray wrote no capture: the program did not start, or memray refused it");
         ledger.push(nothingRead());

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { schemaText } from "../../../src/commands/schema.ts";
-import { ensureDemoModel } from "../../../src/demo/demo.ts";
+import { ensureDemoModel } from "../../../src/demo/demo-model.ts";
 import type { ObserverEffect } from "../../../src/schema/observer-effect.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { readParquetFile } from "../../fixtures/parquet-by-wasm.ts";

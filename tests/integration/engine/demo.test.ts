@@ -3,7 +3,8 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
-import { type DemoCommand, type DemoOptions, demoCommand, ensureDemoModel } from "../../../src/demo/demo.ts";
+import { type DemoCommand, type DemoOptions, demoCommand } from "../../../src/demo/demo.ts";
+import { ensureDemoModel } from "../../../src/demo/demo-model.ts";
 import { engineModule, ensureDemoEngine } from "../../../src/demo/install.ts";
 import { MODEL_TYPES } from "../../../src/demo/model/weight-type.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { join } from "node:path";
-import { ensureDemoModel } from "../../../src/demo/demo.ts";
+import { ensureDemoModel } from "../../../src/demo/demo-model.ts";
 import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
 
