@@ -94,7 +94,7 @@ export async function benchMemray({ quick }: BenchOptions): Promise<BenchRow[]> 
 }
 
 async function decodeOnly(file: string): Promise<number> {
-  const { openCapture } = await import("../../src/collect/memray/capture-file.ts");
+  const { openCapture } = await import("../../src/collect/memray/format/capture-file.ts");
   const { openRecordReader } = await import("../../src/collect/memray/record-reader.ts");
   using capture = openCapture(file);
   const reader = openRecordReader(capture, () => 0);

@@ -1,8 +1,8 @@
 /** What a capture tells about itself: warnings for people, figures for metadata.json. */
 import { formatNs } from "../../units.ts";
-import { ALLOCATORS } from "./allocator.ts";
 import type { CaptureSummary } from "./capture-summary.ts";
-import type { CaptureHeader } from "./header.ts";
+import { ALLOCATORS } from "./format/allocator.ts";
+import type { CaptureHeader } from "./format/header.ts";
 
 export const MEMRAY_BLIND_TO = "memray sees allocations and frees, never a read or a write";
 /** Figures of births, deaths and sizes. */

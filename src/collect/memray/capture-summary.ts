@@ -1,7 +1,7 @@
 /** What a capture held, in exact figures, and how they become rows of the ledger. */
 import type { Batch } from "../../columnar/batch.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
-import type { CaptureHeader } from "./header.ts";
+import type { CaptureHeader } from "./format/header.ts";
 import type { LifetimeTotals } from "./lifetimes.ts";
 
 /** What went wrong inside names and stacks, where nothing of the allocations was lost. */

@@ -1,5 +1,5 @@
 /** Names and lines of frames: code objects since version 12, frames with their line in version 11. */
-import { lineOf } from "./line-table.ts";
+import { lineOf } from "./format/line-table.ts";
 
 /** Names and line tables together; what comes after that has no name. */
 const MAX_BYTES = 48 * 2 ** 20;

@@ -1,5 +1,5 @@
 /** Sums by the function that allocated: what it gave out, what of it lives, and the most that lived at one moment. */
-import { ALLOCATORS } from "./allocator.ts";
+import { ALLOCATORS } from "./format/allocator.ts";
 
 /** Exact sums, of one function or of all. */
 export interface AllocationSums {

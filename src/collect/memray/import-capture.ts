@@ -1,10 +1,10 @@
 /** memray captures for `import`. */
 import type { Batch } from "../../columnar/batch.ts";
 import type { Imported, Importer } from "../importer.ts";
-import { beginsAsCapture } from "./capture-file.ts";
 import { captureWarnings, detailsOf, IDENTIFIES, MEMRAY_BLIND_TO } from "./capture-report.ts";
 import { type CaptureSummary, captureLedger } from "./capture-summary.ts";
-import type { CaptureHeader } from "./header.ts";
+import { beginsAsCapture } from "./format/capture-file.ts";
+import type { CaptureHeader } from "./format/header.ts";
 import { readCapture } from "./read-capture.ts";
 
 /** The capture's own span, on the time axis of its rows: from 0 to the last moment that it tells of. */

@@ -1,7 +1,7 @@
 /** Lifetimes of allocations as columns of the table `allocation`, without an object for a row. */
 import type { Batch } from "../../columnar/batch.ts";
 import { NULL_CODE } from "../../columnar/batch.ts";
-import { ALLOCATORS } from "./allocator.ts";
+import { ALLOCATORS } from "./format/allocator.ts";
 import type { Born } from "./live-table.ts";
 import type { Bracket, TimeAxis } from "./time-axis.ts";
 

@@ -1,10 +1,10 @@
 /** Pairs allocations with their frees, in the order of the file: bytes that live, their peak, and a row for each life. */
 import { createIntervalMap, type Stamped } from "../../regions/interval-map.ts";
-import { FREE, MMAP, MUNMAP, PYMALLOC_FREE } from "./allocator.ts";
+import { FREE, MMAP, MUNMAP, PYMALLOC_FREE } from "./format/allocator.ts";
+import type { RecordChunk } from "./format/record-chunk.ts";
 import { type AllocationSums, type FunctionSums, openFunctionSums } from "./function-sums.ts";
 import { ALIVE, FREED, type LifetimeRows, REPLACED, UNMAPPED, UNPAIRED } from "./lifetime-rows.ts";
 import { type Born, emptyBorn, type LiveTable, openLiveTable } from "./live-table.ts";
-import type { RecordChunk } from "./record-chunk.ts";
 
 /** As many mappings as a process may have (vm.max_map_count), so that a search stays short. */
 const MAX_RANGES = 1 << 16;

@@ -2,8 +2,8 @@
 import type { Batch } from "../../columnar/batch.ts";
 import type { ClockPair } from "../../columnar/clock.ts";
 import { readAggregated } from "./aggregated-reader.ts";
-import { type CaptureFile, openCapture, recordsIn } from "./capture-file.ts";
 import { type CaptureReading, type CaptureSummary, emptySites } from "./capture-summary.ts";
+import { type CaptureFile, openCapture, recordsIn } from "./format/capture-file.ts";
 import { MAX_ROWS, openLifetimeRows } from "./lifetime-rows.ts";
 import { openLifetimes } from "./lifetimes.ts";
 import { openMemoryRows } from "./memory-rows.ts";

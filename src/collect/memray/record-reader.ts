@@ -1,16 +1,16 @@
 /** Decodes a capture record by record: allocations into chunks, everything else into the state they are read with. */
 import type { Batch } from "../../columnar/batch.ts";
-import { allocatorNumbering } from "./allocator.ts";
 import { openCallTree, openThreadStacks } from "./call-tree.ts";
-import { type CaptureFile, recordsIn } from "./capture-file.ts";
 import type { StackCounts } from "./capture-summary.ts";
-import { initialState } from "./decode-state.ts";
+import { allocatorNumbering } from "./format/allocator.ts";
+import { type CaptureFile, recordsIn } from "./format/capture-file.ts";
+import { initialState } from "./format/decode-state.ts";
+import { decodeNibbleRecords } from "./format/nibble-records.ts";
+import { decodePrefixRecords } from "./format/prefix-records.ts";
+import { parseNibbleRare, parsePrefixRare, type RareRecord } from "./format/rare-records.ts";
+import { CHUNK_RECORDS, emptyChunk, type RecordChunk } from "./format/record-chunk.ts";
 import { openFrameNames } from "./frame-names.ts";
 import { openNativeObjects } from "./native-objects.ts";
-import { decodeNibbleRecords } from "./nibble-records.ts";
-import { decodePrefixRecords } from "./prefix-records.ts";
-import { parseNibbleRare, parsePrefixRare, type RareRecord } from "./rare-records.ts";
-import { CHUNK_RECORDS, emptyChunk, type RecordChunk } from "./record-chunk.ts";
 import { openStackRows } from "./stack-rows.ts";
 import { openThreadNames } from "./thread-names.ts";
 

@@ -2,8 +2,8 @@
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { RowOf } from "../../schema/row.ts";
-import { ALLOCATORS } from "./allocator.ts";
 import type { SiteTotals } from "./capture-summary.ts";
+import { ALLOCATORS } from "./format/allocator.ts";
 import type { LifetimeTotals } from "./lifetimes.ts";
 import type { Bracket } from "./time-axis.ts";
 

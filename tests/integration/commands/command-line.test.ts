@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import packageJson from "../../../package.json" with { type: "json" };
 import { bpfObjectPath } from "../../../src/kernel/bpf-object-files.ts";
 import { failureJsonSchema } from "../../../src/schema/run-json.ts";
+import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../../../src/schema/versions.ts";
 import { CLI, jsonOf, outputFolder, QUICK, runCli } from "../run/cli.ts";
 
 describe("--version", () => {
@@ -11,7 +12,7 @@ describe("--version", () => {
     expect([first, stderr, exitCode]).toEqual([`mrm-trace ${packageJson.version}`, "", 0]);
     // A work tree was not packed, whatever commit it stands at.
     expect(build).toBe(`build dev, bun ${Bun.version}`);
-    expect(stdout).toContain("schemas: parquet 1.0, json 1.0");
+    expect(stdout).toContain(`schemas: parquet ${PARQUET_SCHEMA_VERSION}, json ${JSON_SCHEMA_VERSION}\n`);
   });
 
   test("hashes the objects that would be loaded", async () => {

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ALLOCATORS } from "../../../../src/collect/memray/allocator.ts";
-import { bytesOf } from "../../../../src/collect/memray/byte-source.ts";
-import { lz4Content } from "../../../../src/collect/memray/lz4-frame.ts";
+import { ALLOCATORS } from "../../../../src/collect/memray/format/allocator.ts";
+import { bytesOf } from "../../../../src/collect/memray/format/byte-source.ts";
+import { lz4Content } from "../../../../src/collect/memray/format/lz4-frame.ts";
 import { MEMRAY_VERSIONS, memrayPython, python } from "../../../fixtures/memray-environment.ts";
 import { type ReadAll, type Row, readAll } from "../../../fixtures/read-allocations.ts";
 

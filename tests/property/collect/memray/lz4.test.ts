@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { bytesOf } from "../../../../src/collect/memray/byte-source.ts";
-import { decodeLz4Block } from "../../../../src/collect/memray/lz4-block.ts";
-import { lz4Content } from "../../../../src/collect/memray/lz4-frame.ts";
+import { bytesOf } from "../../../../src/collect/memray/format/byte-source.ts";
+import { decodeLz4Block } from "../../../../src/collect/memray/format/lz4-block.ts";
+import { lz4Content } from "../../../../src/collect/memray/format/lz4-frame.ts";
 
 /** A frame of 64 KiB blocks that depend on each other, as memray writes them, around blocks that may be anything. */
 function frame(blocks: readonly Uint8Array[]): Uint8Array {

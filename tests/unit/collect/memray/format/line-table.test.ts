@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { lineOf } from "../../../../src/collect/memray/line-table.ts";
+import { lineOf } from "../../../../../src/collect/memray/format/line-table.ts";
 
 const V311 = 0x030b02f0;
 const V310 = 0x030a00f0;

@@ -1,6 +1,7 @@
 /** The records that are few: threads, memory, names, native frames and mapped objects; those of all three versions. */
+
+import type { NativeSegment } from "../native-objects.ts";
 import type { Cursor } from "./cursor.ts";
-import type { NativeSegment } from "./native-objects.ts";
 
 const NATIVE_TRACE_INDEX = 5;
 const MEMORY_MAP_START = 6;

@@ -1,5 +1,5 @@
 /** What a decoder of allocation records carries from one record to the next. */
-import type { CallTree, ThreadStacks } from "./call-tree.ts";
+import type { CallTree, ThreadStacks } from "../call-tree.ts";
 
 export interface DecodeState {
   readonly tree: CallTree;

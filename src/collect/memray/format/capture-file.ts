@@ -1,5 +1,5 @@
 /** Opens a memray capture, compressed or raw, and reads its header. */
-import { MrmTraceError } from "../../errors.ts";
+import { MrmTraceError } from "../../../errors.ts";
 import { bytesOf, type FileBytes, openFileBytes } from "./byte-source.ts";
 import { type ByteWindow, openByteWindow } from "./byte-window.ts";
 import { openCursor, type RecordCursor } from "./cursor.ts";

@@ -1,6 +1,6 @@
 /** Bytes that come in order, from a file or out of a decoder, without ever being held as a whole. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { MrmTraceError } from "../../errors.ts";
+import { MrmTraceError } from "../../../errors.ts";
 
 export interface ByteSource {
   /** Fills `into` from `at` on with at least one byte and returns how many; 0 at the end, or where `problem` began. */
