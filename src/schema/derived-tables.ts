@@ -124,7 +124,12 @@ export const DERIVED_TABLES = {
       opt("label", "string", "", "Answer in words, where the metric is one."),
       col("status", "string", "", "ok, bound, insufficient or not_identifiable."),
       opt("why", "string", "", "Reason for any status but ok."),
-      opt("lost_pct", "f64", "%", "Share of the source's events that were lost."),
+      opt(
+        "lost_pct",
+        "f64",
+        "%",
+        "Share lost of the events of the source, or of another on which the figure rests, where that lost more.",
+      ),
     ],
   },
   observer_effect: {

@@ -22,13 +22,36 @@ interface Verdict {
 
 const NOTHING = { value: false, lo: false, hi: false };
 
-function judge(figure: Figure, lost: number | null, isUnread: boolean): Verdict {
+interface Loss {
+  readonly source: string;
+  readonly pct: number | null;
+  /** True where segments of it cannot be read back, however many rows they had. */
+  readonly isUnread: boolean;
+}
+
+/** The source that is harmed most, of those on which a figure rests. */
+function lossUnder({ input, span }: Group, { source, rests_on = [] }: Figure): Loss {
+  // Prefill and decode, their time and their tokens are what the engine's steps say.
+  const sources = new Set([source, ...rests_on, ...(span.step === "all" ? [] : ["step"])]);
+  const unread = unreadSources(input.ledger) as readonly string[];
+  const rank = ({ isUnread, pct }: Loss): number => (isUnread ? 100 : 0) + (pct ?? -1);
+  return [...sources]
+    .map((one) => ({ source: one, pct: lostPct(input.ledger, one), isUnread: unread.includes(one) }))
+    .reduce((worst, one) => (rank(one) > rank(worst) ? one : worst));
+}
+
+/** Why loss takes the value away; null where it does not. */
+function tooLossy({ source, pct, isUnread }: Loss): string | null {
+  if (isUnread) return `segments of capture/ with events of ${source} are missing`;
+  if (pct === null || pct <= MOST_LOST_PCT) return null;
+  return `${Number(pct.toPrecision(3))} % of the events of ${source} were lost`;
+}
+
+function judge(figure: Figure, lost: string | null): Verdict {
   const { n } = figure;
   const { value, lo, hi } = figure.estimate;
   if (figure.not_identifiable) return { status: "not_identifiable", why: figure.why ?? "not observed", keep: NOTHING };
-  if (isUnread) {
-    return { status: "insufficient", why: "segments of capture/ with the source's events are missing", keep: NOTHING };
-  }
+  if (lost !== null) return { status: "insufficient", why: lost, keep: NOTHING };
   if (figure.label !== undefined) {
     const open = figure.label === UNDECIDED;
     return { status: open ? "insufficient" : "ok", why: figure.why ?? null, keep: NOTHING };
@@ -36,9 +59,6 @@ function judge(figure: Figure, lost: number | null, isUnread: boolean): Verdict 
   const fewest = figure.census ? 1 : FEWEST;
   if (n < fewest) {
     return { status: "insufficient", why: figure.why ?? `n = ${n}, fewer than ${fewest}`, keep: NOTHING };
-  }
-  if (lost !== null && lost > MOST_LOST_PCT) {
-    return { status: "insufficient", why: `${lost.toFixed(1)} % of the source's events were lost`, keep: NOTHING };
   }
   const censored = figure.censored ?? (figure.n_censored ?? 0) / n;
   if (figure.bound && (lo !== null || hi !== null)) {
@@ -72,9 +92,8 @@ function judge(figure: Figure, lost: number | null, isUnread: boolean): Verdict 
 
 /** The row of a figure. Missing segments of its source, loss above 1 %, n below 30 or more than half censored take its value away. */
 export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
-  const lost = lostPct(group.input.ledger, figure.source);
-  const isUnread = unreadSources(group.input.ledger).some((source) => source === figure.source);
-  const { status, why, keep } = judge(figure, lost, isUnread);
+  const loss = lossUnder(group, figure);
+  const { status, why, keep } = judge(figure, tooLossy(loss));
   const { value, lo, hi } = figure.estimate;
   const shownLo = keep.lo ? lo : null;
   const shownHi = keep.hi ? hi : null;
@@ -96,9 +115,10 @@ export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
     coverage: figure.coverage ?? null,
     window_ns: Math.round(figure.window_ns ?? group.span.window_ns),
     method: figure.method,
-    label: isUnread && figure.label !== undefined ? UNDECIDED : (figure.label ?? null),
+    // A label that is held back is the one that leaves it open.
+    label: figure.label !== undefined && status === "insufficient" ? UNDECIDED : (figure.label ?? null),
     status,
     why,
-    lost_pct: lost,
+    lost_pct: loss.pct,
   };
 }

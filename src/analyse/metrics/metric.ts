@@ -9,6 +9,8 @@ export interface Figure {
   readonly metric: string;
   /** watch, step, region_map, or a sampled source such as pebs. */
   readonly source: string;
+  /** Other sources without which the figure would be another; the engine's steps are one in a span that they cut. */
+  readonly rests_on?: readonly string[];
   readonly estimate: Interval;
   readonly n: number;
   readonly n_censored?: number;

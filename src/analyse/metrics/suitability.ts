@@ -92,6 +92,8 @@ function figures(group: Group, rows: readonly MetricRow[]): Figure[] {
     {
       metric: METRIC,
       source: used[0]?.source ?? "watch",
+      // That nothing is written is what the watches say.
+      rests_on: [...basis.map(({ source }) => source), ...(byLife ? ["watch"] : [])],
       estimate: interval(null, null, null),
       n: basis.length > 0 ? Math.min(...basis.map((row) => row.n)) : 0,
       method: byLife

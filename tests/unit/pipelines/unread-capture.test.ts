@@ -119,9 +119,7 @@ describe.each(DAMAGES)("a segment of samples that is %s", (_how, damage) => {
 
   test("holds back the figures of its source, and no others", () => {
     expect(told(report, "pebs")).toEqual([]);
-    const held = report.metrics.filter(
-      ({ why }) => why === "segments of capture/ with the source's events are missing",
-    );
+    const held = report.metrics.filter(({ why }) => why === "segments of capture/ with events of pebs are missing");
     expect(new Set(held.map(({ source, status }) => `${source} ${status}`))).toEqual(new Set(["pebs insufficient"]));
     expect(others(report, ["pebs"]).filter(({ status }) => status === "ok").length).toBeGreaterThan(0);
     expect(others(report, ["pebs"])).toEqual(others(whole, ["pebs"]));

@@ -1,0 +1,217 @@
+import { describe, expect, test } from "bun:test";
+import { rowOf } from "../../../../src/analyse/figures/figure-row.ts";
+import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
+import type { AccessSums, AnalysisInput, KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
+import type { StepName } from "../../../../src/analyse/input/span.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { judgeValidity } from "../../../../src/overhead/validity.ts";
+import { runVerdict } from "../../../../src/report/run-lines.ts";
+import { SOURCES } from "../../../../src/schema/access-words.ts";
+import { FIGURE_SOURCES, type FigureSource, type LedgerRow, STAGE_NAMES } from "../../../../src/schema/ledger.ts";
+import { lossOf, worstLossPct } from "../../../../src/schema/loss.ts";
+import { encodeRun } from "../../../../src/schema/run-json.ts";
+import { interval } from "../../../../src/statistics/interval.ts";
+import { type LossCase, ledgerWith, lossCases, sourcesHarmed } from "../../../fixtures/ledger.ts";
+import { demoReport } from "../../../fixtures/run-report.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+/** Sources of which the input below has figures, and those of which the registry has none. */
+const TELLS: Readonly<Record<FigureSource, boolean>> = {
+  ...(Object.fromEntries(SOURCES.map((source) => [source, true])) as Record<(typeof SOURCES)[number], boolean>),
+  step: true,
+  region_map: true,
+  allocation: true,
+  fault: false,
+  process: false,
+};
+
+const STEPS: StepSample[] = Array.from({ length: 34 }, (_, i) => ({
+  step: "decode",
+  begin_ns: (100 + 10 * i) * MS,
+  end_ns: (109 + 10 * i) * MS,
+  n_tokens: 1,
+}));
+
+const KV_ROWS: KvRowSample[] = STEPS.map((step, i) => ({
+  write_ns: step.begin_ns + MS,
+  is_written: true,
+  last_read_ns: i < 33 ? 439 * MS : Number.NaN,
+  evict_ns: Number.NaN,
+  total_reads: 33 - i,
+  size_bytes: 1024,
+}));
+
+/** Watches of one read per token. */
+const WATCHES = Array.from({ length: 32 }, (_, i) =>
+  watch(
+    Array.from({ length: 8 }, (_, k) => [(112 + 5 * i + 10 * k) * MS, "load"] as const),
+    {
+      begin_ns: (105 + 5 * i) * MS,
+      end_ns: (182 + 5 * i) * MS,
+      ended_by: "trap_limit",
+      region_type: "weight",
+      mapping_kind: "file",
+    },
+  ),
+);
+
+const sums = (source: string): AccessSums => ({
+  region_type: "activation",
+  mapping_kind: "anon",
+  step: "none",
+  source,
+  period_known: true,
+  loads: Float64Array.from({ length: 30 }, (_, i) => 2000 + 100 * (i % 3)),
+  stores: Float64Array.from({ length: 30 }, (_, i) => 1000 + 50 * (i % 3)),
+  rows: 5000,
+  seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
+  written: [],
+});
+
+const one = (value: number): Float64Array => Float64Array.from([value]);
+
+const RUN: Partial<AnalysisInput> = {
+  watches: WATCHES,
+  steps: STEPS,
+  kvRows: KV_ROWS,
+  regions: [region({ region_type: "weight", mapping_kind: "file" }), region({})],
+  accessSums: SOURCES.filter((source) => source !== "watch").map(sums),
+  allocations: [
+    {
+      mapping_kind: "allocation",
+      is_part: false,
+      lives: {
+        n: one(90),
+        bytes: one(900),
+        middle_ns: one(50),
+        least_ns: one(40),
+        most_ns: one(60),
+        ended: Uint8Array.from([1]),
+      },
+      processes: 1,
+      allocations: 90,
+      allocated_bytes: 900,
+      highest_peak_bytes: 300,
+      peaks_bytes: 300,
+    },
+  ],
+};
+
+const figures = (ledger: readonly LedgerRow[]): MetricRow[] => computeMetrics(input({ ...RUN, ledger }));
+
+/** The places where figures say which sources they rest on. */
+const SPANS: readonly StepName[] = ["all", "decode"];
+
+/** A figure of a source in a span, as the gate gives it. */
+function gated(ledger: readonly LedgerRow[], source: FigureSource, step: StepName): MetricRow {
+  const [group] = groupsOf(input({ ...RUN, ledger })).filter(({ span }) => span.step === step);
+  if (group === undefined) throw new Error(`no span ${step}`);
+  const figure = { metric: "m", source, estimate: interval(1, 1, 1), n: 100, method: "by hand" };
+  return rowOf(group, figure, "bytes");
+}
+
+/** What the three outputs say of a ledger, by source. */
+function outputs(ledger: readonly LedgerRow[]) {
+  const loss = lossOf(ledger);
+  const unmeasured = {
+    observer_cpu_pct: null,
+    observer_rss_bytes: null,
+    target_rss_bytes: null,
+    mem_available_bytes: null,
+    baseline_cpu_pct: null,
+    slowdown_pct: null,
+    throttle_events: null,
+    peak_temperature_c: null,
+  };
+  const report = demoReport({ ledger, loss });
+  const lines = runVerdict(report, { width: 2000, color: false, unicode: true });
+  const printed = lines.map((line) => line.map(({ text }) => text).join("")).find((line) => line.startsWith("lost "));
+  return {
+    printed: printed ?? "",
+    json: encodeRun(report).loss,
+    validity: judgeValidity({ ...unmeasured, loss_pct: worstLossPct(ledger) }).checks.find(
+      ({ check }) => check === "loss_pct",
+    ),
+  };
+}
+
+const SHARES = [0.5, 2, 50];
+const CASES = lossCases(SHARES);
+const PER_SOURCE = STAGE_NAMES.length * SHARES.length;
+const CLASS = { 0.5: "clean", 2: "marginal", 50: "contaminated" } as const;
+const nameOf = ({ stream, source, stage, pct }: LossCase): string =>
+  `${pct} % of ${source ?? "all"} of ${stream} at ${stage}`;
+
+/** Above 1 %; and whatever cannot be read back, for nobody knows how much more is gone. */
+const holdsBack = ({ stage, pct }: LossCase): boolean => pct > 1 || stage === "read";
+
+/** The source of a figure, the steps that cut its span, and the watches that say what is written at all. */
+function restsOn({ metric, source, step }: MetricRow): string[] {
+  return [source, ...(step === "all" ? [] : ["step"]), ...(metric === "suitability" ? ["watch"] : [])];
+}
+
+describe("events that are lost", () => {
+  test("at any stage of any source are the same number in the printed line, in --json, in the class and at the gate", () => {
+    for (const lost of CASES) {
+      const ledger = ledgerWith(lost);
+      const harmed = sourcesHarmed(lost);
+      const { printed, json, validity } = outputs(ledger);
+      const shares = FIGURE_SOURCES.map((source) => ({ source, lost_pct: harmed.includes(source) ? lost.pct : 0 }));
+      expect([nameOf(lost), json]).toEqual([nameOf(lost), shares]);
+      const words = FIGURE_SOURCES.filter((source) => harmed.includes(source)).map(
+        (source) => `${source} ${lost.pct} %`,
+      );
+      expect([nameOf(lost), printed]).toEqual([nameOf(lost), expect.stringContaining(`(${words.join(", ")});`)]);
+      expect([nameOf(lost), validity]).toMatchObject([
+        nameOf(lost),
+        { value: lost.pct, result: CLASS[lost.pct as keyof typeof CLASS] },
+      ]);
+      for (const source of FIGURE_SOURCES) {
+        for (const step of SPANS) {
+          const isHarmed = harmed.includes(source) || (step !== "all" && harmed.includes("step"));
+          const { lost_pct, status, value } = gated(ledger, source, step);
+          const holds = isHarmed && holdsBack(lost);
+          expect([nameOf(lost), source, step, lost_pct, status, value]).toEqual([
+            nameOf(lost),
+            source,
+            step,
+            isHarmed ? lost.pct : 0,
+            holds ? "insufficient" : "ok",
+            holds ? null : 1,
+          ]);
+        }
+      }
+    }
+  });
+
+  test("hold back exactly the figures of their source, whatever the stage, and the others stand", () => {
+    const whole = figures([]);
+    const says = ({ status }: MetricRow): boolean => status === "ok" || status === "bound";
+    const telling = new Set(whole.filter(says).map(({ source }) => source));
+    expect(FIGURE_SOURCES.filter((source) => telling.has(source))).toEqual(FIGURE_SOURCES.filter((s) => TELLS[s]));
+    // The whole of a run takes long: of each source and share one stage, another one each time.
+    const some = CASES.filter(({ stage }, i) => STAGE_NAMES[Math.floor(i / PER_SOURCE) % STAGE_NAMES.length] === stage);
+    for (const lost of some) {
+      const harmed: readonly string[] = sourcesHarmed(lost);
+      const rows = figures(ledgerWith(lost));
+      expect(rows.length).toBe(whole.length);
+      for (const [i, row] of rows.entries()) {
+        const before = whole[i];
+        if (before === undefined) throw new Error("no such row");
+        const isHarmed = restsOn(row).some((source) => harmed.includes(source));
+        const name = [nameOf(lost), row.metric, row.region_type, row.step, row.source];
+        if (isHarmed && holdsBack(lost) && says(before)) {
+          expect([...name, row.status, row.value, row.lo, row.hi]).toEqual([...name, "insufficient", null, null, null]);
+          expect(row.why).toMatch(
+            /^((2|50) % of the|segments of capture\/ with) events of [a-z_]+ (were lost|are missing)$/,
+          );
+        } else if (isHarmed && holdsBack(lost)) {
+          expect([...name, row.status]).toEqual([...name, before.status]);
+        } else {
+          expect([...name, { ...row, lost_pct: before.lost_pct }]).toEqual([...name, before]);
+        }
+      }
+    }
+  });
+});
