@@ -1,9 +1,9 @@
-/** Rows as plain objects to a batch: for streams of few rows, never for the hot path. */
+/** Rows as plain objects to a batch and back: for streams of few rows, never for the hot path. */
 
 import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
 import type { RowOf } from "../schema/row.ts";
 import { ARRAY_TYPES } from "./arrays.ts";
-import { type Batch, type ColumnData, NULL_CODE } from "./batch.ts";
+import { type Batch, type ColumnData, isStringColumn, NULL_CODE } from "./batch.ts";
 
 type Cell = string | number | bigint | boolean | null;
 /** A row by the names of its columns, which the type of a table that is not known here does not give. */
@@ -57,4 +57,23 @@ export function batchFromRows<T extends TableName>(table: T, rows: readonly RowO
     columns[column.name] = column.type === "string" ? stringColumn(cells, column.name) : numberColumn(cells, column);
   }
   return { table, rows: rows.length, columns };
+}
+
+function cellOf(column: ColumnData | undefined, type: Column["type"], row: number): Cell {
+  if (column === undefined) return null;
+  if (isStringColumn(column)) return column.values[column.codes[row] ?? NULL_CODE] ?? null;
+  if (column.valid?.[row] === 0) return null;
+  const value = column.data[row] ?? null;
+  return type === "bool" && value !== null ? value !== 0 : value;
+}
+
+/** The rows of a batch, each with every column of its table. */
+export function rowsFromBatch<T extends TableName>({ table, rows, columns }: Batch<T>): RowOf<T>[] {
+  const all = columnsOf(table).map(({ name, type }) => ({ name, type, data: columns[name] }));
+  return Array.from({ length: rows }, (_, row) => {
+    const cells: Record<string, Cell> = {};
+    for (const { name, type, data } of all) cells[name] = cellOf(data, type, row);
+    // The table of columns is what the type is made of.
+    return cells as RowOf<T>;
+  });
 }

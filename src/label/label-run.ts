@@ -2,11 +2,12 @@
 import type { MappingCounters } from "../regions/mapping-events.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
+import type { RowOf } from "../schema/row.ts";
 import type { Database } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
 import { mappingLives, tensorLives } from "./capture/capture-events.ts";
 import { withOlderLayouts } from "./capture/older-captures.ts";
-import { readStreamRows } from "./capture/stream-table.ts";
+import { readStreamRows } from "./capture/stream-rows.ts";
 import { type WatchHits, watchHits } from "./capture/watch-hits.ts";
 import { confirmRows } from "./kv/kv-confirm.ts";
 import { type KvRows, kvRows } from "./kv/kv-lifecycle.ts";
@@ -65,7 +66,7 @@ function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow
 export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
   const capture = await openCapture(database, runDir);
   const incomplete: Record<string, number> = {};
-  const read = async (stream: StreamName) => {
+  const read = async <S extends StreamName>(stream: S): Promise<RowOf<S>[]> => {
     const result = await readStreamRows(database, capture, stream);
     incomplete[stream] = result.incomplete;
     return result.rows;

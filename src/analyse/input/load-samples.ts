@@ -73,7 +73,7 @@ function regionTypeOf(name: string): RegionType {
 /** What cannot be a watch: a word that the schema does not have, or an end before the begin. */
 function isSound(watch: WatchHits): boolean {
   const { row } = watch;
-  const probability = Number(row.inclusion_probability);
+  const probability = row.inclusion_probability;
   return (
     MODES.includes(watch.mode) &&
     DESIGNS.includes(String(row.design)) &&
@@ -101,20 +101,20 @@ export function watchSamples(watches: readonly WatchHits[], regions: readonly Re
       watch_id: watch.watch_id,
       pid: watch.pid,
       addr: watch.addr,
-      size_bytes: Number(row.size_bytes),
+      size_bytes: row.size_bytes,
       mode: watch.mode as WatchSample["mode"],
       design: String(row.design) as WatchSample["design"],
-      stratum: String(row.stratum),
+      stratum: row.stratum,
       region_type: region?.region_type ?? regionTypeOf(String(row.region_type)),
       mapping_kind: region?.mapping_kind ?? null,
-      tensor: region?.tensor ?? (row.tensor === null ? null : String(row.tensor)),
+      tensor: region?.tensor ?? row.tensor,
       stratum_bytes: Number(row.stratum_bytes),
-      inclusion_probability: Number(row.inclusion_probability),
-      draw_weight: Number(row.draw_weight),
+      inclusion_probability: row.inclusion_probability,
+      draw_weight: row.draw_weight,
       begin_ns: watch.begin_ns,
       end_ns: watch.end_ns,
       ended_by: String(row.ended_by) as WatchSample["ended_by"],
-      trap_limit: Number(row.trap_limit),
+      trap_limit: row.trap_limit,
       hit_ns,
       hit_op,
       region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,

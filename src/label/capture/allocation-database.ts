@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Database, openDatabase, parquetScan } from "../../sql/database.ts";
 import { emptyRelation } from "../../sql/table-sql.ts";
 import { type Capture, reasonOf, type Segment } from "./capture.ts";
-import { columnList } from "./stream-table.ts";
+import { columnList } from "./stream-columns-sql.ts";
 
 /** One thread: each holds a row group, and the order of what it writes is that of the files. */
 const LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 };

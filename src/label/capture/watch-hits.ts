@@ -1,6 +1,6 @@
 /** Watches with their hits, which are gathered from the captured rows while those are labelled; times as ns since the origin. */
-import type { DuckDBValue } from "@duckdb/node-api";
 import { OP, opOf } from "../../schema/access-words.ts";
+import type { RowOf } from "../../schema/row.ts";
 import { relativeNs } from "../timeline/origin.ts";
 import { type AccessRows, FACTS, type WordLists } from "./access-rows.ts";
 
@@ -19,7 +19,7 @@ export interface WatchHits {
   /** What each did, as a value of OP. */
   readonly hit_op: Uint8Array;
   /** The row of the watch stream. */
-  readonly row: Readonly<Record<string, DuckDBValue>>;
+  readonly row: RowOf<"watch">;
 }
 
 /** Hits of all watches, in the order of the trace. */
@@ -86,25 +86,20 @@ function byWatch({ count, watch }: HitColumns): ReadonlyMap<number, Uint32Array>
 }
 
 /** The watches of the run; hits outside a watch's exposure are left out. */
-export function watchHits(
-  watches: readonly Readonly<Record<string, DuckDBValue>>[],
-  hits: HitColumns,
-  originNs: bigint,
-): WatchHits[] {
+export function watchHits(watches: readonly RowOf<"watch">[], hits: HitColumns, originNs: bigint): WatchHits[] {
   const positions = byWatch(hits);
   return watches.map((row) => {
-    const watch_id = Number(row.watch_id);
     const begin_ns = relativeNs(row.timestamp_ns, originNs) ?? 0;
     const end_ns = relativeNs(row.end_ns, originNs) ?? begin_ns;
-    const inside = (positions.get(watch_id) ?? new Uint32Array(0)).filter((position) => {
+    const inside = (positions.get(row.watch_id) ?? new Uint32Array(0)).filter((position) => {
       const time_ns = hits.time_ns[position] as number;
       return time_ns >= begin_ns && time_ns <= end_ns;
     });
     return {
-      watch_id,
-      pid: Number(row.pid),
-      addr: typeof row.addr === "bigint" ? row.addr : 0n,
-      mode: String(row.mode),
+      watch_id: row.watch_id,
+      pid: row.pid,
+      addr: row.addr,
+      mode: row.mode,
       begin_ns,
       end_ns,
       hit_ns: Float64Array.from(inside, (position) => hits.time_ns[position] as number),

@@ -1,5 +1,5 @@
 /** Rows of the step stream as the labels read them: times as ns since the origin of the run. */
-import type { DuckDBValue } from "@duckdb/node-api";
+import type { RowOf } from "../../schema/row.ts";
 import { relativeNs } from "./origin.ts";
 
 export interface StepRow {
@@ -18,14 +18,6 @@ export interface StepRow {
   readonly detail: string | null;
 }
 
-function numberOrNull(value: DuckDBValue | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value);
-}
-
-function textOrNull(value: DuckDBValue | undefined): string | null {
-  return value === null || value === undefined ? null : String(value);
-}
-
 /** The object in the detail of a step; empty where there is none. */
 export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<string, unknown>> {
   if (detail === null) return {};
@@ -39,19 +31,19 @@ export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<s
 }
 
 /** Step rows in order of their begin. */
-export function stepRows(rows: readonly Record<string, DuckDBValue>[], originNs: bigint): StepRow[] {
+export function stepRows(rows: readonly RowOf<"step">[], originNs: bigint): StepRow[] {
   const steps = rows.map((row) => ({
-    pid: Number(row.pid),
-    engine: textOrNull(row.engine),
-    kind: String(row.kind),
+    pid: row.pid,
+    engine: row.engine,
+    kind: row.kind,
     begin_ns: relativeNs(row.timestamp_ns, originNs) ?? 0,
     end_ns: relativeNs(row.end_ns, originNs) ?? Number.POSITIVE_INFINITY,
-    n_tokens: numberOrNull(row.n_tokens),
-    n_sequences: numberOrNull(row.n_sequences),
-    position_first: numberOrNull(row.position_first),
-    sequence_id: numberOrNull(row.sequence_id),
-    result: numberOrNull(row.result),
-    detail: textOrNull(row.detail),
+    n_tokens: row.n_tokens,
+    n_sequences: row.n_sequences,
+    position_first: row.position_first,
+    sequence_id: row.sequence_id,
+    result: row.result === null ? null : Number(row.result),
+    detail: row.detail,
   }));
   return steps.sort((left, right) => left.begin_ns - right.begin_ns);
 }

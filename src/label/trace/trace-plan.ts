@@ -2,7 +2,7 @@
 
 import { type Database, parquetScan } from "../../sql/database.ts";
 import type { Capture, Segment } from "../capture/capture.ts";
-import { completeRow } from "../capture/stream-table.ts";
+import { completeRow } from "../capture/stream-columns-sql.ts";
 import type { TimeBounds } from "../timeline/origin.ts";
 
 /** Rows that a part has at least, but for the last: what is held and sorted at a time, in some 25 MB. */

@@ -7,7 +7,7 @@ import { UNFINISHED } from "../../sql/derived-file.ts";
 import { type AccessRows, accessRows, FACTS, readAccessRows, wordLists } from "../capture/access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "../capture/capture.ts";
 import { decodeAccessRows } from "../capture/decode-access-rows.ts";
-import { columnList } from "../capture/stream-table.ts";
+import { columnList } from "../capture/stream-columns-sql.ts";
 import { timeOrder } from "../capture/time-order.ts";
 import type { RowsBySource } from "../capture/unread.ts";
 import { type HitColumns, hitGatherer } from "../capture/watch-hits.ts";

@@ -4,6 +4,7 @@ import { accessRows, addWord, FACTS, makeRoom, wordLists } from "../../../../src
 import { timeOrder } from "../../../../src/label/capture/time-order.ts";
 import { hitGatherer, watchHits } from "../../../../src/label/capture/watch-hits.ts";
 import { opOf } from "../../../../src/schema/access-words.ts";
+import type { RowOf } from "../../../../src/schema/row.ts";
 
 const ORIGIN = (7n << 32n) - 3n;
 const row = fc.record({
@@ -14,6 +15,30 @@ const row = fc.record({
   source: fc.constantFrom("watch", "pebs", "of another day"),
 });
 const watch = fc.record({ watch_id: fc.nat(4), begin: fc.nat(60), length: fc.oneof(fc.nat(60), fc.constant(2 ** 32)) });
+
+const WATCH: RowOf<"watch"> = {
+  timestamp_ns: 0n,
+  end_ns: 0n,
+  watch_id: 0,
+  pid: 1,
+  addr: 2n,
+  size_bytes: 8,
+  mode: "rw",
+  design: "short",
+  stratum: "weight",
+  region_type: "weight",
+  tensor: null,
+  stratum_bytes: 8n,
+  inclusion_probability: 1,
+  draw_weight: 1,
+  trap_limit: 8,
+  dwell_limit_ns: 1n,
+  n_hits: 0,
+  n_foreign: 0,
+  n_kernel: 0,
+  ended_by: "dwell",
+  n_registers: 1,
+};
 
 test("a watch has the hits inside its exposure, in order of time and CPU, whatever else was captured", () => {
   fc.assert(
@@ -42,10 +67,8 @@ test("a watch has the hits inside its exposure, in order of time and CPU, whatev
         }
       }
       const rows = watches.map(({ watch_id, begin, length }) => ({
+        ...WATCH,
         watch_id,
-        pid: 1,
-        addr: 2n,
-        mode: "rw",
         timestamp_ns: ORIGIN + BigInt(begin),
         end_ns: ORIGIN + BigInt(begin + length),
       }));
