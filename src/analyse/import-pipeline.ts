@@ -63,6 +63,7 @@ export async function analyseImport(
     accessSums: reduced.sums,
     allocations: [],
     streams: reduced.streams,
+    counts: null,
   };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);

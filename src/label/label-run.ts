@@ -17,6 +17,7 @@ import { sinceFirstLook } from "./regions/censored-births.ts";
 import { type Region, regionMap } from "./regions/region-map.ts";
 import { fillRegionTable, writeRegionMap } from "./regions/region-table.ts";
 import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
+import { type Forks, forksOf } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
 import { type StepRow, stepRows } from "./timeline/step-row.ts";
@@ -38,6 +39,7 @@ export interface Labelled {
   readonly allocationRegions: number;
   readonly steps: readonly StepRow[];
   readonly timeline: Timeline;
+  readonly forks: Forks;
   readonly kvRows: KvRows;
   /** In order of time. */
   readonly watches: readonly WatchHits[];
@@ -108,6 +110,7 @@ export async function labelRun(database: Database, runDir: string, runId: string
     allocationRegions,
     steps,
     timeline,
+    forks: forksOf(mappingEvents, origin_ns),
     kvRows: rows,
     watches,
     engines: enginesSeen(steps),

@@ -65,7 +65,8 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
   const silent = all.filter((dataClass) => !classes.includes(dataClass));
   const notes = createFootnotes();
   const listed = new Set(SECTIONS.flatMap(([, rows]) => rows.map(([metric]) => metric)));
-  const others = [...new Set(report.metrics.map((row) => row.metric))].filter((metric) => !listed.has(metric));
+  const ofClasses = report.metrics.filter(({ scope }) => scope === "class");
+  const others = [...new Set(ofClasses.map((row) => row.metric))].filter((metric) => !listed.has(metric));
   const sections = [...SECTIONS, ["other", others.map((metric) => [metric, metric] as const)] as const];
   const rows = contentRows(classes);
   const unknown = unknownRows(classes, sections);
@@ -91,7 +92,7 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
     .join(", ");
   if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));
   for (const text of unknown.texts) out.push([], ...note("", text, width));
-  if (report.metrics.length > 0) {
+  if (ofClasses.length > 0) {
     const how = `a cell reads: value [${levelText(report)} interval, in the value's unit] samples/censored method (reason)`;
     out.push([], ...wrap(how, width).map((text) => [{ text, ink: "dim" } as const]));
   }

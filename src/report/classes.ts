@@ -38,7 +38,7 @@ const isPart = (row: Classed): boolean => row.mapping_kind?.startsWith(`${ALLOCA
 
 /** Every class of the report in a fixed order. */
 export function dataClasses(report: RunReport): DataClass[] {
-  const metrics = report.metrics.filter((metric) => !isPart(metric));
+  const metrics = report.metrics.filter((metric) => metric.scope === "class" && !isPart(metric));
   const names = new Set([...report.labels.map(classOf), ...metrics.map(classOf)]);
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))

@@ -12,6 +12,7 @@ export function scaleOf(unit: string, size: number): Scale {
     const { factor, unit: bytes } = byteScale(size);
     return { factor, unit: `${bytes}/s` };
   }
+  if (unit === "ns/token") return nsScale(size);
   if (unit.endsWith("/s")) {
     const scale = countScale(size);
     return { factor: scale.factor, unit: `${scale.unit}/s` };
@@ -49,7 +50,8 @@ function samplesText({ n, n_censored }: ReportMetric): string {
   return formatCount(Number(n)) + (Number(n_censored) > 0 ? `/${formatCount(Number(n_censored))}c` : "");
 }
 
-function headOf(metric: ReportMetric): Span[] {
+/** The figure and its interval, or what stands in their place. */
+export function figureSpans(metric: ReportMetric): Span[] {
   if (metric.status === "not_identifiable") return [{ text: "not identifiable", ink: "dim" }];
   if (metric.status === "insufficient") return [{ text: "insufficient", ink: "warn" }];
   if (metric.status === "bound") return [{ text: boundText(metric), ink: "warn" }];
@@ -69,7 +71,7 @@ export function isFigure({ status }: ReportMetric): boolean {
 /** The cell: `4.47 ms [4.40, 4.52] 64 a`, a bound `≥ 28.1 s 20 b (1)`, or the status in words with its reason. */
 export function figureCell(metric: ReportMetric | undefined, footnotes: Footnotes): Line {
   if (metric === undefined) return [{ text: "-", ink: "dim" }];
-  const spans = headOf(metric);
+  const spans = figureSpans(metric);
   if (metric.status !== "not_identifiable") spans.push({ text: ` ${samplesText(metric)}`, ink: "dim" });
   if (isFigure(metric)) spans.push({ text: ` ${footnotes.methodOf(metric)}`, ink: "dim" });
   if (metric.why !== null && metric.why !== "") {

@@ -1,10 +1,31 @@
 /** The order of the class table: which metrics stand below which heading, by which short name. */
 
+type Sections = readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[];
+
+/** What is told of the target as a whole. */
+export const PROCESS_SECTIONS: Sections = [
+  [
+    "memory in use",
+    [
+      ["rss_peak_bytes", "peak"],
+      ["rss_anon_most_bytes", "anonymous"],
+      ["rss_file_most_bytes", "of files"],
+      ["rss_shmem_most_bytes", "shared"],
+      ["pss_most_bytes", "proportional"],
+    ],
+  ],
+  [
+    "CPU",
+    [
+      ["cpu_ns", "time"],
+      ["cpus_busy", "CPUs busy"],
+      ["cpu_per_token_ns", "per token"],
+    ],
+  ],
+];
+
 /** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
-export const SECTIONS: readonly (readonly [
-  heading: string,
-  rows: readonly (readonly [metric: string, label: string])[],
-])[] = [
+export const SECTIONS: Sections = [
   ["alive at one moment", [["allocated_bytes", "most"]]],
   [
     "allocated in all",

@@ -1,5 +1,5 @@
 /** metadata.json: everything about a run that is not a figure of its data. */
-import { encodeRun, type RunReport } from "../schema/run-json.ts";
+import { encodeRun, type RunJson, type RunReport } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
 export interface MetadataInput {
@@ -24,6 +24,22 @@ export interface MetadataInput {
   readonly thermal: { readonly throttle_events: number | null; readonly peak_temp_c: number | null } & object;
   /** Checks behind the validity class, costs by cause, seed, options: whatever a reader may want to check. */
   readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** What the target used, by phase: the figures of the scope `process` that say something. */
+function targetUse(metrics: RunJson["metrics"]): object[] {
+  return metrics
+    .filter(({ scope, status }) => scope === "process" && (status === "ok" || status === "bound"))
+    .map(({ metric, phase, step, source, unit, value, lo, hi }) => ({
+      metric,
+      phase,
+      step,
+      source,
+      unit,
+      value,
+      lo,
+      hi,
+    }));
 }
 
 /**
@@ -65,6 +81,7 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     engine: input.engines[0] ?? null,
     engines: input.engines,
     target,
+    target_use: targetUse(report.metrics),
     validity: { class: report.validity, reasons: report.reasons, not_measured: report.not_measured },
     observer: report.observer,
     ledger: report.ledger,

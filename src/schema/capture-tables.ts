@@ -176,6 +176,12 @@ export const CAPTURE_TABLES = {
       col("rss_anon_bytes", "u64", "bytes", "Anonymous part of it."),
       col("rss_file_bytes", "u64", "bytes", "File part of it."),
       col("rss_shmem_bytes", "u64", "bytes", "Shared memory part of it."),
+      opt(
+        "rss_peak_bytes",
+        "u64",
+        "bytes",
+        "Most that was resident since the process began its program (VmHWM); null where it has ended.",
+      ),
       opt("pss_bytes", "u64", "bytes", "Proportional set, read less often."),
       col("vms_bytes", "u64", "bytes", "Mapped address space."),
       col("cpu_user_ns", "u64", "ns", "CPU time in user mode so far."),

@@ -100,7 +100,8 @@ export const DERIVED_TABLES = {
     doc: "Every figure with its interval, method, sample count and loss: metrics.parquet, and `metrics` of --json.",
     columns: [
       col("metric", "string", "", "Name in docs/metrics.md."),
-      col("region_type", "string", "", "Class of data, or all."),
+      col("scope", "string", "", "class (of data), or process: the processes of the target as a whole."),
+      col("region_type", "string", "", "Class of data; all for the scope process."),
       opt(
         "mapping_kind",
         "string",

@@ -23,6 +23,7 @@ const word = z.string();
 const words = z.array(word).readonly();
 
 export const VALIDITY_CLASSES = ["clean", "marginal", "contaminated"] as const;
+export const METRIC_SCOPES = ["class", "process"] as const;
 export const METRIC_STATUSES = ["ok", "bound", "insufficient", "not_identifiable"] as const;
 
 const ledgerRow = z.object({
@@ -44,6 +45,8 @@ const ledgerRow = z.object({
 /** One row of `metrics`, the columns of the table of that name. */
 const metricRow = z.object({
   metric: word,
+  /** What the figure is of: a class of data, or the processes of the target as a whole. */
+  scope: z.enum(METRIC_SCOPES),
   region_type: word,
   mapping_kind: word.nullable(),
   phase: word,

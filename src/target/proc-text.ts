@@ -89,6 +89,8 @@ export interface ProcMemory {
   readonly rss_anon_bytes: bigint;
   readonly rss_file_bytes: bigint;
   readonly rss_shmem_bytes: bigint;
+  /** Most that was resident since the last exec; null where there is no address space. */
+  readonly rss_peak_bytes: bigint | null;
   readonly vms_bytes: bigint;
 }
 
@@ -97,6 +99,7 @@ export const NO_MEMORY: ProcMemory = {
   rss_anon_bytes: 0n,
   rss_file_bytes: 0n,
   rss_shmem_bytes: 0n,
+  rss_peak_bytes: null,
   vms_bytes: 0n,
 };
 
@@ -109,7 +112,14 @@ export function parseStatusMemory(text: string): ProcMemory | null {
   const file = parseField(text, "RssFile");
   const shmem = parseField(text, "RssShmem");
   if (vms === null || rss === null || anon === null || file === null || shmem === null) return null;
-  return { vms_bytes: vms, rss_bytes: rss, rss_anon_bytes: anon, rss_file_bytes: file, rss_shmem_bytes: shmem };
+  return {
+    vms_bytes: vms,
+    rss_bytes: rss,
+    rss_anon_bytes: anon,
+    rss_file_bytes: file,
+    rss_shmem_bytes: shmem,
+    rss_peak_bytes: parseField(text, "VmHWM"),
+  };
 }
 
 /** `some` total of a file of /proc/pressure in ns; null where it has none. */

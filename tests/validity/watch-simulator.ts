@@ -148,6 +148,7 @@ export function simulatedInput(
     accessSums: [],
     allocations: [],
     streams: [],
+    counts: null,
     ledger: [],
     trap_cost_ns: null,
     seed: design.seed,

@@ -190,6 +190,7 @@ async function observe(seed: number): Promise<Run> {
       accessSums: [],
       allocations: [],
       streams: [],
+      counts: null,
       ledger,
       trap_cost_ns: summary.calibration.trapNs,
       seed,

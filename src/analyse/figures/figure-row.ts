@@ -99,6 +99,7 @@ export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
   const shownHi = keep.hi ? hi : null;
   return {
     metric: figure.metric,
+    scope: group.scope,
     region_type: group.region_type,
     mapping_kind: group.mapping_kind,
     phase: group.span.phase,

@@ -1,4 +1,5 @@
 /** One row of metrics.parquet: a figure with everything that is needed to trust it. */
+import type { Scope } from "../input/group.ts";
 import type { RegionType } from "../input/input.ts";
 
 export type MetricStatus = "ok" | "bound" | "insufficient" | "not_identifiable";
@@ -6,6 +7,7 @@ export type MetricStatus = "ok" | "bound" | "insufficient" | "not_identifiable";
 /** The columns of the `metrics` table, in their order; meanings in src/schema/columns.ts. */
 export interface MetricRow {
   readonly metric: string;
+  readonly scope: Scope;
   readonly region_type: RegionType | "all";
   readonly mapping_kind: string | null;
   readonly phase: string;

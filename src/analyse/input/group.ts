@@ -1,5 +1,6 @@
-/** One class of data in one span of time, with all that the metrics read about it. */
+/** One class of data, or the processes of the target, in one span of time, with all that the metrics read about it. */
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
+import type { ProcessUse } from "../process/process-readings.ts";
 import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
 import { passGapNs } from "../watched/passes.ts";
@@ -22,16 +23,24 @@ export interface WatchSet {
   readonly resamples: () => Resamples;
 }
 
+/** What a figure is of: a class of data, or the target as a whole. */
+export type Scope = "class" | "process";
+
 export interface Group {
   readonly input: AnalysisInput;
-  readonly region_type: RegionType;
+  readonly scope: Scope;
+  readonly region_type: RegionType | "all";
   readonly mapping_kind: string | null;
   readonly span: Span;
+  /** True for a span of which only what was counted is told: nothing is estimated of it. */
+  readonly is_counted_only: boolean;
   readonly gap_ns: number;
   readonly regions: readonly RegionSample[];
   readonly kvRows: readonly KvRowSample[];
   /** What memray saw, of which the group then is; null for every other group. */
   readonly allocations: AllocationSample | null;
+  /** What /proc said of the processes of the target in the span; null for a class, and where nobody read it. */
+  readonly use: ProcessUse | null;
   /** Sampled accesses inside the span; none for the whole of a phase that has steps, since lines cannot be added up. */
   readonly sums: readonly AccessSums[];
   /** Sampled sources that saw the class in any span, and their rows. */
@@ -106,20 +115,21 @@ function blockResamples(seed: number): (count: number) => Resamples {
   };
 }
 
-/** What memray saw, in the whole run: the process lives outside of its generation too. */
-function allocationGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"]): Group[] {
-  const [whole] = spansOf([], input.window_ns);
-  if (whole === undefined) return [];
-  const none = watchSet([], whole, gap, input.seed, 0);
-  return input.allocations.map((allocations) => ({
+/** A group of which nothing is known yet. */
+function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
+  const none = watchSet([], span, gap_ns, input.seed, 0);
+  return {
     input,
-    region_type: "runtime",
-    mapping_kind: allocations.mapping_kind,
-    span: whole,
-    gap_ns: gap,
+    scope: "class",
+    region_type: "all",
+    mapping_kind: null,
+    span,
+    is_counted_only: false,
+    gap_ns,
     regions: [],
     kvRows: [],
-    allocations,
+    allocations: null,
+    use: null,
     sums: [],
     sampled: new Map(),
     stream: null,
@@ -127,12 +137,36 @@ function allocationGroups(input: AnalysisInput, gap: number, blocks: Group["bloc
     uniform: none,
     stores: none,
     every: none,
+  };
+}
+
+/** What memray saw, in the whole run: the process lives outside of its generation too. */
+function allocationGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"]): Group[] {
+  const [whole] = spansOf([], input.window_ns);
+  if (whole === undefined) return [];
+  return input.allocations.map((allocations) => ({
+    ...emptyGroup(input, whole, gap, blocks),
+    region_type: "runtime",
+    mapping_kind: allocations.mapping_kind,
+    allocations,
+  }));
+}
+
+/** The target as a whole, in every span of which something was counted. */
+function processGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"]): Group[] {
+  const { counts } = input;
+  const spans = counts?.spans ?? spansOf([], input.window_ns);
+  return spans.map((span, i) => ({
+    ...emptyGroup(input, span, gap, blocks),
+    scope: "process",
+    is_counted_only: true,
+    use: counts?.process?.[i] ?? null,
   }));
 }
 
 const ORDER = ["weight", "kv_cache", "activation", "runtime"];
 
-/** Every class of the run in every span, in the order in which tables show them. */
+/** Every class of the run in every span, in the order in which tables show them, and the target as a whole. */
 export function groupsOf(input: AnalysisInput): Group[] {
   const spans = spansOf(input.steps, input.window_ns);
   const gap = passGapNs(input.trap_cost_ns);
@@ -156,23 +190,19 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const stream = 16 * (k * spans.length + s);
       const uniform = watchSet(readable, span, gap, input.seed, stream);
       return {
-        input,
+        ...emptyGroup(input, span, gap, blocks),
         region_type: unknown ? "unknown" : (key as RegionType),
         mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
-        span,
-        gap_ns: gap,
         regions: regions.get(key) ?? [],
         kvRows: key === "kv_cache" ? input.kvRows : [],
-        allocations: null,
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
         sampled: rowsBySource(sums.get(key) ?? []),
         stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
-        blocks,
         uniform,
         stores: storing.length === readable.length ? uniform : watchSet(storing, span, gap, input.seed, stream + 1),
         every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),
       };
     });
   });
-  return [...classes, ...allocationGroups(input, gap, blocks)];
+  return [...classes, ...allocationGroups(input, gap, blocks), ...processGroups(input, gap, blocks)];
 }

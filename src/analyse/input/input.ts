@@ -1,7 +1,9 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 import type { LedgerRow } from "../../schema/ledger.ts";
+import type { ProcessUse } from "../process/process-readings.ts";
 import type { AddressSums } from "../stream/address-pass.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
+import type { Span } from "./span.ts";
 
 export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
 /** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
@@ -169,6 +171,14 @@ export interface AccessStream extends AddressSums {
   readonly strides: BinnedTimes;
 }
 
+/** What was counted while the run went on, by span. */
+export interface RunCounts {
+  /** See `countedSpans`. */
+  readonly spans: readonly Span[];
+  /** The processes of the target, by position in `spans`; null where nobody read /proc. */
+  readonly process: readonly ProcessUse[] | null;
+}
+
 export interface AnalysisInput {
   readonly run_id: string;
   /** CLOCK_MONOTONIC at the start of the run. */
@@ -183,6 +193,8 @@ export interface AnalysisInput {
   readonly allocations: readonly AllocationSample[];
   /** Classes of which every access is known. */
   readonly streams: readonly AccessStream[];
+  /** Null for what another tool recorded. */
+  readonly counts: RunCounts | null;
   readonly ledger: readonly LedgerRow[];
   /** Calibrated cost of one trap: intervals below it are bounds. */
   readonly trap_cost_ns: number | null;

@@ -6,6 +6,7 @@ import { cacheClears } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums } from "./load-access-sums.ts";
+import { loadCounts } from "./load-counts.ts";
 import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
 
 /** What the recording knew beside its streams. */
@@ -42,6 +43,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     }),
     allocations: await loadAllocations(labelled.capture),
     streams: [],
+    counts: await loadCounts(labelled, steps),
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
     seed: facts.seed,

@@ -1,11 +1,13 @@
-/** The pieces of time that a figure covers: the run, its generation, or the prefill or decode steps of it. */
+/** The pieces of time that a figure covers: the run, a phase of it, or the prefill or decode steps of its generation. */
 import type { StepSample } from "./input.ts";
 
+/** Phases in which the engine decodes nothing. */
+export type OtherPhase = "weight_load" | "idle" | "teardown";
 export type StepName = "prefill" | "decode" | "all";
 
 /** Disjoint pieces in order of time, ns since the start of the run. */
 export interface Span {
-  readonly phase: "generation" | "all";
+  readonly phase: "generation" | "all" | OtherPhase;
   readonly step: StepName;
   readonly begin_ns: Float64Array;
   readonly end_ns: Float64Array;
@@ -24,7 +26,8 @@ interface Count {
   turns: number;
 }
 
-function span(
+/** A span of disjoint pieces in order of time. */
+export function spanOf(
   phase: Span["phase"],
   step: StepName,
   pieces: readonly [number, number][],
@@ -54,7 +57,7 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     .filter((s) => Number.isFinite(s.begin_ns) && s.end_ns >= s.begin_ns)
     .sort((a, b) => a.begin_ns - b.begin_ns);
   const first = usable[0];
-  if (!first) return [span("all", "all", [[0, windowNs]])];
+  if (!first) return [spanOf("all", "all", [[0, windowNs]])];
   const lengths = usable.map((s) => s.end_ns - s.begin_ns).sort((a, b) => a - b);
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
   const pieces: Record<"prefill" | "decode", [number, number][]> = { prefill: [], decode: [] };
@@ -79,9 +82,9 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     count.turns += step.step === "decode" ? 1 : decoded;
     last = Math.max(last, step.end_ns);
   });
-  const out = [span("generation", "all", [[first.begin_ns, last]])];
+  const out = [spanOf("generation", "all", [[first.begin_ns, last]])];
   for (const step of ["prefill", "decode"] as const) {
-    if (counts[step].tokens > 0) out.push(span("generation", step, pieces[step], counts[step]));
+    if (counts[step].tokens > 0) out.push(spanOf("generation", step, pieces[step], counts[step]));
   }
   return out;
 }

@@ -2,7 +2,7 @@
 
 import { type Interval, interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
-import type { Group } from "../input/group.ts";
+import type { Group, Scope } from "../input/group.ts";
 
 /** A figure before it is judged. */
 export interface Figure {
@@ -54,8 +54,13 @@ export interface MetricFamily {
   /** Why sampled sources (pebs, ibs, clock) cannot tell; null where they can. */
   readonly not_by_sampling: string | null;
   readonly suppressed: string;
-  /** Where it has a meaning: in every span, in the whole phase only, or per step only. */
-  readonly spans: "every" | "whole" | "steps";
+  /** What it is told of; classes of data where absent. */
+  readonly scopes?: readonly Scope[];
+  /**
+   * Where it has a meaning: in every span of generation, in the whole phase only, or per step only; `phases` for what is
+   * counted in the whole run and in each of its phases and steps.
+   */
+  readonly spans: "every" | "whole" | "steps" | "phases";
   /** `rows` are those of the group by the families before this one. */
   readonly figures: (group: Group, rows: readonly MetricRow[]) => Figure[];
 }

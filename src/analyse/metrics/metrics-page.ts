@@ -6,6 +6,7 @@ const SPANS = {
   every: "prefill, decode and the whole phase",
   whole: "the whole phase",
   steps: "prefill and decode",
+  phases: "the whole run, each of its phases, prefill and decode",
 } as const;
 
 /** docs/metrics.md: one section per family of the registry. */
@@ -15,7 +16,7 @@ export function metricsPage(): string {
     "",
     "Generated from `src/analyse/metrics/registry.ts` by `bun run generate`; do not edit.",
     "",
-    "Every figure is for one class of data: `region_type`, or the kind of mapping where the class is unknown. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run.",
+    "A figure of the scope `class` is for one class of data: `region_type`, or the kind of mapping where the class is unknown. One of the scope `process` is for all processes of the target together; its phases are those of docs/columns.md, and `idle` is what no other phase has. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run.",
     "",
     "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step. An address weighs as many bytes as it stands for, so figures are per byte, not per access.",
     "",
@@ -37,7 +38,8 @@ export function metricsPage(): string {
     if (family.not_by_sampling !== null) {
       out.push(`- Not by sampled sources (\`pebs\`, \`ibs\`, \`clock\`): ${family.not_by_sampling}.`);
     }
-    out.push(`- Held back: ${family.suppressed}`, `- Given for: ${SPANS[family.spans]}.`);
+    out.push(`- Held back: ${family.suppressed}`, `- Scope: ${(family.scopes ?? ["class"]).join(" and ")}.`);
+    out.push(`- Given for: ${SPANS[family.spans]}.`);
   }
   out.push("");
   return out.join("\n");

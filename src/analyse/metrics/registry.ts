@@ -10,12 +10,14 @@ import { ageAtRead } from "./age-at-read.ts";
 import { allocatedBytes } from "./allocated-bytes.ts";
 import { allocatedTotal } from "./allocated-total.ts";
 import { readBytesPerSecond, readsPerBytePerToken, writeBytesPerSecond, writesPerBytePerToken } from "./byte-rates.ts";
+import { cpuTime } from "./cpu-time.ts";
 import { hitsPerPass } from "./hits-per-pass.ts";
 import { interAccessInterval } from "./inter-access-interval.ts";
 import { lifetime } from "./lifetime.ts";
 import { locality } from "./locality.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
+import { residentMemory } from "./resident-memory.ts";
 import { retention } from "./retention.ts";
 import { reuseTime } from "./reuse-time.ts";
 import { suitability } from "./suitability.ts";
@@ -24,6 +26,8 @@ import { writeOnce } from "./write-once.ts";
 
 /** Families in the order of the table. */
 export const METRICS: readonly MetricFamily[] = [
+  residentMemory,
+  cpuTime,
   allocatedBytes,
   allocatedTotal,
   lifetime,
@@ -50,6 +54,8 @@ export const METRICS: readonly MetricFamily[] = [
  */
 function applies(family: MetricFamily, group: Group): boolean {
   const { step } = group.span;
+  if (!(family.scopes ?? ["class"]).includes(group.scope)) return false;
+  if (family.spans === "phases" || group.is_counted_only) return family.spans === "phases";
   const tells = family.sources.some(([source]) => source === ALLOCATION);
   const isBare = group.allocations?.is_part === true || (group.allocations !== null && sightOf(group).length === 0);
   if (isBare && !tells) return false;
@@ -75,6 +81,8 @@ function sightOf({ input, allocations }: Group): AnalysisInput["sight"] {
 
 /** One refusal per metric and collector, where no collector of the run feeds any source of the family. */
 function unseen(family: MetricFamily, group: Group): Figure[] {
+  // What was counted is there or not, whichever collector feeds the figures of classes.
+  if (family.spans === "phases") return [];
   const sight = sightOf(group);
   const named = new Set(family.sources.map(([source]) => source));
   const feeds = (source: string): boolean =>

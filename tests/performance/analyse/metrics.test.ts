@@ -55,6 +55,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     accessSums: [],
     allocations: [],
     streams: [],
+    counts: null,
     ledger: [],
     trap_cost_ns: 9000,
     seed: 1,

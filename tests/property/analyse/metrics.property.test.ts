@@ -159,6 +159,7 @@ function metricsOf(
     accessSums: a,
     allocations: [],
     streams: [],
+    counts: null,
     ledger: [],
     trap_cost_ns: 16_000,
     seed,

@@ -69,14 +69,15 @@ describe("parsers of /proc", () => {
 
   test("read back every memory figure of status in bytes", () => {
     fc.assert(
-      fc.property(kib, kib, kib, kib, kib, (size, rss, anon, file, shmem) => {
-        const text = `Name:\tx\nPid:\t7\nVmSize:\t ${size} kB\nVmRSS:\t${rss} kB\nRssAnon:\t${anon} kB\nRssFile:\t${file} kB\nRssShmem:\t${shmem} kB\n`;
+      fc.property(kib, kib, kib, kib, kib, kib, (size, peak, rss, anon, file, shmem) => {
+        const text = `Name:\tx\nPid:\t7\nVmSize:\t ${size} kB\nVmHWM:\t ${peak} kB\nVmRSS:\t${rss} kB\nRssAnon:\t${anon} kB\nRssFile:\t${file} kB\nRssShmem:\t${shmem} kB\n`;
         expect(parseStatusMemory(text)).toEqual({
           vms_bytes: size * 1024n,
           rss_bytes: rss * 1024n,
           rss_anon_bytes: anon * 1024n,
           rss_file_bytes: file * 1024n,
           rss_shmem_bytes: shmem * 1024n,
+          rss_peak_bytes: peak * 1024n,
         });
       }),
     );

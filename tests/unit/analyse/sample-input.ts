@@ -64,6 +64,7 @@ export function input(over: Partial<AnalysisInput> = {}): AnalysisInput {
     accessSums: [],
     allocations: [],
     streams: [],
+    counts: null,
     ledger: [],
     trap_cost_ns: null,
     seed: 1,

@@ -6,6 +6,38 @@ import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts
 
 const plain = (width: number) => ({ width, color: false, unicode: true });
 
+const ofTarget = { scope: "process", phase: "all", step: "all", source: "process", ci_level: null } as const;
+
+describe("what the target used", () => {
+  const report = demoReport({
+    metrics: [
+      metricRow("rss_peak_bytes", "all", [286e6, 286e6, 286e6], ofTarget),
+      metricRow("rss_peak_bytes", "all", null, { ...ofTarget, phase: "weight_load", status: "bound", lo: 270e6 }),
+      metricRow("cpus_busy", "all", [0.84, 0.81, 0.86], { ...ofTarget, phase: "generation", step: "decode" }),
+      ...demoReport().metrics,
+    ],
+  });
+  const lines = renderRun(report, plain(100)).split("\n");
+
+  test("stands before the classes, by phase, exact figures without an interval", () => {
+    const begin = lines.findIndex((line) => line.includes("whole run"));
+    expect(lines.slice(begin, begin + 6).map((line) => line.trimEnd())).toEqual([
+      "             whole run  loading    decode",
+      "─".repeat(55),
+      "memory in use",
+      "  peak       273 MiB    ≥ 257 MiB  -",
+      "CPU",
+      "  CPUs busy  -          -          0.840 [0.810, 0.860]",
+    ]);
+    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("what it is")));
+  });
+
+  test("makes no column of the class table", () => {
+    expect(lines.some((line) => /weight +kv_cache.* all\b/.test(line))).toBe(false);
+    expect(lines.filter((line) => line.includes("rss_peak"))).toEqual([]);
+  });
+});
+
 describe("the report on a terminal", () => {
   test("puts two classes side by side at 80 columns", () => {
     expect(renderRun(demoReport(), plain(80))).toMatchInlineSnapshot(`

@@ -385,8 +385,14 @@ describe("a run whose collectors cannot tell", () => {
     const names = new Set(rows.map(({ metric }) => metric));
     const silent = METRICS.flatMap(({ metrics }) => metrics).filter(({ name }) => !names.has(name));
     expect(silent.map(({ name }) => name)).toEqual(OF_ALLOCATIONS);
-    for (const row of rows) {
+    for (const row of rows.filter(({ scope }) => scope === "class")) {
       expect(row).toMatchObject({ status: "not_identifiable", source: "process", why: "it reads /proc", value: null });
+    }
+    const unread = rows.filter(({ scope, source }) => scope === "process" && source === "process");
+    expect(unread.length).toBeGreaterThan(0);
+    for (const row of unread) {
+      expect(row).toMatchObject({ status: "not_identifiable", region_type: "all", value: null });
+      expect(row.why).toBe("nobody read /proc of the target");
     }
   });
 
@@ -395,7 +401,7 @@ describe("a run whose collectors cannot tell", () => {
     const rows = computeMetrics(input({ sight: [asked, blind] }));
     const iai = rows.find(({ metric }) => metric === "iai_p50_ns");
     expect(iai).toMatchObject({ status: "not_identifiable", source: "memray", why: "it sees no access" });
-    expect(rows.filter(({ source }) => source === "process")).toEqual([]);
+    expect(rows.filter(({ scope, source }) => scope === "class" && source === "process")).toEqual([]);
   });
 
   test("lets a collector speak that feeds the metric", () => {
@@ -454,7 +460,7 @@ describe("a run that recorded allocations", () => {
     const others = whole.filter(({ status }) => status !== "ok");
     expect(others.every(({ status, why }) => status === "not_identifiable" && why === memray.blind_to)).toBe(true);
     expect(ofKind(rows, "allocation/malloc").map(({ status }) => status)).toEqual(new Array(6).fill("ok"));
-    expect(rows.length).toBe(whole.length + 6);
+    expect(rows.filter(({ scope }) => scope === "class").length).toBe(whole.length + 6);
   });
 
   test("tells them apart from the regions of the same run, whose collector it does not speak for", () => {

@@ -1,0 +1,50 @@
+/** How much CPU time the target takes. */
+import type { Group } from "../input/group.ts";
+import { growthFigure, PROCESS, TICKS_CUT_NS, unread } from "../process/census.ts";
+import type { Growth } from "../process/process-readings.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+
+const NAMES = ["cpu_ns", "cpu_user_ns", "cpu_system_ns", "cpus_busy", "cpu_per_token_ns"] as const;
+const METHOD =
+  "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings, and what their ticks cut off; n counts readings";
+
+const sum = (a: Growth, b: Growth): Growth => ({ value: a.value + b.value, lo: a.lo + b.lo, hi: a.hi + b.hi });
+
+function figures(group: Group): Figure[] {
+  const { use, span } = group;
+  if (use === null || use.counted === 0) return unread(group, NAMES);
+  const { cpu_user_ns: user, cpu_system_ns: system } = use.growth;
+  const both = sum(user, system);
+  const slack = TICKS_CUT_NS * use.counted;
+  const grown = (metric: string, growth: Growth, slackNs: number, per = 1): Figure =>
+    growthFigure(group, use, metric, growth, { per, slack: slackNs, method: METHOD });
+  return [
+    grown("cpu_ns", both, 2 * slack),
+    grown("cpu_user_ns", user, slack),
+    grown("cpu_system_ns", system, slack),
+    ...(span.window_ns > 0 ? [grown("cpus_busy", both, 2 * slack, span.window_ns)] : []),
+    ...(span.tokens !== null ? [grown("cpu_per_token_ns", both, 2 * slack, span.tokens)] : []),
+  ];
+}
+
+export const cpuTime: MetricFamily = {
+  metrics: [
+    { name: "cpu_ns", unit: "ns", definition: "CPU time of the target's processes, in user mode and in the kernel." },
+    { name: "cpu_user_ns", unit: "ns", definition: "The part of it in user mode." },
+    { name: "cpu_system_ns", unit: "ns", definition: "The part of it in the kernel." },
+    { name: "cpus_busy", unit: "CPUs", definition: "CPU time over wall time: how many CPUs the target keeps busy." },
+    {
+      name: "cpu_per_token_ns",
+      unit: "ns/token",
+      definition: "CPU time per token that is decoded, or of the prompt in a prefill.",
+    },
+  ],
+  estimator:
+    "Growth of the counters between the readings of /proc, 100 ms apart. Growth between two readings on both sides of an end of the span is shared out by time for the value, and counted not at all and in full for the ends. What a process did after its last reading is not in it.",
+  sources: [[PROCESS, "/proc/PID/stat of every process of the target"]],
+  not_by_sampling: null,
+  suppressed: "No reading in the span.",
+  scopes: ["process"],
+  spans: "phases",
+  figures,
+};

@@ -1,0 +1,74 @@
+/** How much memory the target has in use. */
+import type { Group } from "../input/group.ts";
+import { PROCESS, readingFigure, unread } from "../process/census.ts";
+import type { ProcessUse } from "../process/process-readings.ts";
+import type { Figure, MetricFamily } from "./metric.ts";
+
+const PEAK = "rss_peak_bytes";
+/** Parts of the resident set, at one reading each. */
+const PARTS = [
+  ["rss_anon_most_bytes", "rss_anon_bytes", "Anonymous memory"],
+  ["rss_file_most_bytes", "rss_file_bytes", "Pages of files"],
+  ["rss_shmem_most_bytes", "rss_shmem_bytes", "Shared memory"],
+] as const;
+const PSS = "pss_most_bytes";
+
+function peakFigure(group: Group, use: ProcessUse): Figure {
+  const { peak_lo_bytes: lo, peak_hi_bytes: hi, processes } = use;
+  const several = processes > 1 ? `up to ${processes} processes: their peaks need not have been at one moment` : null;
+  const open = "the peak may have been between two readings, or before the first";
+  return readingFigure(
+    group,
+    use,
+    PEAK,
+    { value: lo === hi ? hi : null, lo, hi },
+    "the kernel's own high-water mark (VmHWM) at each reading, with the readings themselves; n counts readings",
+    lo === hi ? undefined : (several ?? open),
+  );
+}
+
+function figures(group: Group): Figure[] {
+  const { use } = group;
+  if (use === null || use.readings === 0) return unread(group, NAMES);
+  const atReading = (metric: string, most: number): Figure =>
+    readingFigure(group, use, metric, { value: most, lo: most, hi: most }, "most at one reading; n counts readings");
+  const pss =
+    use.pss_bytes === null
+      ? unread(group, [PSS]).map((figure) => ({
+          ...figure,
+          why: "not read in this span: it is read every 5 s at most",
+        }))
+      : [atReading(PSS, use.pss_bytes)];
+  return [peakFigure(group, use), ...PARTS.map(([metric, part]) => atReading(metric, use.most[part])), ...pss];
+}
+
+const NAMES = [PEAK, ...PARTS.map(([metric]) => metric), PSS];
+
+export const residentMemory: MetricFamily = {
+  metrics: [
+    {
+      name: PEAK,
+      unit: "bytes",
+      definition:
+        "Most resident memory of the target's processes at one moment. Pages that several of them share count for each.",
+    },
+    ...PARTS.map(([name, , what]) => ({
+      name,
+      unit: "bytes",
+      definition: `${what} in the resident set at the reading that had most of it.`,
+    })),
+    {
+      name: PSS,
+      unit: "bytes",
+      definition: "Proportional set at the reading that had most: a page that n processes share counts 1/n for each.",
+    },
+  ],
+  estimator:
+    "Read from /proc every 100 ms, the proportional set every 5 s at most. The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark. Of several processes the sum of the marks is only an upper end.",
+  sources: [[PROCESS, "/proc/PID/status and smaps_rollup of every process of the target"]],
+  not_by_sampling: null,
+  suppressed: "No reading in the span.",
+  scopes: ["process"],
+  spans: "phases",
+  figures,
+};

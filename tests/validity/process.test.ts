@@ -1,0 +1,54 @@
+import { afterEach, expect, test } from "bun:test";
+import type { RunJson } from "../../src/schema/run-json.ts";
+import { compileProgram } from "../fixtures/compile.ts";
+import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "../integration/run/cli.ts";
+
+afterEach(endLeftRuns);
+
+const MIB = 64;
+const PAGE_BYTES = 4096;
+/** The kernel counts resident pages per CPU, and adds them up when 32 x CPUs and more have come together (mm, percpu_counter). */
+const PAGES_NOT_ADDED_UP = 4 * 64;
+
+type Row = RunJson["metrics"][number];
+
+function figureOf(report: RunJson, metric: string): Row {
+  const found = report.metrics.find(
+    (row) => row.metric === metric && row.scope === "process" && row.phase === "all" && row.step === "all",
+  );
+  if (found === undefined) throw new Error(`no figure ${metric}`);
+  return found;
+}
+
+/** A run of a program that holds 64 MiB for a while, and what it said of itself. */
+async function heldMemory() {
+  const ended = await runCli([
+    "run",
+    "--json",
+    ...QUICK,
+    "--output",
+    outputFolder(),
+    "--",
+    compileProgram("held-memory"),
+    String(MIB),
+  ]);
+  const report = jsonOf(ended) as unknown as RunJson;
+  const line = ended.stderr.split("\n").find((text) => text.startsWith("{"));
+  const said = JSON.parse(line ?? "{}") as Record<"peak_kib" | "minor" | "major" | "cpu_ns", number>;
+  return { report, said };
+}
+
+test("the target's peak, CPU time and faults are those that the kernel tells the program itself", async () => {
+  const { report, said } = await heldMemory();
+  const peak = figureOf(report, "rss_peak_bytes");
+  expect(said.peak_kib).toBeGreaterThan(MIB * 1024);
+  // 64 MiB that came and went between two readings are in it, and exact.
+  expect([peak.status, peak.value, peak.ci_level]).toEqual(["ok", peak.lo, null]);
+  expect(Math.abs(Number(peak.value) - said.peak_kib * 1024)).toBeLessThanOrEqual(PAGES_NOT_ADDED_UP * PAGE_BYTES);
+
+  const cpu = figureOf(report, "cpu_ns");
+  expect(said.cpu_ns).toBeGreaterThan(300e6);
+  expect(Number(cpu.lo)).toBeLessThanOrEqual(said.cpu_ns);
+  expect(Number(cpu.hi)).toBeGreaterThanOrEqual(said.cpu_ns);
+  expect(Number(cpu.hi) - Number(cpu.lo)).toBeLessThanOrEqual(50e6);
+});
