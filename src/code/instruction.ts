@@ -6,12 +6,10 @@ import {
   Instruction,
   InstructionInfoFactory,
   MemorySizeExt,
-  OpAccess,
   Register,
 } from "iced-x86";
+import { type AccessOp, accessOp } from "./access-op.ts";
 import { LONGEST_INSTRUCTION_BYTES } from "./memory-operand.ts";
-
-export type AccessOp = "load" | "store" | "load_store" | "unknown";
 
 export type InstructionAccess =
   /** Every memory operand is used in this one way. */
@@ -34,22 +32,6 @@ const UNDECIDABLE: InstructionAccess = { kind: "undecidable" };
 
 const infoFactory = new InstructionInfoFactory();
 
-function opOf(access: OpAccess): AccessOp {
-  switch (access) {
-    case OpAccess.Read:
-    case OpAccess.CondRead:
-      return "load";
-    case OpAccess.Write:
-    case OpAccess.CondWrite:
-      return "store";
-    case OpAccess.ReadWrite:
-    case OpAccess.ReadCondWrite:
-      return "load_store";
-    default:
-      return "unknown";
-  }
-}
-
 function accessOf(instruction: Instruction): InstructionAccess {
   switch (instruction.flowControl) {
     case FlowControl.Call:
@@ -66,7 +48,7 @@ function accessOf(instruction: Instruction): InstructionAccess {
   let di: AccessOp = "unknown";
   const ops = new Set<AccessOp>();
   for (const memory of info.usedMemory()) {
-    const op = opOf(memory.access);
+    const op = accessOp(memory.access);
     if (memory.base === Register.RSI) si = op;
     if (memory.base === Register.RDI) di = op;
     if (op !== "unknown") ops.add(op);

@@ -5,12 +5,12 @@ import {
   DecoderOptions,
   type Instruction,
   InstructionInfoFactory,
-  OpAccess,
   Register,
   RegisterExt,
   type UsedMemory,
 } from "iced-x86";
-import { OPS } from "../schema/access-words.ts";
+import { OP } from "../schema/access-words.ts";
+import { accessOp } from "./access-op.ts";
 import { PLACE } from "./register-file.ts";
 
 /** A register that counts towards an address. */
@@ -40,27 +40,7 @@ export type FoundOperand = MemoryOperand | "none" | "unknown";
 
 export const LONGEST_INSTRUCTION_BYTES = 15;
 const SHIFTS: Readonly<Record<number, number>> = { 1: 0, 2: 1, 4: 2, 8: 3 };
-const LOAD = OPS.indexOf("load");
-const STORE = OPS.indexOf("store");
-const LOAD_STORE = OPS.indexOf("load_store");
 const infoFactory = new InstructionInfoFactory();
-
-/** Position in OPS; -1 for what touches no memory, such as lea and prefetches. */
-function opOf(access: OpAccess): number {
-  switch (access) {
-    case OpAccess.Read:
-    case OpAccess.CondRead:
-      return LOAD;
-    case OpAccess.Write:
-    case OpAccess.CondWrite:
-      return STORE;
-    case OpAccess.ReadWrite:
-    case OpAccess.ReadCondWrite:
-      return LOAD_STORE;
-    default:
-      return -1;
-  }
-}
 
 /** undefined for a register that no file holds, such as the vector of a gather. */
 function addressRegister(register: Register): AddressRegister | null | undefined {
@@ -102,11 +82,11 @@ function operandIn(instruction: Instruction): FoundOperand {
   const info = infoFactory.info(instruction);
   const all = info.usedMemory();
   try {
-    const accesses = all.filter((memory) => opOf(memory.access) >= 0);
+    const accesses = all.filter((memory) => accessOp(memory.access) !== "unknown");
     const [first] = accesses;
     if (first === undefined) return "none";
-    const named = accesses.length === 1 ? first : accesses.find((memory) => opOf(memory.access) === LOAD);
-    return named === undefined ? "unknown" : operandOf(named, opOf(named.access), instruction);
+    const named = accesses.length === 1 ? first : accesses.find((memory) => accessOp(memory.access) === "load");
+    return named === undefined ? "unknown" : operandOf(named, OP[accessOp(named.access)], instruction);
   } finally {
     for (const memory of all) memory.free();
     info.free();

@@ -1,7 +1,8 @@
 /** Read or write: what the access behind a trap was, from the program's own instructions. */
+
+import type { AccessOp } from "./access-op.ts";
 import type { CodeMap, CodeObject } from "./code-bytes.ts";
 import {
-  type AccessOp,
   FUNCTION_LIMIT_BYTES,
   type InstructionAccess,
   instructionsAtTrap,

@@ -1,6 +1,8 @@
 /** What this machine will tell of heat and frequency while a run lasts. */
+
 import type { SensorReading, Sensors } from "../collect/process/sensors.ts";
 import type { HostFacts } from "../overhead/host.ts";
+import { THRESHOLDS } from "../overhead/validity.ts";
 import type { Check } from "../schema/examination.ts";
 import { check } from "./check.ts";
 
@@ -12,8 +14,8 @@ export interface ThermalFacts {
   readonly virtualisation: HostFacts["virtualisation"];
 }
 
-/** From here on a run is no longer clean; see overhead/validity.ts. */
-const WARM_C = 85;
+/** From here on a run is no longer clean. */
+const WARM_C = THRESHOLDS.peak_temperature_c.clean;
 
 function judgeThrottle({ reading, virtualisation }: ThermalFacts): Check {
   const events = reading.core_throttle_events;

@@ -2,6 +2,7 @@
  * Function starts from `.eh_frame_hdr`, the sorted table that unwinders search (Linux Standard Base 5.0, Core, 10.6.2).
  * It is there in stripped release builds, where no symbol says where a static function begins.
  */
+import { firstIndex } from "../statistics/first-index.ts";
 import type { ByteView } from "./byte-view.ts";
 import type { Section } from "./sections.ts";
 import { fileOffsetOf, SEGMENT, type Segment } from "./segments.ts";
@@ -81,16 +82,10 @@ export function readFunctionStarts(
     return relative === null ? null : base + relative;
   };
   function rangeAt(vaddr: number): FunctionRange | null {
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((start(middle) ?? Number.POSITIVE_INFINITY) <= vaddr) low = middle + 1;
-      else high = middle;
-    }
-    const first = start(low - 1);
+    const index = firstIndex(count, (i) => (start(i) ?? Number.POSITIVE_INFINITY) <= vaddr) - 1;
+    const first = start(index);
     if (first === null || first > vaddr) return null;
-    const fde = view.i32(tableAt + (low - 1) * ENTRY_BYTES + 4);
+    const fde = view.i32(tableAt + index * ENTRY_BYTES + 4);
     const end = functionEnd(view, fde === null ? null : fileOffsetOf(segments, base + fde), first);
     return end !== null && vaddr >= end ? null : { start: first, end };
   }

@@ -1,6 +1,6 @@
 /** Paired A/B arithmetic: how much slower the target is while it is observed, and what may be claimed of it. */
 
-import { hodgesLehmann, type Interval, widestOfMean } from "../statistics/block-bootstrap.ts";
+import { hodgesLehmann, type NumberInterval, widestOfMean } from "../statistics/block-bootstrap.ts";
 import { normalQuantile } from "../statistics/normal.ts";
 
 /** Costs of one block (time per token, or any figure that is larger when slower), in any order. */
@@ -28,7 +28,7 @@ export interface AbResult {
   /** Standard deviation of the log ratios in %: the noise of the rig. */
   readonly sd_pct: number;
   /** Slowdown in % with its two-sided 95 % interval: exp(mean of log ratios) - 1. */
-  readonly slowdown_pct: Interval;
+  readonly slowdown_pct: NumberInterval;
   /** Ends of the one-sided 95 % intervals in %, which the verdict is taken from. */
   readonly lower_bound_pct: number;
   readonly upper_bound_pct: number;

@@ -1,6 +1,8 @@
 /** Facts of the machine that a figure depends on, for metadata.json. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { listFolder } from "../kernel/list-folder.ts";
 
 export interface HostFacts {
   /** Host name before the first dot as a slug. */
@@ -32,16 +34,6 @@ function read(path: string): string | null {
   } catch {
     // Absent on this machine: the fact is null.
     return null;
-  }
-}
-
-function list(path: string, pattern: RegExp): string[] {
-  try {
-    return readdirSync(path)
-      .filter((name) => pattern.test(name))
-      .sort();
-  } catch {
-    return [];
   }
 }
 
@@ -114,8 +106,8 @@ export function hostFacts(root = ""): HostFacts {
     cpu_model: cpuModel(cpuinfo),
     cpu_vendor: line(cpuinfo, "vendor_id"),
     cpus: [...cpuinfo.matchAll(/^processor[ \t]*:/gm)].length,
-    numa_nodes: list(`${root}/sys/devices/system/node`, /^node\d+$/).length || null,
-    caches: list(`${cpu0}/cache`, /^index\d+$/).map((index) => ({
+    numa_nodes: listFolder(`${root}/sys/devices/system/node`, /^node\d+$/).length || null,
+    caches: listFolder(`${cpu0}/cache`, /^index\d+$/).map((index) => ({
       level: `L${read(`${cpu0}/cache/${index}/level`) ?? "?"}`,
       kind: read(`${cpu0}/cache/${index}/type`) ?? "?",
       size: read(`${cpu0}/cache/${index}/size`) ?? "?",

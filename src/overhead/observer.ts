@@ -1,5 +1,5 @@
 /** What the observation cost: the tracer's own use, and a model of how much it slowed the target. */
-import type { Interval } from "../statistics/block-bootstrap.ts";
+import type { NumberInterval } from "../statistics/block-bootstrap.ts";
 
 /** One cost that is paid on the target's own time, each time an event happens. */
 export interface EventCost {
@@ -7,7 +7,7 @@ export interface EventCost {
   readonly what: string;
   readonly count: number;
   /** Calibrated cost of one event in ns. */
-  readonly each_ns: Interval;
+  readonly each_ns: NumberInterval;
   /** True where each event is a trap of a debug register. */
   readonly is_trap?: boolean;
 }
@@ -30,12 +30,12 @@ export interface ObserverCost {
   readonly rss_bytes: number;
   readonly traps: number;
   readonly trap_ns: number;
-  readonly slowdown_pct: Interval & { readonly method: "model" };
+  readonly slowdown_pct: NumberInterval & { readonly method: "model" };
   /** Cost on the target's time by cause, in ns, most first. */
-  readonly parts: readonly { readonly what: string; readonly count: number; readonly cost_ns: Interval }[];
+  readonly parts: readonly { readonly what: string; readonly count: number; readonly cost_ns: NumberInterval }[];
 }
 
-function times(count: number, each: Interval): Interval {
+function times(count: number, each: NumberInterval): NumberInterval {
   return { value: count * each.value, lo: count * each.lo, hi: count * each.hi };
 }
 

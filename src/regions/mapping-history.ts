@@ -1,4 +1,5 @@
 /** Stays of mappings that ended, to be listed as lifetimes and found again by address and time. */
+import { firstIndex } from "../statistics/first-index.ts";
 import { type Ended, mappingRow } from "./address-space.ts";
 import type { MappingRow } from "./mapping-row.ts";
 
@@ -16,14 +17,7 @@ export interface MappingHistory {
 
 /** Index of the first stay that ended after `time_ns`. */
 function firstAfter(list: readonly Ended[], time_ns: bigint): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((list[middle] as Ended).death_ns <= time_ns) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(list.length, (i) => (list[i] as Ended).death_ns <= time_ns);
 }
 
 function insertByDeath(list: Ended[], ended: Ended): void {

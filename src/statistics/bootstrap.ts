@@ -1,7 +1,6 @@
 /** Resampling of whole units (addresses or tokens), because what one unit shows is correlated. */
-
+import { acceleration, adjustedQuantile } from "./bca.ts";
 import { type Interval, interval } from "./interval.ts";
-import { normalCdf, normalQuantile } from "./normal.ts";
 import { seededRandom } from "./prng.ts";
 
 const FEWEST = 199;
@@ -72,20 +71,10 @@ export function bcaInterval(value: number, replicates: Float64Array, jackknife: 
   for (const x of sorted) below += x < value ? 1 : x === value ? 0.5 : 0;
   const share = sorted.length > 0 ? below / sorted.length : 0;
   if (share <= 0 || share >= 1) return percentileInterval(value, replicates, level);
-  const z0 = normalQuantile(share);
   let mean = 0;
   for (const x of jackknife) mean += x / jackknife.length;
-  let squares = 0;
-  let cubes = 0;
-  for (const x of jackknife) {
-    squares += (mean - x) ** 2;
-    cubes += (mean - x) ** 3;
-  }
-  const acceleration = squares > 0 ? cubes / (6 * squares ** 1.5) : 0;
-  const adjusted = (p: number): number => {
-    const z = z0 + normalQuantile(p);
-    return normalCdf(z0 + z / Math.max(1e-9, 1 - acceleration * z));
-  };
+  const accelerated = acceleration(jackknife.map((x) => mean - x));
+  const adjusted = (p: number): number => adjustedQuantile(p, share, accelerated);
   const tail = (1 - level) / 2;
   return interval(value, quantileOf(sorted, adjusted(tail)), quantileOf(sorted, adjusted(1 - tail)));
 }

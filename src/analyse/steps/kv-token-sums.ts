@@ -1,4 +1,5 @@
 /** KV rows by the engine's steps, summed per token: bytes written, read and filled. */
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { KvRowSample, StepSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
 
@@ -13,14 +14,7 @@ export interface KvTokens {
 
 /** Index of the first begin > time. */
 function after(begins: Float64Array, time: number): number {
-  let lo = 0;
-  let hi = begins.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >>> 1;
-    if ((begins[mid] ?? 0) <= time) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
+  return firstIndex(begins.length, (i) => (begins[i] ?? 0) <= time);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** What one watch saw inside one span: its exposure, its passes, and what ended it. */
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
 import { mergePasses, type Passes } from "./passes.ts";
@@ -21,14 +22,7 @@ export interface Exposure {
 
 /** Index of the first element >= value. */
 function lowerBound(sorted: Float64Array, value: number): number {
-  let lo = 0;
-  let hi = sorted.length;
-  while (lo < hi) {
-    const mid = (lo + hi) >>> 1;
-    if ((sorted[mid] ?? 0) < value) lo = mid + 1;
-    else hi = mid;
-  }
-  return lo;
+  return firstIndex(sorted.length, (i) => (sorted[i] ?? 0) < value);
 }
 
 /** The piece of the span with most of the watch in it. */

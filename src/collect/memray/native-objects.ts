@@ -1,4 +1,5 @@
 /** The objects that were mapped while native stacks were taken: an instruction gives its file and its place in it. */
+import { firstIndex } from "../../statistics/first-index.ts";
 
 const MAX_SEGMENTS = 1 << 16;
 
@@ -34,14 +35,7 @@ export function openNativeObjects(): NativeObjects {
     find(instruction) {
       if (!sorted) segments.sort((a, b) => a.begin - b.begin);
       sorted = true;
-      let low = 0;
-      let high = segments.length;
-      while (low < high) {
-        const middle = (low + high) >>> 1;
-        if ((segments[middle]?.begin ?? 0) <= instruction) low = middle + 1;
-        else high = middle;
-      }
-      const found = segments[low - 1];
+      const found = segments[firstIndex(segments.length, (i) => (segments[i]?.begin ?? 0) <= instruction) - 1];
       return found !== undefined && instruction < found.end ? found : null;
     },
   };

@@ -1,5 +1,6 @@
 /** Where this machine tells temperature, throttling and frequency, and what it says now. */
-import { readdirSync } from "node:fs";
+
+import { listFolder } from "../../kernel/list-folder.ts";
 import { readProc } from "../../target/proc-file.ts";
 
 /** Files of one machine, found once: sensors do not come and go while a run lasts. */
@@ -47,17 +48,6 @@ const COLDEST_MILLI_C = -50_000;
 const HOTTEST_MILLI_C = 200_000;
 const HIGHEST_KHZ = 20_000_000;
 
-function list(path: string, pattern: RegExp): string[] {
-  try {
-    return readdirSync(path)
-      .filter((name) => pattern.test(name))
-      .sort();
-  } catch {
-    // No such class of sensors here.
-    return [];
-  }
-}
-
 function word(path: string): string {
   const read = readProc(path);
   return read.ok ? read.text.trim() : "";
@@ -69,16 +59,16 @@ function whole(path: string): number | null {
 }
 
 function temperatureSensors(root: string): Sensor[] {
-  const hwmon = list(`${root}/class/hwmon`, /^hwmon\d+$/).flatMap((device) => {
+  const hwmon = listFolder(`${root}/class/hwmon`, /^hwmon\d+$/).flatMap((device) => {
     const folder = `${root}/class/hwmon/${device}`;
     const driver = word(`${folder}/name`);
     if (!CPU_HWMON.test(driver)) return [];
-    return list(folder, /^temp\d+_input$/).map((input) => {
+    return listFolder(folder, /^temp\d+_input$/).map((input) => {
       const label = word(`${folder}/${input.replace("_input", "_label")}`);
       return { name: label === "" ? driver : `${driver} ${label}`, path: `${folder}/${input}` };
     });
   });
-  const zones = list(`${root}/class/thermal`, /^thermal_zone\d+$/).map((zone) => ({
+  const zones = listFolder(`${root}/class/thermal`, /^thermal_zone\d+$/).map((zone) => ({
     name: word(`${root}/class/thermal/${zone}/type`) || zone,
     path: `${root}/class/thermal/${zone}/temp`,
   }));
@@ -89,7 +79,7 @@ function temperatureSensors(root: string): Sensor[] {
 /** Finds the sensors; none is an ordinary answer. @param root of sysfs @param procRoot of procfs */
 export function findSensors(root = "/sys", procRoot = "/proc"): Sensors {
   const cpus = `${root}/devices/system/cpu`;
-  const throttles = list(cpus, /^cpu\d+$/).flatMap((cpu) => {
+  const throttles = listFolder(cpus, /^cpu\d+$/).flatMap((cpu) => {
     const folder = `${cpus}/${cpu}/thermal_throttle`;
     if (whole(`${folder}/core_throttle_count`) === null) return [];
     return {
@@ -99,7 +89,7 @@ export function findSensors(root = "/sys", procRoot = "/proc"): Sensors {
       packageEvents: `${folder}/package_throttle_count`,
     };
   });
-  const frequencies = list(`${cpus}/cpufreq`, /^policy\d+$/)
+  const frequencies = listFolder(`${cpus}/cpufreq`, /^policy\d+$/)
     .map((policy) => `${cpus}/cpufreq/${policy}/scaling_cur_freq`)
     .filter((path) => whole(path) !== null);
   const cpuinfoMeasures = frequencies.length === 0 && /^flags\s*:.*\baperfmperf\b/m.test(word(`${procRoot}/cpuinfo`));

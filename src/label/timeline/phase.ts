@@ -5,6 +5,7 @@
  * generation: batches, and the gaps between them of at most one second (sampling, detokenising).
  * teardown: from the first free after the last batch and load. idle: everything else.
  */
+import { firstIndex } from "../../statistics/first-index.ts";
 import { isBatch, isPrefill, type StepRow } from "./step-row.ts";
 
 export type Phase = "weight_load" | "generation" | "teardown" | "idle";
@@ -149,14 +150,7 @@ export function timelineOf(steps: readonly StepRow[]): Timeline {
 
 /** Index of the slot that holds a moment; the slots begin at -Infinity. */
 export function slotAt(slots: readonly Slot[], time_ns: number): number {
-  let low = 0;
-  let high = slots.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((slots[middle] as Slot).begin_ns <= time_ns) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+  return firstIndex(slots.length, (i) => (slots[i] as Slot).begin_ns <= time_ns) - 1;
 }
 
 /** Phase of a process at a moment; null for a process without an engine. */

@@ -1,7 +1,9 @@
 /** Instruction addresses to file and function, through the executable file mappings of the process. */
+
 import { readFileSync, statSync } from "node:fs";
 import { type ElfFile, readElf } from "../../elf/elf.ts";
 import type { MappingRow } from "../../regions/mapping-row.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 import { placeIndex } from "../regions/place-index.ts";
 
 /** One distinct instruction of a process, and when it was first seen (ns since the origin). */
@@ -59,14 +61,8 @@ function openObject(path: string, inode: bigint | null): FunctionTable | null {
 function symbolAt(table: FunctionTable, fileOffset: number): string {
   const vaddr = table.vaddr(fileOffset);
   if (vaddr === null) return "";
-  let low = 0;
-  let high = table.starts.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((table.starts[middle] as number) <= vaddr) low = middle + 1;
-    else high = middle;
-  }
-  return low > 0 && vaddr < (table.ends[low - 1] as number) ? (table.names[low - 1] ?? "") : "";
+  const index = firstIndex(table.starts.length, (i) => (table.starts[i] as number) <= vaddr) - 1;
+  return index >= 0 && vaddr < (table.ends[index] as number) ? (table.names[index] ?? "") : "";
 }
 
 /** Names instructions; each file is read once. */

@@ -1,7 +1,9 @@
 /** Performance monitoring units as sysfs describes them: /sys/bus/event_source/devices. */
-import { readdirSync, readFileSync } from "node:fs";
+
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseCpuList } from "../../../kernel/cpus.ts";
+import { listFolder } from "../../../kernel/list-folder.ts";
 
 export const PMU_FOLDER = "/sys/bus/event_source/devices";
 
@@ -30,25 +32,16 @@ function text(path: string): string | null {
 /** Files of a folder with their text; none where there is no such folder. */
 function filesOf(folder: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const name of list(folder)) {
+  for (const name of listFolder(folder)) {
     const value = text(join(folder, name));
     if (value !== null) found.set(name, value);
   }
   return found;
 }
 
-function list(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    // Absent on this machine.
-    return [];
-  }
-}
-
 /** Every PMU of the tree with a number as its type; empty where there is no tree. */
 export function readPmus(folder = PMU_FOLDER): Pmu[] {
-  return list(folder).flatMap((name) => {
+  return listFolder(folder).flatMap((name) => {
     const type = text(join(folder, name, "type"));
     if (type === null || !/^\d{1,9}$/.test(type)) return [];
     const cpus = text(join(folder, name, "cpus"));

@@ -1,6 +1,6 @@
 /** What one finished watch saw: its traps as accesses in order of time. */
 
-import type { AccessOp } from "../../../code/instruction.ts";
+import type { AccessOp } from "../../../code/access-op.ts";
 import type { AccessDecoder, DecodedAccess } from "../../../code/trap-operation.ts";
 import type { WatchMode } from "./arm.ts";
 import { pairTraps } from "./pairing.ts";
