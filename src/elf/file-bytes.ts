@@ -8,7 +8,10 @@ export interface ByteSource {
   slice(offset: number, size: number): Uint8Array;
 }
 
-export interface FileBytes extends ByteSource, Disposable {}
+export interface FileBytes extends ByteSource, Disposable {
+  /** Leads to the very file that is read, wherever the name by which it was opened leads by then. */
+  readonly heldPath: string;
+}
 
 const PIECE_BYTES = 1 << 14;
 /** Pieces that are kept: 4 MiB of each file, more than the tables of a library that one lookup reads. */
@@ -51,6 +54,7 @@ export function openFileBytes(path: string): FileBytes | null {
   }
 
   return {
+    heldPath: `/proc/self/fd/${fd}`,
     length: stat.size,
     slice(offset, size) {
       const first = Math.floor(offset / PIECE_BYTES);

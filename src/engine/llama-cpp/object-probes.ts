@@ -1,7 +1,7 @@
 /** Opens a mapped object and attaches the engine's probes to it: once per file, for every process that maps it. */
 import { statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
-import { openFileBytes } from "../../elf/file-bytes.ts";
+import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
@@ -38,18 +38,17 @@ export interface ObjectProbes extends Disposable {
   };
 }
 
-/** Device and inode; null where the path leads nowhere. */
-function fileKey(path: string): string | null {
-  const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat?.isFile() && stat.size > 0n ? `${stat.dev}:${stat.ino}` : null;
+/** Device and inode. */
+function fileKey({ heldPath }: FileBytes): string {
+  const { dev, ino } = statSync(heldPath, { bigint: true });
+  return `${dev}:${ino}`;
 }
 
 function describe(
   path: string,
+  bytes: FileBytes,
   engine: Engine,
 ): { file: Omit<EngineFile, "attached" | "attachedNs" | "refused">; probes: readonly EngineProbe[] } | null {
-  using bytes = openFileBytes(path);
-  if (bytes === null) throw new MrmTraceError("environment", `${path} cannot be read`, "see: ls -l on it");
   const elf = readElf(bytes);
   if (!elf.ok) return null;
   const object = { path, soname: elf.soname(), buildId: elf.buildId(), dynamicSymbol: elf.dynamicSymbol };
@@ -124,26 +123,39 @@ export function objectProbes(object: BpfObject, multi: boolean, engine: Engine):
     return { attached, refused };
   }
 
+  /** As `attachAll`, with the name of the file in what is said. */
+  function attachTo(path: string, { heldPath }: FileBytes, probes: readonly EngineProbe[]) {
+    try {
+      return attachAll(heldPath, probes);
+    } catch (error) {
+      if (!(error instanceof MrmTraceError)) throw error;
+      const { code, message, hint } = error;
+      throw new MrmTraceError(code, message.replaceAll(heldPath, path), hint, { cause: error });
+    }
+  }
+
   return {
     counts,
     attach(path) {
-      const key = fileKey(path);
-      if (key === null) {
+      // A probe is put into a file for every process: it must be the file whose functions were read.
+      using bytes = openFileBytes(path);
+      if (bytes === null) {
         counts.unreadableObjects += 1;
         return null;
       }
+      const key = fileKey(bytes);
       const known = files.get(key);
       if (known !== undefined) return known;
       files.set(key, null);
       let described: ReturnType<typeof describe>;
       try {
-        described = describe(path, engine);
+        described = describe(path, bytes, engine);
       } catch {
         counts.unreadableObjects += 1;
         return null;
       }
       if (described === null) return null;
-      const file = { ...described.file, ...attachAll(path, described.probes), attachedNs: monotonicNs() };
+      const file = { ...described.file, ...attachTo(path, bytes, described.probes), attachedNs: monotonicNs() };
       files.set(key, file);
       return file;
     },

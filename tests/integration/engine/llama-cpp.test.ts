@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
@@ -287,6 +287,32 @@ test("a kernel without links of many probes gets the same probes one by one", as
   using object = await openBpfObject("engine");
   using probes = objectProbes(object, false, llamaCpp);
   expect(probes.attach(library)).toMatchObject({ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] });
+});
+
+test.each([
+  ["one link", true],
+  ["many links", false],
+])("probes go into the file that was read, whatever its name leads to by then: %s", async (_, multi) => {
+  const { objects } = await demoCommand({ cacheDir: demoCacheDir(), model: models.q8_0, tokens: 2 });
+  const folder = mkdtempSync(join(tmpdir(), "mrm-moved-"));
+  try {
+    const path = join(folder, "library.so");
+    copyFileSync(objects.find((name) => name.includes("libggml-cpu-")) ?? "", path);
+    const moving: typeof llamaCpp = {
+      ...llamaCpp,
+      probesOf(object) {
+        rmSync(path);
+        symlinkSync("/bin/true", path);
+        return llamaCpp.probesOf(object);
+      },
+    };
+    using object = await openBpfObject("engine", multi ? { uprobeMulti: ["engine_entry", "engine_return"] } : {});
+    using probes = objectProbes(object, multi, moving);
+    // In the file that the name leads to now there is no such place.
+    expect(probes.attach(path)).toMatchObject({ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("an object is attached once, and what is no engine is left alone", async () => {
