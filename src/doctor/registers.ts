@@ -1,10 +1,9 @@
 /** The debug registers: how many are free, who may hold the others, and what a trap costs. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { type Calibration, calibrate } from "../collect/ebpf/watch/calibrate.ts";
+import type { Calibration } from "../collect/ebpf/watch/calibrate.ts";
 import { type FreeRegisters, listTracers, probeRegisters, type Tracer } from "../collect/ebpf/watch/registers.ts";
-import { openSlots } from "../collect/ebpf/watch/slots.ts";
+import { openWatchProgram } from "../collect/ebpf/watch/watch-program.ts";
 import { MrmTraceError } from "../errors.ts";
-import { openBpfObject } from "../kernel/bpf-object.ts";
 import { onlineCpus } from "../kernel/cpus.ts";
 import { errnoName, monotonicNs } from "../kernel/libc.ts";
 import type { Check } from "../schema/examination.ts";
@@ -113,19 +112,8 @@ export function judgeRegisters(facts: RegisterFacts): Check {
 
 /** Times 1,000 traps and 200 retargets on a word of our own. @throws MrmTraceError where the program cannot be loaded */
 export async function measureTrapCost(): Promise<Calibration> {
-  using owned = new DisposableStack();
-  const object = owned.use(await openBpfObject("watch", { perCpu: ["trap_ring", "costs"] }));
-  const slots = owned.use(openSlots(object.map("slots"), object.map("costs")));
-  let generation = 0;
-  return calibrate({
-    programFd: object.program("watch_trap").fd,
-    slots,
-    cpus: onlineCpus(),
-    nextGeneration() {
-      generation += 1;
-      return generation;
-    },
-  });
+  using program = await openWatchProgram();
+  return program.calibrate(onlineCpus());
 }
 
 /** What was measured, or why nothing was. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
 import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
+import type { BpfCost } from "../../../src/kernel/bpf-costs.ts";
 import { createProcessTree } from "../../../src/target/process-tree.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
@@ -68,6 +69,29 @@ describe("how long the collector can wait between two looks", () => {
       expect(collector.patienceMs?.()).toBe(patience_ms);
     });
   }
+});
+
+test("a part that was not asked for is not loaded, and every part says what its events cost", async () => {
+  await using held = holdTarget(["true"]);
+  const collector = createEbpfCollector({ ...OPTIONS, parts: ["faults"], tree: createProcessTree() });
+  await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
+  await collector.start(held.target);
+  held.release();
+  await held.finish();
+  await Bun.sleep(1000);
+  collector.batches();
+  await Bun.sleep(100);
+  collector.batches();
+  await collector.stop();
+  const costs = collector.costs?.() ?? [];
+  expect(costs.map(({ what }) => what).sort()).toEqual(["faults recorded", "mapping calls"]);
+  for (const { count, each_ns } of costs) {
+    expect(count).toBeGreaterThan(0);
+    expect(each_ns.value).toBeGreaterThan(0);
+  }
+  const programs = (collector.details?.().bpf_programs ?? []) as readonly BpfCost[];
+  expect([...new Set(programs.map(({ object }) => object))].sort()).toEqual(["faults", "lifecycle"]);
+  expect(collector.details?.()).toMatchObject({ watch: null, samples: null, clock: null });
 });
 
 describe("a target that dies while everything is being attached", () => {

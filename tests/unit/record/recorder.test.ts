@@ -105,23 +105,31 @@ describe("recording", () => {
     expect([a.stops, b.stops].every((stops) => stops >= 1)).toBe(true);
   });
 
-  test("comes as often as the least patient collector asks, once the target has started", async () => {
-    // A busy machine makes a rest longer, never shorter: the shortest of some tells what was asked for.
-    const shortestRestMs = async (patience: readonly number[], rests: number): Promise<number> => {
-      const times: number[] = [];
-      const enough = Promise.withResolvers<StopReason>();
-      const polled = (): void => {
-        if (times.push(performance.now()) > rests) enough.resolve("interrupted");
-      };
-      const asked = patience.map((ms) => ({ ...fakeCollector(0), patienceMs: () => ms }));
-      const collectors = [fakeCollector(0, polled), ...asked];
-      await recording(collectors, { starting: false, stopped: enough.promise, durationNs: undefined }).done;
-      return Math.min(...times.slice(1).map((time, i) => time - (times[i] ?? 0)));
+  /** The shortest of some rests between two polls: a busy machine makes a rest longer, never shorter. */
+  async function shortestRestMs(rests: number, rows: number, more: Pick<Collector, "patienceMs" | "holds"> = {}) {
+    const times: number[] = [];
+    const enough = Promise.withResolvers<StopReason>();
+    const polled = (): void => {
+      if (times.push(performance.now()) > rests) enough.resolve("interrupted");
     };
-    expect(await shortestRestMs([], 6)).toBeGreaterThan(STEADY_POLL_MS - 5);
-    const impatient = await shortestRestMs([Infinity, 10], 40);
+    const collectors = [{ ...fakeCollector(rows, polled), ...more }, fakeCollector(0)];
+    await recording(collectors, { starting: false, stopped: enough.promise, durationNs: undefined }).done;
+    return Math.min(...times.slice(1).map((time, i) => time - (times[i] ?? 0)));
+  }
+
+  test("comes as often as the least patient collector asks, once the target has started", async () => {
+    expect(await shortestRestMs(6, 0)).toBeGreaterThan(STEADY_POLL_MS - 5);
+    expect(await shortestRestMs(6, 0, { patienceMs: () => Infinity })).toBeGreaterThan(STEADY_POLL_MS - 5);
+    const impatient = await shortestRestMs(40, 0, { patienceMs: () => 10 });
     expect(impatient).toBeGreaterThan(5);
     expect(impatient).toBeLessThan(STEADY_POLL_MS / 2);
+  });
+
+  test("comes soon where a collector fills up, by what that collector says that it may hold of a stream", async () => {
+    expect(await shortestRestMs(6, 100, { holds: () => ({ fault: 10_000 }) })).toBeGreaterThan(STEADY_POLL_MS - 5);
+    expect(await shortestRestMs(6, 100, { holds: () => ({ mapping: 1 }) })).toBeGreaterThan(STEADY_POLL_MS - 5);
+    // Half of what comes at a poll is all that may come between two.
+    expect(await shortestRestMs(40, 100, { holds: () => ({ fault: 50 }) })).toBeLessThan(STEADY_POLL_MS / 2);
   });
 
   test("ends after its time", async () => {
