@@ -173,9 +173,11 @@ async function sample({ request, collector, tree, cooldown }: Sampling, first: N
  */
 export async function monitor(request: MonitorRequest): Promise<MonitorResult | null> {
   const { options } = request;
+  // A pid of no process is refused before a file is begun; a name is waited for with the header in it.
+  sought(options);
+  request.write(MEMORY_CSV_HEADER);
   const first = await appears(request);
   if (first === null) return null;
-  request.write(MEMORY_CSV_HEADER);
   const tree = createProcessTree();
   const collector = createProcessCollector({ tree, intervalNs: 1n, pssNs: BigInt(Math.round(options.interval)) });
   await collector.start({ pid: first.pid, command: [], held: false });
