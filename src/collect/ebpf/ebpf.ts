@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { release } from "node:os";
 import type { Batch } from "../../columnar/batch.ts";
+import { MrmTraceError } from "../../errors.ts";
 import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
@@ -41,7 +42,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
     name: "ebpf",
     canRun: async () => canRunHere() ?? (plan.ok ? capabilityOf(plan) : plan),
     async start(target) {
-      if (!plan.ok) return;
+      if (!plan.ok) throw new MrmTraceError("environment", plan.reason, plan.hint);
       try {
         const started = await startParts(owned, options, target, plan);
         ({ plan, running } = started);
