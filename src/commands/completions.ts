@@ -2,8 +2,8 @@
 import { defineCommand } from "citty";
 import { MrmTraceError } from "../errors.ts";
 import { bashCompletion } from "./completions/bash.ts";
+import { verbWords } from "./completions/completion-words.ts";
 import { fishCompletion } from "./completions/fish.ts";
-import { verbWords } from "./completions/words.ts";
 import { zshCompletion } from "./completions/zsh.ts";
 
 const SHELLS = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;

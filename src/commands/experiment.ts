@@ -4,7 +4,7 @@ import { type Effective, effectiveOptions } from "../config/effective.ts";
 import { misspeltVariables } from "../config/environment.ts";
 import { problemsError } from "../config/problem.ts";
 import { MrmTraceError } from "../errors.ts";
-import { checkConfig } from "../experiment/check.ts";
+import { checkConfig } from "../experiment/check-experiment.ts";
 import type { RunResult } from "../experiment/outcome.ts";
 import { type Plan, planOf } from "../experiment/plan.ts";
 import { writeRunsCsv } from "../experiment/runs-csv.ts";

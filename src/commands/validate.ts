@@ -5,7 +5,7 @@ import { flagsOf, givenOptions } from "../config/flags.ts";
 import { problemLine, problemsError, problemsExitCode } from "../config/problem.ts";
 import { parseOptions, runSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
-import { type CheckedConfig, checkConfig } from "../experiment/check.ts";
+import { type CheckedConfig, checkConfig } from "../experiment/check-experiment.ts";
 import { printable } from "../report/terminal.ts";
 import { encodeFailure, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";

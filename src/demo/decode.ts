@@ -1,6 +1,7 @@
 /** Prefill, decode, clear, and again: what a server's slots do over a day, in seconds. */
+
+import type { DecodeOptions } from "./demo-options.ts";
 import type { LlamaSequence } from "./llama.ts";
-import type { DecodeOptions } from "./options.ts";
 import type { PromptSource } from "./prompts.ts";
 
 const TEMPERATURE = 0.8;

@@ -3,9 +3,9 @@ import { join, resolve } from "node:path";
 import { RUNTIME } from "../runtime.ts";
 import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
+import { DECODE_DEFAULTS, type DecodeOptions, runnerArguments } from "./demo-options.ts";
 import { engineObjects, type Preparation } from "./install.ts";
 import type { ModelSpec } from "./model/write-model.ts";
-import { DECODE_DEFAULTS, type DecodeOptions, runnerArguments } from "./options.ts";
 import { TRACER_PID } from "./parent.ts";
 import { prepareDemo } from "./prepare.ts";
 

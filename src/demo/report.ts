@@ -3,8 +3,8 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { quantile } from "../statistics/quantile.ts";
 import type { Decoded } from "./decode.ts";
+import type { DecodeOptions } from "./demo-options.ts";
 import type { EngineFacts } from "./engine-log.ts";
-import type { DecodeOptions } from "./options.ts";
 
 /** One JSON object; the names are those of the tracer's own `target` object where they mean the same. */
 export interface DemoReport {

@@ -2,9 +2,9 @@
 import { basename } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { decode } from "./decode.ts";
+import { parseRunnerArguments } from "./demo-options.ts";
 import { type EngineFacts, NO_FACTS, withLogLine } from "./engine-log.ts";
-import { loadModel, startEngine } from "./load.ts";
-import { parseRunnerArguments } from "./options.ts";
+import { loadModel, startEngine } from "./load-engine.ts";
 import { endWithParent } from "./parent.ts";
 import { demoReport, publish } from "./report.ts";
 

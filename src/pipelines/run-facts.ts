@@ -4,7 +4,7 @@ import type { Collector, CollectorFindings, Target } from "../collect/collector.
 import type { Baseline } from "../overhead/baseline.ts";
 import type { hostFacts } from "../overhead/host.ts";
 import { observerCost } from "../overhead/observer.ts";
-import type { ThermalSummary } from "../overhead/thermal.ts";
+import type { ThermalSummary } from "../overhead/thermal-summary.ts";
 import { judgeValidity } from "../overhead/validity.ts";
 import type { ProcessUse } from "../record/process-use.ts";
 import type { Recording } from "../record/recorder.ts";

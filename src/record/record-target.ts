@@ -3,7 +3,7 @@ import { cpus } from "node:os";
 import type { Target } from "../collect/collector.ts";
 import type { Collectors } from "../collect/collectors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { createThermalUse } from "../overhead/thermal.ts";
+import { createThermalUse } from "../overhead/thermal-summary.ts";
 import type { Progress } from "../report/progress.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { createProcessUse } from "./process-use.ts";

@@ -5,7 +5,7 @@ import { type DataClass, dataClasses, grainsOf, shownMetric } from "./classes.ts
 import { figureCell, isFigure } from "./figure.ts";
 import { createFootnotes } from "./footnotes.ts";
 import { type GridRow, grid } from "./grid.ts";
-import { SECTIONS } from "./sections.ts";
+import { SECTIONS } from "./table-order.ts";
 import { type Line, type Terminal, wrap } from "./terminal.ts";
 import { unknownRows } from "./unknown-rows.ts";
 

@@ -2,7 +2,7 @@
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
-import { PROCESS_SECTIONS } from "./sections.ts";
+import { PROCESS_SECTIONS } from "./table-order.ts";
 import { type Line, type Terminal, wrap } from "./terminal.ts";
 
 /** Columns, in the order of a run; generation stands as its steps. */

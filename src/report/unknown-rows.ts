@@ -1,6 +1,6 @@
 /** Rows of the class table that would say the same of every class: that nothing here identifies them, and why. */
 import type { DataClass } from "./classes.ts";
-import type { SECTIONS } from "./sections.ts";
+import type { SECTIONS } from "./table-order.ts";
 
 export interface UnknownRows {
   readonly metrics: ReadonlySet<string>;

@@ -3,8 +3,8 @@
  * asks for, and answers with when each token came.
  */
 import { decode } from "../../src/demo/decode.ts";
-import { loadModel, startEngine } from "../../src/demo/load.ts";
-import { parseRunnerArguments } from "../../src/demo/options.ts";
+import { parseRunnerArguments } from "../../src/demo/demo-options.ts";
+import { loadModel, startEngine } from "../../src/demo/load-engine.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { lineReader } from "../fixtures/line-reader.ts";
 

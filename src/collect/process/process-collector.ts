@@ -15,7 +15,7 @@ import {
 import { createProcessTree, type ProcessTree } from "../../target/process-tree.ts";
 import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
-import { type MachineSample, type ProcessSample, processBatch } from "./rows.ts";
+import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
 export interface ProcessCollectorOptions {

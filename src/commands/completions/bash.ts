@@ -1,5 +1,5 @@
 /** Completion for bash; an empty answer leaves the word to file names. */
-import type { OptionWords, VerbWords } from "./words.ts";
+import type { OptionWords, VerbWords } from "./completion-words.ts";
 
 function valueCase({ word, choices }: OptionWords): string {
   const answer = choices.length > 0 ? `COMPREPLY=($(compgen -W '${choices.join(" ")}' -- "$cur")); ` : "";

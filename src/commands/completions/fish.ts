@@ -1,5 +1,5 @@
 /** Completion for fish: one `complete` per verb and option. */
-import type { OptionWords, VerbWords } from "./words.ts";
+import type { OptionWords, VerbWords } from "./completion-words.ts";
 
 function quoted(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;

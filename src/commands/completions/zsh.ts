@@ -1,5 +1,5 @@
 /** Completion for zsh, by its own `_arguments`. */
-import type { OptionWords, VerbWords } from "./words.ts";
+import type { OptionWords, VerbWords } from "./completion-words.ts";
 
 /** A text inside single quotes of a specification, where brackets and colons have a meaning. */
 function inSpec(text: string): string {

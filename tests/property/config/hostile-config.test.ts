@@ -7,7 +7,7 @@ import { readConfigFile } from "../../../src/config/config-file.ts";
 import { configSchema } from "../../../src/config/experiment-schema.ts";
 import { problemLine, problemsExitCode } from "../../../src/config/problem.ts";
 import { keysOf } from "../../../src/config/schema-keys.ts";
-import { checkConfig } from "../../../src/experiment/check.ts";
+import { checkConfig } from "../../../src/experiment/check-experiment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-trace-hostile-"));
 afterAll(() => rmSync(folder, { recursive: true }));

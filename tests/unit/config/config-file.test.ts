@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { readConfigFile } from "../../../src/config/config-file.ts";
 import { problemLine, problemsExitCode } from "../../../src/config/problem.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
-import { checkConfig } from "../../../src/experiment/check.ts";
+import { checkConfig } from "../../../src/experiment/check-experiment.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-trace-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

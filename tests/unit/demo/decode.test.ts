@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { decode } from "../../../src/demo/decode.ts";
+import { DECODE_DEFAULTS, type DecodeOptions } from "../../../src/demo/demo-options.ts";
 import type { LlamaSequence } from "../../../src/demo/llama.ts";
-import { DECODE_DEFAULTS, type DecodeOptions } from "../../../src/demo/options.ts";
 import { bytePrompts } from "../../../src/demo/prompts.ts";
 
 /** A sequence that counts as the engine does: the prompt in one go, then one position for each token but the last. */

@@ -15,8 +15,8 @@ import { join } from "node:path";
 import type { BpfMap } from "../../../src/kernel/bpf-map.ts";
 import { onlineCpus } from "../../../src/kernel/cpus.ts";
 import { PAGE_BYTES } from "../../../src/kernel/libc.ts";
+import { openSideband } from "../../../src/kernel/mapping-names.ts";
 import { openRingBuffer } from "../../../src/kernel/ringbuf.ts";
-import { openSideband } from "../../../src/kernel/sideband.ts";
 
 const SIZE = PAGE_BYTES;
 const BUSY = 0x80000000;

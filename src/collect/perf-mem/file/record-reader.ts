@@ -6,8 +6,8 @@ import { MISC, RECORD } from "./abi.ts";
 import { type Account, count } from "./account.ts";
 import { type Bytes, bytesOf } from "./bytes.ts";
 import type { EventTable } from "./event-table.ts";
+import { createSideband, trailerOf } from "./mapping-records.ts";
 import { createSampleReader, type TimerSink } from "./sample-reader.ts";
-import { createSideband, trailerOf } from "./sideband.ts";
 
 const HEADER_BYTES = 8;
 /** Mapping rows that may gather before they become a batch. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeMmap2 } from "../../../src/kernel/sideband.ts";
+import { decodeMmap2 } from "../../../src/kernel/mapping-names.ts";
 
 const LEAST_BYTES = 72 + 24;
 const u32 = fc.nat({ max: 0xffffffff });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createThermalUse } from "../../../src/overhead/thermal.ts";
+import { createThermalUse } from "../../../src/overhead/thermal-summary.ts";
 import { judgeValidity } from "../../../src/overhead/validity.ts";
 import { batchWith, type Given } from "../../fixtures/row-with.ts";
 

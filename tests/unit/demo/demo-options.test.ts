@@ -4,7 +4,7 @@ import {
   parseRunnerArguments,
   type RunnerOptions,
   runnerArguments,
-} from "../../../src/demo/options.ts";
+} from "../../../src/demo/demo-options.ts";
 
 const FILES = {
   engineDir: "/engine with space",

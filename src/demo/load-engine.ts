@@ -2,9 +2,9 @@
 
 import { readGgufFile } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
+import type { RunnerOptions } from "./demo-options.ts";
 import { engineModule } from "./install.ts";
 import type { Llama, LlamaContext, LlamaModel, LlamaModule } from "./llama.ts";
-import type { RunnerOptions } from "./options.ts";
 import { readPrompts } from "./prompt-file.ts";
 import { bytePrompts, type PromptSource, textPrompts, vocabularyPrompts } from "./prompts.ts";
 
