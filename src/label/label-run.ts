@@ -66,7 +66,7 @@ function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow
  * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
  */
 export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
-  const capture = await openCapture(database, runDir);
+  const capture = await openCapture(runDir);
   const incomplete: Record<string, number> = {};
   const read = async <S extends StreamName>(stream: S): Promise<RowOf<S>[]> => {
     const result = await readStreamRows(database, capture, stream);

@@ -1,5 +1,5 @@
 /** A Parquet file as its bytes lie on disk: the footer, and the bytes of one column of one row group at a time. */
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { type FileChunk, type FileFooter, footerBytes, readFooter, TAIL_BYTES } from "./footer.ts";
 
 /** Beyond it no footer is one of ours, or of anybody's who wants it read. */
@@ -24,9 +24,12 @@ function readAll(fd: number, into: Uint8Array, from: number): void {
 
 /** @throws Error where the file is missing, is no Parquet file, or has columns that are not decoded here */
 export function openParquetSource(path: string): ParquetSource {
-  const fd = openSync(path, "r");
+  // A pipe in its place is not waited for.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const size = fstatSync(fd).size;
+    const status = fstatSync(fd);
+    if (!status.isFile()) throw new Error("it is no regular file");
+    const { size } = status;
     if (size < TAIL_BYTES) throw new Error("it is too short");
     const tail = new Uint8Array(TAIL_BYTES);
     readAll(fd, tail, size - TAIL_BYTES);

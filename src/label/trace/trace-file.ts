@@ -8,7 +8,7 @@ import { MrmTraceError } from "../../errors.ts";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 import { type Database, parquetScan, quote } from "../../sql/database.ts";
-import { reasonOf, refuseOtherFile } from "../capture/capture.ts";
+import { reasonOf } from "../capture/capture.ts";
 
 export interface TraceFile {
   readonly path: string;
@@ -76,7 +76,10 @@ export async function openTraceFile(database: () => Promise<Database>, path: str
 async function describe(database: Database, path: string): Promise<TraceFile> {
   const scan = parquetScan([path]);
   try {
-    await refuseOtherFile(database, path);
+    const versions = await database.rows(
+      `SELECT decode(value) AS version FROM parquet_kv_metadata(${quote(path)}) WHERE decode(key) = ${quote(SCHEMA_VERSION_KEY)}`,
+    );
+    for (const { version } of versions) if (version !== null) refuseOtherMajor(path, String(version));
     const columns = new Map<string, string>();
     for (const row of await database.rows(`DESCRIBE SELECT * FROM ${scan}`)) {
       columns.set(String(row.column_name), String(row.column_type));

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCapture } from "../../../../src/label/capture/capture.ts";
 import { scanColumns } from "../../../../src/label/capture/stream-columns.ts";
-import { openDatabase } from "../../../../src/sql/database.ts";
 import { ORIGIN, writeStream } from "../hand-made-run.ts";
 
 const row = (timestamp_ns: bigint, pss_bytes: bigint | null) => ({
@@ -15,8 +14,7 @@ const row = (timestamp_ns: bigint, pss_bytes: bigint | null) => ({
 });
 
 async function scanned(runDir: string) {
-  await using database = await openDatabase();
-  const capture = await openCapture(database, runDir);
+  const capture = await openCapture(runDir);
   const seen: unknown[] = [];
   await scanColumns(
     capture,
