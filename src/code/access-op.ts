@@ -1,8 +1,6 @@
 /** What an operand of an instruction does to memory, in the words of the access stream. */
 import { OpAccess } from "iced-x86";
-import type { OPS } from "../schema/access-words.ts";
-
-export type AccessOp = (typeof OPS)[number];
+import type { AccessOp } from "../schema/words.ts";
 
 /** The word for the decoder's answer; `unknown` for what touches no memory, such as lea and prefetches. */
 export function accessOp(access: OpAccess): AccessOp {

@@ -1,4 +1,5 @@
 /** What one instruction does to memory, found by decoding its function from the start up to the trap. */
+
 import {
   Decoder,
   DecoderOptions,
@@ -8,7 +9,8 @@ import {
   MemorySizeExt,
   Register,
 } from "iced-x86";
-import { type AccessOp, accessOp } from "./access-op.ts";
+import type { AccessOp } from "../schema/words.ts";
+import { accessOp } from "./access-op.ts";
 import { LONGEST_INSTRUCTION_BYTES } from "./memory-operand.ts";
 
 export type InstructionAccess =

@@ -9,7 +9,7 @@ import {
   RegisterExt,
   type UsedMemory,
 } from "iced-x86";
-import { OP } from "../schema/access-words.ts";
+import { OP } from "../schema/operation.ts";
 import { accessOp } from "./access-op.ts";
 import { PLACE } from "./register-file.ts";
 
@@ -21,7 +21,7 @@ export interface AddressRegister {
 }
 
 export interface MemoryOperand {
-  /** Position in OPS. */
+  /** Code of the word in op_type. */
   readonly op: number;
   readonly base: AddressRegister | null;
   readonly index: AddressRegister | null;

@@ -1,6 +1,5 @@
 /** Read or write: what the access behind a trap was, from the program's own instructions. */
-
-import type { AccessOp } from "./access-op.ts";
+import type { AccessOp, OpEvidence } from "../schema/words.ts";
 import type { CodeMap, CodeObject } from "./code-bytes.ts";
 import {
   FUNCTION_LIMIT_BYTES,
@@ -10,11 +9,9 @@ import {
 } from "./instruction.ts";
 import { LONGEST_INSTRUCTION_BYTES } from "./memory-operand.ts";
 
-export type OpEvidence = "decoded" | "registers" | "none";
-
 export interface DecodedAccess {
   readonly op: AccessOp;
-  readonly evidence: OpEvidence;
+  readonly evidence: Extract<OpEvidence, "decoded" | "registers" | "none">;
   /** True where the trap is inside a repeated string instruction, which goes on after it. */
   readonly repeated: boolean;
 }

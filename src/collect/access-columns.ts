@@ -1,6 +1,10 @@
 /** Access rows as they are read: columns of a fixed length that are handed over when they are full, then used again. */
 import type { Batch } from "../columnar/batch.ts";
-import { EVIDENCE, OPS, SOURCES } from "../schema/access-words.ts";
+import { wordsOf } from "../schema/row.ts";
+
+const EVIDENCE = wordsOf("access", "op_evidence");
+const OPS = wordsOf("access", "op_type");
+const SOURCES = wordsOf("access", "source");
 
 /** Rows that are handed over at once. */
 export const ROWS = 1 << 15;

@@ -1,8 +1,11 @@
 /** Rows of one stream on their way to segments, counted by the source of figures that they feed. */
-import { SOURCES } from "../schema/access-words.ts";
+
 import type { StreamName } from "../schema/columns.ts";
 import { type FigureSource, type LedgerRow, SOURCES_OF } from "../schema/ledger.ts";
+import { wordsOf } from "../schema/row.ts";
 import { type Batch, isStringColumn } from "./batch.ts";
+
+const SOURCES = wordsOf("access", "source");
 
 export interface RowTally {
   /** An empty count: one number per source of the stream. */

@@ -9,11 +9,11 @@ import type {
   EffectFigure,
   EffectInterval,
   EffectRun,
-  EffectVerdict,
   FigureEffect,
   FigureValues,
 } from "../schema/observer-effect.ts";
 import { OFF } from "../schema/observer-effect.ts";
+import type { Verdict } from "../schema/words.ts";
 import type { Arm } from "./arms.ts";
 import { runUnit, type TracerUse, type UnitRequest, type UnitResult } from "./run-unit.ts";
 
@@ -105,7 +105,7 @@ function effectOfArm(
   const uses = results.map(({ tracer }) => tracer).filter((use) => use !== null);
   const events = meanOf(uses, "events_kept");
   const bytes = meanOf(uses, "capture_bytes");
-  const verdict: EffectVerdict = figures.find(({ figure }) => figure === deciding)?.verdict ?? "INCONCLUSIVE";
+  const verdict: Verdict = figures.find(({ figure }) => figure === deciding)?.verdict ?? "INCONCLUSIVE";
   return {
     arm: arm.name,
     options: arm.options ?? [],

@@ -1,7 +1,9 @@
 /** Two runs side by side: every figure with the interval of its difference, and what else was not the same. */
+
+import { wordsOf } from "../schema/row.ts";
 import type { MetricDifference, RunDifference, RunSide, SideFigure } from "../schema/run-difference.ts";
-import { METRIC_STATUSES, type MetricStatus } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import type { MetricStatus } from "../schema/words.ts";
 import { boundDifference, moverDifference } from "../statistics/mover.ts";
 import type { SavedMetadata, SavedRow, SavedRun } from "./saved-run.ts";
 
@@ -13,7 +15,7 @@ const figure = (value: string | number | null | undefined): number | null =>
   typeof value === "number" && Number.isFinite(value) ? value : null;
 
 function statusOf(row: SavedRow): MetricStatus {
-  return METRIC_STATUSES.find((status) => status === row.status) ?? "insufficient";
+  return wordsOf("metrics", "status").find((status) => status === row.status) ?? "insufficient";
 }
 
 /** A figure of a run; one that was counted and not estimated is its own interval. */

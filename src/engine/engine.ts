@@ -1,10 +1,11 @@
 /** What an inference engine is to the tracer: recognised by exact symbols, probed by file offsets, decoded to rows. */
+
 import type { Batch } from "../columnar/batch.ts";
 import type { DynamicSymbol } from "../elf/dynamic-symbols.ts";
 import type { KvLayout } from "../regions/kv-layout.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import type { RowOf } from "../schema/row.ts";
-import type { RegionType } from "./region-type.ts";
+import type { DataClass } from "../schema/words.ts";
 
 /** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
 export interface EngineObject {
@@ -64,7 +65,7 @@ export interface LiveTensor {
   readonly size_bytes: number;
   readonly ne: readonly number[];
   readonly nb: readonly number[];
-  readonly region_type: RegionType;
+  readonly region_type: DataClass;
   readonly layer: number | null;
   readonly logical_id: string | null;
   /** Null for what is no cache. */

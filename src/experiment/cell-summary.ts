@@ -1,4 +1,5 @@
 /** The cells of an experiment in figures: the mean over the runs that count, and how much they differ. */
+import type { DataClass } from "../schema/words.ts";
 import { studentQuantile } from "../statistics/student.ts";
 import { isUsed, type RunResult } from "./outcome.ts";
 import type { Cell } from "./sweep.ts";
@@ -10,7 +11,7 @@ export interface SummaryFigure {
   readonly of: (result: RunResult) => number | null;
 }
 
-const CLASSES = ["weight", "kv_cache", "activation"] as const;
+const CLASSES = ["weight", "kv_cache", "activation"] as const satisfies readonly DataClass[];
 const METRICS = [
   "reads_per_byte_per_token",
   "writes_per_byte_per_token",

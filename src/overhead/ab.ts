@@ -1,5 +1,6 @@
 /** Paired A/B arithmetic: how much slower the target is while it is observed, and what may be claimed of it. */
 
+import type { Verdict } from "../schema/words.ts";
 import { hodgesLehmann, type NumberInterval, widestOfMean } from "../statistics/block-bootstrap.ts";
 import { normalQuantile } from "../statistics/normal.ts";
 
@@ -18,8 +19,6 @@ export function logRatio(block: BlockCosts): number | null {
   const ratio = meanLog(block.on) - meanLog(block.off);
   return Number.isFinite(ratio) ? ratio : null;
 }
-
-export type Verdict = "PASS" | "FAIL" | "INCONCLUSIVE";
 
 export interface AbResult {
   readonly blocks: number;

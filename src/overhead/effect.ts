@@ -1,14 +1,15 @@
 /** From the runs of an experiment to what may be said of each arm. */
+
 import {
   EFFECT_FIGURES,
   type EffectFigure,
-  type EffectVerdict,
   FIGURE_NAMES,
   type FigureEffect,
   type FigureValues,
   OFF,
   OFF_AGAIN,
 } from "../schema/observer-effect.ts";
+import type { Verdict } from "../schema/words.ts";
 import { signedRankP } from "../statistics/wilcoxon.ts";
 import { type AbResult, type BlockCosts, blocksNeeded, compareArms, logRatio, MIN_BLOCKS } from "./ab.ts";
 
@@ -57,7 +58,7 @@ function decidingRepeats({ sd_pct, margin_pct, slowdown_pct }: AbResult): number
 }
 
 interface Judged {
-  readonly verdict: EffectVerdict;
+  readonly verdict: Verdict;
   readonly why: string | null;
   readonly repeats_needed: number | null;
 }

@@ -1,6 +1,7 @@
 /** The rows that go into the map of a process tree and the rows that come out of it. */
 
 import type { RowOf, WordOf } from "../schema/row.ts";
+import type { MappingKind } from "../schema/words.ts";
 
 /**
  * What happens to the map: a row of the `mapping` table. `flags` has CLONE_ bits for a fork where they are known,
@@ -32,8 +33,6 @@ export function emptyMappingEvent(kind: WordOf<"mapping", "kind">, timestamp_ns:
     end_ns: null,
   };
 }
-
-export type MappingKind = "heap" | "stack" | "anon" | "file" | "shmem" | "vdso";
 
 /** How bytes of a mapping left an address; `moved` is the only one after which they live on, elsewhere. */
 export type EndedBy = "munmap" | "replaced" | "moved" | "brk" | "exec" | "exit" | "snapshot";

@@ -1,6 +1,7 @@
 /** Tensors over address and time: which tensor or engine buffer held an address when. */
 
 import type { RowOf } from "../schema/row.ts";
+import type { DataClass } from "../schema/words.ts";
 import { type KvLayout, layoutOf } from "./kv-layout.ts";
 
 /** One stay of a tensor, or of a buffer whose tensors share addresses, at [addr, addr + size_bytes). */
@@ -21,8 +22,8 @@ export interface TensorLifetime {
   /** True when it was found in a graph, or is a buffer whose making was not seen: born at some time before `birth_ns`. */
   readonly birth_censored: boolean;
   readonly evidence: string;
-  /** weight, kv_cache, activation or runtime; what the buffer's usage tells later applies from the birth on. */
-  region_type: string | null;
+  /** What the buffer's usage tells later applies from the birth on. */
+  region_type: DataClass | null;
   /** What the engine tells later applies from the birth on; null for what is no cache. */
   kv_layout: KvLayout | null;
   death_ns: bigint | null;
@@ -67,7 +68,7 @@ interface Buffer {
   usage: string | null;
 }
 
-const OWN_CLASSES = new Set(["weight", "kv_cache"]);
+const OWN_CLASSES: ReadonlySet<DataClass | null> = new Set(["weight", "kv_cache"]);
 /** A graph of the largest models has some thousands of nodes. */
 const MAX_CANDIDATES = 16_384;
 
@@ -119,7 +120,7 @@ export function createTensorMap(): TensorMap {
     return buffer;
   }
 
-  function placeOwn(buffer: Buffer, row: RowOf<"tensor">, region_type: string | null): void {
+  function placeOwn(buffer: Buffer, row: RowOf<"tensor">, region_type: DataClass | null): void {
     const key = `${row.addr}/${row.name}`;
     const same = buffer.own.get(key);
     if (same && same.death_ns === null && same.size_bytes === row.size_bytes) return;
@@ -177,7 +178,7 @@ export function createTensorMap(): TensorMap {
       return;
     }
     const buffer = openBuffer(`${row.pid}/${row.buffer ?? `at ${row.addr}`}`, row, addr, size_bytes);
-    if (OWN_CLASSES.has(row.region_type ?? "")) placeOwn(buffer, row, row.region_type);
+    if (OWN_CLASSES.has(row.region_type)) placeOwn(buffer, row, row.region_type);
     else if (buffer.usage === "weights") placeOwn(buffer, row, "weight");
     else placeShared(buffer, row);
   }

@@ -1,5 +1,7 @@
 /** The columns of the class table: classes of data, or kinds of mapping where nothing is labelled. */
+import { wordsOf } from "../schema/row.ts";
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
+import { MAPPING_KINDS } from "../schema/words.ts";
 
 /** One column of the table. */
 export interface DataClass {
@@ -14,8 +16,8 @@ export interface DataClass {
 
 /** What memray saw is a class of its own: it lies inside the mappings of others. */
 const ALLOCATION = "allocation";
-const LABELLED = ["weight", "kv_cache", "activation", "runtime"];
-const ORDER = [...LABELLED, "heap", "anon", "stack", "file", "shmem", "vdso", "unknown", "all", ALLOCATION];
+const LABELLED: readonly string[] = wordsOf("tensor", "region_type");
+const ORDER = [...LABELLED, ...Object.keys(MAPPING_KINDS), "unknown", "all", ALLOCATION];
 
 function rank(name: string): number {
   const index = ORDER.indexOf(name);

@@ -1,19 +1,20 @@
 /** What `compare` of arms prints for people: one column per arm, one row per figure, verdicts and what they rest on. */
+
 import {
   type ArmEffect,
   EFFECT_FIGURES,
   type EffectFigure,
-  type EffectVerdict,
   FIGURE_NAMES,
   type FigureEffect,
   type ObserverEffect,
   OFF_AGAIN,
 } from "../schema/observer-effect.ts";
+import type { Verdict } from "../schema/words.ts";
 import { formatBytes, formatCount, formatNs } from "../units.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { type Ink, type Line, render, type Span, type Terminal, wrap } from "./terminal.ts";
 
-const VERDICT_INK: Record<EffectVerdict, Ink> = { PASS: "good", FAIL: "bad", INCONCLUSIVE: "warn" };
+const VERDICT_INK: Record<Verdict, Ink> = { PASS: "good", FAIL: "bad", INCONCLUSIVE: "warn" };
 const KEY_WIDTH = 11;
 
 const finite = (value: number | null): value is number => value !== null && Number.isFinite(value);

@@ -1,7 +1,25 @@
 /** Streams below capture/: what was observed. */
-import { CPU, col, EPOCH, opt, PID, RING_TIME, ring, type Table, TID, TIME, words } from "./column.ts";
+import { CPU, col, EPOCH, opt, optWords, PID, RING_TIME, ring, type Table, TID, TIME, words } from "./column.ts";
 import { bitList, FAULT, FAULT_BITS } from "./shared-numbers.ts";
-import { KV_LAYOUTS, MAPPING_KINDS, STEP_KINDS, TENSOR_KINDS } from "./words.ts";
+import {
+  ALLOCATION_ENDINGS,
+  DATA_CLASSES,
+  KV_LAYOUTS,
+  MAPPING_EVENT_KINDS,
+  OP_EVIDENCE,
+  OPS,
+  REGION_TYPES,
+  ROLES,
+  SOURCES,
+  STACK_KINDS,
+  STEP_KINDS,
+  TENSOR_EVIDENCE,
+  TENSOR_KINDS,
+  TENSOR_USAGES,
+  WATCH_DESIGNS,
+  WATCH_ENDINGS,
+  WATCH_MODES,
+} from "./words.ts";
 
 const ENGINE = opt("engine", "string", "", "Name of the engine that told; null in captures that know one engine only.");
 
@@ -14,7 +32,7 @@ export const CAPTURE_TABLES = {
       PID,
       TID,
       EPOCH,
-      words("kind", MAPPING_KINDS),
+      words("kind", MAPPING_EVENT_KINDS),
       col("addr", "u64", "address", "First byte of the range; the new place for mremap."),
       col("size_bytes", "u64", "bytes", "Length of the range, whole pages where the kernel rounds."),
       opt("old_addr", "u64", "address", "mremap: the old place; brk: the break before."),
@@ -61,18 +79,15 @@ export const CAPTURE_TABLES = {
       opt("buffer", "u64", "address", "Handle of the buffer it lies in."),
       opt("buffer_addr", "u64", "address", "First byte of that buffer."),
       opt("buffer_size_bytes", "u64", "bytes", "Bytes of that buffer."),
-      opt("usage", "string", "", "any, weights or compute, as the engine says."),
-      opt("region_type", "string", "", "weight, kv_cache, activation or runtime, by name and usage."),
+      optWords("usage", TENSOR_USAGES, "As the engine says"),
+      optWords("region_type", DATA_CLASSES, "By name and usage"),
       opt("layer", "i32", "", "Layer in the tensor's name."),
       opt("logical_id", "string", "", "What stays the same when the tensor moves: layer, K or V, or the name."),
-      {
-        ...words("kv_layout", KV_LAYOUTS, "How a cache tensor keeps the row of a token; null for what is no cache"),
-        nullable: true as const,
-      },
+      optWords("kv_layout", KV_LAYOUTS, "How a cache tensor keeps the row of a token; null for what is no cache"),
       opt("kv_row_bytes", "u32", "bytes", "paged: one token's row."),
       opt("kv_block_tokens", "u32", "tokens", "paged: rows of a block, one after another from its first byte."),
       opt("kv_block_bytes", "u32", "bytes", "paged: from the first byte of a block to that of the next."),
-      col("evidence", "string", "", "engine_probe or engine_graph."),
+      words("evidence", TENSOR_EVIDENCE),
     ],
   },
   step: {
@@ -104,12 +119,12 @@ export const CAPTURE_TABLES = {
     columns: [
       TIME,
       col("address", "u64", "address", "Data address; the first watched byte for a watch."),
-      col("op_type", "string", "", "load, store, load_store (read and written by one instruction) or unknown."),
+      words("op_type", OPS),
       col("ip", "u64", "address", "Instruction; for a watch the one after the access."),
       PID,
       TID,
       CPU,
-      col("source", "string", "", "watch, pebs, ibs, spe, clock, or import where an imported file does not say."),
+      words("source", SOURCES),
       col(
         "period",
         "u64",
@@ -118,12 +133,7 @@ export const CAPTURE_TABLES = {
       ),
       opt("watch_id", "u32", "", "The watch that saw it."),
       col("in_kernel", "bool", "", "The kernel did it on the program's behalf."),
-      col(
-        "op_evidence",
-        "string",
-        "",
-        "decoded, pair, registers, data_src (said by the sample), event (what it counts) or none: how read or write is known.",
-      ),
+      words("op_evidence", OP_EVIDENCE, "How read or write is known"),
       opt("data_src", "u64", "bits", "perf's data source word."),
       opt(
         "weight_cycles",
@@ -143,15 +153,10 @@ export const CAPTURE_TABLES = {
       PID,
       col("addr", "u64", "address", "First watched byte."),
       col("size_bytes", "u32", "bytes", "Watched bytes: 8 unless the region was smaller."),
-      col("mode", "string", "", "rw (decoded), pair (W and RW registers) or w (stores only)."),
-      col(
-        "design",
-        "string",
-        "",
-        "short (dwell of some token periods), long (rest of the run), ahead (rows just ahead of the token axis), cohort (64 B write-once cohort).",
-      ),
+      words("mode", WATCH_MODES),
+      words("design", WATCH_DESIGNS),
       col("stratum", "string", "", "Stratum it was drawn from, such as weight/q8_0."),
-      col("region_type", "string", "", "Class of the bytes when drawn."),
+      words("region_type", REGION_TYPES, "Class of the bytes when drawn"),
       opt("tensor", "string", "", "Tensor when drawn."),
       col("stratum_bytes", "u64", "bytes", "Bytes of the stratum when drawn."),
       col("inclusion_probability", "f64", "1", "Probability that this draw took these bytes, given its stratum."),
@@ -161,7 +166,7 @@ export const CAPTURE_TABLES = {
       col("n_hits", "u32", "traps", "Traps of the target inside the exposure."),
       col("n_foreign", "u32", "traps", "Traps of other processes at the same address."),
       col("n_kernel", "u32", "traps", "Traps taken in the kernel."),
-      col("ended_by", "string", "", "trap_limit, dwell, unmap, foreign, budget, exit or end (of the run)."),
+      words("ended_by", WATCH_ENDINGS),
       col("n_registers", "u32", "", "Registers that held it, over all CPUs."),
     ],
   },
@@ -171,7 +176,7 @@ export const CAPTURE_TABLES = {
     columns: [
       TIME,
       PID,
-      col("role", "string", "", "target or tracer."),
+      words("role", ROLES),
       col("rss_bytes", "u64", "bytes", "Resident set."),
       col("rss_anon_bytes", "u64", "bytes", "Anonymous part of it."),
       col("rss_file_bytes", "u64", "bytes", "File part of it."),
@@ -228,12 +233,7 @@ export const CAPTURE_TABLES = {
       col("addr", "u64", "address", "First byte."),
       col("size_bytes", "u64", "bytes", "Bytes that were asked for."),
       col("allocator", "string", "", "Function that was called, such as malloc, mmap or pymalloc_malloc."),
-      col(
-        "ended_by",
-        "string",
-        "",
-        "freed, unmapped, replaced (the address was given out again and no free was seen), none (alive at the end) or unpaired (too many were alive to follow it).",
-      ),
+      words("ended_by", ALLOCATION_ENDINGS),
       opt("stack_id", "u32", "", "Innermost Python frame in allocation_stack."),
       opt("native_stack_id", "u32", "", "Innermost native frame in allocation_stack."),
       col("birth_order", "u64", "records", "Number of the allocation among all allocations and frees, from 0."),
@@ -246,7 +246,7 @@ export const CAPTURE_TABLES = {
     columns: [
       { ...TIME, doc: "Memory record before it was first seen." },
       PID,
-      col("kind", "string", "", "python or native; each has ids of its own."),
+      words("kind", STACK_KINDS, "Each has ids of its own"),
       col("stack_id", "u32", "", "Number of the frame in its stack, from 1."),
       opt("parent_id", "u32", "", "The frame that called it; null for an outermost one."),
       opt("function", "string", "", "Function of a Python frame."),

@@ -40,14 +40,18 @@ export function ring<const N extends string, const T extends ColumnType>(name: N
   return { name, type, unit, doc, ring: true };
 }
 /** Words as English: "a, b (what b means) or c". */
-function listed(words: Words): string {
+export function listed(words: Words): string {
   const all = Object.entries(words).map(([word, meaning]) => (meaning === "" ? word : `${word} (${meaning})`));
   return all.length < 2 ? all.join("") : `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
 }
-/** A column that holds one of some words. @param about what they say, where the name of the column does not */
+/** A column that holds one of some words. @param about a sentence of its own, without the full stop */
 export function words<const N extends string, const W extends Words>(name: N, words: W, about = "") {
-  const doc = `${about === "" ? "" : `${about}: `}${listed(words)}.`;
+  const doc = `${listed(words)}.${about === "" ? "" : ` ${about}.`}`;
   return { name, type: "string" as const, unit: "", doc, words };
+}
+/** Such a column that may be null. */
+export function optWords<const N extends string, const W extends Words>(name: N, list: W, about = "") {
+  return { ...words(name, list, about), nullable: true as const };
 }
 
 export const TIME = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");

@@ -1,6 +1,9 @@
 /** The loss ledger: nothing is lost in silence. */
-import { SOURCES } from "./access-words.ts";
+
 import { STREAMS, type StreamName } from "./columns.ts";
+import { wordsOf } from "./row.ts";
+
+const SOURCES = wordsOf("access", "source");
 
 /**
  * Stages of an event, in their order, with what a row of each counts. An event passes each at most once; what a stage

@@ -1,6 +1,8 @@
 /** What `compare --arms` reports: how much each collector slows its target, and how sure that is. */
+
 import { z } from "zod";
 import { type ErrorCode, EXIT_CODES } from "../errors.ts";
+import { wordsOf } from "./row.ts";
 
 /** The figures of a run, and whether more of one is better. */
 export const EFFECT_FIGURES = {
@@ -36,8 +38,7 @@ const text = z.string();
 const cpus = z.array(count).readonly();
 
 const figureName = z.enum(NAMES);
-const verdict = z.enum(["PASS", "FAIL", "INCONCLUSIVE"]);
-export type EffectVerdict = z.output<typeof verdict>;
+const verdict = z.enum(wordsOf("observer_effect", "verdict"));
 
 /** Figures of one run; null for what its workload does not tell. */
 export type FigureValues = Readonly<Record<EffectFigure, number | null>>;

@@ -38,3 +38,12 @@ export function wordsOf<T extends TableName, N extends WordColumn<T>>(table: T, 
   const { words } = columnsOf(table).find((column) => column.name === name) ?? {};
   return Object.keys(words ?? {}) as WordOf<T, N>[];
 }
+
+/** The position of each word in that list: its code in a column of codes over it. */
+export function codesOf<T extends TableName, N extends WordColumn<T>>(
+  table: T,
+  name: N,
+): Readonly<Record<WordOf<T, N>, number>> {
+  const codes = wordsOf(table, name).map((word, code) => [word, code]);
+  return Object.fromEntries(codes) as Record<WordOf<T, N>, number>;
+}

@@ -1,5 +1,5 @@
 /** What `compare RUN_A RUN_B` reports. */
-import type { MetricStatus } from "./run-json.ts";
+import type { MetricStatus } from "./words.ts";
 
 /** One figure of one run; see the metrics of `run --json`. */
 export interface SideFigure {

@@ -1,7 +1,9 @@
 /** What `run` reports: the object that `--json` prints and that the table is drawn from. */
+
 import { z } from "zod";
 import { EXIT_CODES, type MrmTraceError } from "../errors.ts";
 import { FIGURE_SOURCES, LEDGER_STREAMS, STAGE_NAMES } from "./ledger.ts";
+import { wordsOf } from "./row.ts";
 import { JSON_SCHEMA_VERSION } from "./versions.ts";
 
 /** A u64: bigint or whole number in memory, decimal string in JSON, where a double would lose digits. */
@@ -23,8 +25,6 @@ const word = z.string();
 const words = z.array(word).readonly();
 
 export const VALIDITY_CLASSES = ["clean", "marginal", "contaminated"] as const;
-export const METRIC_SCOPES = ["class", "process"] as const;
-export const METRIC_STATUSES = ["ok", "bound", "insufficient", "not_identifiable"] as const;
 
 const ledgerRow = z.object({
   stream: z.enum(LEDGER_STREAMS),
@@ -46,7 +46,7 @@ const ledgerRow = z.object({
 const metricRow = z.object({
   metric: word,
   /** What the figure is of: a class of data, or the processes of the target as a whole. */
-  scope: z.enum(METRIC_SCOPES),
+  scope: z.enum(wordsOf("metrics", "scope")),
   region_type: word,
   mapping_kind: word.nullable(),
   phase: word,
@@ -64,7 +64,7 @@ const metricRow = z.object({
   window_ns: u64,
   method: word,
   label: word.nullable(),
-  status: z.enum(METRIC_STATUSES),
+  status: z.enum(wordsOf("metrics", "status")),
   why: word.nullable(),
   lost_pct: figure,
 });
@@ -140,7 +140,6 @@ type DeepReadonly<T> = T extends (infer U)[]
     : T;
 
 export type Validity = (typeof VALIDITY_CLASSES)[number];
-export type MetricStatus = (typeof METRIC_STATUSES)[number];
 /** The report in memory: u64 values are numbers or bigints, figures may be NaN. */
 export type RunReport = DeepReadonly<z.output<typeof runJsonSchema>>;
 export type ReportMetric = RunReport["metrics"][number];

@@ -1,6 +1,6 @@
 /** The words of columns that hold one of a closed list, each with what it means; "" where the word says it. */
 
-export const MAPPING_KINDS = {
+export const MAPPING_EVENT_KINDS = {
   mmap: "",
   munmap: "",
   mremap: "",
@@ -15,6 +15,10 @@ export const MAPPING_KINDS = {
   snapshot_end: "",
   file: "name of a mapping, from perf",
 } as const;
+
+/** Kinds of mapped memory. */
+export const MAPPING_KINDS = { heap: "", anon: "", stack: "", file: "", shmem: "", vdso: "" } as const;
+export type MappingKind = keyof typeof MAPPING_KINDS;
 
 export const TENSOR_KINDS = {
   tensor: "placed by the allocator",
@@ -45,3 +49,105 @@ export const STEP_KINDS = {
   engine: "a library recognised, or a setting that became known",
   probes: "attached to it",
 } as const;
+
+export const TENSOR_USAGES = { any: "", weights: "", compute: "" } as const;
+export type TensorUsage = keyof typeof TENSOR_USAGES;
+
+export const TENSOR_EVIDENCE = { engine_probe: "", engine_graph: "" } as const;
+
+/** Classes of data that an engine can tell. */
+export const DATA_CLASSES = { weight: "", kv_cache: "", activation: "", runtime: "" } as const;
+export type DataClass = keyof typeof DATA_CLASSES;
+
+/** Classes of a region: those, and that nobody knows. */
+export const REGION_TYPES = { ...DATA_CLASSES, unknown: "" } as const;
+export type RegionType = keyof typeof REGION_TYPES;
+
+export const OPS = { load: "", store: "", load_store: "read and written by one instruction", unknown: "" } as const;
+export type AccessOp = keyof typeof OPS;
+
+export const SOURCES = {
+  pebs: "",
+  ibs: "",
+  spe: "",
+  clock: "",
+  watch: "",
+  import: "an imported file that does not say",
+} as const;
+export type AccessSource = keyof typeof SOURCES;
+
+/** How read or write is known. */
+export const OP_EVIDENCE = {
+  decoded: "",
+  pair: "",
+  registers: "",
+  data_src: "said by the sample",
+  event: "what it counts",
+  none: "",
+} as const;
+export type OpEvidence = keyof typeof OP_EVIDENCE;
+
+export const WATCH_MODES = { rw: "decoded", pair: "W and RW registers", w: "stores only" } as const;
+export type WatchMode = keyof typeof WATCH_MODES;
+
+export const WATCH_DESIGNS = {
+  short: "dwell of some token periods",
+  long: "rest of the run",
+  ahead: "rows just ahead of the token axis",
+  cohort: "64 B write-once cohort",
+} as const;
+export type WatchDesign = keyof typeof WATCH_DESIGNS;
+
+export const WATCH_ENDINGS = {
+  trap_limit: "",
+  dwell: "",
+  unmap: "",
+  foreign: "traps of other processes",
+  exit: "",
+  end: "of the run",
+} as const;
+export type WatchEnding = keyof typeof WATCH_ENDINGS;
+
+export const ROLES = { target: "", tracer: "" } as const;
+
+export const ALLOCATION_ENDINGS = {
+  freed: "",
+  unmapped: "",
+  replaced: "the address was given out again and no free was seen",
+  none: "alive at the end",
+  unpaired: "too many were alive to follow it",
+} as const;
+
+export const STACK_KINDS = { python: "", native: "" } as const;
+
+export const PHASES = { weight_load: "", generation: "", teardown: "", idle: "" } as const;
+export type Phase = keyof typeof PHASES;
+
+export const STEPS = { prefill: "", decode: "" } as const;
+export type Step = keyof typeof STEPS;
+
+export const CACHE_LEVELS = { L1: "", L2: "", L3: "", L4: "", LFB: "", DRAM: "" } as const;
+
+/** What the label of a region rests on, strongest first. */
+export const LABEL_EVIDENCE = {
+  engine_probe: "the engine's allocator said so when it placed the tensor",
+  engine_graph: "found in the engine's graph, placed before we looked",
+  file: "the bytes are a mapped model file",
+  phase: "born while the engine loaded or made its context, where tensors could not be seen",
+  size: "such a mapping, by its size alone",
+  mapping: "only what the kernel says",
+  memray: "a function of the program asked for the bytes",
+} as const;
+export type LabelEvidence = keyof typeof LABEL_EVIDENCE;
+
+export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed by traps on its bytes" } as const;
+
+/** What a figure is about. */
+export const SCOPES = { class: "of data", process: "the processes of the target as a whole" } as const;
+export type Scope = keyof typeof SCOPES;
+
+export const METRIC_STATUSES = { ok: "", bound: "", insufficient: "", not_identifiable: "" } as const;
+export type MetricStatus = keyof typeof METRIC_STATUSES;
+
+export const VERDICTS = { PASS: "", FAIL: "", INCONCLUSIVE: "" } as const;
+export type Verdict = keyof typeof VERDICTS;

@@ -81,7 +81,7 @@ function tensorRows(t0: bigint): Given<"tensor">[] {
   const place = (area: { addr: bigint; bytes: number }, count: number, name: (i: number) => Given<"tensor">) => {
     const size = Math.floor(area.bytes / count / 64) * 64;
     const buffer = { buffer: area.addr, buffer_addr: area.addr, buffer_size_bytes: BigInt(area.bytes) };
-    const common = { timestamp_ns: t0, pid: PID, tid: PID, ...buffer, evidence: "engine_probe" };
+    const common = { timestamp_ns: t0, pid: PID, tid: PID, ...buffer, evidence: "engine_probe" as const };
     rows.push({ ...common, kind: "buffer", addr: area.addr, size_bytes: BigInt(area.bytes) });
     for (let i = 0; i < count; i++) {
       const addr = area.addr + BigInt(i * size);

@@ -1,6 +1,7 @@
 /** A seeded simulation of the watch design over memory whose accesses are known. */
-import type { AnalysisInput, RegionSample, RegionType, WatchSample } from "../../src/analyse/input/input.ts";
-import { OP } from "../../src/schema/access-words.ts";
+import type { AnalysisInput, RegionSample, WatchSample } from "../../src/analyse/input/input.ts";
+import { OP } from "../../src/schema/operation.ts";
+import type { RegionType } from "../../src/schema/words.ts";
 import { type Random, seededRandom } from "../../src/statistics/prng.ts";
 
 /** Accesses of one word over the whole run, in order of time. */

@@ -17,7 +17,7 @@ import type { Batch } from "../../src/columnar/batch.ts";
 import { onlineCpus } from "../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
-import { OP } from "../../src/schema/access-words.ts";
+import { OP } from "../../src/schema/operation.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { registersFree } from "../fixtures/registers-free.ts";
 
@@ -34,7 +34,13 @@ const GROWTH_BYTES = 128;
 const TOUCH = 2 / 5;
 const NAMES = ["stream", "ring", "counter", "log", "once"] as const;
 /** Classes only decide how a region is drawn; each kind of use is analysed by itself. */
-const CLASS = { stream: "activation", ring: "activation", counter: "activation", log: "kv_cache", once: "kv_cache" };
+const CLASS = {
+  stream: "activation",
+  ring: "activation",
+  counter: "activation",
+  log: "kv_cache",
+  once: "kv_cache",
+} as const;
 
 interface Run {
   readonly input: AnalysisInput;

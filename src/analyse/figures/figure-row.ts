@@ -1,9 +1,10 @@
 /** Figures become rows: what is too few, too censored or too lossy is held back, with the reason. */
 import { lostPct, unreadSources } from "../../schema/loss.ts";
+import type { MetricStatus } from "../../schema/words.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
 import type { Figure } from "../metrics/metric.ts";
-import type { MetricRow, MetricStatus } from "./metric-row.ts";
+import type { MetricRow } from "./metric-row.ts";
 
 /** Fewest samples for a value. */
 export const FEWEST = 30;

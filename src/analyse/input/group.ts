@@ -1,4 +1,6 @@
 /** One class of data, or the processes of the target, in one span of time, with all that the metrics read about it. */
+import { wordsOf } from "../../schema/row.ts";
+import type { RegionType, Scope } from "../../schema/words.ts";
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
@@ -11,7 +13,6 @@ import type {
   AnalysisInput,
   KvRowSample,
   RegionSample,
-  RegionType,
   WatchSample,
 } from "./input.ts";
 import { type Span, spansOf } from "./span.ts";
@@ -24,7 +25,6 @@ export interface WatchSet {
 }
 
 /** What a figure is of: a class of data, or the target as a whole. */
-export type Scope = "class" | "process";
 
 export interface Group {
   readonly input: AnalysisInput;
@@ -164,7 +164,7 @@ function processGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"
   }));
 }
 
-const ORDER = ["weight", "kv_cache", "activation", "runtime"];
+const ORDER: readonly string[] = wordsOf("tensor", "region_type");
 
 /** Every class of the run in every span, in the order in which tables show them, and the target as a whole. */
 export function groupsOf(input: AnalysisInput): Group[] {

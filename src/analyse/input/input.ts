@@ -1,19 +1,20 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
+
 import type { LedgerRow } from "../../schema/ledger.ts";
+import type { RegionType, Step, WatchDesign, WatchEnding, WatchMode } from "../../schema/words.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import type { AddressSums } from "../stream/address-pass.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import type { Span } from "./span.ts";
 
-export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
 /** One watch and its traps in order of time; all times inside [begin_ns, end_ns]. */
 export interface WatchSample {
   readonly watch_id: number;
   readonly pid: number;
   readonly addr: bigint;
   readonly size_bytes: number;
-  readonly mode: "rw" | "pair" | "w";
-  readonly design: "short" | "long" | "ahead" | "cohort";
+  readonly mode: WatchMode;
+  readonly design: WatchDesign;
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly mapping_kind: string | null;
@@ -23,10 +24,10 @@ export interface WatchSample {
   readonly draw_weight: number;
   readonly begin_ns: number;
   readonly end_ns: number;
-  readonly ended_by: "trap_limit" | "dwell" | "unmap" | "foreign" | "budget" | "exit" | "end";
+  readonly ended_by: WatchEnding;
   readonly trap_limit: number;
   readonly hit_ns: Float64Array;
-  /** Values of OP (schema/access-words.ts). */
+  /** Values of OP (schema/operation.ts). */
   readonly hit_op: Uint8Array;
   /** When the region died, if it did inside the run. */
   readonly region_death_ns: number | null;
@@ -80,7 +81,7 @@ export interface AllocationSample {
 
 /** A decode call: a batch of prompt tokens (prefill) or of one token per sequence (decode). */
 export interface StepSample {
-  readonly step: "prefill" | "decode";
+  readonly step: Step;
   readonly begin_ns: number;
   readonly end_ns: number;
   readonly n_tokens: number;
@@ -140,7 +141,7 @@ export interface AccessSums {
   readonly region_type: RegionType;
   readonly mapping_kind: string | null;
   /** none: the whole of generation whatever the step, or of a run without steps. */
-  readonly step: "prefill" | "decode" | "none";
+  readonly step: Step | "none";
   readonly source: string;
   /** False where nobody knows how many accesses a row stands for: rows are counted, and rates are not known. */
   readonly period_known: boolean;

@@ -5,12 +5,14 @@ import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
 import { type Place, placeIndex } from "../../label/regions/place-index.ts";
 import type { Region } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
-import type { KvRowSample, RegionSample, RegionType, StepSample, WatchSample } from "./input.ts";
+import { wordsOf } from "../../schema/row.ts";
+import type { RegionType } from "../../schema/words.ts";
+import type { KvRowSample, RegionSample, StepSample, WatchSample } from "./input.ts";
 
-const REGION_TYPES: readonly string[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];
-const MODES: readonly string[] = ["rw", "pair", "w"];
-const DESIGNS: readonly string[] = ["short", "long", "ahead", "cohort"];
-const ENDINGS: readonly string[] = ["trap_limit", "dwell", "unmap", "foreign", "budget", "exit", "end"];
+const REGION_TYPES = wordsOf("region_map", "region_type");
+const MODES: readonly string[] = wordsOf("watch", "mode");
+const DESIGNS: readonly string[] = wordsOf("watch", "design");
+const ENDINGS: readonly string[] = wordsOf("watch", "ended_by");
 
 /** Regions of region_map.parquet. */
 export function regionSamples(regions: readonly Region[]): RegionSample[] {
@@ -67,7 +69,7 @@ export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: t
 }
 
 function regionTypeOf(name: string): RegionType {
-  return REGION_TYPES.includes(name) ? (name as RegionType) : "unknown";
+  return REGION_TYPES.find((word) => word === name) ?? "unknown";
 }
 
 /** What cannot be a watch: a word that the schema does not have, or an end before the begin. */

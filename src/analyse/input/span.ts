@@ -1,13 +1,15 @@
 /** The pieces of time that a figure covers: the run, a phase of it, or the prefill or decode steps of its generation. */
+import { type WordOf, wordsOf } from "../../schema/row.ts";
+import type { Phase, Step } from "../../schema/words.ts";
 import type { StepSample } from "./input.ts";
 
 /** Phases in which the engine decodes nothing. */
-export type OtherPhase = "weight_load" | "idle" | "teardown";
-export type StepName = "prefill" | "decode" | "all";
+export type OtherPhase = Exclude<Phase, "generation">;
+export type StepName = WordOf<"metrics", "step">;
 
 /** Disjoint pieces in order of time, ns since the start of the run. */
 export interface Span {
-  readonly phase: "generation" | "all" | OtherPhase;
+  readonly phase: WordOf<"metrics", "phase">;
   readonly step: StepName;
   readonly begin_ns: Float64Array;
   readonly end_ns: Float64Array;
@@ -60,8 +62,8 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
   if (!first) return [spanOf("all", "all", [[0, windowNs]])];
   const lengths = usable.map((s) => s.end_ns - s.begin_ns).sort((a, b) => a - b);
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
-  const pieces: Record<"prefill" | "decode", [number, number][]> = { prefill: [], decode: [] };
-  const counts: Record<"prefill" | "decode", Count> = {
+  const pieces: Record<Step, [number, number][]> = { prefill: [], decode: [] };
+  const counts: Record<Step, Count> = {
     prefill: { tokens: 0, turns: 0 },
     decode: { tokens: 0, turns: 0 },
   };
@@ -83,7 +85,7 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     last = Math.max(last, step.end_ns);
   });
   const out = [spanOf("generation", "all", [[first.begin_ns, last]])];
-  for (const step of ["prefill", "decode"] as const) {
+  for (const step of wordsOf("trace", "step")) {
     if (counts[step].tokens > 0) out.push(spanOf("generation", step, pieces[step], counts[step]));
   }
   return out;

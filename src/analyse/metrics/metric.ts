@@ -1,8 +1,9 @@
 /** What a metric is: its page in words, and the function that reads a group and returns figures. */
 
+import type { Scope } from "../../schema/words.ts";
 import { type Interval, interval } from "../../statistics/interval.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
-import type { Group, Scope } from "../input/group.ts";
+import type { Group } from "../input/group.ts";
 
 /** A figure before it is judged. */
 export interface Figure {

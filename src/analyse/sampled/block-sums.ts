@@ -1,6 +1,6 @@
 /** Sampled loads and stores by block of time: a token, or 100 ms and more where there are none. */
 
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
 import type { StepSample } from "../input/input.ts";
 import { STEPS } from "./sampled-rows.ts";
 

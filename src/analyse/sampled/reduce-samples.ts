@@ -1,7 +1,7 @@
 /** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
 import { twoWords } from "../../columnar/two-words.ts";
 import { MrmTraceError } from "../../errors.ts";
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
 import { formatBytes } from "../../units.ts";
 import { PAGE_GRAINS } from "../input/input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";

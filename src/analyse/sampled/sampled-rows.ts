@@ -1,11 +1,13 @@
 /** Sampled accesses, read back from the labelled trace in order of time. */
+
 import { NULL_CODE } from "../../columnar/batch.ts";
 import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
-import { opOf } from "../../schema/access-words.ts";
+import { opOf } from "../../schema/operation.ts";
+import { wordsOf } from "../../schema/row.ts";
 
 const WORD = 2 ** 32;
 /** Steps of generation by the number that stands for them; 0 for none. */
-export const STEPS = ["none", "prefill", "decode"] as const;
+export const STEPS = ["none", ...wordsOf("trace", "step")] as const;
 
 /** Samples of one row group; arrays may be longer than `rows`, and change when the next group is asked for. */
 export interface SampledRows {

@@ -1,12 +1,12 @@
 /** Labelled accesses of a trace file as typed arrays, a few thousand rows at a time. */
 
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
+import { wordsOf } from "../../schema/row.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
 import { vectorWords } from "../../sql/vector-words.ts";
-import type { RegionType } from "../input/input.ts";
 
 /** Classes by the number that stands for them. */
-export const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation", "runtime", "unknown"];
+export const CLASSES = wordsOf("region_map", "region_type");
 /** A code is the class above so many bits of operation. */
 export const CLASS_SHIFT = 2;
 const OPS = 1 << CLASS_SHIFT;

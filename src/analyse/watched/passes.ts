@@ -1,5 +1,5 @@
 /** Hits on one watch that belong to one pass of a kernel over the tensor, merged. */
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
 
 /** Hits closer than this belong to one pass, whatever a trap costs. */
 const FLOOR_NS = 50_000;

@@ -1,6 +1,6 @@
 /** What one watch shows of the data in its bytes: when it was written, and how long it was read after that. */
 
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { Exposure } from "./exposure.ts";
 

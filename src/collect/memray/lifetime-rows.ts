@@ -1,6 +1,8 @@
 /** Lifetimes of allocations as columns of the table `allocation`, without an object for a row. */
+
 import type { Batch } from "../../columnar/batch.ts";
 import { NULL_CODE } from "../../columnar/batch.ts";
+import { codesOf, wordsOf } from "../../schema/row.ts";
 import { ALLOCATORS } from "./format/allocator.ts";
 import type { Born } from "./live-table.ts";
 import type { Bracket, TimeAxis } from "./time-axis.ts";
@@ -10,15 +12,14 @@ const TWO_32 = 2 ** 32;
 export const MAX_ROWS = 1 << 15;
 
 /** How a lifetime ended, by code. */
-export const ENDINGS = ["freed", "unmapped", "replaced", "none", "unpaired"] as const;
-export const FREED = 0;
-export const UNMAPPED = 1;
-/** The address was handed out again although no free was seen. */
-export const REPLACED = 2;
-/** Alive when the capture ended. */
-export const ALIVE = 3;
-/** Too many were alive to follow this one. */
-export const UNPAIRED = 4;
+export const ENDINGS = wordsOf("allocation", "ended_by");
+export const {
+  freed: FREED,
+  unmapped: UNMAPPED,
+  replaced: REPLACED,
+  none: ALIVE,
+  unpaired: UNPAIRED,
+} = codesOf("allocation", "ended_by");
 
 export interface LifetimeRows {
   readonly rows: number;

@@ -4,9 +4,11 @@ import type { CodeMap } from "../../code/code-bytes.ts";
 import { effectiveAddress } from "../../code/effective-address.ts";
 import { createOperandFinder } from "../../code/operand-finder.ts";
 import { PLACE, registerFile } from "../../code/register-file.ts";
-import { OPS } from "../../schema/access-words.ts";
+import { wordsOf } from "../../schema/row.ts";
 import type { TimerSink } from "./file/sample-reader.ts";
 import { readRegisters } from "./interrupt-registers.ts";
+
+const OPS = wordsOf("access", "op_type");
 
 export function createTimerSink(code: Pick<CodeMap, "locate">): TimerSink {
   // perf hands samples over late: memory may hold other code by then, and only files are asked.

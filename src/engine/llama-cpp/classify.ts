@@ -1,7 +1,7 @@
 /** What a tensor is, by its name first and its buffer's usage second. */
+
 import { COLUMNS, type KvLayout, ROWS, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
-import type { RegionType } from "../region-type.ts";
-import type { Usage } from "./decode-tensor.ts";
+import type { DataClass, TensorUsage } from "../../schema/words.ts";
 
 /** `cache_k_l0`, `cache_v_l12`, a tag between as in `cache_swa_k_l3`; `r` and `s` are the states of recurrent layers. */
 const CACHE = /^cache_(?:\w+_)?([kvrs])_l(\d{1,6})$/;
@@ -11,7 +11,7 @@ const OF_LAYER = /-(\d{1,6})$/;
 
 export interface TensorClass {
   /** Null where neither name nor usage tells. */
-  readonly region_type: RegionType | null;
+  readonly region_type: DataClass | null;
   readonly layer: number | null;
   /** What stays the same when the tensor moves: layer and K or V for a cache, the name for a weight. */
   readonly logical_id: string | null;
@@ -21,7 +21,7 @@ export interface TensorClass {
  * Classifies a tensor. Name before usage, because the usage of repacked weights is still `any` when they are placed, and
  * that of the KV cache stays so.
  */
-export function classify(name: string, usage: Usage): TensorClass {
+export function classify(name: string, usage: TensorUsage): TensorClass {
   const cache = CACHE.exec(name);
   if (cache) {
     const layer = Number(cache[2]);
@@ -67,7 +67,7 @@ export function isDrawn(name: string): boolean {
 }
 
 /** Class of a whole buffer by its usage. */
-export function classOfBuffer(usage: Usage): RegionType | null {
+export function classOfBuffer(usage: TensorUsage): DataClass | null {
   if (usage === "any") return null;
   return usage === "weights" ? "weight" : "activation";
 }

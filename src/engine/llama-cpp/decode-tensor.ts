@@ -1,4 +1,5 @@
 /** A ggml_tensor and a ggml_backend_buffer from raw bytes, each field checked before it is believed. */
+import type { TensorUsage } from "../../schema/words.ts";
 import { TENSOR_TYPES, type TensorType } from "../gguf/tensor-type.ts";
 import type { GgmlLayout } from "./offsets.ts";
 
@@ -23,11 +24,10 @@ export interface RawBuffer {
   /** What the backend keeps; the first byte for buffers in the process's memory. */
   readonly context: bigint;
   readonly sizeBytes: number;
-  readonly usage: Usage;
+  readonly usage: TensorUsage;
 }
 
-export type Usage = "any" | "weights" | "compute";
-const USAGES: readonly Usage[] = ["any", "weights", "compute"];
+const USAGES: readonly TensorUsage[] = ["any", "weights", "compute"];
 
 /** Why bytes were not believed; each is counted by this name. */
 export type TensorDoubt = "cut_short" | "type" | "shape" | "stride" | "name" | "pointer";
@@ -40,7 +40,7 @@ const SIZE_LIMIT_BYTES = 2 ** 46;
 const USER_LIMIT = 1n << 56n;
 
 /** The usage of a number; null for one that ggml does not define. */
-export function usageOf(value: number): Usage | null {
+export function usageOf(value: number): TensorUsage | null {
   return USAGES[value] ?? null;
 }
 

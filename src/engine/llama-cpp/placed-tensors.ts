@@ -1,10 +1,12 @@
 /** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
+
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import type { WordOf } from "../../schema/row.ts";
 import { PART_BYTES } from "../../schema/shared-numbers.ts";
+import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor } from "../engine.ts";
 import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
-import { decodeBuffer, decodeFreshTensor, type RawTensor, type Usage, usageOf } from "./decode-tensor.ts";
+import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { ENGINE_NAME } from "./probes.ts";
 import type { RawRecord } from "./raw-record.ts";
@@ -33,7 +35,7 @@ interface LiveBuffer {
   readonly handle: bigint;
   readonly addr: bigint;
   readonly sizeBytes: number;
-  usage: Usage;
+  usage: TensorUsage;
   /** By address: the tensor that took it last. */
   readonly tensors: Map<bigint, LiveTensor>;
   /** Address and name of every tensor ever placed here. */
@@ -61,7 +63,7 @@ export interface TensorMap {
 /** A tensor of a graph with its buffer, as the graph reader found them. */
 export interface GraphTensor {
   readonly tensor: RawTensor;
-  readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: Usage };
+  readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: TensorUsage };
 }
 
 /** Room that an aligned base may take from a buffer. */
@@ -119,7 +121,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     });
   }
 
-  function open(handle: bigint, addr: bigint, sizeBytes: number, usage: Usage): LiveBuffer {
+  function open(handle: bigint, addr: bigint, sizeBytes: number, usage: TensorUsage): LiveBuffer {
     const buffer = { handle, addr, sizeBytes, usage, tensors: new Map(), placed: new Set<string>() };
     buffers.set(handle, buffer);
     return buffer;
@@ -207,7 +209,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     return "kept";
   }
 
-  function created(record: RawRecord, addr: bigint, sizeBytes: number, usage: Usage): Outcome {
+  function created(record: RawRecord, addr: bigint, sizeBytes: number, usage: TensorUsage): Outcome {
     const handle = record.args[0];
     if (sizeBytes === 0 || handle === 0n) return "simulated";
     if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";

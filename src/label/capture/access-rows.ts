@@ -1,5 +1,5 @@
 /** Captured accesses of one part of the trace as typed arrays. */
-import { OPS, SOURCES } from "../../schema/access-words.ts";
+import { wordsOf } from "../../schema/row.ts";
 import { type Database, parquetScan, quote } from "../../sql/database.ts";
 import { vectorWords } from "../../sql/vector-words.ts";
 import { MOST_ROWS, partFilter, type TracePart } from "../trace/trace-plan.ts";
@@ -33,8 +33,8 @@ export interface WordLists {
 
 export function wordLists(): WordLists {
   return {
-    ops: [...OPS],
-    sources: [...SOURCES],
+    ops: [...wordsOf("access", "op_type")],
+    sources: [...wordsOf("access", "source")],
   };
 }
 

@@ -1,5 +1,5 @@
 /** Watches with their hits, which are gathered from the captured rows while those are labelled; times as ns since the origin. */
-import { OP, opOf } from "../../schema/access-words.ts";
+import { OP, opOf } from "../../schema/operation.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { relativeNs } from "../timeline/origin.ts";
 import { type AccessRows, FACTS, type WordLists } from "./access-rows.ts";

@@ -1,7 +1,7 @@
 /** Checks what the engine's steps say of a KV row against the hits on its bytes. */
 
 import { cellAt } from "../../regions/kv-layout.ts";
-import { OP } from "../../schema/access-words.ts";
+import { OP } from "../../schema/operation.ts";
 import type { WatchHits } from "../capture/watch-hits.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
 import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";

@@ -1,4 +1,5 @@
 /** kv_block_lifecycle.parquet. */
+
 import { join } from "node:path";
 import { NULL_CODE } from "../../columnar/batch.ts";
 import type { KeyedColumn } from "../../columnar/encodable.ts";
@@ -6,6 +7,7 @@ import { type RowKeys, rowKeys } from "../../columnar/row-keys.ts";
 import { type TwoWords, twoWords } from "../../columnar/two-words.ts";
 import { openParquetWriter } from "../../columnar/write-parquet.ts";
 import { rowOffset } from "../../regions/kv-layout.ts";
+import { wordsOf } from "../../schema/row.ts";
 import { labelList } from "../trace/label-lists.ts";
 import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
 import type { KvToken } from "./kv-tokens.ts";
@@ -14,7 +16,7 @@ const TABLE = "kv_block_lifecycle";
 const PAGE_BYTES = 4096;
 const GROUP_ROWS = 1 << 17;
 const WORD = 2 ** 32;
-const EVIDENCE = ["step", "watch"];
+const EVIDENCE = wordsOf(TABLE, "evidence");
 
 const ZERO = twoWords(0n);
 

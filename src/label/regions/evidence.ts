@@ -7,14 +7,11 @@
  * size alone. mapping: only what the kernel says, so the class is runtime beside an engine and unknown without one.
  * memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
  */
-import type { MappingKind } from "../../regions/mapping-row.ts";
-import type { Phase } from "../timeline/phase.ts";
-
-export type Evidence = "engine_probe" | "engine_graph" | "file" | "phase" | "size" | "mapping" | "memray";
-export type RegionType = "weight" | "kv_cache" | "activation" | "runtime" | "unknown";
+import { wordsOf } from "../../schema/row.ts";
+import type { LabelEvidence, MappingKind, Phase, RegionType } from "../../schema/words.ts";
 
 /** Confidence of a label by its evidence, 0 to 1: certain, near certain, and four kinds of guess. */
-export const CONFIDENCE: Readonly<Record<Evidence, number>> = {
+export const CONFIDENCE: Readonly<Record<LabelEvidence, number>> = {
   engine_probe: 1,
   engine_graph: 0.95,
   file: 0.95,
@@ -26,7 +23,7 @@ export const CONFIDENCE: Readonly<Record<Evidence, number>> = {
 
 export interface Verdict {
   readonly region_type: RegionType;
-  readonly evidence: Evidence;
+  readonly evidence: LabelEvidence;
   readonly confidence: number;
 }
 
@@ -49,7 +46,7 @@ const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
 /** Mappings from which an engine without a tensor map is taken to hold data of the model, bytes. */
 export const MODEL_DATA_BYTES = 8 * 2 ** 20;
 
-function verdict(region_type: RegionType, evidence: Evidence): Verdict {
+function verdict(region_type: RegionType, evidence: LabelEvidence): Verdict {
   return { region_type, evidence, confidence: CONFIDENCE[evidence] };
 }
 
@@ -71,7 +68,6 @@ export function classifyMapping(facts: MappingFacts): Verdict {
 
 /** The class that the engine gave a tensor or a buffer; what it does not name is runtime. */
 export function engineVerdict(regionType: string | null, evidence: string): Verdict {
-  const labels: readonly string[] = ["weight", "kv_cache", "activation", "runtime"];
-  const region = labels.includes(regionType ?? "") ? (regionType as RegionType) : "runtime";
-  return verdict(region, evidence === "engine_graph" ? "engine_graph" : "engine_probe");
+  const region = wordsOf("tensor", "region_type").find((word) => word === regionType);
+  return verdict(region ?? "runtime", evidence === "engine_graph" ? "engine_graph" : "engine_probe");
 }

@@ -5,16 +5,15 @@
  * generation: batches, and the gaps between them of at most one second (sampling, detokenising).
  * teardown: from the first free after the last batch and load. idle: everything else.
  */
+import type { Phase, Step } from "../../schema/words.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { isBatch, isPrefill, type StepRow } from "./step-row.ts";
-
-export type Phase = "weight_load" | "generation" | "teardown" | "idle";
 
 /** What is true from `begin_ns` to the begin of the next slot of the process. */
 export interface Slot {
   readonly begin_ns: number;
   readonly phase: Phase;
-  readonly step: "prefill" | "decode" | null;
+  readonly step: Step | null;
   /** Decode steps of the run, from 0; null outside them. */
   readonly token_index: number | null;
   /** Tokens in the context after the step, where one sequence is in the batch. */

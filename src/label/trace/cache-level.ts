@@ -3,11 +3,12 @@
  * Layout: union perf_mem_data_src of include/uapi/linux/perf_event.h: mem_lvl is bits 5 to 18 (PERF_MEM_LVL_*, older
  * kernels), mem_lvl_num is bits 33 to 36 (PERF_MEM_LVLNUM_*, since 4.14).
  */
+import { wordsOf } from "../../schema/row.ts";
 
 const LEVEL_BITS = 14;
 const NUMBERS = 16;
 
-export const CACHE_LEVELS = ["L1", "L2", "L3", "L4", "LFB", "DRAM"] as const;
+export const CACHE_LEVELS = wordsOf("trace", "cache_level");
 type CacheLevel = (typeof CACHE_LEVELS)[number];
 
 const BY_NUMBER: Readonly<Record<number, CacheLevel>> = { 1: "L1", 2: "L2", 3: "L3", 4: "L4", 12: "LFB", 13: "DRAM" };

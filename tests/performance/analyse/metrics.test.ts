@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import type { RegionType, StepSample, WatchSample } from "../../../src/analyse/input/input.ts";
+import type { StepSample, WatchSample } from "../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
-import { OP } from "../../../src/schema/access-words.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import type { RegionType } from "../../../src/schema/words.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 
 const MS = 1e6;

@@ -12,6 +12,7 @@ import {
 } from "../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { mergePasses } from "../../../src/analyse/watched/passes.ts";
+import { wordsOf } from "../../../src/schema/row.ts";
 import { resample } from "../../../src/statistics/bootstrap.ts";
 import { chao1 } from "../../../src/statistics/chao1.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
@@ -29,7 +30,7 @@ const watches: fc.Arbitrary<WatchSample> = fc
     mode: fc.constantFrom("rw", "pair", "w" as const),
     design: fc.constantFrom("short", "long", "ahead", "cohort" as const),
     stratum: fc.constantFrom("a", "b"),
-    ended_by: fc.constantFrom("trap_limit", "dwell", "unmap", "foreign", "budget", "exit", "end" as const),
+    ended_by: fc.constantFrom(...wordsOf("watch", "ended_by")),
     begin: fc.integer({ min: 0, max: RUN_NS - 1 }),
     length: fc.integer({ min: 0, max: 2e8 }),
     word: fc.integer({ min: 0, max: 100 }),

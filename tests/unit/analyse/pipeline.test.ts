@@ -16,6 +16,7 @@ import type { RecordedFacts } from "../../../src/analyse/input/load.ts";
 import { type AnalysisResult, analyseRun } from "../../../src/analyse/pipeline.ts";
 import { columnsOf } from "../../../src/schema/columns.ts";
 import { type Database, openDatabase } from "../../../src/sql/database.ts";
+import type { Given } from "../../fixtures/row-with.ts";
 import { ORIGIN, writeHandMadeRun, writeStream } from "../label/hand-made-run.ts";
 
 const FACTS: RecordedFacts = {
@@ -144,7 +145,7 @@ test("samples of stores tell how often pages were written, where they are dense"
   const runDir = mkdtempSync(join(tmpdir(), "mrm-stores-"));
   try {
     const [addr, page] = [0x7f0000000000n, 4096n];
-    const ids = { pid: 77, tid: 77 };
+    const ids: Given<"access"> = { pid: 77, tid: 77 };
     writeStream(runDir, "mapping", [
       {
         ...ids,
@@ -167,13 +168,13 @@ test("samples of stores tell how often pages were written, where they are dense"
         ...ids,
         timestamp_ns: ORIGIN + 10_000n + BigInt(i) * 20_000n + ns + BigInt(k) * 1000n,
         address: addr + BigInt(i) * page + BigInt(k) * 300n,
-        op_type: "store",
+        op_type: "store" as const,
         ip: 0x10n,
         cpu: 0,
-        source: "pebs",
+        source: "pebs" as const,
         period: 43n,
         in_kernel: false,
-        op_evidence: "data_src",
+        op_evidence: "data_src" as const,
       })),
     );
     writeStream(
@@ -230,8 +231,21 @@ test("a time that is a month, or a century, after all others costs no more than 
   for (const days of [30n, 36_500n]) {
     const runDir = writeHandMadeRun();
     rmSync(join(runDir, "capture", "step"), { recursive: true });
-    const late = { timestamp_ns: ORIGIN + days * 86_400_000_000_000n, address: 1n, op_type: "load", ip: 1n };
-    const ids = { pid: 77, tid: 77, cpu: 0, source: "pebs", period: 1n, in_kernel: false, op_evidence: "none" };
+    const late: Given<"access"> = {
+      timestamp_ns: ORIGIN + days * 86_400_000_000_000n,
+      address: 1n,
+      op_type: "load",
+      ip: 1n,
+    };
+    const ids: Given<"access"> = {
+      pid: 77,
+      tid: 77,
+      cpu: 0,
+      source: "pebs",
+      period: 1n,
+      in_kernel: false,
+      op_evidence: "none",
+    };
     writeStream(runDir, "access", [{ ...late, ...ids }], 1);
     const { input, traceRows } = await analyseRun(runDir, FACTS);
     expect(traceRows).toBe(10);

@@ -1,6 +1,6 @@
 /** Small inputs made by hand. */
 import type { AnalysisInput, RegionSample, WatchSample } from "../../../src/analyse/input/input.ts";
-import { OP } from "../../../src/schema/access-words.ts";
+import { OP } from "../../../src/schema/operation.ts";
 
 export const MS = 1e6;
 

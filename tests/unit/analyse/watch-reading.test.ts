@@ -5,7 +5,7 @@ import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
 import { writeHistory } from "../../../src/analyse/watched/write-epoch.ts";
-import { OP } from "../../../src/schema/access-words.ts";
+import { OP } from "../../../src/schema/operation.ts";
 import { MS, watch } from "./sample-input.ts";
 
 const WHOLE = spansOf([], 1000 * MS)[0];

@@ -2,7 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { effectiveAddress } from "../../../src/code/effective-address.ts";
 import { operandAt } from "../../../src/code/memory-operand.ts";
 import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../../src/code/register-file.ts";
-import { OPS } from "../../../src/schema/access-words.ts";
+import { wordsOf } from "../../../src/schema/row.ts";
+
+const OPS = wordsOf("access", "op_type");
 
 const NAMES: Readonly<Record<string, number>> = { ...GENERAL_PLACES, ...PLACE };
 const VALUES: Readonly<Record<string, bigint>> = {

@@ -33,8 +33,22 @@ function mmap(addr: bigint, size_bytes: bigint, more: Given<"mapping">): Given<"
   return { ...ids, timestamp_ns: at(0), exec_epoch: 0, kind: "mmap", addr, result: addr, size_bytes, prot: 3, ...more };
 }
 
-function access(ms: number, address: bigint, op_type: string, more: Given<"access"> = {}): Given<"access"> {
-  const row = { ...ids, timestamp_ns: at(ms), address, op_type, ip: 0x10n, cpu: 0, source: "pebs", period: 10n };
+function access(
+  ms: number,
+  address: bigint,
+  op_type: RowOf<"access">["op_type"],
+  more: Given<"access"> = {},
+): Given<"access"> {
+  const row: Given<"access"> = {
+    ...ids,
+    timestamp_ns: at(ms),
+    address,
+    op_type,
+    ip: 0x10n,
+    cpu: 0,
+    source: "pebs",
+    period: 10n,
+  };
   return { ...row, in_kernel: false, op_evidence: "none", ...more };
 }
 

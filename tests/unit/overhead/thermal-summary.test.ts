@@ -7,7 +7,7 @@ import { batchWith, type Given } from "../../fixtures/row-with.ts";
 function summaryOf(samples: readonly Given<"process">[], cpus = 4) {
   const thermal = createThermalUse(cpus);
   for (const [i, sample] of samples.entries()) {
-    const row = { timestamp_ns: BigInt(i * 1e9), pid: 1, role: "target", ...sample };
+    const row: Given<"process"> = { timestamp_ns: BigInt(i * 1e9), pid: 1, role: "target", ...sample };
     thermal.take(batchWith("process", [row, { ...row, role: "tracer" }]));
   }
   return thermal.summary();

@@ -3,7 +3,7 @@ import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { createProcessUse } from "../../../src/record/process-use.ts";
 import { type Given, rowWith } from "../../fixtures/row-with.ts";
 
-const sample = (pid: number, role: string, at_s: number, given: Given<"process">) =>
+const sample = (pid: number, role: Given<"process">["role"] & string, at_s: number, given: Given<"process">) =>
   rowWith("process", { pid, role, timestamp_ns: BigInt(at_s * 1e9), threads: 1, ...given });
 
 describe("the use of processes", () => {

@@ -32,7 +32,7 @@ function row(kind: RowOf<"tensor">["kind"], time: number, fields: Given<"tensor"
 
 test("weights keep their tensor from placement to the free of the buffer, once", () => {
   const map = createTensorMap();
-  const weight = { name: "a.weight", region_type: "weight" };
+  const weight = { name: "a.weight", region_type: "weight" } as const;
   map.apply(row("tensor", 1, weight));
   map.apply(row("graph", 5, weight));
   map.apply(row("free", 9));
@@ -57,7 +57,7 @@ test("tensors that share a compute buffer are its candidates", () => {
 
 test("what was found in a graph, and a buffer that nobody saw made, were born before we looked", () => {
   const map = createTensorMap();
-  const unseen = { buffer: 2n, addr: 0x4000n, buffer_addr: 0x4000n, region_type: "activation" };
+  const unseen = { buffer: 2n, addr: 0x4000n, buffer_addr: 0x4000n, region_type: "activation" } as const;
   map.apply(row("buffer", 1, { buffer: 3n, addr: 0x8000n, buffer_addr: 0x8000n }));
   map.apply(row("tensor", 2, { ...unseen, buffer: 3n, addr: 0x8000n, buffer_addr: 0x8000n, name: "made" }));
   map.apply(row("tensor", 3, { ...unseen, name: "unseen" }));
@@ -104,7 +104,7 @@ test("dry runs without bytes and rows without their buffer are counted, not kept
 
 test("what the engine tells of a cache's layout later holds from its birth on, and of no tensor is counted", () => {
   const map = createTensorMap();
-  const cache = { name: "cache_v_l0", region_type: "kv_cache" };
+  const cache = { name: "cache_v_l0", region_type: "kv_cache" } as const;
   map.apply(row("tensor", 1, { ...cache, kv_layout: "unknown" }));
   map.apply(row("layout", 5, { ...cache, kv_layout: "columns" }));
   map.apply(row("layout", 6, { ...cache, name: "another", kv_layout: "rows" }));

@@ -4,7 +4,7 @@ import { effectiveAddress } from "../../../code/effective-address.ts";
 import type { OperandFinder } from "../../../code/operand-finder.ts";
 import { GENERAL_PLACES, PLACE, PLACES, registerFile } from "../../../code/register-file.ts";
 import type { BlockRows } from "../../../columnar/blocks.ts";
-import { EVIDENCE, SOURCES } from "../../../schema/access-words.ts";
+import { codesOf } from "../../../schema/row.ts";
 import type { AccessColumns } from "../../access-columns.ts";
 import { TICK_LAYOUT } from "./clock-program.ts";
 
@@ -30,8 +30,8 @@ export type ProgramBegan = (pid: number) => number | undefined;
 const WORD = 2 ** 32;
 /** Bits 32 and up of an address that no program has. */
 const KERNEL_HIGH_WORD = 0x01000000;
-const CLOCK = SOURCES.indexOf("clock");
-const DECODED = EVIDENCE.indexOf("decoded");
+const CLOCK = codesOf("access", "source").clock;
+const DECODED = codesOf("access", "op_evidence").decoded;
 const ALL_KNOWN = 2 ** PLACES - 1;
 
 /** First 32-bit word of a column in a block. */
@@ -68,7 +68,7 @@ export function createTickReader(operands: OperandFinder, began: ProgramBegan): 
     }
   }
 
-  /** Position in OPS of the access, whose address is in `address`; -1 for none. */
+  /** Code of op_type of the access, whose address is in `address`; -1 for none. */
   function accessOf(words: Uint32Array, base: number, row: number): number {
     const pid = words[base + AT.pid + row] as number;
     const at = base + 2 * row;

@@ -1,15 +1,19 @@
 /** Rows of the kernel program's ring become access rows, column by column. */
+
 import type { Batch, NumberColumn } from "../../../columnar/batch.ts";
+import { codesOf, wordsOf } from "../../../schema/row.ts";
 import type { SampleEvent, SampleSource } from "./sample-event.ts";
 
-const OPS = ["load", "store", "load_store", "unknown"] as const;
-const EVIDENCE = ["data_src", "event"] as const;
+const OPS = wordsOf("access", "op_type");
+const OP = codesOf("access", "op_type");
+const EVIDENCE = wordsOf("access", "op_evidence");
+const { data_src: BY_DATA_SRC, event: BY_EVENT } = codesOf("access", "op_evidence");
 /** Bits of the data source word (src/collect/data-src.ts). */
 const OP_LOAD = 2;
 const OP_STORE = 4;
 
 /** The 32-bit words of a column, low word first. */
-function wordsOf(column: NumberColumn["data"]): Uint32Array {
+function halvesOf(column: NumberColumn["data"]): Uint32Array {
   return new Uint32Array(column.buffer, column.byteOffset, column.byteLength / 4);
 }
 
@@ -22,10 +26,10 @@ function numbers(batch: Batch<"sample">, name: string): NumberColumn["data"] {
 /** What the op bits say, else what the event counts. */
 function opCode(bits: number, event: SampleEvent | undefined): number {
   const both = bits & (OP_LOAD | OP_STORE);
-  if (both === (OP_LOAD | OP_STORE)) return 2;
-  if (both === OP_LOAD) return 0;
-  if (both === OP_STORE) return 1;
-  return event?.op === "load" ? 0 : event?.op === "store" ? 1 : 3;
+  if (both === (OP_LOAD | OP_STORE)) return OP.load_store;
+  if (both === OP_LOAD) return OP.load;
+  if (both === OP_STORE) return OP.store;
+  return event?.op === "load" ? OP.load : event?.op === "store" ? OP.store : OP.unknown;
 }
 
 const PAGE_SHIFT = 12;
@@ -41,8 +45,8 @@ export interface Sample {
 
 /** Each row's process, page and data source; read it before `accessesOf`, which may change what they share. */
 export function forEachSample(batch: Batch<"sample">, take: (sample: Sample) => void): void {
-  const address = wordsOf(numbers(batch, "address"));
-  const source = wordsOf(numbers(batch, "data_src"));
+  const address = halvesOf(numbers(batch, "address"));
+  const source = halvesOf(numbers(batch, "data_src"));
   const pids = numbers(batch, "pid") as Uint32Array;
   for (let i = 0; i < batch.rows; i++) {
     take({
@@ -65,10 +69,10 @@ export function accessesOf(
 ): Batch<"access"> {
   const { rows } = batch;
   const eventOf = numbers(batch, "event") as Uint32Array;
-  const dataSource = wordsOf(numbers(batch, "data_src"));
-  const weight = wordsOf(numbers(batch, "weight"));
-  const ip = wordsOf(numbers(batch, "ip"));
-  const period = wordsOf(numbers(batch, "period"));
+  const dataSource = halvesOf(numbers(batch, "data_src"));
+  const weight = halvesOf(numbers(batch, "weight"));
+  const ip = halvesOf(numbers(batch, "ip"));
+  const period = halvesOf(numbers(batch, "period"));
   const op = new Uint32Array(rows);
   const evidence = new Uint32Array(rows);
   const inKernel = new Uint8Array(rows);
@@ -79,7 +83,7 @@ export function accessesOf(
     const event = events[eventOf[i] ?? 0];
     const bits = dataSource[2 * i] ?? 0;
     op[i] = opCode(bits, event);
-    evidence[i] = (bits & (OP_LOAD | OP_STORE)) !== 0 ? 0 : 1;
+    evidence[i] = (bits & (OP_LOAD | OP_STORE)) !== 0 ? BY_DATA_SRC : BY_EVENT;
     hasSource[i] = bits !== 0 || dataSource[2 * i + 1] !== 0 ? 1 : 0;
     inKernel[i] = (ip[2 * i + 1] ?? 0) >>> 31;
     // A latency of 0 says that the sample has none.

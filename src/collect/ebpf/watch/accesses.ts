@@ -1,15 +1,14 @@
 /** What one finished watch saw: its traps as accesses in order of time. */
 
-import type { AccessOp } from "../../../code/access-op.ts";
 import type { AccessDecoder, DecodedAccess } from "../../../code/trap-operation.ts";
-import type { WatchMode } from "./arm.ts";
+import type { AccessOp, OpEvidence, WatchMode } from "../../../schema/words.ts";
 import { pairTraps } from "./pairing.ts";
 import type { Trap } from "./traps.ts";
 
 export interface SeenAccess {
   readonly trap: Trap;
   readonly op: AccessOp;
-  readonly evidence: "decoded" | "pair" | "registers" | "none";
+  readonly evidence: OpEvidence;
 }
 
 export interface WatchedBytes {

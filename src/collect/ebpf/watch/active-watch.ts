@@ -3,6 +3,7 @@
 import type { AccessDecoder } from "../../../code/trap-operation.ts";
 import type { RowOf } from "../../../schema/row.ts";
 import { ROLE, WATCH } from "../../../schema/shared-numbers.ts";
+import type { WatchEnding } from "../../../schema/words.ts";
 import { type SeenAccesses, seenAccesses } from "./accesses.ts";
 import type { ArmedWatch, WatchSpec } from "./arm.ts";
 import type { Design } from "./design.ts";
@@ -10,11 +11,9 @@ import type { Draw } from "./draw.ts";
 import type { SlotState } from "./slots.ts";
 import type { Trap } from "./traps.ts";
 
-export type EndedBy = "trap_limit" | "dwell" | "unmap" | "foreign" | "exit" | "end";
-
 /** Why a watch must end, and when its exposure did where that is known before disarming. */
 export interface WatchEnd {
-  readonly by: EndedBy;
+  readonly by: WatchEnding;
   readonly atNs: bigint | null;
 }
 

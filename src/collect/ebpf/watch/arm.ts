@@ -1,10 +1,10 @@
 /** Puts one watch into the debug registers of every CPU, and takes it out again. */
+
 import { type Fd, monotonicNs } from "../../../kernel/libc.ts";
 import { linkPerfEvent, openWatchpoint, refreshWatchpoint, WATCHPOINT } from "../../../kernel/watchpoint.ts";
 import { ROLE } from "../../../schema/shared-numbers.ts";
+import type { WatchMode } from "../../../schema/words.ts";
 import { cookieOf, type SharedSlots } from "./slots.ts";
-
-export type WatchMode = "rw" | "pair" | "w";
 
 export interface WatchSpec {
   readonly slot: number;

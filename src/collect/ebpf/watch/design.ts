@@ -1,12 +1,10 @@
 /** How long and in which way a drawn word is watched: docs/decisions/002-watch-designs.md says why. */
 
+import type { RegionType, WatchDesign, WatchMode } from "../../../schema/words.ts";
 import type { Random } from "../../../statistics/draw-prng.ts";
-import type { WatchMode } from "./arm.ts";
-
-export type DesignName = "short" | "long" | "ahead" | "cohort";
 
 export interface Design {
-  readonly name: DesignName;
+  readonly name: WatchDesign;
   readonly mode: WatchMode;
   /** k: the watch ends at this trap. */
   readonly trapLimit: number;
@@ -17,7 +15,7 @@ export interface Design {
 export interface DesignFacts {
   /** Watches chosen before this one in its stratum: turns of strata and of designs must not fall into step. */
   readonly armings: number;
-  readonly regionType: string;
+  readonly regionType: RegionType;
   /** Ns per token; null without a token axis. */
   readonly tokenPeriodNs: number | null;
   /** Since watching began. */
@@ -54,7 +52,7 @@ export function shortDwellNs(tokenPeriodNs: number | null): number {
 }
 
 /** Classes whose bytes are written once or never while they are used. */
-const RARELY_WRITTEN = new Set(["weight", "kv_cache"]);
+const RARELY_WRITTEN: ReadonlySet<RegionType> = new Set(["weight", "kv_cache"]);
 
 function longDesign(facts: DesignFacts, random: Random): Design {
   const least = shortDwellNs(facts.tokenPeriodNs);

@@ -1,4 +1,5 @@
 /** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
+import type { RegionType } from "../../../schema/words.ts";
 import type { Random } from "../../../statistics/draw-prng.ts";
 import { turnsOf } from "./stratum.ts";
 
@@ -9,7 +10,7 @@ export interface DrawRegion {
   readonly size_bytes: number;
   /** As `stratumOf` names it. */
   readonly stratum: string;
-  readonly region_type: string;
+  readonly region_type: RegionType;
   readonly tensor: string | null;
 }
 
@@ -131,7 +132,7 @@ export function createDrawer(random: Random): Drawer {
       const frame = frameOf(members);
       if (frame.bytes === 0) continue;
       frames.set(stratum, frame);
-      shares.set(stratum, turnsOf(members[0]?.region_type ?? ""));
+      shares.set(stratum, turnsOf(members[0]?.region_type ?? "unknown"));
     }
     const total = [...shares.values()].reduce((sum, share) => sum + share, 0);
     for (const [stratum, share] of shares) {

@@ -1,7 +1,9 @@
 /** Strata: the parts of memory that are drawn from separately, because they are used differently. */
 
+import type { RegionType } from "../../../schema/words.ts";
+
 export interface StratumFacts {
-  readonly region_type: string;
+  readonly region_type: RegionType;
   /** Storage type, such as q8_0. */
   readonly tensor_type: string | null;
   /** Layer and K or V for a cache, such as layer3.k. */
@@ -29,12 +31,12 @@ export function stratumOf(facts: StratumFacts): string | null {
   }
 }
 
-const CLASSES_OF_DATA = new Set(["weight", "kv_cache", "activation"]);
+const CLASSES_OF_DATA: ReadonlySet<RegionType> = new Set(["weight", "kv_cache", "activation"]);
 /** Most of the heap, stacks and libraries is not touched while a watch looks: they would mostly buy waiting time. */
 const RUNTIME_SHARE = 0.25;
 
 /** Turns that a stratum gets beside another with 1. */
-export function turnsOf(region_type: string): number {
+export function turnsOf(region_type: RegionType): number {
   return CLASSES_OF_DATA.has(region_type) ? 1 : RUNTIME_SHARE;
 }
 

@@ -1,6 +1,7 @@
 /** What to watch next: words that a person named, or draws with their designs. */
+
+import type { WatchMode } from "../../../schema/words.ts";
 import type { SeenAccesses } from "./accesses.ts";
-import type { WatchMode } from "./arm.ts";
 import type { Design } from "./design.ts";
 import type { Draw } from "./draw.ts";
 

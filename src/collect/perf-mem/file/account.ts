@@ -1,6 +1,9 @@
 /** What became of every sample of a file; every one is in exactly one of kept, filtered and dropped. */
-import { SOURCES } from "../../../schema/access-words.ts";
+
 import type { FigureSource, LedgerRow } from "../../../schema/ledger.ts";
+import { wordsOf } from "../../../schema/row.ts";
+
+const SOURCES = wordsOf("access", "source");
 
 export interface Account {
   /** Samples that the file holds. */

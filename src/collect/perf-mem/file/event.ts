@@ -1,11 +1,11 @@
 /** What the samples of an event are to us: accesses of some source, page faults, or nothing. */
 
-import type { OPS } from "../../../schema/access-words.ts";
+import type { AccessOp, AccessSource } from "../../../schema/words.ts";
 import { EVENT_TYPE, SAMPLE, SOFTWARE } from "./abi.ts";
 import type { EventAttribute } from "./attribute.ts";
 import { planSamples, type SamplePlan } from "./sample-plan.ts";
 
-export type SampledOp = (typeof OPS)[number];
+export type SampledOp = AccessOp;
 
 export type EventUse = "access" | "fault" | "timer" | "breakpoint" | "none";
 
@@ -14,7 +14,7 @@ export interface FileEvent {
   readonly name: string;
   readonly use: EventUse;
   /** Name of the source in the access stream. */
-  readonly source: string;
+  readonly source: AccessSource;
   /** Read or write by what the event counts, for samples whose data source word does not say. */
   readonly op: SampledOp;
   /** False where periods are no counts of accesses: load-latency events tag some loads only. */
@@ -59,7 +59,12 @@ function useOf({ type, config, sample_type }: EventAttribute): EventUse {
 }
 
 /** The source by the name of the PMU: `pmus` are its numbers by name, where the file has them. */
-function sourceOf(attribute: EventAttribute, name: string, use: EventUse, pmus: ReadonlyMap<number, string>): string {
+function sourceOf(
+  attribute: EventAttribute,
+  name: string,
+  use: EventUse,
+  pmus: ReadonlyMap<number, string>,
+): AccessSource {
   if (use === "timer") return "clock";
   if (use === "breakpoint") return "watch";
   const pmu = pmus.get(attribute.type) ?? name;

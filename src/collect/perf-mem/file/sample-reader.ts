@@ -1,7 +1,8 @@
 /** Samples into columns: no object per sample, 64-bit values as pairs of words. */
 import type { Batch } from "../../../columnar/batch.ts";
-import { EVIDENCE, OPS, SOURCES } from "../../../schema/access-words.ts";
+import { codesOf } from "../../../schema/row.ts";
 import { FAULT } from "../../../schema/shared-numbers.ts";
+import type { AccessOp } from "../../../schema/words.ts";
 import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import { MISC } from "./abi.ts";
@@ -10,6 +11,10 @@ import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";
 import { faultBatch, faultColumns } from "./fault-columns.ts";
 import { fixedTail, needsWalk, TAIL, walkTail } from "./sample-plan.ts";
+
+const OP = codesOf("access", "op_type");
+const EVIDENCE = codesOf("access", "op_evidence");
+const SOURCE = codesOf("access", "source");
 
 /**
  * What a timer's sample accessed, from its instruction and registers.
@@ -21,7 +26,7 @@ export type TimerSink = (
   ip: bigint,
   registers: Uint32Array,
   mask: bigint,
-) => { readonly address: bigint; readonly op: (typeof OPS)[number] } | null;
+) => { readonly address: bigint; readonly op: AccessOp } | null;
 
 export interface SampleReader {
   /** @param start 32-bit index of the record in `words`; @param size its bytes; @param cpumode of its misc word */
@@ -31,16 +36,13 @@ export interface SampleReader {
   readonly last_ns: bigint;
 }
 
-const UNKNOWN_OP = OPS.indexOf("unknown");
-/** Positions in OPS by the op field; a prefetch and a fetch of code are neither load nor store. */
+const UNKNOWN_OP = OP.unknown;
+/** Codes by the op field; a prefetch and a fetch of code are neither load nor store. */
 const OP_CODES = new Uint32Array(32).map((_, field) => {
   const { op } = decodeDataSource(BigInt(field));
-  return op === "prefetch" || op === "exec" ? UNKNOWN_OP : OPS.indexOf(op);
+  return op === "prefetch" || op === "exec" ? UNKNOWN_OP : OP[op];
 });
-const BY_DATA_SRC = EVIDENCE.indexOf("data_src");
-const BY_EVENT = EVIDENCE.indexOf("event");
-const BY_DECODING = EVIDENCE.indexOf("decoded");
-const BY_NOTHING = EVIDENCE.indexOf("none");
+const { data_src: BY_DATA_SRC, event: BY_EVENT, decoded: BY_DECODING, none: BY_NOTHING } = EVIDENCE;
 /** Addresses from here on are the kernel's, also with five-level page tables. */
 const KERNEL_HIGH_WORD = 0x01000000;
 /** Reasons by which a sample is lost; by all others it is left out. */
@@ -90,8 +92,8 @@ export function createSampleReader(
       const tail = new Int32Array(3);
       return {
         event,
-        source: (SOURCES as readonly string[]).indexOf(event.source),
-        op: OPS.indexOf(event.op),
+        source: SOURCE[event.source],
+        op: OP[event.op],
         walks: needsWalk(event.plan),
         tail,
         fixedWords: fixedTail(event.plan, tail),
@@ -158,7 +160,7 @@ export function createSampleReader(
     const found = onTimer(pid, ip, registers, prepared.event.attribute.regs_intr);
     if (found === null) return false;
     access.address.data[row] = found.address;
-    access.op[row] = OPS.indexOf(found.op);
+    access.op[row] = OP[found.op];
     access.evidence[row] = BY_DECODING;
     return true;
   }

@@ -1,12 +1,17 @@
 /** Text of `perf script` for `import`: also in the fields that the Python package asks for. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { MrmTraceError } from "../../../errors.ts";
-import { EVIDENCE, OPS, SOURCES } from "../../../schema/access-words.ts";
+import { codesOf } from "../../../schema/row.ts";
+import type { AccessSource } from "../../../schema/words.ts";
 import { accessBatch, accessColumns, ROWS } from "../../access-columns.ts";
 import { decodeDataSource } from "../../data-src.ts";
 import type { Imported, Importer, ImportSink } from "../../importer.ts";
 import { type Account, count, ledgerOf, newAccount } from "../file/account.ts";
 import { parseScriptLine, type ScriptSample } from "./line.ts";
+
+const OP = codesOf("access", "op_type");
+const EVIDENCE = codesOf("access", "op_evidence");
+const SOURCE = codesOf("access", "source");
 
 const CHUNK_BYTES = 1 << 18;
 /** Longer lines are counted and left out: no symbol is that long. */
@@ -48,14 +53,14 @@ interface Meaning {
 function meaningOf(sample: ScriptSample): Meaning {
   const { op } = decodeDataSource(sample.data_src ?? 0n);
   if (op === "load" || op === "store" || op === "load_store") {
-    return { op: OPS.indexOf(op), evidence: EVIDENCE.indexOf("data_src") };
+    return { op: OP[op], evidence: EVIDENCE.data_src };
   }
   const byName = /store/i.test(sample.event) ? "store" : /load/i.test(sample.event) ? "load" : "unknown";
-  return { op: OPS.indexOf(byName), evidence: EVIDENCE.indexOf(byName === "unknown" ? "none" : "event") };
+  return { op: OP[byName], evidence: byName === "unknown" ? EVIDENCE.none : EVIDENCE.event };
 }
 
 /** Which source a line is of, by its event's name. */
-function sourceOf(event: string): (typeof SOURCES)[number] {
+function sourceOf(event: string): AccessSource {
   if (/ibs/i.test(event)) return "ibs";
   if (/spe|^memory$/i.test(event)) return "spe";
   return /mem|ldlat|load|store/i.test(event) ? "pebs" : "import";
@@ -103,12 +108,12 @@ async function readLines(fd: number, sink: ImportSink): Promise<Reading> {
     columns.cpu[row] = sample.cpu ?? 0;
     columns.op[row] = op;
     columns.evidence[row] = evidence;
-    columns.source[row] = SOURCES.indexOf(source);
+    columns.source[row] = SOURCE[source];
     columns.inKernel[row] = 0;
     columns.weight[row] = sample.weight ?? 0;
     columns.hasWeight[row] = sample.weight === null ? 0 : 1;
     account.keptAccesses += 1;
-    account.keptBySource[SOURCES.indexOf(source)] = (account.keptBySource[SOURCES.indexOf(source)] ?? 0) + 1;
+    account.keptBySource[SOURCE[source]] = (account.keptBySource[SOURCE[source]] ?? 0) + 1;
     columns.rows += 1;
   };
   for (const line of linesOf(fd)) {

@@ -3,13 +3,14 @@
 import { createCodeMap } from "../../../../src/code/code-bytes.ts";
 import { createAccessDecoder } from "../../../../src/code/trap-operation.ts";
 import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/watch/accesses.ts";
-import { armWatch, type WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
+import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
 import { openBpfObject } from "../../../../src/kernel/bpf-object.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openRing } from "../../../../src/kernel/ring.ts";
 import { ringLayout } from "../../../../src/schema/c-header.ts";
+import type { WatchMode } from "../../../../src/schema/words.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
 import { lineReader } from "../../../fixtures/line-reader.ts";
 

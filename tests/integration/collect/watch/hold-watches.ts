@@ -5,7 +5,7 @@ import { monotonicNs } from "../../../../src/kernel/libc.ts";
 
 const [, , pid = "", addr = ""] = process.argv;
 const region = { pid: Number(pid), addr: BigInt(addr), size_bytes: 8, stratum: "unknown/anon" };
-const regions = [{ ...region, region_type: "unknown", tensor: null }];
+const regions = [{ ...region, region_type: "unknown" as const, tensor: null }];
 const source = await startWatch({
   regions: () => regions,
   tokenPeriodNs: () => null,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { WatchMode } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
+import type { WatchMode } from "../../../../src/schema/words.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
 import { type Bench, openBench, type Program, startProgram } from "./bench.ts";
 

@@ -5,7 +5,7 @@ import { CLASS_SHIFT, CLASSES, CODE_BITS } from "../../../../src/analyse/stream/
 import { type AddressSums, addressPass, addressSums } from "../../../../src/analyse/stream/address-pass.ts";
 import { binnedQuantiles, censoredShare } from "../../../../src/analyse/stream/binned-quantiles.ts";
 import { timePass } from "../../../../src/analyse/stream/time-pass.ts";
-import { OP } from "../../../../src/schema/access-words.ts";
+import { OP } from "../../../../src/schema/operation.ts";
 
 interface Access {
   readonly address: bigint;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { accessRows, addWord, FACTS, makeRoom, wordLists } from "../../../../src/label/capture/access-rows.ts";
 import { timeOrder } from "../../../../src/label/capture/time-order.ts";
 import { hitGatherer, watchHits } from "../../../../src/label/capture/watch-hits.ts";
-import { opOf } from "../../../../src/schema/access-words.ts";
+import { opOf } from "../../../../src/schema/operation.ts";
 import type { RowOf } from "../../../../src/schema/row.ts";
 
 const ORIGIN = (7n << 32n) - 3n;

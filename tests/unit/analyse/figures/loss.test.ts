@@ -7,14 +7,16 @@ import type { StepName } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { judgeValidity } from "../../../../src/overhead/validity.ts";
 import { runVerdict } from "../../../../src/report/run-lines.ts";
-import { SOURCES } from "../../../../src/schema/access-words.ts";
 import { FIGURE_SOURCES, type FigureSource, type LedgerRow, STAGE_NAMES } from "../../../../src/schema/ledger.ts";
 import { lossOf, worstLossPct } from "../../../../src/schema/loss.ts";
+import { wordsOf } from "../../../../src/schema/row.ts";
 import { encodeRun } from "../../../../src/schema/run-json.ts";
 import { interval } from "../../../../src/statistics/interval.ts";
 import { type LossCase, ledgerWith, lossCases, sourcesHarmed } from "../../../fixtures/ledger.ts";
 import { demoReport } from "../../../fixtures/run-report.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
+
+const SOURCES = wordsOf("access", "source");
 
 /** Sources of which the input below has figures, and those of which the registry has none. */
 const TELLS: Readonly<Record<FigureSource, boolean>> = {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
 import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";
-import { OP } from "../../../../src/schema/access-words.ts";
+import { OP } from "../../../../src/schema/operation.ts";
 import { batchWith, type Given } from "../../../fixtures/row-with.ts";
 
 let folder = "";
@@ -17,9 +17,12 @@ const HIGH = 0x7f00_0000_0000n;
 const TIME = 5n << 32n;
 
 function row(i: number, of: Given<"trace">): Given<"trace"> {
-  const common = { region_id: i % 3, pid: 77, source: "pebs", period: 10_007n, op_type: "store" };
+  const common: Given<"trace"> = { region_id: i % 3, pid: 77, source: "pebs", period: 10_007n, op_type: "store" };
   return { ...common, timestamp_ns: TIME + BigInt(i), address: HIGH + BigInt(i), ...of };
 }
+
+/** What a later version may write. */
+const OF_ANOTHER_DAY = "of another day" as "load";
 
 type Read = Record<string, unknown>;
 
@@ -59,7 +62,7 @@ test("samples are read back with all that is asked of them, file by file", async
     row(1, { op_type: "load_store", source: "ibs", pid: 78, step: "decode", token_index: 9 }),
     row(2, { op_type: "unknown", period: (1n << 40n) + 3n }),
   ];
-  expect(await read([first, [row(3, { source: "watch" })], [row(4, { op_type: "of another day" })]])).toEqual([
+  expect(await read([first, [row(3, { source: "watch" })], [row(4, { op_type: OF_ANOTHER_DAY })]])).toEqual([
     { ...SAMPLE, address: 0n, time: 0n, region_id: 0, op: OP.load, step: "prefill" },
     {
       ...SAMPLE,

@@ -9,7 +9,7 @@ import { ORIGIN, writeStream } from "../hand-made-run.ts";
 const row = (timestamp_ns: bigint, pss_bytes: bigint | null) => ({
   timestamp_ns,
   pid: 7,
-  role: "target",
+  role: "target" as const,
   pss_bytes,
 });
 

@@ -7,11 +7,12 @@ import {
   lineMate,
   wordsOf,
 } from "../../../../../src/collect/ebpf/watch/draw.ts";
-import { stratumOf } from "../../../../../src/collect/ebpf/watch/stratum.ts";
+import { type StratumFacts, stratumOf } from "../../../../../src/collect/ebpf/watch/stratum.ts";
+import type { RegionType } from "../../../../../src/schema/words.ts";
 import { seededDraws } from "../../../../../src/statistics/draw-prng.ts";
 
 function region(stratum: string, addr: bigint, size_bytes: number): DrawRegion {
-  return { pid: 1, addr, size_bytes, stratum, region_type: stratum.split("/")[0] ?? "", tensor: null };
+  return { pid: 1, addr, size_bytes, stratum, region_type: stratum.split("/")[0] as RegionType, tensor: null };
 }
 
 describe("the words of a region", () => {
@@ -91,7 +92,7 @@ describe("turns", () => {
 });
 
 describe("a stratum", () => {
-  const facts = {
+  const facts: StratumFacts = {
     region_type: "weight",
     tensor_type: "q8_0",
     logical_id: null,
@@ -104,7 +105,7 @@ describe("a stratum", () => {
     [{ ...facts, region_type: "runtime", mapping_kind: "heap" }, "runtime/heap"],
     [{ ...facts, region_type: "unknown", mapping_kind: "anon" }, "unknown/anon"],
     [{ ...facts, region_type: "unknown", mapping_kind: "vdso" }, null],
-  ])("of %o is %s", (of, stratum) => {
+  ] as const)("of %o is %s", (of, stratum) => {
     expect(stratumOf(of)).toBe(stratum);
   });
 });

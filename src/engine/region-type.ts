@@ -1,2 +1,0 @@
-/** Classes of data that an engine can tell. */
-export type RegionType = "weight" | "kv_cache" | "activation" | "runtime";
