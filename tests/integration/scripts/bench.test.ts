@@ -33,7 +33,9 @@ test("a benchmark asked for by name prints its figures, their targets and the ma
   expect(held.length).toBeGreaterThanOrEqual(3);
   for (const row of held) {
     const better = row.unit === "rows/s" ? row.value / (row.target ?? 0) : (row.target ?? 0) / row.value;
-    expect(row.ratio).toBeCloseTo(better, 9);
+    // A cost is a difference of two times, which the load of a busy machine may bring to nothing.
+    if (row.value > 0) expect(row.ratio).toBeCloseTo(better, 9);
+    else expect(row.ratio).toBeNull();
   }
   const clock = rows.find((row) => row.what === "kernel: loop, timestamp and ids");
   expect(clock?.value).toBeGreaterThan(0);
