@@ -29,7 +29,7 @@ const [first, beside] = await Promise.all([
 const controller = new AbortController();
 const second = await run({
   ...options,
-  command: ["sh", "-c", "exec sleep 60"],
+  command: ["sh", "-c", "exec sleep 600"],
   signal: controller.signal,
   onProgress: ({ phase }) => {
     if (phase === "running") setTimeout(() => controller.abort(), 300);

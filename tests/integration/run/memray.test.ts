@@ -10,7 +10,7 @@ import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 import { type Row, rowsOfBatch } from "../../fixtures/read-allocations.ts";
 import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 const folder = mkdtempSync(join(tmpdir(), "mrm-run-memray-"));
 afterEach(endLeftRuns);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -62,7 +62,7 @@ test("a file of the SQL engine is decoded as that reads it: any size of group, p
     { numRuns: 60 },
   );
   expect(refused).toBeLessThan(40);
-}, 60_000);
+}, 120_000);
 
 test("a trace of the Python package is decoded as the SQL engine reads it", async () => {
   const described = await engine.database.rows(`DESCRIBE SELECT * FROM read_parquet('${GOLDEN_TRACE}')`);
@@ -120,7 +120,7 @@ test("a file with any bytes changed, cut or added is decoded or refused", async 
     { numRuns: 400 },
   );
   expect(refused).toBeGreaterThan(50);
-}, 60_000);
+}, 120_000);
 
 test("any bytes are a structure or refused", () => {
   fc.assert(

@@ -15,7 +15,7 @@ import {
   writtenOnce,
 } from "../watch-simulator.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const RUNS = 100;
 const LEAST = 89;

@@ -9,7 +9,7 @@ import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
 import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
 import { type Design, type Process, periodicReads, simulatedInput, simulateWatches } from "../watch-simulator.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const PAIRS = 20;
 const LEAST = 16;

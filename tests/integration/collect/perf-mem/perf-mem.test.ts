@@ -10,6 +10,7 @@ import { compileProgram } from "../../../fixtures/compile.ts";
 import { rowsAt } from "../../../fixtures/ledger.ts";
 import { type Row, readPath, rowsOf } from "../../../fixtures/perf-rows.ts";
 import { registersFree } from "../../../fixtures/registers-free.ts";
+import { waitUntil } from "../../../fixtures/wait-until.ts";
 import { holdTarget } from "../held-target.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-perf-mem-"));
@@ -120,12 +121,12 @@ describe("a perf that is killed", () => {
       held.release();
       await held.line();
       let rows = 0;
-      const until = performance.now() + 20_000;
       // Until perf has handed over a part of its buffer.
-      while (rows === 0 && performance.now() < until) {
+      const handedOver = (): boolean => {
         for (const batch of collector.batches()) if (batch.table === "access") rows += batch.rows;
-        await Bun.sleep(20);
-      }
+        return rows > 0;
+      };
+      await waitUntil(handedOver);
       expect(rows).toBeGreaterThan(0);
       for (const pid of collector.helpers?.() ?? []) process.kill(pid, "SIGKILL");
       await Bun.sleep(100);

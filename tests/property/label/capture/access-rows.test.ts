@@ -71,7 +71,7 @@ test("segments are decoded as the SQL engine reads them, whole or between two ti
     { numRuns: 150 },
   );
   expect(rows).toBeGreaterThan(500);
-}, 60_000);
+}, 120_000);
 
 test("a segment that was cut, or is none, is left to the SQL engine", () => {
   const batch = fc.sample(arbitraryBatch("access", 60), { numRuns: 1, seed: 5 })[0];

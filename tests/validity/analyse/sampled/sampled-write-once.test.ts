@@ -13,7 +13,7 @@ import { groupsOf, type Sample } from "../../../fixtures/sampled-rows.ts";
 import { input, region } from "../../../unit/analyse/sample-input.ts";
 import { type Burst, type StoreSample, sampleStores, trueWriteOnce } from "../../store-simulator.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const RUNS = 20;
 const LEAST = 17;
