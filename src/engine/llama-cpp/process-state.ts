@@ -17,6 +17,8 @@ export interface ProcessState {
 }
 
 export interface GraphCheck {
+  /** Names the graph among those of the process. */
+  readonly graph: string;
   readonly reading: GraphReading;
   /** Tensors that the probes had missed. */
   readonly found: number;
@@ -95,7 +97,7 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
           steps.tellSettings({ flash_attention: reading.flashAttention }, time, tid);
         flash = reading.flashAttention;
       }
-      return { reading, found };
+      return { graph: key, reading, found };
     },
   };
 }

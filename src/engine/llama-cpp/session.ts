@@ -9,6 +9,7 @@ import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow, Stage } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { Engine, EngineRow, EngineSession } from "../engine.ts";
+import { graphTally } from "./graph-tally.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
 import type { Outcome } from "./placed-tensors.ts";
@@ -70,7 +71,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     implausible: 0,
     malformed: 0,
   };
-  const graph = { known: 0, found: 0, refused: {} as Record<string, number> };
+  const graphs = graphTally();
   let steps: EngineRow<"step">[] = [];
   let gatheredNs = 0n;
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
@@ -136,11 +137,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     for (const state of processes.values()) {
       const check = state.readPendingGraph((address, length) => options.readMemory(state.pid, address, length));
       if (check === null) continue;
-      graph.found += check.found;
-      graph.known += check.reading.tensors.length - check.found;
-      for (const [reason, n] of Object.entries(check.reading.refused)) {
-        graph.refused[reason] = (graph.refused[reason] ?? 0) + n;
-      }
+      graphs.note(`${state.pid}/${state.execEpoch}`, check.graph, check.reading, check.found);
     }
   }
 
@@ -185,6 +182,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     const delivered = total(outcomes);
     const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
     const { asked, refused, refusedBy, unreadableObjects } = probes.counts;
+    const graph = graphs.counts();
     return [
       row("attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
       row("observe", hits - foreign, foreign, {}),

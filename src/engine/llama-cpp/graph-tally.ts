@@ -1,0 +1,63 @@
+/** What graphs say of the map of tensors: found, known, and those that could not be told to the end. */
+import type { GraphReading } from "./graph-reader.ts";
+
+export interface GraphCounts {
+  /** Tensors of which no probe had told. */
+  readonly found: number;
+  readonly known: number;
+  /** Tensors that could not be read and may be unknown, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+export interface GraphTally {
+  /** A graph of a process was read: once more where it was read before. `found` of its tensors were new. */
+  note(process: string, graph: string, reading: Pick<GraphReading, "tensors" | "refused">, found: number): void;
+  counts(): GraphCounts;
+}
+
+interface LastReading {
+  readonly tensors: number;
+  readonly refused: Readonly<Record<string, number>>;
+}
+
+/** Graphs whose last reading is kept apart; a server has some dozens of shapes. */
+const GRAPHS = 1024;
+
+/**
+ * Counts the last reading of every graph: the target goes on while we read, and what changed meanwhile is read again.
+ * Where the probes had told of every tensor that a process's graphs showed, they had told of those refused too: the
+ * graphs are a check, and nothing is missing.
+ */
+export function graphTally(): GraphTally {
+  const found = new Map<string, number>();
+  const last = new Map<string, LastReading & { readonly process: string }>();
+  const settled = { found: 0, known: 0, refused: {} as Record<string, number> };
+
+  function add(counts: typeof settled, process: string, { tensors, refused }: LastReading): void {
+    counts.known += tensors;
+    const mayBeUnknown = (found.get(process) ?? 0) > 0;
+    for (const [reason, n] of Object.entries(refused)) {
+      if (mayBeUnknown) counts.refused[reason] = (counts.refused[reason] ?? 0) + n;
+      else counts.known += n;
+    }
+  }
+
+  return {
+    note(process, graph, { tensors, refused }, newly) {
+      found.set(process, (found.get(process) ?? 0) + newly);
+      settled.found += newly;
+      const key = `${process}/${graph}`;
+      last.delete(key);
+      last.set(key, { process, tensors: tensors.length, refused });
+      const [oldest] = last;
+      if (last.size <= GRAPHS || oldest === undefined) return;
+      last.delete(oldest[0]);
+      add(settled, oldest[1].process, oldest[1]);
+    },
+    counts() {
+      const counts = { ...settled, refused: { ...settled.refused } };
+      for (const reading of last.values()) add(counts, reading.process, reading);
+      return { ...counts, known: Math.max(0, counts.known - counts.found) };
+    },
+  };
+}
