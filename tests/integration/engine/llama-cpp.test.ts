@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
 import { type DemoOptions, demoCommand } from "../../../src/demo/demo.ts";
 import { SHAPES } from "../../../src/demo/model/shape.ts";
@@ -14,6 +15,7 @@ import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { objectProbes } from "../../../src/engine/llama-cpp/object-probes.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
 import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
+import { createTokenCount, tokenFacts } from "../../../src/record/token-count.ts";
 import { balances, type Stage } from "../../../src/schema/ledger.ts";
 import { lostPct } from "../../../src/schema/loss.ts";
 import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
@@ -271,8 +273,14 @@ test("a process that is not watched leaves nothing but a count", async () => {
 
 test("records that find the ring full are counted, and what is left still balances", async () => {
   const run = await demo("q4_0", { tokens: 14_000 }, { drains: false });
-  const decoded = run.steps.filter(({ kind, end_ns }) => kind === "decode" && end_ns !== null).length;
-  expect(decoded).toBeLessThan(14_000);
+  const tokens = createTokenCount();
+  tokens.take(batchFromRows("step", run.steps));
+  expect(tokens.decode_tokens).toBeWithin(1, 14_000);
+  expect(tokenFacts(tokens, (lostPct(run.ledger, "step") ?? 0) > 0)).toMatchObject({
+    decode_tokens: null,
+    decode_tokens_at_least: tokens.decode_tokens,
+    decode_tokens_per_s: null,
+  });
   for (const source of ["step", "region_map"]) expect(lostPct(run.ledger, source)).toBeGreaterThan(1);
   const probes = recordsAt(run, "ring");
   expect(probes.dropped_by.ring_full).toBeGreaterThan(0);

@@ -3,8 +3,9 @@ import { rowOf } from "../../../../src/analyse/figures/figure-row.ts";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { AccessSums, AnalysisInput, KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
-import type { StepName } from "../../../../src/analyse/input/span.ts";
+import { type StepName, spanOf, spansOf } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import type { ProcessUse } from "../../../../src/analyse/process/process-readings.ts";
 import { judgeValidity } from "../../../../src/overhead/validity.ts";
 import { runVerdict } from "../../../../src/report/run-lines.ts";
 import { FIGURE_SOURCES, type FigureSource, type LedgerRow, STAGE_NAMES } from "../../../../src/schema/ledger.ts";
@@ -24,8 +25,8 @@ const TELLS: Readonly<Record<FigureSource, boolean>> = {
   step: true,
   region_map: true,
   allocation: true,
+  process: true,
   fault: false,
-  process: false,
 };
 
 const STEPS: StepSample[] = Array.from({ length: 34 }, (_, i) => ({
@@ -73,7 +74,28 @@ const sums = (source: string): AccessSums => ({
 
 const one = (value: number): Float64Array => Float64Array.from([value]);
 
+const same = (value: number) => ({ value, lo: value, hi: value });
+
+const USE: ProcessUse = {
+  readings: 100,
+  processes: 1,
+  read_ns: 1000 * MS,
+  peak_lo_bytes: 4096,
+  peak_hi_bytes: 4096,
+  most: { rss_bytes: 4096, rss_anon_bytes: 4096, rss_file_bytes: 0, rss_shmem_bytes: 0 },
+  pss_bytes: 4096,
+  growth: {
+    cpu_user_ns: same(500 * MS),
+    cpu_system_ns: same(100 * MS),
+    minor_faults: same(50),
+    major_faults: same(0),
+  },
+  counted: 1,
+};
+const SPANS_COUNTED = [spanOf("all", "all", [[0, 1000 * MS]]), ...spansOf(STEPS, 1000 * MS)];
+
 const RUN: Partial<AnalysisInput> = {
+  counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE) },
   watches: WATCHES,
   steps: STEPS,
   kvRows: KV_ROWS,
