@@ -10,10 +10,8 @@ export interface EngineObjects {
   offer(rows: readonly MappingEvent[]): Promise<void>;
   /** Offers nothing more, what is under way included: the session is about to end. */
   close(): void;
-  /** Paths in which an engine was found. */
-  readonly found: ReadonlySet<string>;
-  /** Objects that could not be read or probed, with the reason. */
-  readonly refused: ReadonlyMap<string, string>;
+  /** Objects that could not be read or probed, each with the reason. */
+  warnings(): readonly string[];
 }
 
 /** Where this process can open a file that another one mapped: through its root, which a container may have changed. */
@@ -24,12 +22,10 @@ function reachable(pid: number, path: string): string {
 
 export function createEngineObjects(session: EngineSession): EngineObjects {
   const offered = new Set<string>();
-  const found = new Set<string>();
   const refused = new Map<string, string>();
   let closed = false;
   return {
-    found,
-    refused,
+    warnings: () => [...refused].map(([path, why]) => `no probes in ${path}: ${why.split("\n")[0]}`),
     close() {
       closed = true;
     },
@@ -42,8 +38,7 @@ export function createEngineObjects(session: EngineSession): EngineObjects {
         if (offered.has(key)) continue;
         offered.add(key);
         try {
-          const result = await session.attachObject(reachable(row.pid, row.path), row.pid, row.timestamp_ns);
-          if (result.attached) found.add(row.path);
+          await session.attachObject(reachable(row.pid, row.path), row.pid, row.timestamp_ns);
         } catch (error) {
           refused.set(row.path, error instanceof Error ? error.message : String(error));
         }

@@ -93,6 +93,7 @@ async function startEngine(paths: readonly string[], { target, mappings }: Scene
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
+    warnings: () => objects.warnings(),
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

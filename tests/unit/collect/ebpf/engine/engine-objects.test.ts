@@ -38,7 +38,7 @@ describe("mapped objects", () => {
       ["/lib/engine", 10],
       ["/lib/engine", 11],
     ]);
-    expect([...objects.found]).toEqual(["/lib/engine"]);
+    expect(objects.warnings()).toEqual([]);
   });
 
   test("are not offered where they are no executable file", async () => {
@@ -55,11 +55,11 @@ describe("mapped objects", () => {
   });
 
   test("that cannot be read are told with the reason, and do not keep others from being offered", async () => {
-    const { session } = fakeSession();
+    const { offered, session } = fakeSession();
     const objects = createEngineObjects(session);
     await objects.offer([mapped("/lib/bad"), mapped("/lib/the-engine")]);
-    expect([...objects.refused]).toEqual([["/lib/bad", "cannot be read"]]);
-    expect([...objects.found]).toEqual(["/lib/the-engine"]);
+    expect(objects.warnings()).toEqual(["no probes in /lib/bad: cannot be read"]);
+    expect(offered.map(([path]) => path)).toEqual(["/lib/bad", "/lib/the-engine"]);
   });
 
   test("are offered no more after the close, though the rows were given before", async () => {
