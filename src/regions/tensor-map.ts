@@ -47,8 +47,6 @@ export interface TensorMap {
   apply(row: RowOf<"tensor">): void;
   /** The process ended or replaced its program: everything of it ends. */
   endProcess(pid: number, time_ns: bigint): void;
-  /** What a process holds, now or at `time_ns`. */
-  live(pid: number, time_ns?: bigint): TensorLifetime[];
   /** Everything that ever lived, in order of appearance; rows of live ones still change. */
   lifetimes(): readonly TensorLifetime[];
   readonly counters: Readonly<TensorCounters>;
@@ -73,22 +71,15 @@ const OWN_CLASSES: ReadonlySet<DataClass | null> = new Set(["weight", "kv_cache"
 const MAX_CANDIDATES = 16_384;
 
 const endOf = (row: { addr: bigint; size_bytes: bigint }): bigint => row.addr + row.size_bytes;
-const isAlive = (row: TensorLifetime, time_ns: bigint | undefined): boolean =>
-  time_ns === undefined
-    ? row.death_ns === null
-    : row.birth_ns <= time_ns && (row.death_ns === null || time_ns < row.death_ns);
 
 /** An empty map. Tensors of weights and caches are kept one by one; others collapse into their buffer. */
 export function createTensorMap(): TensorMap {
   const all: TensorLifetime[] = [];
   const buffers = new Map<string, Buffer>();
-  const liveByPid = new Map<number, Set<TensorLifetime>>();
   const counters: TensorCounters = { applied: 0, zero_sized: 0, unknown_buffers: 0, bad_rows: 0 };
 
   function open(row: TensorLifetime): TensorLifetime {
     all.push(row);
-    const live = liveByPid.get(row.pid) ?? new Set();
-    liveByPid.set(row.pid, live.add(row));
     return row;
   }
 
@@ -96,7 +87,6 @@ export function createTensorMap(): TensorMap {
     if (row.death_ns !== null) return;
     row.death_ns = time_ns;
     row.ended_by = ended_by;
-    liveByPid.get(row.pid)?.delete(row);
   }
 
   function closeBuffer(key: string, buffer: Buffer, time_ns: bigint, ended_by: "free" | "replaced" | "exit"): void {
@@ -190,7 +180,6 @@ export function createTensorMap(): TensorMap {
     if (usage !== "weights" || buffer.shared === null) return;
     const index = all.indexOf(buffer.shared);
     if (index >= 0) all.splice(index, 1);
-    liveByPid.get(buffer.pid)?.delete(buffer.shared);
     buffer.shared = null;
     for (const row of buffer.sharedRows.values()) placeOwn(buffer, row, "weight");
     buffer.sharedRows.clear();
@@ -225,10 +214,6 @@ export function createTensorMap(): TensorMap {
     },
     endProcess(pid, time_ns) {
       for (const [key, buffer] of buffers) if (buffer.pid === pid) closeBuffer(key, buffer, time_ns, "exit");
-    },
-    live(pid, time_ns) {
-      if (time_ns === undefined) return [...(liveByPid.get(pid) ?? [])];
-      return all.filter((row) => row.pid === pid && isAlive(row, time_ns));
     },
     lifetimes: () => all,
     counters,

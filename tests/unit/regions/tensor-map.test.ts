@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { COLUMNS, layoutColumns } from "../../../src/regions/kv-layout.ts";
 import { createTensorMap } from "../../../src/regions/tensor-map.ts";
 import type { RowOf } from "../../../src/schema/row.ts";
-import { tensorAt } from "../../fixtures/found-regions.ts";
+import { alive, tensorAt } from "../../fixtures/found-regions.ts";
 import type { Given } from "../../fixtures/row-with.ts";
 
 function row(kind: RowOf<"tensor">["kind"], time: number, fields: Given<"tensor"> = {}): RowOf<"tensor"> {
@@ -50,7 +50,7 @@ test("tensors that share a compute buffer are its candidates", () => {
   const map = createTensorMap();
   map.apply(row("tensor", 1, { name: "x", region_type: "activation" }));
   map.apply(row("tensor", 2, { name: "y", region_type: "activation" }));
-  const [region, ...others] = map.live(100);
+  const [region, ...others] = alive(map.lifetimes());
   expect(others).toEqual([]);
   expect([region?.name, region?.candidates, region?.size_bytes]).toEqual([null, ["x", "y"], 0x1000n]);
 });
@@ -74,7 +74,7 @@ test("a usage that comes later makes weights of the tensors from their birth", (
   map.apply(row("tensor", 1, { name: "x" }));
   map.apply(row("tensor", 2, { name: "y", addr: 0x1200n }));
   map.apply(row("usage", 3, { usage: "weights" }));
-  expect(map.live(100).map((t) => [t.name, t.region_type, t.birth_ns])).toEqual([
+  expect(alive(map.lifetimes()).map((t) => [t.name, t.region_type, t.birth_ns])).toEqual([
     ["x", "weight", 1n],
     ["y", "weight", 2n],
   ]);
