@@ -1,6 +1,6 @@
 /** Which files are generated, and from what. */
 import { metricsPage } from "../src/analyse/metrics/metrics-page.ts";
-import { arrowSchemasJson } from "../src/columnar/arrow-schemas.ts";
+import { arrowSchemasJson } from "../src/columnar/arrow/schema-messages.ts";
 import { configPage, defaultYaml, demoYaml } from "../src/config/config-pages.ts";
 import { cHeader } from "../src/schema/c-header.ts";
 import { columnsPage } from "../src/schema/columns-page.ts";
@@ -14,6 +14,6 @@ export async function generatedFiles(): Promise<[path: string, text: string][]> 
     ["docs/columns.md", columnsPage()],
     ["docs/config.md", configPage()],
     ["docs/metrics.md", metricsPage()],
-    ["src/columnar/arrow-schemas.gen.json", arrowSchemasJson()],
+    ["src/columnar/arrow/schema-messages.gen.json", arrowSchemasJson()],
   ];
 }

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { batchFromRows } from "../columnar/rows.ts";
-import { writeParquetFile } from "../columnar/write-parquet.ts";
+import { writeParquetFile } from "../columnar/write/parquet-writer.ts";
 import type { CompareOptions } from "../config/compare.ts";
 import type { DemoOptions } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";

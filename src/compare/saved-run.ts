@@ -1,7 +1,7 @@
 /** A run directory as a comparison needs it: its figures and what they were taken from. */
 import { existsSync, readFileSync } from "node:fs";
 import { z } from "zod";
-import { parquetBatches } from "../columnar/parquet-batches.ts";
+import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
 import { runPaths } from "../run-directory/run-directory.ts";

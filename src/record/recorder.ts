@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import type { Collector } from "../collect/collector.ts";
 import type { Batch } from "../columnar/batch.ts";
-import { openEncoder } from "../columnar/encoder.ts";
-import { openSegmentWriter, type SegmentWriter } from "../columnar/segment.ts";
+import { openEncoder } from "../columnar/segments/encoder.ts";
+import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
 import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";

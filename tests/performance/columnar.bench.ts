@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
 import { type BlockRows, blockReader } from "../../src/columnar/blocks.ts";
-import { openEncoder } from "../../src/columnar/encoder.ts";
-import { openSegmentWriter } from "../../src/columnar/segment.ts";
-import type { writeParquetFile } from "../../src/columnar/write-parquet.ts";
+import { openEncoder } from "../../src/columnar/segments/encoder.ts";
+import { openSegmentWriter } from "../../src/columnar/segments/segment-writer.ts";
+import type { writeParquetFile } from "../../src/columnar/write/parquet-writer.ts";
 import { type AddressModel, addressModel, faultBlocks } from "./address-model.ts";
 
 /** One figure and what it is held against. */
@@ -36,7 +36,7 @@ export async function benchColumnar(): Promise<BenchRow[]> {
   try {
     const streamed = await streamThroughWorker(join(dir, "stream"));
     // Only now: a tracer's main thread does not hold the encoder, so the memory above must not include it.
-    const { writeParquetFile: write } = await import("../../src/columnar/write-parquet.ts");
+    const { writeParquetFile: write } = await import("../../src/columnar/write/parquet-writer.ts");
     const model = addressModel(MODEL_ROWS, SEED);
     const ring = faultBlocks(model);
     const blocks = oneCore(() => faultSegments(ring, dir, write));

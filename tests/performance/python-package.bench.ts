@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Batch } from "../../src/columnar/batch.ts";
-import { writeParquetFile } from "../../src/columnar/write-parquet.ts";
+import { writeParquetFile } from "../../src/columnar/write/parquet-writer.ts";
 import type { RunReport } from "../../src/schema/run-json.ts";
 import { pythonPackage } from "../fixtures/python-package.ts";
 import { type AddressModel, addressModel, KIND_NAMES } from "./address-model.ts";

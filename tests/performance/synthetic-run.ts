@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Batch, StringColumn } from "../../src/columnar/batch.ts";
-import { writeParquetFile } from "../../src/columnar/write-parquet.ts";
+import { writeParquetFile } from "../../src/columnar/write/parquet-writer.ts";
 import { segmentName } from "../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../src/schema/columns.ts";
 import { batchWith, type Given } from "../fixtures/row-with.ts";

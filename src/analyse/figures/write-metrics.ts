@@ -1,7 +1,7 @@
 /** metrics.parquet: every figure as a row. */
 import { join } from "node:path";
 import { batchFromRows } from "../../columnar/rows.ts";
-import { writeParquetFile } from "../../columnar/write-parquet.ts";
+import { writeParquetFile } from "../../columnar/write/parquet-writer.ts";
 import type { MetricRow } from "./metric-row.ts";
 
 function wholeNumber(value: number): bigint {

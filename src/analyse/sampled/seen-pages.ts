@@ -1,5 +1,5 @@
 /** Blocks of 64 B, 4 KiB, 64 KiB and 2 MiB that samples fell on, and how many of them once and twice. */
-import { FULL, keyNumbers } from "../../columnar/key-numbers.ts";
+import { FULL, keyNumbers } from "../../columnar/keys/key-numbers.ts";
 import { GRAINS, type SeenBlocks } from "../input/input.ts";
 import { STEPS } from "./sampled-rows.ts";
 

@@ -1,5 +1,5 @@
 /** Runs of samples of stores to each block of one grain, taken in order of time. */
-import { FULL, keyNumbers } from "../../columnar/key-numbers.ts";
+import { FULL, keyNumbers } from "../../columnar/keys/key-numbers.ts";
 import type { StoreRuns } from "../input/input.ts";
 
 /** Chance, per block, that a run whose stores come evenly is taken for over while it goes on. */

@@ -1,5 +1,5 @@
 /** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
-import { radixPass, varyingBits } from "../../columnar/radix-pass.ts";
+import { radixPass, varyingBits } from "../../columnar/keys/radix-pass.ts";
 import { twoWords } from "../../columnar/two-words.ts";
 import { type AccessColumns, CODE_BITS, classOf } from "./access-columns.ts";
 

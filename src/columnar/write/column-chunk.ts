@@ -1,9 +1,9 @@
 /** One column of one row group: a dictionary page where values repeat, then one page of data, each compressed by zstd. */
 import type { Column } from "../../schema/columns.ts";
-import type { EncodableColumn } from "../encodable.ts";
 import { CODEC, ENCODING, PAGE } from "../parquet-format.ts";
 import { type ColumnValues, columnValues, type Numbers, type Scratch, widened, wordsOf } from "./column-values.ts";
 import { encodeDelta } from "./delta.ts";
+import type { EncodableColumn } from "./encodable.ts";
 import { bitWidth, encodeHybrid, encodeRun } from "./hybrid.ts";
 import { bytesOf, plainBits, plainTexts } from "./plain.ts";
 import { type Bounds, numberBounds, textBounds } from "./statistics.ts";

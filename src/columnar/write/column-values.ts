@@ -1,9 +1,9 @@
 /** The values of a column in the form in which they are written: nulls left out, repeated ones as codes. */
 import type { Column } from "../../schema/columns.ts";
 import { isStringColumn, type NumberColumn } from "../batch.ts";
-import type { EncodableColumn, KeyedColumn } from "../encodable.ts";
 import { deltaRoom } from "./delta.ts";
 import { distinctNumbers, isConstant } from "./distinct.ts";
+import type { EncodableColumn, KeyedColumn } from "./encodable.ts";
 import { bitWidth, hybridRoom } from "./hybrid.ts";
 import { bytesOf } from "./plain.ts";
 

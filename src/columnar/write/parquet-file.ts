@@ -1,10 +1,10 @@
 /** A Parquet file, row group by row group; the choice of encodings is docs/decisions/001. */
 import { columnsOf, type TableName } from "../../schema/columns.ts";
-import type { Encodable } from "../encodable.ts";
 import { assertFits, misfit } from "../fit.ts";
 import { MAGIC } from "../parquet-format.ts";
 import { columnChunk } from "./column-chunk.ts";
 import { type Scratch, scratchFor } from "./column-values.ts";
+import type { Encodable } from "./encodable.ts";
 import { fileFooter, type RowGroup } from "./footer.ts";
 
 export interface ParquetFile {

@@ -1,5 +1,5 @@
 /** Rows into order of time, rows of one time into order of CPU, and those of one CPU as they were. */
-import { radixPass, varyingBits } from "../../columnar/radix-pass.ts";
+import { radixPass, varyingBits } from "../../columnar/keys/radix-pass.ts";
 
 const DIGIT_BITS = 11;
 const DIGITS = 1 << DIGIT_BITS;

@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { NULL_CODE } from "../../columnar/batch.ts";
-import type { KeyedColumn } from "../../columnar/encodable.ts";
-import { type RowKeys, rowKeys } from "../../columnar/row-keys.ts";
+import { type RowKeys, rowKeys } from "../../columnar/keys/row-keys.ts";
 import { type TwoWords, twoWords } from "../../columnar/two-words.ts";
-import { openParquetWriter } from "../../columnar/write-parquet.ts";
+import type { KeyedColumn } from "../../columnar/write/encodable.ts";
+import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
 import { rowOffset } from "../../regions/kv-layout.ts";
 import { wordsOf } from "../../schema/row.ts";
 import { labelList } from "../trace/label-lists.ts";

@@ -1,8 +1,9 @@
 /** Accesses with their labels: which region, slot of time and instruction each row has, and the columns of `trace`. */
-import type { Encodable, EncodableColumn } from "../../columnar/encodable.ts";
-import { keyNumbers } from "../../columnar/key-numbers.ts";
-import { type RowKeys, rowKeys } from "../../columnar/row-keys.ts";
+
+import { keyNumbers } from "../../columnar/keys/key-numbers.ts";
+import { type RowKeys, rowKeys } from "../../columnar/keys/row-keys.ts";
 import { twoWords } from "../../columnar/two-words.ts";
+import type { Encodable, EncodableColumn } from "../../columnar/write/encodable.ts";
 import type { MappingRow } from "../../regions/mapping-row.ts";
 import {
   type AccessRows,

@@ -1,7 +1,7 @@
 /** Writes trace/: every captured access with what it touched, when in the run, and by which code. */
 import { link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openParquetWriter, type ParquetWriter } from "../../columnar/write-parquet.ts";
+import { openParquetWriter, type ParquetWriter } from "../../columnar/write/parquet-writer.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
 import { UNFINISHED } from "../../sql/derived-file.ts";
 import { type AccessRows, accessRows, FACTS, readAccessRows, wordLists } from "../capture/access-rows.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Batch } from "../../../src/columnar/batch.ts";
-import { openRowTally } from "../../../src/columnar/row-tally.ts";
+import { openRowTally } from "../../../src/columnar/segments/row-tally.ts";
 import { balances } from "../../../src/schema/ledger.ts";
 
 /** Accesses of the sources named, in that order. */

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
+import { writeParquetFile } from "../../../src/columnar/write/parquet-writer.ts";
 import { segmentName } from "../../../src/run-directory/segment-files.ts";
 import type { StreamName } from "../../../src/schema/columns.ts";
 import type { RowOf } from "../../../src/schema/row.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";
+import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
 import {
   type AccessRows,
   accessRows,

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { STEPS, sampledRows } from "../../../../src/analyse/sampled/sampled-rows.ts";
-import { writeParquetFile } from "../../../../src/columnar/write-parquet.ts";
+import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
 import { OP } from "../../../../src/schema/operation.ts";
 import { batchWith, type Given } from "../../../fixtures/row-with.ts";
 

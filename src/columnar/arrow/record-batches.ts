@@ -18,12 +18,12 @@ import {
   Uint64,
   Utf8,
 } from "apache-arrow";
-import { type Column, type ColumnType, columnsOf, type TABLES, type TableName } from "../schema/columns.ts";
-import { tableMetadata } from "../schema/versions.ts";
-import { ARRAY_TYPES } from "./arrays.ts";
-import { type Batch, type ColumnData, isStringColumn, type NumberColumn } from "./batch.ts";
-import { packValidity } from "./bits.ts";
-import { assertFits, misfit } from "./fit.ts";
+import { type Column, type ColumnType, columnsOf, type TABLES, type TableName } from "../../schema/columns.ts";
+import { tableMetadata } from "../../schema/versions.ts";
+import { ARRAY_TYPES } from "../arrays.ts";
+import { type Batch, type ColumnData, isStringColumn, type NumberColumn } from "../batch.ts";
+import { packValidity } from "../bits.ts";
+import { assertFits, misfit } from "../fit.ts";
 import { plainStrings } from "./string-codes.ts";
 
 const ARROW_TYPES = {

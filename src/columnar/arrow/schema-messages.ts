@@ -1,7 +1,7 @@
-/** The text of arrow-schemas.gen.json. */
+/** The text of schema-messages.gen.json. */
 import { RecordBatchStreamWriter } from "apache-arrow";
-import { TABLES, type TableName } from "../schema/columns.ts";
-import { arrowSchema } from "./arrow.ts";
+import { TABLES, type TableName } from "../../schema/columns.ts";
+import { arrowSchema } from "./record-batches.ts";
 
 /** Behind the schema in a stream: the mark of its end and a length of 0. */
 const STREAM_END_BYTES = 8;

@@ -2,8 +2,8 @@
  * Arrays of batches on their way to another thread, which gets those in shared memory once and knows them by a number
  * after that: a thread that is given megabytes with every message looks through its heap as often.
  */
-import type { TableName } from "../schema/columns.ts";
-import { type Batch, type ColumnData, isStringColumn } from "./batch.ts";
+import type { TableName } from "../../schema/columns.ts";
+import { type Batch, type ColumnData, isStringColumn } from "../batch.ts";
 
 /** An array of any element type. */
 type Elements = ArrayBufferView;

@@ -2,8 +2,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { type Table as ArrowTable, tableFromIPC } from "apache-arrow";
 import { readParquet } from "parquet-wasm";
-import { refuseOtherMajor } from "../schema/refuse-version.ts";
-import { SCHEMA_VERSION_KEY } from "../schema/versions.ts";
+import { refuseOtherMajor } from "../../schema/refuse-version.ts";
+import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 
 const READ_BATCH_ROWS = 1 << 17;
 const MAX_FILE_BYTES = 2 ** 30;

@@ -1,14 +1,14 @@
 /** A Parquet file of ours as Arrow record batches, a bounded number of rows at a time. */
 import type { RecordBatch } from "apache-arrow";
-import { MrmTraceError } from "../errors.ts";
-import type { TableName } from "../schema/columns.ts";
-import { TABLE_KEY } from "../schema/versions.ts";
-import { type ArrowColumns, toRecordBatch } from "./arrow.ts";
-import type { Batch } from "./batch.ts";
+import { MrmTraceError } from "../../errors.ts";
+import type { TableName } from "../../schema/columns.ts";
+import { TABLE_KEY } from "../../schema/versions.ts";
+import type { Batch } from "../batch.ts";
+import { assertRefusal } from "../read/refusal.ts";
+import { tableBatches } from "../read/table-batches.ts";
 import { fromArrow } from "./from-arrow.ts";
-import { fileBytes, readRows, unreadable } from "./parquet.ts";
-import { assertRefusal } from "./read/refusal.ts";
-import { tableBatches } from "./read/table-batches.ts";
+import { type ArrowColumns, toRecordBatch } from "./record-batches.ts";
+import { fileBytes, readRows, unreadable } from "./wasm-reader.ts";
 
 /** About one row group of the files that we write. */
 export const BATCH_ROWS = 1 << 17;

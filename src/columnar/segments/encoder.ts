@@ -1,5 +1,5 @@
 /** The one worker of a run that encodes segments and writes them, so that the poll loop never waits for either. */
-import { type Batch, isStringColumn } from "./batch.ts";
+import { type Batch, isStringColumn } from "../batch.ts";
 import { arrayLender, type LentBatch } from "./lent-arrays.ts";
 
 /** What the worker is asked: rows become one file. */

@@ -1,10 +1,10 @@
 /** Batches to zstd Parquet files. */
 import { closeSync, openSync, renameSync, unlinkSync, writeSync, writevSync } from "node:fs";
-import { MrmTraceError } from "../errors.ts";
-import type { TableName } from "../schema/columns.ts";
+import { MrmTraceError } from "../../errors.ts";
+import type { TableName } from "../../schema/columns.ts";
 import type { Encodable } from "./encodable.ts";
 import { fileMetadata } from "./file-metadata.ts";
-import { parquetFile } from "./write/parquet-file.ts";
+import { parquetFile } from "./parquet-file.ts";
 
 export interface ParquetWriter {
   /** Writes the rows as one row group. @throws MrmTraceError failure; its cause has the errno in `code` */

@@ -1,7 +1,7 @@
 /** Strings between our form (codes and values) and Arrow's plain form (offsets and bytes). */
 
-import { NULL_CODE, type StringColumn } from "./batch.ts";
-import { packValidity } from "./bits.ts";
+import { NULL_CODE, type StringColumn } from "../batch.ts";
+import { packValidity } from "../bits.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

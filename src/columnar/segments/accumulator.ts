@@ -2,10 +2,10 @@
  * Rows of one table gathered from many small batches into columns that grow, until they are taken as one segment.
  * The columns are shared memory: another thread reads them where they are, and they are used again after it.
  */
-import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
-import { ARRAY_TYPES } from "./arrays.ts";
-import { type Batch, type ColumnData, isStringColumn, NULL_CODE, type NumberColumn } from "./batch.ts";
-import { assertFits } from "./fit.ts";
+import { type Column, columnsOf, type TableName } from "../../schema/columns.ts";
+import { ARRAY_TYPES } from "../arrays.ts";
+import { type Batch, type ColumnData, isStringColumn, NULL_CODE, type NumberColumn } from "../batch.ts";
+import { assertFits } from "../fit.ts";
 
 const FIRST_CAPACITY_ROWS = 1024;
 

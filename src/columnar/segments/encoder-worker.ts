@@ -1,8 +1,8 @@
 /** The worker's side of encoder.ts: one message in, one file written, one message out. */
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError } from "../../errors.ts";
+import { writeParquetFile } from "../write/parquet-writer.ts";
 import type { EncodeJob, EncodeResult } from "./encoder.ts";
 import { arrayBorrower } from "./lent-arrays.ts";
-import { writeParquetFile } from "./write-parquet.ts";
 
 declare const self: Worker;
 

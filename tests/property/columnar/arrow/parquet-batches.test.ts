@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { isStringColumn } from "../../../src/columnar/batch.ts";
-import { BATCH_ROWS, parquetBatches } from "../../../src/columnar/parquet-batches.ts";
-import { batchFromRows } from "../../../src/columnar/rows.ts";
-import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
-import { encodeParquet } from "../../fixtures/encode-parquet.ts";
+import { BATCH_ROWS, parquetBatches } from "../../../../src/columnar/arrow/parquet-batches.ts";
+import { isStringColumn } from "../../../../src/columnar/batch.ts";
+import { batchFromRows } from "../../../../src/columnar/rows.ts";
+import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
+import { encodeParquet } from "../../../fixtures/encode-parquet.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-batches-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import type { Batch } from "../../../src/columnar/batch.ts";
-import { arrayBorrower, arrayLender, type LentBatch } from "../../../src/columnar/lent-arrays.ts";
-import { waitUntil } from "../../fixtures/wait-until.ts";
+import type { Batch } from "../../../../src/columnar/batch.ts";
+import { arrayBorrower, arrayLender, type LentBatch } from "../../../../src/columnar/segments/lent-arrays.ts";
+import { waitUntil } from "../../../fixtures/wait-until.ts";
 
 function shared(values: readonly number[]): Uint32Array {
   const array = new Uint32Array(new SharedArrayBuffer(4 * values.length));

@@ -4,19 +4,19 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import type { Batch } from "../../../src/columnar/batch.ts";
-import { blockReader } from "../../../src/columnar/blocks.ts";
-import { type Encoder, openEncoder } from "../../../src/columnar/encoder.ts";
-import { openSegmentWriter } from "../../../src/columnar/segment.ts";
-import { writeParquetFile } from "../../../src/columnar/write-parquet.ts";
-import { MrmTraceError } from "../../../src/errors.ts";
-import { listSegments } from "../../../src/run-directory/segment-files.ts";
-import { balances } from "../../../src/schema/ledger.ts";
-import { SCHEMA_VERSION_KEY } from "../../../src/schema/versions.ts";
-import { encodeParquet } from "../../fixtures/encode-parquet.ts";
-import { readStream } from "../../fixtures/parquet-by-wasm.ts";
-import { waitUntil } from "../../fixtures/wait-until.ts";
-import { addressModel, faultBlocks } from "../../performance/address-model.ts";
+import type { Batch } from "../../../../src/columnar/batch.ts";
+import { blockReader } from "../../../../src/columnar/blocks.ts";
+import { type Encoder, openEncoder } from "../../../../src/columnar/segments/encoder.ts";
+import { openSegmentWriter } from "../../../../src/columnar/segments/segment-writer.ts";
+import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
+import { MrmTraceError } from "../../../../src/errors.ts";
+import { listSegments } from "../../../../src/run-directory/segment-files.ts";
+import { balances } from "../../../../src/schema/ledger.ts";
+import { SCHEMA_VERSION_KEY } from "../../../../src/schema/versions.ts";
+import { encodeParquet } from "../../../fixtures/encode-parquet.ts";
+import { readStream } from "../../../fixtures/parquet-by-wasm.ts";
+import { waitUntil } from "../../../fixtures/wait-until.ts";
+import { addressModel, faultBlocks } from "../../../performance/address-model.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-segments-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -169,8 +169,8 @@ describe("a segment writer", () => {
     writeFileSync(
       script,
       `import { blockReader } from ${from("src/columnar/blocks.ts")};
-import { openEncoder } from ${from("src/columnar/encoder.ts")};
-import { openSegmentWriter } from ${from("src/columnar/segment.ts")};
+import { openEncoder } from ${from("src/columnar/segments/encoder.ts")};
+import { openSegmentWriter } from ${from("src/columnar/segments/segment-writer.ts")};
 import { addressModel, faultBlocks } from ${from("tests/performance/address-model.ts")};
 const batch = blockReader("fault")(faultBlocks(addressModel(4096, 1)));
 const encoder = openEncoder();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { FULL, keyNumbers } from "../../../src/columnar/key-numbers.ts";
+import { FULL, keyNumbers } from "../../../../src/columnar/keys/key-numbers.ts";
 
 /** Words that meet often, and such as differ in one bit only. */
 const word = fc.oneof(fc.nat(3), fc.constantFrom(0x8000_0000, 0xffff_ffff, 1 << 16), fc.nat());

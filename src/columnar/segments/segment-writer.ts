@@ -1,12 +1,12 @@
 /** Batches of one stream become Parquet segments that close by size and by time; what cannot be kept is counted. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { MrmTraceError } from "../errors.ts";
-import { segmentName } from "../run-directory/segment-files.ts";
-import { columnsOf, type StreamName } from "../schema/columns.ts";
-import type { LedgerRow } from "../schema/ledger.ts";
+import { MrmTraceError } from "../../errors.ts";
+import { segmentName } from "../../run-directory/segment-files.ts";
+import { columnsOf, type StreamName } from "../../schema/columns.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import { type Batch, isStringColumn } from "../batch.ts";
 import { bytesPerRow, openAccumulator } from "./accumulator.ts";
-import { type Batch, isStringColumn } from "./batch.ts";
 import type { Encoder, Outcome } from "./encoder.ts";
 import { openRowTally } from "./row-tally.ts";
 

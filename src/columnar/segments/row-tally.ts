@@ -1,9 +1,9 @@
 /** Rows of one stream on their way to segments, counted by the source of figures that they feed. */
 
-import type { StreamName } from "../schema/columns.ts";
-import { type FigureSource, type LedgerRow, SOURCES_OF } from "../schema/ledger.ts";
-import { wordsOf } from "../schema/row.ts";
-import { type Batch, isStringColumn } from "./batch.ts";
+import type { StreamName } from "../../schema/columns.ts";
+import { type FigureSource, type LedgerRow, SOURCES_OF } from "../../schema/ledger.ts";
+import { wordsOf } from "../../schema/row.ts";
+import { type Batch, isStringColumn } from "../batch.ts";
 
 const SOURCES = wordsOf("access", "source");
 

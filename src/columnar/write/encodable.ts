@@ -1,7 +1,7 @@
 /** What the encoder of Parquet files takes: the columns of a batch, and columns that follow from keys of the rows. */
-import type { TableName } from "../schema/columns.ts";
-import type { ColumnData, NumberColumn } from "./batch.ts";
-import type { RowKeys } from "./row-keys.ts";
+import type { TableName } from "../../schema/columns.ts";
+import type { ColumnData, NumberColumn } from "../batch.ts";
+import type { RowKeys } from "../keys/row-keys.ts";
 
 /** One column: a row's key k gives `values[codes[k]]`, and null where the code is behind their end. */
 export interface KeyedColumn {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { openAccumulator } from "../../../src/columnar/accumulator.ts";
-import { encodeParquet } from "../../fixtures/encode-parquet.ts";
-import { decodeParquet } from "../../fixtures/parquet-by-wasm.ts";
-import { arbitraryBatch, plainRows, TABLE_NAMES } from "./arbitrary-batch.ts";
+import { openAccumulator } from "../../../../src/columnar/segments/accumulator.ts";
+import { encodeParquet } from "../../../fixtures/encode-parquet.ts";
+import { decodeParquet } from "../../../fixtures/parquet-by-wasm.ts";
+import { arbitraryBatch, plainRows, TABLE_NAMES } from "../arbitrary-batch.ts";
 
 describe("a batch through Parquet and back", () => {
   for (const table of TABLE_NAMES) {

@@ -1,10 +1,10 @@
 /** An Arrow table read from outside becomes a batch, after its columns were checked against the table of columns. */
 import type { Data, DataType, Table, Vector } from "apache-arrow";
-import { type Column, columnsOf, type TableName } from "../schema/columns.ts";
-import { ARRAY_TYPES } from "./arrays.ts";
-import { arrowSchema } from "./arrow.ts";
-import type { Batch, ColumnData, NumberColumn } from "./batch.ts";
-import { unpackValidity } from "./bits.ts";
+import { type Column, columnsOf, type TableName } from "../../schema/columns.ts";
+import { ARRAY_TYPES } from "../arrays.ts";
+import type { Batch, ColumnData, NumberColumn } from "../batch.ts";
+import { unpackValidity } from "../bits.ts";
+import { arrowSchema } from "./record-batches.ts";
 import { stringCoder } from "./string-codes.ts";
 
 /**
