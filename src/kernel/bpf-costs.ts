@@ -22,6 +22,12 @@ export interface BpfCost {
   readonly recursion_misses: number;
 }
 
+/** What the kernel skipped of a program. */
+export interface SkippedRuns extends Pick<BpfCost, "name" | "object" | "recursion_misses"> {
+  /** Runs that there were, from the sampled share of the time; null where none of it was sampled. */
+  readonly runs: number | null;
+}
+
 const live = new Set<CostedProgram>();
 
 /** Makes the programs of a loaded object known until disposed. */
@@ -44,6 +50,8 @@ export interface CostSampler extends Disposable {
   poll(nowNs: bigint): void;
   /** Costs so far, scaled to the whole time since the start; empty where the kernel refuses statistics. */
   costs(nowNs: bigint): BpfCost[];
+  /** What was skipped so far, of every program of which a run was; counted though nothing was sampled. */
+  skipped(nowNs: bigint): SkippedRuns[];
 }
 
 /** Starts sampling the run time of every program that is loaded, now or later. */
@@ -59,6 +67,7 @@ export function sampleBpfCosts(startNs: bigint): CostSampler {
     on = null;
     sampledNs += nowNs - sinceNs;
   };
+  const shareOf = (nowNs: bigint): number => Number(sampledNs) / Number(nowNs - startNs);
   return {
     poll(nowNs) {
       if (on !== null && nowNs - sinceNs >= ON_NS) off(nowNs);
@@ -70,17 +79,26 @@ export function sampleBpfCosts(startNs: bigint): CostSampler {
     costs(nowNs) {
       off(nowNs);
       if (sampledNs === 0n) return [];
-      const scale = Number(nowNs - startNs) / Number(sampledNs);
+      const share = shareOf(nowNs);
       return [...live].map((program) => {
         const { run_ns, run_count, recursion_misses } = program.cost();
         return {
           name: program.name,
           object: program.object,
-          run_ns: Number(run_ns) * scale,
+          run_ns: Number(run_ns) / share,
           sampled_runs: Number(run_count),
-          sampled_share: 1 / scale,
+          sampled_share: share,
           recursion_misses: Number(recursion_misses),
         };
+      });
+    },
+    skipped(nowNs) {
+      off(nowNs);
+      return [...live].flatMap(({ name, object, cost }) => {
+        const { run_count, recursion_misses } = cost();
+        if (recursion_misses === 0n) return [];
+        const runs = sampledNs === 0n ? null : Math.round(Number(run_count) / shareOf(nowNs));
+        return [{ name, object, recursion_misses: Number(recursion_misses), runs }];
       });
     },
     [Symbol.dispose]() {

@@ -121,7 +121,9 @@ async function startParts(
 
 /** The last to start looks away first: the registers are free before the programs go, and mappings are seen to the end. */
 function stopParts({ parts, sampler }: Running) {
-  const costs = sampler.costs(monotonicNs());
+  const nowNs = monotonicNs();
+  const costs = sampler.costs(nowNs);
+  const skipped = sampler.skipped(nowNs);
   const costsOf = ({ name }: Part) => costs.filter(({ object }) => object === name);
   for (const part of parts.toReversed()) part.leave?.();
   for (const part of parts.toReversed()) part.detach();
@@ -130,7 +132,8 @@ function stopParts({ parts, sampler }: Running) {
   for (const part of parts) {
     const rest = part.stop();
     batches.push(...rest.batches);
-    ledger.push(...withSkippedRuns(costsOf(part), part.sees, rest.ledger));
+    const own = skipped.filter(({ object }) => object === part.name);
+    ledger.push(...withSkippedRuns(own, part.sees, rest.ledger));
   }
   return { batches, ledger, account: accountOf(parts, costs, costsOf) };
 }
