@@ -67,7 +67,15 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
     thermal: thermalOf(details),
-    details: { ...withoutThermal(details), stopped_by, end_ns, seed, trap_cost_ns, label_counters: analysis.counters },
+    details: {
+      ...withoutThermal(details),
+      stopped_by,
+      end_ns,
+      seed,
+      trap_cost_ns,
+      label_counters: analysis.counters,
+      fault_files: analysis.input.counts?.faults?.files ?? null,
+    },
   });
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
   await writeManifest(directory.heldPath, facts.run_id);

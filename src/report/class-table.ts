@@ -46,7 +46,7 @@ function note(mark: string, text: string, width: number): Line[] {
 
 /** Kinds of mapping without any figure would be columns of dashes; a class of data keeps its column, as that is an answer. */
 function isSilent(dataClass: DataClass): boolean {
-  return !dataClass.labelled && !dataClass.metrics.some(isFigure);
+  return !dataClass.labelled && !dataClass.metrics.some((row) => isFigure(row) && row.source !== "fault");
 }
 
 /** Confidence level that the intervals share, such as `95 %`. */

@@ -61,11 +61,18 @@ const STEPS = ["decode", "all", "prefill"];
 const PHASES = ["generation", "all"];
 const USABLE = ["ok", "bound"];
 
-/** What is shown first: figures before reasons, decoding before the whole run before prefill. */
-function preference({ status, step, phase }: ReportMetric): number[] {
+/** What is shown first: figures before reasons, decoding before the whole run before prefill; of counts the whole run. */
+function preference({ status, step, phase, source }: ReportMetric): number[] {
   const place = (list: readonly string[], word: string): number =>
     list.includes(word) ? list.indexOf(word) : list.length;
-  return [USABLE.includes(status) ? 0 : 1, place(STEPS, step), place(PHASES, phase), place(USABLE, status)];
+  const isPart = source === "fault" && phase !== "all";
+  return [
+    USABLE.includes(status) ? 0 : 1,
+    isPart ? 1 : 0,
+    place(STEPS, step),
+    place(PHASES, phase),
+    place(USABLE, status),
+  ];
 }
 
 function isBefore(a: ReportMetric, b: ReportMetric): boolean {

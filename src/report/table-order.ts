@@ -2,6 +2,16 @@
 
 type Sections = readonly (readonly [heading: string, rows: readonly (readonly [metric: string, label: string])[]])[];
 
+const FAULT_ROWS = [
+  ["faults", "all"],
+  ["first_touches", "first touches"],
+  ["file_first_touches", "of files"],
+  ["major_faults", "major"],
+  ["kernel_faults", "in the kernel"],
+  ["faults_per_s", "per second"],
+  ["faults_per_token", "per token"],
+] as const;
+
 /** What is told of the target as a whole. */
 export const PROCESS_SECTIONS: Sections = [
   [
@@ -22,6 +32,7 @@ export const PROCESS_SECTIONS: Sections = [
       ["cpu_per_token_ns", "per token"],
     ],
   ],
+  ["page faults", FAULT_ROWS],
 ];
 
 /** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
@@ -107,5 +118,6 @@ export const SECTIONS: Sections = [
       ["median_stride_bytes", "stride p50"],
     ],
   ],
+  ["page faults, whole run", FAULT_ROWS],
   ["managed retention", [["suitability", "suitability"]]],
 ];

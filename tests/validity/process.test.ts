@@ -7,14 +7,20 @@ afterEach(endLeftRuns);
 
 const MIB = 64;
 const PAGE_BYTES = 4096;
+const PAGES = (MIB * 2 ** 20) / PAGE_BYTES;
 /** The kernel counts resident pages per CPU, and adds them up when 32 x CPUs and more have come together (mm, percpu_counter). */
 const PAGES_NOT_ADDED_UP = 4 * 64;
 
 type Row = RunJson["metrics"][number];
 
-function figureOf(report: RunJson, metric: string): Row {
+function figureOf(report: RunJson, metric: string, source = "process"): Row {
   const found = report.metrics.find(
-    (row) => row.metric === metric && row.scope === "process" && row.phase === "all" && row.step === "all",
+    (row) =>
+      row.metric === metric &&
+      row.source === source &&
+      row.scope === "process" &&
+      row.phase === "all" &&
+      row.step === "all",
   );
   if (found === undefined) throw new Error(`no figure ${metric}`);
   return found;
@@ -51,4 +57,21 @@ test("the target's peak, CPU time and faults are those that the kernel tells the
   expect(Number(cpu.lo)).toBeLessThanOrEqual(said.cpu_ns);
   expect(Number(cpu.hi)).toBeGreaterThanOrEqual(said.cpu_ns);
   expect(Number(cpu.hi) - Number(cpu.lo)).toBeLessThanOrEqual(50e6);
+
+  const taken = said.minor + said.major;
+  expect(taken).toBeGreaterThan(PAGES);
+  for (const source of ["fault", "process"]) {
+    const faults = figureOf(report, "faults", source);
+    expect([source, faults.status, Math.abs(Number(faults.value) - taken) < 0.02 * taken]).toEqual([
+      source,
+      "ok",
+      true,
+    ]);
+  }
+  expect(Number(figureOf(report, "major_faults", "fault").value)).toBeGreaterThanOrEqual(0);
+  const anonymous = report.metrics.find(
+    ({ metric, mapping_kind }) => metric === "first_touches" && mapping_kind === "anon",
+  );
+  expect(Number(anonymous?.value)).toBeGreaterThanOrEqual(PAGES);
+  expect(Number(anonymous?.value)).toBeLessThan(1.02 * PAGES);
 });

@@ -2,6 +2,7 @@
 import { wordsOf } from "../../schema/row.ts";
 import type { RegionType, Scope } from "../../schema/words.ts";
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
+import { type ClassFaults, FAULT_KINDS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
@@ -41,6 +42,8 @@ export interface Group {
   readonly allocations: AllocationSample | null;
   /** What /proc said of the processes of the target in the span; null for a class, and where nobody read it. */
   readonly use: ProcessUse | null;
+  /** Page faults in the span; null where none were recorded, or of what memray saw. */
+  readonly faults: FaultCounts | null;
   /** Sampled accesses inside the span; none for the whole of a phase that has steps, since lines cannot be added up. */
   readonly sums: readonly AccessSums[];
   /** Sampled sources that saw the class in any span, and their rows. */
@@ -130,6 +133,7 @@ function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Gr
     kvRows: [],
     allocations: null,
     use: null,
+    faults: null,
     sums: [],
     sampled: new Map(),
     stream: null,
@@ -161,7 +165,17 @@ function processGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"
     scope: "process",
     is_counted_only: true,
     use: counts?.process?.[i] ?? null,
+    faults: counts?.faults?.all[i] ?? null,
   }));
+}
+
+const isSame = (a: Span, b: Span): boolean => a.phase === b.phase && a.step === b.step;
+const NO_FAULTS = Object.fromEntries(FAULT_KINDS.map((name) => [name, 0])) as FaultCounts;
+
+/** The faults of a class in a span: none where it had none, null where none were recorded of any. */
+function countedIn({ counts }: AnalysisInput, faults: ClassFaults | undefined): (span: Span) => FaultCounts | null {
+  if (counts?.faults == null) return () => null;
+  return (span) => faults?.spans[counts.spans.findIndex((one) => isSame(one, span))] ?? NO_FAULTS;
 }
 
 const ORDER: readonly string[] = wordsOf("tensor", "region_type");
@@ -175,7 +189,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const regions = split(input.regions);
   const sums = split(input.accessSums);
   const streams = split(input.streams);
-  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys()]);
+  const faults = split(input.counts?.faults?.classes ?? []);
+  const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys(), ...faults.keys()]);
   if (input.kvRows.length > 0) keys.add("kv_cache");
   // Where nothing was seen of any class, that is said once.
   if (keys.size === 0 && input.allocations.length === 0 && input.sight.length > 0) keys.add("unknown/");
@@ -186,13 +201,19 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const mine = watches.get(key) ?? [];
     const readable = mine.filter((w) => isUniform(w) && w.mode !== "w");
     const storing = mine.filter(isUniform);
-    return spans.map((span, s): Group => {
+    const kind = {
+      region_type: unknown ? ("unknown" as const) : (key as RegionType),
+      mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
+    };
+    const counted = countedIn(input, faults.get(key)?.[0]);
+    const others = (input.counts?.spans ?? []).filter((one) => !spans.some((span) => isSame(span, one)));
+    const figures = spans.map((span, s): Group => {
       const stream = 16 * (k * spans.length + s);
       const uniform = watchSet(readable, span, gap, input.seed, stream);
       return {
         ...emptyGroup(input, span, gap, blocks),
-        region_type: unknown ? "unknown" : (key as RegionType),
-        mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
+        ...kind,
+        faults: counted(span),
         regions: regions.get(key) ?? [],
         kvRows: key === "kv_cache" ? input.kvRows : [],
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
@@ -203,6 +224,14 @@ export function groupsOf(input: AnalysisInput): Group[] {
         every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),
       };
     });
+    const counts = others.map((span) => ({
+      ...emptyGroup(input, span, gap, blocks),
+      ...kind,
+      is_counted_only: true,
+      regions: regions.get(key) ?? [],
+      faults: counted(span),
+    }));
+    return [...figures, ...counts];
   });
   return [...classes, ...allocationGroups(input, gap, blocks), ...processGroups(input, gap, blocks)];
 }

@@ -1,5 +1,6 @@
 /** What was counted while the run went on, by span. */
 import type { Labelled } from "../../label/label-run.ts";
+import { loadFaults } from "../process/load-faults.ts";
 import { loadProcess } from "../process/load-process.ts";
 import { countedSpans } from "./counted-spans.ts";
 import type { RunCounts, StepSample } from "./input.ts";
@@ -8,8 +9,12 @@ import { spanSlices } from "./span-slices.ts";
 
 /** Reads the streams of counts once, one row group at a time. */
 export async function loadCounts(labelled: Labelled, steps: readonly StepSample[]): Promise<RunCounts> {
-  const { capture, timeline, forks, origin_ns, window_ns } = labelled;
+  const { capture, timeline, forks, regions, origin_ns, window_ns } = labelled;
   const spans = countedSpans(spansOf(steps, window_ns), timeline, window_ns);
   const slices = spanSlices(spans, window_ns);
-  return { spans, process: await loadProcess(capture, slices, forks, origin_ns) };
+  return {
+    spans,
+    process: await loadProcess(capture, slices, forks, origin_ns),
+    faults: await loadFaults(capture, regions, slices, origin_ns),
+  };
 }

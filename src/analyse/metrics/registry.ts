@@ -16,6 +16,7 @@ import { interAccessInterval } from "./inter-access-interval.ts";
 import { lifetime } from "./lifetime.ts";
 import { locality } from "./locality.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
+import { pageFaults } from "./page-faults.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
 import { residentMemory } from "./resident-memory.ts";
 import { retention } from "./retention.ts";
@@ -28,6 +29,7 @@ import { writeOnce } from "./write-once.ts";
 export const METRICS: readonly MetricFamily[] = [
   residentMemory,
   cpuTime,
+  pageFaults,
   allocatedBytes,
   allocatedTotal,
   lifetime,
@@ -55,7 +57,8 @@ export const METRICS: readonly MetricFamily[] = [
 function applies(family: MetricFamily, group: Group): boolean {
   const { step } = group.span;
   if (!(family.scopes ?? ["class"]).includes(group.scope)) return false;
-  if (family.spans === "phases" || group.is_counted_only) return family.spans === "phases";
+  if (family.spans === "phases" || group.is_counted_only)
+    return family.spans === "phases" && group.allocations === null;
   const tells = family.sources.some(([source]) => source === ALLOCATION);
   const isBare = group.allocations?.is_part === true || (group.allocations !== null && sightOf(group).length === 0);
   if (isBare && !tells) return false;

@@ -59,7 +59,7 @@ function columnDecoder<Name extends string>(stream: StreamName, names: readonly 
 
 /**
  * Reads columns of a stream in the order in which its rows were written. Memory holds two row groups.
- * A segment that cannot be read goes to `capture.skipped`, and none of its rows from the broken row group on is given.
+ * A segment that is broken goes to `capture.skipped` with all its rows, of which those before the broken row group were given.
  * @param take gets each row group; the arrays are good until it returns
  */
 export async function scanColumns<Name extends string>(
@@ -72,15 +72,13 @@ export async function scanColumns<Name extends string>(
   const skipped = new Set(capture.skipped.map(({ path }) => path));
   for (const { path, rows } of capture.segments[stream]) {
     if (skipped.has(path)) continue;
-    let left = rows;
     try {
       for await (const group of loadedGroups([path], names)) {
         take(decode(group), group.rows);
-        left -= group.rows;
       }
     } catch (error) {
       assertRefusal(error);
-      capture.skipped.push({ stream, path, rows: Math.max(0, left), reason: reasonOf(error) });
+      capture.skipped.push({ stream, path, rows, reason: reasonOf(error) });
     }
   }
 }

@@ -15,6 +15,8 @@ export interface Region extends Place, Verdict {
   readonly addr: bigint;
   readonly size_bytes: number;
   readonly mapping_kind: string | null;
+  /** The file that is mapped there; null for any other kind of mapping. */
+  readonly file: string | null;
   readonly name: string | null;
   readonly tensor: string | null;
   readonly logical_id: string | null;
@@ -70,6 +72,8 @@ function censored(death_ns: number, windowNs: number) {
   return { death_ns: Math.min(death_ns, windowNs), death_censored: death_ns > windowNs };
 }
 
+const fileOf = ({ mapping_kind, path }: MappingRow): string | null => (mapping_kind === "file" ? path : null);
+
 /** What a tensor's own mapping says of it: where it lies and when it must be gone at the latest. */
 function engineRow(region: EngineRegion, mapping: MappingPlace | undefined, windowNs: number): Unnumbered {
   const mappingDeath = mapping === undefined ? Number.POSITIVE_INFINITY : mapping.death_ns;
@@ -91,6 +95,7 @@ function engineRow(region: EngineRegion, mapping: MappingPlace | undefined, wind
     exec_epoch: mapping?.row.exec_epoch ?? 0,
     size_bytes: end - begin,
     mapping_kind: mapping?.row.mapping_kind ?? null,
+    file: mapping === undefined ? null : fileOf(mapping.row),
     birth_censored: region.birth_censored,
     ...censored(Math.min(region.death_ns, mappingDeath), windowNs),
   };
@@ -108,6 +113,7 @@ function mappingRow(piece: Extent, mappingPlace: MappingPlace, verdict: Verdict,
     size_bytes: piece.end - piece.begin,
     birth_ns: piece.birth_ns,
     mapping_kind: row.mapping_kind,
+    file: fileOf(row),
     name: row.path ?? row.mapping_kind,
     tensor: null,
     logical_id: null,

@@ -14,7 +14,7 @@ import {
   sliceRows,
   type WordLists,
 } from "../capture/access-rows.ts";
-import { placeIndex } from "../regions/place-index.ts";
+import { regionIndex } from "../regions/region-index.ts";
 import type { Region } from "../regions/region-map.ts";
 import { type Slot, slotAt, type Timeline } from "../timeline/phase.ts";
 import { CACHE_LEVELS, cacheLevelOf } from "./cache-level.ts";
@@ -124,13 +124,7 @@ const wholes = (words: Uint32Array<ArrayBuffer>): BigUint64Array =>
 /** Times are exact as long as they lie within 104 days of the origin. */
 export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: number): RowLabels {
   const { regions, timeline } = labels;
-  const index = placeIndex(
-    regions.map((region) => ({
-      ...region,
-      // What outlived the run holds its addresses to the last access.
-      death_ns: region.death_censored ? Number.POSITIVE_INFINITY : region.death_ns,
-    })),
-  );
+  const index = regionIndex(regions);
   const byPlace = regionLabels(regions);
   const { firstOf, lists: bySlot } = slotLabels(timeline, labels.runId);
   const byCode = { symbol: labelList<string>(), dso: labelList<string>() };

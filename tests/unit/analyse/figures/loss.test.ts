@@ -95,7 +95,7 @@ const USE: ProcessUse = {
 const SPANS_COUNTED = [spanOf("all", "all", [[0, 1000 * MS]]), ...spansOf(STEPS, 1000 * MS)];
 
 const RUN: Partial<AnalysisInput> = {
-  counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE) },
+  counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE), faults: null },
   watches: WATCHES,
   steps: STEPS,
   kvRows: KV_ROWS,

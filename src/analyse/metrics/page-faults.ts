@@ -1,0 +1,90 @@
+/** How often the program touches memory that the kernel must give it first. */
+import { interval } from "../../statistics/interval.ts";
+import type { Group } from "../input/group.ts";
+import { growthFigure, PROCESS } from "../process/census.ts";
+import { FAULT_KINDS } from "../process/fault-sums.ts";
+import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
+
+/** Source of these figures: the stream of faults. */
+const FAULT = "fault";
+const PER_SECOND = "faults_per_s";
+const PER_TOKEN = "faults_per_token";
+const NAMES: readonly string[] = [...FAULT_KINDS, PER_SECOND, PER_TOKEN];
+const METHOD = "census of the faults, each by its address and time; no sampling error; n counts faults of the run";
+
+function recorded(group: Group): Figure[] {
+  const { faults, span, input } = group;
+  const rows = input.counts?.faults?.rows ?? 0;
+  if (faults === null) {
+    // Said once, of the target as a whole.
+    if (group.scope === "class") return [];
+    return NAMES.map((metric) => notIdentifiable(metric, FAULT, 0, "no page faults were recorded"));
+  }
+  const exact = (metric: string, value: number): Figure => ({
+    metric,
+    source: FAULT,
+    estimate: interval(value, value, value),
+    n: rows,
+    coverage: 1,
+    census: true,
+    method: METHOD,
+  });
+  return [
+    ...FAULT_KINDS.map((kind) => exact(kind, faults[kind])),
+    ...(span.window_ns > 0 ? [exact(PER_SECOND, (faults.faults * 1e9) / span.window_ns)] : []),
+    ...(span.tokens === null ? [] : [exact(PER_TOKEN, faults.faults / span.tokens)]),
+  ];
+}
+
+/** What /proc counts of the target as a whole, with the faults that the kernel takes in a call. */
+function read(group: Group): Figure[] {
+  const { use } = group;
+  if (use === null || use.readings === 0) return [];
+  const { minor_faults: minor, major_faults: major } = use.growth;
+  const method = "growth of the counters of /proc/PID/stat; the ends hold whenever it grew between two readings";
+  const both = { value: minor.value + major.value, lo: minor.lo + major.lo, hi: minor.hi + major.hi };
+  return [
+    growthFigure(group, use, "faults", both, { method }),
+    growthFigure(group, use, "major_faults", major, { method }),
+  ];
+}
+
+export const pageFaults: MetricFamily = {
+  metrics: [
+    { name: "faults", unit: "faults", definition: "Page faults taken, each once: minor and major ones." },
+    {
+      name: "first_touches",
+      unit: "faults",
+      definition:
+        "Those on a page that the process had not mapped: its first touch since it was mapped, given back or evicted. The others are of protection, such as the copy of a page that is shared until it is written.",
+    },
+    {
+      name: "file_first_touches",
+      unit: "faults",
+      definition: "First touches of pages of files. The kernel may map the neighbours of such a page with it.",
+    },
+    { name: "major_faults", unit: "faults", definition: "Faults that had to wait for storage." },
+    {
+      name: "kernel_faults",
+      unit: "faults",
+      definition: "Faults that the kernel took while it copied to or from the memory of the program.",
+    },
+    { name: PER_SECOND, unit: "faults/s", definition: "Faults per second of the span." },
+    {
+      name: PER_TOKEN,
+      unit: "faults/token",
+      definition: "Faults per token that is decoded, or of the prompt in a prefill.",
+    },
+  ],
+  estimator:
+    "Every fault is a row of the fault stream, and its address and time say of which region it is; what lies in no region that is known is unknown. /proc counts the faults of the target as a whole, and also those that a call takes for a whole range at once, as mmap with MAP_POPULATE does: they are no exceptions of the program and have no row.",
+  sources: [
+    [FAULT, "every page fault of the target is recorded, with its address"],
+    [PROCESS, "/proc/PID/stat counts the faults of every process of the target"],
+  ],
+  not_by_sampling: null,
+  suppressed: "No fault recorded.",
+  scopes: ["class", "process"],
+  spans: "phases",
+  figures: (group) => [...recorded(group), ...(group.scope === "process" ? read(group) : [])],
+};
