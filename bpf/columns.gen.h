@@ -165,23 +165,19 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define SAMPLE_EVENTS 16
 
-#define ENGINE_COOKIE_PROBE_MASK 65535
-#define ENGINE_COOKIE_CAPTURE_SHIFT 16
-#define ENGINE_COOKIE_CAPTURE_MASK 255
+#define ENGINE_CAPTURES 512
+#define ENGINE_PARTS 4
 
-#define CAPTURE_NONE 0
-#define CAPTURE_TENSOR 1
-#define CAPTURE_BUFFER 2
-#define CAPTURE_PATH 3
-#define CAPTURE_BATCH 4
-#define CAPTURE_PARAMS 5
-#define CAPTURE_GRAPH 6
+#define ENGINE_SOURCE_STRUCTURE 4
 
-#define PART_BYTES_TENSOR 336
-#define PART_BYTES_BUFFER 120
-#define PART_BYTES_PATH 1024
-#define PART_BYTES_PARAMS 192
-#define PART_BYTES_GRAPH 64
+#define ENGINE_FORM_BYTES 0
+#define ENGINE_FORM_STRING 1
+#define ENGINE_FORM_ARRAY 2
+#define ENGINE_FORM_BATCH 3
+
+#define ENGINE_ROOM_SMALL 128
+#define ENGINE_ROOM_MEDIUM 512
+#define ENGINE_ROOM_LARGE 1024
 
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,
@@ -336,9 +332,8 @@ struct engine_record {
 	__u64 args[4];
 	__u32 pid;
 	__u32 tid;
-	__u16 probe;
-	__u8 is_return;
-	__u8 capture;
+	__u16 capture;
+	__u16 is_return;
 	__u32 unreadable;
 	__u32 exec_epoch;
 	__u32 pad;
@@ -348,32 +343,41 @@ _Static_assert(__builtin_offsetof(struct engine_record, timestamp_ns) == 0, "eng
 _Static_assert(__builtin_offsetof(struct engine_record, args) == 8, "engine_record.args");
 _Static_assert(__builtin_offsetof(struct engine_record, pid) == 40, "engine_record.pid");
 _Static_assert(__builtin_offsetof(struct engine_record, tid) == 44, "engine_record.tid");
-_Static_assert(__builtin_offsetof(struct engine_record, probe) == 48, "engine_record.probe");
+_Static_assert(__builtin_offsetof(struct engine_record, capture) == 48, "engine_record.capture");
 _Static_assert(__builtin_offsetof(struct engine_record, is_return) == 50, "engine_record.is_return");
-_Static_assert(__builtin_offsetof(struct engine_record, capture) == 51, "engine_record.capture");
 _Static_assert(__builtin_offsetof(struct engine_record, unreadable) == 52, "engine_record.unreadable");
 _Static_assert(__builtin_offsetof(struct engine_record, exec_epoch) == 56, "engine_record.exec_epoch");
 _Static_assert(__builtin_offsetof(struct engine_record, pad) == 60, "engine_record.pad");
 
-struct engine_batch {
-	__s32 n_tokens;
-	__s32 pad;
-	__u64 token;
-	__u64 embd;
-	__u64 position;
-	__u64 sequence_count;
-	__u64 sequences;
-	__u64 logits;
+struct engine_capture {
+	__u16 room;
+	__u8 parts;
+	__u8 walks;
+	__u16 batch_tokens;
+	__u16 batch_positions;
+	__u16 batch_sequence_counts;
+	__u16 batch_sequences;
+	__u8 source[4];
+	__u8 form[4];
+	__u8 count_argument[4];
+	__u16 at[4];
+	__u16 bytes[4];
+	__u16 element_bytes[4];
 };
-_Static_assert(sizeof(struct engine_batch) == 56, "engine_batch size");
-_Static_assert(__builtin_offsetof(struct engine_batch, n_tokens) == 0, "engine_batch.n_tokens");
-_Static_assert(__builtin_offsetof(struct engine_batch, pad) == 4, "engine_batch.pad");
-_Static_assert(__builtin_offsetof(struct engine_batch, token) == 8, "engine_batch.token");
-_Static_assert(__builtin_offsetof(struct engine_batch, embd) == 16, "engine_batch.embd");
-_Static_assert(__builtin_offsetof(struct engine_batch, position) == 24, "engine_batch.position");
-_Static_assert(__builtin_offsetof(struct engine_batch, sequence_count) == 32, "engine_batch.sequence_count");
-_Static_assert(__builtin_offsetof(struct engine_batch, sequences) == 40, "engine_batch.sequences");
-_Static_assert(__builtin_offsetof(struct engine_batch, logits) == 48, "engine_batch.logits");
+_Static_assert(sizeof(struct engine_capture) == 48, "engine_capture size");
+_Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
+_Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
+_Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_tokens) == 4, "engine_capture.batch_tokens");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_positions) == 6, "engine_capture.batch_positions");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_sequence_counts) == 8, "engine_capture.batch_sequence_counts");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_sequences) == 10, "engine_capture.batch_sequences");
+_Static_assert(__builtin_offsetof(struct engine_capture, source) == 12, "engine_capture.source");
+_Static_assert(__builtin_offsetof(struct engine_capture, form) == 16, "engine_capture.form");
+_Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 20, "engine_capture.count_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, at) == 24, "engine_capture.at");
+_Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 32, "engine_capture.bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 40, "engine_capture.element_bytes");
 
 struct engine_batch_summary {
 	__s32 position_least;

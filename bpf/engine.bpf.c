@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Probes on exported functions of an inference engine. One program for every
- * entry and one for every return: the cookie says which probe it is and what
- * to copy. Structures are copied raw; where their fields are is known to the
- * reader only. The one exception is the batch of llama_decode, of which the
- * least position and the sequences are reduced here.
+ * Probes on exported functions of inference engines. One program for every
+ * entry and one for every return: the cookie is the number of a plan, which
+ * says what to copy from where. Structures are copied raw; where their fields
+ * are is known to the reader only. The one exception is a batch that is passed
+ * by value, of which the positions and the sequences are reduced here.
  *
  * uprobe programs are preemptible: they write to a ring buffer, never to a
  * staging block.
@@ -61,7 +61,7 @@ static __always_inline struct engine_counts *counts(void)
 struct hit {
 	__u64 timestamp_ns;
 	__u64 args[4];
-	__u64 cookie;
+	__u32 capture;
 	__u32 is_return;
 	__u32 exec_epoch;
 };
@@ -81,8 +81,7 @@ static __always_inline struct engine_record *open_record(struct hit *hit, __u32 
 	r->args[3] = hit->args[3];
 	r->pid = id >> 32;
 	r->tid = (__u32)id;
-	r->probe = hit->cookie & ENGINE_COOKIE_PROBE_MASK;
-	r->capture = (hit->cookie >> ENGINE_COOKIE_CAPTURE_SHIFT) & ENGINE_COOKIE_CAPTURE_MASK;
+	r->capture = hit->capture;
 	r->is_return = hit->is_return;
 	r->unreadable = 0;
 	r->exec_epoch = hit->exec_epoch;
@@ -97,15 +96,18 @@ static __always_inline void close_record(struct engine_record *r)
 	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
 }
 
-/* A failed read leaves zeros, so the payload never holds kernel bytes. */
-#define TAKE(r, part, to, size, from)                                   \
-	do {                                                            \
-		if (bpf_probe_read_user((to), (size), (void *)(from)))  \
-			(r)->unreadable |= 1u << (part);                \
-	} while (0)
+/* What a probe copies, by the number in its cookie; user space writes an element before it attaches the probe. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ENGINE_CAPTURES);
+	__type(key, __u32);
+	__type(value, struct engine_capture);
+} engine_captures SEC(".maps");
 
 struct walk {
-	struct engine_batch batch;
+	__u64 position;
+	__u64 sequence_count;
+	__u64 sequences;
 	struct engine_batch_summary summary;
 };
 
@@ -116,17 +118,17 @@ static long walk_token(__u32 index, void *context)
 	__s32 position = 0, sequence = 0, n = 1;
 	__u64 list = 0;
 
-	if (w->batch.position) {
-		if (bpf_probe_read_user(&position, sizeof(position), (void *)(w->batch.position + index * 4ull)))
+	if (w->position) {
+		if (bpf_probe_read_user(&position, sizeof(position), (void *)(w->position + index * 4ull)))
 			s->unreadable_tokens++;
 		else if (!s->tokens_read || position < s->position_least)
 			s->position_least = position;
 		if (!s->tokens_read || position > s->position_greatest)
 			s->position_greatest = position;
 	}
-	if (w->batch.sequences && w->batch.sequence_count) {
-		if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->batch.sequence_count + index * 4ull)) ||
-		    bpf_probe_read_user(&list, sizeof(list), (void *)(w->batch.sequences + index * 8ull)))
+	if (w->sequences && w->sequence_count) {
+		if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
+		    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)))
 			s->unreadable_tokens++;
 		for (int i = 0; i < MAX_TOKEN_SEQUENCES && i < n; i++) {
 			if (bpf_probe_read_user(&sequence, sizeof(sequence), (void *)(list + i * 4ull))) {
@@ -147,23 +149,71 @@ static long walk_token(__u32 index, void *context)
 	return 0;
 }
 
-static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit)
+/* The arrays of a batch that is passed by value. */
+static __always_inline void walk_batch(struct pt_regs *ctx, const struct engine_capture *plan, struct walk *w)
 {
-	struct walk w = {};
-	bool failed = bpf_probe_read_user(&w.batch, sizeof(w.batch), STRUCT_ADDRESS(ctx));
+	char *batch = STRUCT_ADDRESS(ctx);
+	__s32 n = 0;
 
-	if (!failed && w.batch.n_tokens > 0) {
-		__u32 n = w.batch.n_tokens;
-		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, &w, 0);
-	}
-	struct engine_record *r = open_record(hit, sizeof(w));
+	if (bpf_probe_read_user(&n, sizeof(n), batch + plan->batch_tokens) ||
+	    bpf_probe_read_user(&w->position, sizeof(w->position), batch + plan->batch_positions) ||
+	    bpf_probe_read_user(&w->sequence_count, sizeof(w->sequence_count), batch + plan->batch_sequence_counts) ||
+	    bpf_probe_read_user(&w->sequences, sizeof(w->sequences), batch + plan->batch_sequences))
+		w->summary.unreadable_tokens++;
+	else if (n > 0)
+		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, w, 0);
+}
+
+/* Keeps the compiler from reading a checked value again. */
+#define HOLD(value) asm volatile("" : "+r"(value))
+
+/*
+ * Copies the parts of a plan into a record with `room` for them. A failed read leaves zeros, so the payload never holds
+ * kernel bytes. The verifier adds the greatest place to the greatest length: the first part may take all the room, the
+ * others begin in its first quarter and take three quarters at most. User space lays plans out so.
+ */
+static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+					struct walk *walk, const __u32 room)
+{
+	struct engine_record *r = open_record(hit, room);
 	if (!r)
 		return 0;
-	if (failed)
-		r->unreadable = 1;
-	else if (w.summary.unreadable_tokens)
-		r->unreadable = 2;
-	__builtin_memcpy((void *)(r + 1), &w, sizeof(w));
+	char *payload = (char *)(r + 1);
+
+#pragma unroll
+	for (int i = 0; i < ENGINE_PARTS; i++) {
+		if (i >= plan->parts)
+			break;
+		__u32 at = i ? plan->at[i] : 0;
+		__u32 bytes = plan->bytes[i];
+		__u32 most = i ? room - room / 4 : room;
+		__u8 source = plan->source[i];
+		__u8 form = plan->form[i];
+		void *from = source == ENGINE_SOURCE_STRUCTURE ? STRUCT_ADDRESS(ctx) : (void *)hit->args[source & 3];
+		long failed;
+
+		HOLD(at);
+		if (at > room / 4)
+			break;
+		if (form == ENGINE_FORM_BATCH) {
+			if (room < sizeof(walk->summary) * 2)
+				break;
+			__builtin_memcpy(payload + at, &walk->summary, sizeof(walk->summary));
+			failed = walk->summary.unreadable_tokens;
+		} else {
+			if (form == ENGINE_FORM_ARRAY) {
+				__u64 wanted = (hit->args[plan->count_argument[i] & 3] & 0xffffffff) * plan->element_bytes[i];
+				bytes = wanted < bytes ? wanted : bytes;
+			}
+			HOLD(bytes);
+			if (bytes > most)
+				break;
+			failed = form == ENGINE_FORM_STRING ? bpf_probe_read_user_str(payload + at, bytes, from) < 0
+							    : bpf_probe_read_user(payload + at, bytes, from);
+		}
+		if (failed)
+			r->unreadable |= 1u << i;
+	}
 	close_record(r);
 	return 0;
 }
@@ -173,7 +223,8 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	struct target *target = target_of(tgid);
 	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .is_return = is_return };
-	struct engine_record *r;
+	struct engine_capture *plan;
+	struct walk walk = {};
 
 	COUNT(hits);
 	if (!target) {
@@ -181,54 +232,27 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		return 0;
 	}
 	hit.exec_epoch = target->exec_epoch;
-	hit.cookie = bpf_get_attach_cookie(ctx);
+	hit.capture = bpf_get_attach_cookie(ctx);
 	if (is_return)
 		hit.args[0] = RETURNED(ctx);
 	else
 		ARGS(ctx, hit.args);
 
-	switch ((hit.cookie >> ENGINE_COOKIE_CAPTURE_SHIFT) & ENGINE_COOKIE_CAPTURE_MASK) {
-	case CAPTURE_TENSOR:
-		r = open_record(&hit, PART_BYTES_TENSOR + PART_BYTES_BUFFER);
-		if (!r)
-			return 0;
-		TAKE(r, 0, (void *)(r + 1), PART_BYTES_TENSOR, hit.args[1]);
-		TAKE(r, 1, (char *)(r + 1) + PART_BYTES_TENSOR, PART_BYTES_BUFFER, hit.args[0]);
-		break;
-	case CAPTURE_BUFFER:
-		r = open_record(&hit, PART_BYTES_BUFFER);
-		if (!r)
-			return 0;
-		TAKE(r, 0, (void *)(r + 1), PART_BYTES_BUFFER, hit.args[0]);
-		break;
-	case CAPTURE_PATH:
-		r = open_record(&hit, PART_BYTES_PATH);
-		if (!r)
-			return 0;
-		if (bpf_probe_read_user_str((void *)(r + 1), PART_BYTES_PATH, (void *)hit.args[0]) < 0)
-			r->unreadable = 1;
-		break;
-	case CAPTURE_BATCH:
-		return record_batch(ctx, &hit);
-	case CAPTURE_PARAMS:
-		r = open_record(&hit, PART_BYTES_PARAMS);
-		if (!r)
-			return 0;
-		TAKE(r, 0, (void *)(r + 1), PART_BYTES_PARAMS, STRUCT_ADDRESS(ctx));
-		break;
-	case CAPTURE_GRAPH:
-		r = open_record(&hit, PART_BYTES_GRAPH);
-		if (!r)
-			return 0;
-		TAKE(r, 0, (void *)(r + 1), PART_BYTES_GRAPH, hit.args[0]);
-		break;
+	plan = bpf_map_lookup_elem(&engine_captures, &hit.capture);
+	if (!plan)
+		return 0;
+	if (plan->walks)
+		walk_batch(ctx, plan, &walk);
+	switch (plan->room) {
+	case 0:
+		return record_parts(ctx, &hit, plan, &walk, 0);
+	case ENGINE_ROOM_SMALL:
+		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_SMALL);
+	case ENGINE_ROOM_MEDIUM:
+		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_MEDIUM);
 	default:
-		r = open_record(&hit, 0);
-		if (!r)
-			return 0;
+		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_LARGE);
 	}
-	close_record(r);
-	return 0;
 }
 
 SEC("uprobe")

@@ -1,6 +1,7 @@
 /** The inference engines that are here: the demo's own, and those on PATH. */
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
+import { ENGINES } from "../engine/engines.ts";
 import type { Check } from "../schema/examination.ts";
 import { check } from "./check.ts";
 import { programPath } from "./software.ts";
@@ -12,17 +13,13 @@ export interface EngineFacts {
   readonly found: readonly { readonly name: string; readonly path: string; readonly recognised: boolean }[];
 }
 
-/** Programs by name; `recognised` where tensors and steps are read by llama.cpp's symbols, else kinds of mapping are told. */
+/** Programs of which no tensors and steps are read: kinds of mapping are told. */
+const OTHERS = ["ollama", "vllm", "sglang", "text-generation-launcher"];
+
 const PROGRAMS = [
-  { name: "llama-server", recognised: true },
-  { name: "llama-cli", recognised: true },
-  { name: "llama-bench", recognised: true },
-  { name: "ollama", recognised: true },
-  { name: "koboldcpp", recognised: true },
-  { name: "vllm", recognised: false },
-  { name: "sglang", recognised: false },
-  { name: "text-generation-launcher", recognised: false },
-] as const;
+  ...ENGINES.flatMap(({ programs }) => programs).map((name) => ({ name, recognised: true })),
+  ...OTHERS.map((name) => ({ name, recognised: false })),
+];
 
 export function engineFacts(): EngineFacts {
   const found = PROGRAMS.flatMap(({ name, recognised }) => {

@@ -1,17 +1,20 @@
 /** What an inference engine is to the tracer: recognised by exact symbols, probed by file offsets, decoded to rows. */
-
-import type { Batch } from "../columnar/batch.ts";
 import type { DynamicSymbol } from "../elf/dynamic-symbols.ts";
 import type { KvLayout } from "../regions/kv-layout.ts";
-import type { LedgerRow } from "../schema/ledger.ts";
 import type { RowOf } from "../schema/row.ts";
 import type { DataClass } from "../schema/words.ts";
+import type { CapturePlan } from "./probing/capture-plan.ts";
+import type { RawRecord } from "./probing/raw-record.ts";
 
-/** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
-export interface EngineObject {
-  readonly path: string;
+/** By what a build of an engine is told from another. */
+export interface EngineBuild {
   readonly soname: string | null;
   readonly buildId: string | null;
+}
+
+/** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
+export interface EngineObject extends EngineBuild {
+  readonly path: string;
   dynamicSymbol(name: string): DynamicSymbol | undefined;
 }
 
@@ -21,26 +24,78 @@ export interface EngineProbe {
   /** Offset in the file. */
   readonly offset: bigint;
   readonly isReturn: boolean;
-  readonly cookie: bigint;
+  /** Number of the probe in its engine. */
+  readonly probe: number;
+  /** What is copied there. */
+  readonly capture: CapturePlan;
 }
 
+/** One engine of the list in engines.ts. */
 export interface Engine {
   readonly name: string;
+  /** Programs that are known to run it, for those who look for one. */
+  readonly programs: readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
+  /** What is known of a build, for the step row that tells of it. */
+  aboutBuild(build: EngineBuild): Readonly<Record<string, unknown>>;
+  /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */
+  follow(pid: number, builds: readonly EngineBuild[]): EngineProcess;
 }
 
-/** What attaching to one object gave. */
-export interface AttachResult {
-  /** False where the object is no part of an engine, or was attached before. */
-  readonly attached: boolean;
-  readonly symbols: readonly string[];
-  /** Time for reading the symbols and attaching, in ns. */
-  readonly took_ns: bigint;
+/** Copies `length` bytes at `address` of the target; null where they cannot be read. */
+export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
+
+/** What became of a record; every name but `kept` is a count in the ledger. */
+export type Outcome =
+  | "kept"
+  /** A buffer of no bytes, and what is placed in it: the engine simulates a load to learn its size. */
+  | "simulated"
+  /** A call about no buffer at all. */
+  | "null_handle"
+  /** A buffer that another probe told of already. */
+  | "duplicate"
+  /** A buffer that is not in the process's memory, such as a GPU's. */
+  | "not_in_memory"
+  /** The return of a call that began before the probes were there. */
+  | "under_way"
+  /** A return whose call was not seen: it was lost. */
+  | "call_unseen"
+  /** The structure's bytes could not be read. */
+  | "unreadable"
+  /** A check of the structure failed: the build's layout is another one. */
+  | "implausible";
+
+/** What a look at a process's memory found. */
+export interface Look {
+  /** Names what was looked at among all of the process. */
+  readonly graph: string;
+  /** Tensors that it shows, and those of them that the probes had missed. */
+  readonly tensors: number;
+  readonly found: number;
+  /** Structures that were not believed, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
 }
 
 /** A row of a stream as an engine makes it; the session adds the engine's name. */
 export type EngineRow<T extends "tensor" | "step"> = Omit<RowOf<T>, "engine">;
+
+/** One engine in one process, from its first record to the end of its program. */
+export interface EngineProcess {
+  /** The process mapped another object of the engine. */
+  useBuild(build: EngineBuild): void;
+  take(record: RawRecord): Outcome;
+  /** Reads what a record named in the process's memory, if one did; read-only and bounded. */
+  look(read: ReadMemory): Look | null;
+  /** Ends the calls that have not returned: rows without an end. */
+  flush(): void;
+  /** Takes the rows made since the last call. */
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  /** Times from one decode to the next, of the last of them. */
+  tokenPeriodsNs(): number[];
+  kvHeads(): KvHead[];
+  liveTensors(): LiveTensor[];
+}
 
 /** Where the next row of a context's KV cache will be written. */
 export interface KvHead {
@@ -72,27 +127,4 @@ export interface LiveTensor {
   readonly kv_layout: KvLayout | null;
   /** False where nearly every watch would see nothing, such as a table of which few rows are read. */
   readonly drawn: boolean;
-}
-
-/** The probes of one run, attached and live. */
-export interface EngineSession {
-  /**
-   * Probes an object if it belongs to the engine; once per file, once recorded per process.
-   * @param path the mapped object as this process can open it
-   * @param pid who mapped it
-   * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
-   */
-  attachObject(path: string, pid: number, mappedNs?: bigint): Promise<AttachResult>;
-  /** Rows of `tensor` and `step` since the last call; never blocks. */
-  drain(): Batch[];
-  /** Detaches; the last rows, and what was lost. */
-  stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
-  /** Lets go of a process that is gone; its rows come with the next drain. */
-  forget(pid: number): void;
-  /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
-  readonly probeCostNs: number | null;
-  /** Median time from one decode to the next over the last 32; null before the fourth. */
-  tokenPeriodNs(): number | null;
-  kvHead(): KvHead[];
-  liveTensors(): LiveTensor[];
 }

@@ -1,5 +1,7 @@
 /** C structs of single records and counters that the kernel programs share with the reader; the header is generated. */
 
+import { ENGINE } from "./shared-numbers.ts";
+
 /** Kinds of lifecycle records; the C constant is LIFECYCLE_<NAME>. */
 export const LIFECYCLE_KINDS = [
   "mmap",
@@ -113,24 +115,33 @@ export const RECORDS = {
     ["args", "u64", 4],
     ["pid", "u32"],
     ["tid", "u32"],
-    ["probe", "u16"],
-    ["is_return", "u8"],
-    ["capture", "u8"],
+    /** Number of the plan by which the parts were copied. */
+    ["capture", "u16"],
+    ["is_return", "u16"],
     /** Bit i: part i could not be read. */
     ["unreadable", "u32"],
     ["exec_epoch", "u32"],
     ["pad", "u32"],
   ],
-  /** llama_batch, as llama.cpp passes it by value. */
-  engine_batch: [
-    ["n_tokens", "i32"],
-    ["pad", "i32"],
-    ["token", "u64"],
-    ["embd", "u64"],
-    ["position", "u64"],
-    ["sequence_count", "u64"],
-    ["sequences", "u64"],
-    ["logits", "u64"],
+  /** What a probe of an engine copies: some parts, one behind the other. */
+  engine_capture: [
+    /** Bytes that its record has for them. */
+    ["room", "u16"],
+    ["parts", "u8"],
+    /** 1 where a part is the summary of a batch, of which the offsets of four fields follow. */
+    ["walks", "u8"],
+    ["batch_tokens", "u16"],
+    ["batch_positions", "u16"],
+    ["batch_sequence_counts", "u16"],
+    ["batch_sequences", "u16"],
+    /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
+    ["source", "u8", ENGINE.parts],
+    ["form", "u8", ENGINE.parts],
+    ["count_argument", "u8", ENGINE.parts],
+    /** Place in the payload, greatest length, and of an array that of one element. */
+    ["at", "u16", ENGINE.parts],
+    ["bytes", "u16", ENGINE.parts],
+    ["element_bytes", "u16", ENGINE.parts],
   ],
   /** What the arrays of a batch hold. */
   engine_batch_summary: [

@@ -47,29 +47,26 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** Where the parts of the cookie of an engine's probe lie: what is copied, and the number of the probe. */
-export const ENGINE_COOKIE = { probe_mask: 0xffff, capture_shift: 16, capture_mask: 0xff } as const;
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. */
+export const ENGINE = { captures: 512, parts: 4 } as const;
 
-/** What a probe of an engine copies. */
-export const CAPTURE = {
-  none: 0,
-  /** The tensor at argument 1 and its buffer, at argument 0. */
-  tensor: 1,
-  /** The buffer at argument 0, or the one returned. */
-  buffer: 2,
-  /** The string at argument 0. */
-  path: 3,
-  /** The structure passed by value as argument 1, and what its arrays hold. */
-  batch: 4,
-  /** The structure passed by value as argument 1. */
-  params: 5,
-  /** The graph at argument 0. */
-  graph: 6,
+/** Where a part of a plan lies; below it is the number of the argument that points there. */
+export const ENGINE_SOURCE = { structure: 4 } as const;
+
+/** How a part is copied. */
+export const ENGINE_FORM = {
+  /** Its length. */
+  bytes: 0,
+  /** Up to its end, or its length. */
+  string: 1,
+  /** As many elements as another argument says, or its length. */
+  array: 2,
+  /** What the arrays of a batch hold, as engine_batch_summary. */
+  batch: 3,
 } as const;
-export type Capture = (typeof CAPTURE)[keyof typeof CAPTURE];
 
-/** Bytes that are copied of structures of which only the reader knows the fields. */
-export const PART_BYTES = { tensor: 336, buffer: 120, path: 1024, params: 192, graph: 64 } as const;
+/** Bytes for the parts of a plan; the least that fits is taken. */
+export const ENGINE_ROOM = { small: 128, medium: 512, large: 1024 } as const;
 
 /** Every group; the C name of a number is that of the group, an underscore and the number's own. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -80,9 +77,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   WATCH,
   SAMPLE_COOKIE,
   SAMPLE,
-  ENGINE_COOKIE,
-  CAPTURE,
-  PART_BYTES,
+  ENGINE,
+  ENGINE_SOURCE,
+  ENGINE_FORM,
+  ENGINE_ROOM,
 };
 
 /** The C text of every group. */

@@ -1,9 +1,8 @@
 /** The batch of llama_decode and the parameters of a context, from raw bytes. */
 import { recordLayout } from "../../schema/records.ts";
-import { PART_BYTES } from "../../schema/shared-numbers.ts";
 import { TENSOR_TYPES } from "../gguf/tensor-type.ts";
 import { printableName } from "./decode-tensor.ts";
-import type { ParamsLayout } from "./offsets.ts";
+import { BATCH, COPIED_BYTES, type ParamsLayout } from "./offsets.ts";
 
 export interface DecodedBatch {
   readonly n_tokens: number;
@@ -18,12 +17,11 @@ export interface DecodedBatch {
   readonly sequence_mask: bigint;
 }
 
-const BATCH = recordLayout("engine_batch");
 const SUMMARY = recordLayout("engine_batch_summary");
 const TOKEN_LIMIT = 2 ** 24;
 const POSITION_LIMIT = 2 ** 30;
-/** unreadable bit 0: the structure; bit 1: some token's position or sequences. */
-const STRUCT_UNREADABLE = 1;
+/** Bit of the structure in `unreadable`; that of the summary stands for some token's position or sequences. */
+export const STRUCT_UNREADABLE = 2;
 
 function countBits(mask: bigint): number {
   let n = 0;
@@ -31,19 +29,19 @@ function countBits(mask: bigint): number {
   return n;
 }
 
-/** Decodes a llama_batch (llama.h) and what the kernel program found in its arrays; null where it cannot be one. */
+/** Decodes what the kernel program found in the arrays of a llama_batch, and the batch; null where it cannot be one. */
 export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
-  if (payload.byteLength < BATCH.bytes + SUMMARY.bytes || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
-  const n_tokens = payload.getInt32(BATCH.offsets.n_tokens, true);
+  if (payload.byteLength < SUMMARY.bytes + COPIED_BYTES.batch || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
+  const n_tokens = payload.getInt32(SUMMARY.bytes + BATCH.tokens, true);
   if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
   const { offsets } = SUMMARY;
-  const hasPositions = payload.getBigUint64(BATCH.offsets.position, true) !== 0n;
-  const least = payload.getInt32(BATCH.bytes + offsets.position_least, true);
-  const greatest = payload.getInt32(BATCH.bytes + offsets.position_greatest, true);
-  const first = payload.getInt32(BATCH.bytes + offsets.sequence_first, true);
-  const tokensRead = payload.getUint32(BATCH.bytes + offsets.tokens_read, true);
-  const mask = payload.getBigUint64(BATCH.bytes + offsets.sequence_mask, true);
-  const beyond = payload.getUint32(BATCH.bytes + offsets.sequences_beyond, true);
+  const hasPositions = payload.getBigUint64(SUMMARY.bytes + BATCH.positions, true) !== 0n;
+  const least = payload.getInt32(offsets.position_least, true);
+  const greatest = payload.getInt32(offsets.position_greatest, true);
+  const first = payload.getInt32(offsets.sequence_first, true);
+  const tokensRead = payload.getUint32(offsets.tokens_read, true);
+  const mask = payload.getBigUint64(offsets.sequence_mask, true);
+  const beyond = payload.getUint32(offsets.sequences_beyond, true);
   const whole = unreadable === 0 && tokensRead === n_tokens && beyond === 0;
   const n_sequences = whole && n_tokens > 0 ? countBits(mask) : null;
   const plausible = least >= 0 && greatest >= least && greatest <= POSITION_LIMIT;
@@ -77,7 +75,7 @@ const FLASH = new Map([
 
 /** Decodes llama_context_params; null where any value is impossible, which a wrong layout makes likely. */
 export function decodeContextParams(payload: DataView, layout: ParamsLayout): ContextParams | null {
-  if (payload.byteLength < PART_BYTES.params) return null;
+  if (payload.byteLength < COPIED_BYTES.params) return null;
   const u32 = (offset: number) => payload.getUint32(offset, true);
   const flash_attention = FLASH.get(payload.getInt32(layout.flashAttention, true) as 0);
   const type_k = TENSOR_TYPES.get(payload.getInt32(layout.typeK, true))?.name;
@@ -96,7 +94,7 @@ export function decodeContextParams(payload: DataView, layout: ParamsLayout): Co
 
 /** The path that a model is loaded from; null where it could not be read or is no text. */
 export function decodePath(payload: DataView, unreadable: number): string | null {
-  if (unreadable !== 0 || payload.byteLength < PART_BYTES.path) return null;
-  const path = printableName(payload, 0, PART_BYTES.path);
+  if (unreadable !== 0 || payload.byteLength < COPIED_BYTES.path) return null;
+  const path = printableName(payload, 0, COPIED_BYTES.path);
   return path === "" ? null : path;
 }

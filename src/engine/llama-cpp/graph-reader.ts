@@ -1,12 +1,9 @@
 /** The graph reader: from a ggml_cgraph in the target's memory to the tensors that it uses, read-only and bounded. */
-import { PART_BYTES } from "../../schema/shared-numbers.ts";
+import type { ReadMemory } from "../engine.ts";
 import { cachePart } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
-import type { GgmlLayout } from "./offsets.ts";
+import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
-
-/** Copies `length` bytes at `address` of the target; null where they cannot be read. */
-export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
 
 export interface GraphReading {
   /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
@@ -101,7 +98,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   function bufferAt(pointer: bigint): GraphTensor["buffer"] | null {
     const known = buffers.get(pointer);
     if (known !== undefined) return known;
-    const bytes = read(pointer, PART_BYTES.buffer);
+    const bytes = read(pointer, COPIED_BYTES.buffer);
     const raw = bytes && decodeBuffer(viewOf(bytes), layout);
     if (!raw) refuse(bytes ? "buffer_implausible" : "buffer_unreadable");
     const buffer = raw ? { addr: raw.context, sizeBytes: raw.sizeBytes, usage: raw.usage } : null;
@@ -140,7 +137,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     return tensor.name;
   }
 
-  const head = read(address, PART_BYTES.graph);
+  const head = read(address, COPIED_BYTES.graph);
   const counts = head && viewOf(head);
   const nodeCount = counts ? counts.getInt32(layout.graph.nodeCount, true) : 0;
   const list = counts ? counts.getBigUint64(layout.graph.nodes, true) : 0n;

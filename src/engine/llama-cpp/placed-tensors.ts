@@ -2,34 +2,13 @@
 
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import type { WordOf } from "../../schema/row.ts";
-import { PART_BYTES } from "../../schema/shared-numbers.ts";
 import type { TensorUsage } from "../../schema/words.ts";
-import type { EngineRow, LiveTensor } from "../engine.ts";
+import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
 import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
-import type { GgmlLayout } from "./offsets.ts";
+import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 import { ENGINE_NAME } from "./probes.ts";
-import type { RawRecord } from "./raw-record.ts";
-
-/** What became of a record; every name but `kept` is a count in the ledger. */
-export type Outcome =
-  | "kept"
-  /** A buffer of no bytes, and what is placed in it: the engine simulates a load to learn its size. */
-  | "simulated"
-  /** A call about no buffer at all. */
-  | "null_handle"
-  /** A buffer that another probe told of already. */
-  | "duplicate"
-  /** A buffer that is not in the process's memory, such as a GPU's. */
-  | "not_in_memory"
-  /** The return of a call that began before the probes were there. */
-  | "under_way"
-  /** A return whose call was not seen: it was lost. */
-  | "call_unseen"
-  /** The structure's bytes could not be read. */
-  | "unreadable"
-  /** A check of the structure failed: the build's layout is another one. */
-  | "implausible";
 
 interface LiveBuffer {
   readonly handle: bigint;
@@ -70,6 +49,10 @@ export interface GraphTensor {
 const ALIGNMENT_BYTES = 64n;
 /** In which arguments ggml_backend_buffer_init gets its context and size, after the structure passed by value. */
 const INIT_ARGS = process.arch === "arm64" ? ([2, 3] as const) : ([1, 2] as const);
+
+/** Bits of the parts in `unreadable`. */
+const BUFFER_UNREADABLE = 1;
+const TENSOR_UNREADABLE = 2;
 
 /** Names kept per buffer; graphs of real models place some thousands. */
 const PLACED_LIMIT = 65536;
@@ -186,14 +169,14 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     tensorRow(from.graph ? "graph" : "tensor", buffer, placed, from);
   }
 
-  /** A buffer that a record names: the known one, else the one its bytes describe. */
-  function named(record: RawRecord, part: number, offset: number): LiveBuffer | Outcome {
+  /** The buffer that a record names: the known one, else the one its bytes describe. */
+  function named(record: RawRecord): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
     const known = buffers.get(handle);
-    if ((record.unreadable >> part) & 1) return known ?? "unreadable";
+    if (record.unreadable & BUFFER_UNREADABLE) return known ?? "unreadable";
     const { payload } = record;
-    const raw = decodeBuffer(new DataView(payload.buffer, payload.byteOffset + offset, PART_BYTES.buffer), layout);
+    const raw = decodeBuffer(new DataView(payload.buffer, payload.byteOffset, COPIED_BYTES.buffer), layout);
     if (raw === null) return known ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
     if (same(known, raw.context, raw.sizeBytes)) return known;
@@ -203,7 +186,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
 
   /** Sends a record about a buffer on to `then`. */
   function withBuffer(record: RawRecord, then: (buffer: LiveBuffer) => void): Outcome {
-    const buffer = named(record, 0, 0);
+    const buffer = named(record);
     if (typeof buffer === "string") return buffer;
     then(buffer);
     return "kept";
@@ -220,11 +203,11 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   return {
     weights,
     tensorAlloc(record) {
-      if (record.unreadable & 1) return "unreadable";
-      const buffer = named(record, 1, PART_BYTES.tensor);
+      if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
+      const buffer = named(record);
       if (typeof buffer === "string") return buffer;
       const { payload, args } = record;
-      const bytes = new DataView(payload.buffer, payload.byteOffset, PART_BYTES.tensor);
+      const bytes = new DataView(payload.buffer, payload.byteOffset + COPIED_BYTES.buffer, COPIED_BYTES.tensor);
       const decoded = decodeFreshTensor(bytes, layout);
       if (!decoded.ok) return "implausible";
       if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) return "not_in_memory";

@@ -1,6 +1,7 @@
 /** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
-import { CAPTURE, type Capture, ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
-import type { Engine, EngineProbe } from "../engine.ts";
+import type { EngineObject, EngineProbe } from "../engine.ts";
+import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
+import { BATCH, COPIED_BYTES } from "./offsets.ts";
 
 export const ENGINE_NAME = "llama.cpp";
 
@@ -27,12 +28,31 @@ export interface ProbePoint {
   readonly symbol: string;
   readonly probe: Probe;
   /** What is copied at entry; null where entry is not probed. */
-  readonly entry: Capture | null;
+  readonly entry: CapturePlan | null;
   /** What is copied at return; null where return is not probed. */
-  readonly ret: Capture | null;
+  readonly ret: CapturePlan | null;
 }
 
-function point(symbol: string, probe: Probe, entry: Capture | null, ret: Capture | null): ProbePoint {
+const BUFFER = { form: "bytes", from: 0, bytes: COPIED_BYTES.buffer } as const;
+
+/** What is copied. A buffer is always the first part. */
+export const CAPTURE = {
+  none: capturePlan(),
+  /** The buffer at argument 0, or the one returned. */
+  buffer: capturePlan(BUFFER),
+  tensor: capturePlan(BUFFER, { form: "bytes", from: 1, bytes: COPIED_BYTES.tensor }),
+  path: capturePlan({ form: "string", from: 0, bytes: COPIED_BYTES.path }),
+  /** llama_batch, passed by value, behind what its arrays hold. */
+  batch: capturePlan(
+    { form: "batch", offsets: BATCH },
+    { form: "bytes", from: "structure", bytes: COPIED_BYTES.batch },
+  ),
+  /** llama_context_params, passed by value. */
+  params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
+  graph: capturePlan({ form: "bytes", from: 0, bytes: COPIED_BYTES.graph }),
+} as const;
+
+function point(symbol: string, probe: Probe, entry: CapturePlan | null, ret: CapturePlan | null): ProbePoint {
   return { symbol, probe, entry, ret };
 }
 
@@ -60,23 +80,15 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_free", PROBE.context_free, CAPTURE.none, null),
 ];
 
-/** Cookie of a probe. */
-export function cookieOf(probe: Probe, capture: Capture): bigint {
-  return BigInt(probe | (capture << ENGINE_COOKIE.capture_shift));
+/** Probes of those functions that the object exports. */
+export function probesOf(object: EngineObject): EngineProbe[] {
+  const probes: EngineProbe[] = [];
+  for (const { symbol, probe, entry, ret } of PROBE_POINTS) {
+    const found = object.dynamicSymbol(symbol);
+    if (found?.type !== "function" || found.fileOffset === null) continue;
+    const offset = BigInt(found.fileOffset);
+    if (ret !== null) probes.push({ symbol, offset, isReturn: true, probe, capture: ret });
+    if (entry !== null) probes.push({ symbol, offset, isReturn: false, probe, capture: entry });
+  }
+  return probes;
 }
-
-/** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
-export const llamaCpp: Engine = {
-  name: ENGINE_NAME,
-  probesOf(object) {
-    const probes: EngineProbe[] = [];
-    for (const { symbol, probe, entry, ret } of PROBE_POINTS) {
-      const found = object.dynamicSymbol(symbol);
-      if (found?.type !== "function" || found.fileOffset === null) continue;
-      const offset = BigInt(found.fileOffset);
-      if (ret !== null) probes.push({ symbol, offset, isReturn: true, cookie: cookieOf(probe, ret) });
-      if (entry !== null) probes.push({ symbol, offset, isReturn: false, cookie: cookieOf(probe, entry) });
-    }
-    return probes;
-  },
-};

@@ -1,28 +1,11 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
-import { type GraphReading, type ReadMemory, readGraph } from "./graph-reader.ts";
-import type { LayoutChoice } from "./offsets.ts";
-import { type Outcome, type TensorMap, tensorMap } from "./placed-tensors.ts";
+import type { EngineBuild, EngineProcess } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
+import { readGraph } from "./graph-reader.ts";
+import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
-import type { RawRecord } from "./raw-record.ts";
-import { type StepLog, stepLog } from "./step-log.ts";
-
-export interface ProcessState {
-  readonly pid: number;
-  readonly execEpoch: number;
-  readonly map: TensorMap;
-  readonly steps: StepLog;
-  take(record: RawRecord): Outcome;
-  /** Reads one graph that was not read yet, if a call named one; says what was new and what was known. */
-  readPendingGraph(read: ReadMemory): GraphCheck | null;
-}
-
-export interface GraphCheck {
-  /** Names the graph among those of the process. */
-  readonly graph: string;
-  readonly reading: GraphReading;
-  /** Tensors that the probes had missed. */
-  readonly found: number;
-}
+import { stepLog } from "./step-log.ts";
 
 interface PendingGraph {
   readonly address: bigint;
@@ -35,12 +18,16 @@ interface PendingGraph {
 const ATTEMPTS = 5;
 const SHAPE_LIMIT = 256;
 
-/** A process of which nothing is known yet. */
-export function processState(pid: number, execEpoch: number, choice: LayoutChoice): ProcessState {
-  const layout = choice.ggml;
+const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
+
+/** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
+export function processState(pid: number, builds: readonly EngineBuild[]): EngineProcess {
+  const choices = builds.map(chooseLayout);
+  const layout = (choices.at(-1) ?? UNKNOWN_BUILD).ggml;
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
   const steps = stepLog({ pid, layout, weights: map.weights });
+  for (const { params } of choices) steps.useParams(params);
   /** Attempts by graph address and number of nodes. */
   const attempts = new Map<string, number>();
   let pending: PendingGraph | null = null;
@@ -53,10 +40,7 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
   }
 
   return {
-    pid,
-    execEpoch,
-    map,
-    steps,
+    useBuild: (build) => steps.useParams(chooseLayout(build).params),
     take(record) {
       switch (record.probe) {
         case PROBE.tensor_alloc:
@@ -81,7 +65,8 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
       }
       return steps.take(record);
     },
-    readPendingGraph(read) {
+    // One graph that was not read yet, if a call named one.
+    look(read) {
       if (pending === null) return null;
       const { address, key, time, tid } = pending;
       pending = null;
@@ -93,11 +78,17 @@ export function processState(pid: number, execEpoch: number, choice: LayoutChoic
       for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
       if (reading.flashAttention !== null) {
         for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
-        if (flash !== reading.flashAttention)
+        if (flash !== reading.flashAttention) {
           steps.tellSettings({ flash_attention: reading.flashAttention }, time, tid);
+        }
         flash = reading.flashAttention;
       }
-      return { graph: key, reading, found };
+      return { graph: key, tensors: reading.tensors.length, refused: reading.refused, found };
     },
+    flush: steps.flush,
+    takeRows: () => ({ tensors: map.takeRows(), steps: steps.takeRows() }),
+    tokenPeriodsNs: steps.tokenPeriodsNs,
+    kvHeads: steps.kvHeads,
+    liveTensors: map.live,
   };
 }

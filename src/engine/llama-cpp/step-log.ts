@@ -1,11 +1,10 @@
 /** What one process's engine does in time: entries joined to returns, the token axis, the head of the KV cache. */
 import type { WordOf } from "../../schema/row.ts";
-import type { EngineRow, KvHead } from "../engine.ts";
-import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
+import type { EngineRow, KvHead, Outcome } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
+import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath, STRUCT_UNREADABLE } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
-import type { Outcome } from "./placed-tensors.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
-import type { RawRecord } from "./raw-record.ts";
 
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */
@@ -128,7 +127,7 @@ export function stepLog(context: StepContext): StepLog {
     } else {
       batch = decodeBatch(record.payload, record.unreadable);
       known = { context: hex(handle) };
-      if (batch === null) outcome = record.unreadable & 1 ? "unreadable" : "implausible";
+      if (batch === null) outcome = record.unreadable & STRUCT_UNREADABLE ? "unreadable" : "implausible";
     }
     const row: EngineRow<"step"> = {
       ...rowOf(record, kind, known),

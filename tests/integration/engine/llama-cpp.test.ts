@@ -12,8 +12,9 @@ import type { DemoReport } from "../../../src/demo/report.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import type { GgufTensor } from "../../../src/engine/gguf/directory.ts";
 import { readGgufFile } from "../../../src/engine/gguf/file.ts";
-import { objectProbes } from "../../../src/engine/llama-cpp/object-probes.ts";
-import { llamaCpp } from "../../../src/engine/llama-cpp/probes.ts";
+import { llamaCpp } from "../../../src/engine/llama-cpp/llama-cpp.ts";
+import { captureTable } from "../../../src/engine/probing/capture-table.ts";
+import { objectProbes } from "../../../src/engine/probing/object-probes.ts";
 import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { createTokenCount, tokenFacts } from "../../../src/record/token-count.ts";
 import { balances, type Stage } from "../../../src/schema/ledger.ts";
@@ -222,13 +223,14 @@ test("repacked weights lie in a buffer of their own, not in the mapped file", as
 
 describe("the graph reader alone", () => {
   const withoutPlaces: Engine = {
+    ...llamaCpp,
     name: "graphs and steps only",
     probesOf: (object) => llamaCpp.probesOf(object).filter(({ symbol }) => !symbol.startsWith("ggml_backend_")),
   };
 
   test("finds all weights and the cache, with the bytes of the file", async () => {
     // The reader comes every 8 ms: the decoding must last longer than that on a busy machine.
-    const run = await demo("q4_0", { tokens: 1000 }, { engine: withoutPlaces });
+    const run = await demo("q4_0", { tokens: 1000 }, { engines: [withoutPlaces] });
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q4_0"));
     expect(placed(run, "kv_cache", "engine_graph")).toEqual(caches(512));
     expect(run.tensors.filter(({ evidence }) => evidence === "engine_probe")).toEqual([]);
@@ -293,8 +295,13 @@ test("a kernel without links of many probes gets the same probes one by one", as
   const { objects } = await demoCommand({ cacheDir: demoCacheDir(), model: models.q8_0, tokens: 2 });
   const library = objects.find((path) => path.includes("libggml-cpu-")) ?? "";
   using object = await openBpfObject("engine");
-  using probes = objectProbes(object, false, llamaCpp);
-  expect(probes.attach(library)).toMatchObject({ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] });
+  using probes = objectProbes({
+    object,
+    multi: false,
+    engines: [llamaCpp],
+    captures: captureTable(object.map("engine_captures")),
+  });
+  expect(probes.attach(library)).toMatchObject([{ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] }]);
 });
 
 test.each([
@@ -315,9 +322,10 @@ test.each([
       },
     };
     using object = await openBpfObject("engine", multi ? { uprobeMulti: ["engine_entry", "engine_return"] } : {});
-    using probes = objectProbes(object, multi, moving);
+    const captures = captureTable(object.map("engine_captures"));
+    using probes = objectProbes({ object, multi, engines: [moving], captures });
     // In the file that the name leads to now there is no such place.
-    expect(probes.attach(path)).toMatchObject({ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] });
+    expect(probes.attach(path)).toMatchObject([{ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] }]);
   } finally {
     rmSync(folder, { recursive: true });
   }

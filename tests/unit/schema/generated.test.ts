@@ -23,5 +23,5 @@ test("every generated file equals what its table gives", async () => {
 test("the C header states its own offsets, and a wrong one does not compile", () => {
   expect(compiles(cHeader())).toBe(true);
   expect(compiles(cHeader().replace("__u64 address[BLOCK_ROWS]", "__u32 address[BLOCK_ROWS]"))).toBe(false);
-  expect(compiles(cHeader().replace("__u16 probe;", "__u32 probe;"))).toBe(false);
+  expect(compiles(cHeader().replace("__u16 capture;", "__u32 capture;"))).toBe(false);
 });

@@ -1,6 +1,6 @@
 /** Finds the engine among the mapped objects: every executable file mapping is offered to the engine's session once. */
 import { existsSync } from "node:fs";
-import type { EngineSession } from "../../../engine/engine.ts";
+import type { EngineSession } from "../../../engine/probing/session.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 
 const PROT_EXEC = 4;

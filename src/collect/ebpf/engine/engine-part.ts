@@ -1,7 +1,6 @@
 /** The part that finds an inference engine in the tree and records its tensors and steps. */
-import type { EngineSession } from "../../../engine/engine.ts";
-import { openEngineObject } from "../../../engine/llama-cpp/object-probes.ts";
-import { createEngineSession } from "../../../engine/llama-cpp/session.ts";
+import { openEngineObject } from "../../../engine/probing/object-probes.ts";
+import { createEngineSession, type EngineSession } from "../../../engine/probing/session.ts";
 import { openBpfObject } from "../../../kernel/bpf-object.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";

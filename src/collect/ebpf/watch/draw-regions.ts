@@ -1,5 +1,6 @@
 /** Which bytes of the tree may be watched now: tensors where an engine names them, else what is in memory by mapping. */
-import type { EngineSession, LiveTensor } from "../../../engine/engine.ts";
+import type { LiveTensor } from "../../../engine/engine.ts";
+import type { EngineSession } from "../../../engine/probing/session.ts";
 import { openPagemap } from "../../../kernel/pagemap.ts";
 import type { ProcessMaps } from "../../../regions/mapping-events.ts";
 import type { MappingRow } from "../../../regions/mapping-row.ts";

@@ -5,13 +5,12 @@ import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/en
 import { decodeBuffer, decodeTensor, tensorSpanBytes } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
 import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
+import { CAPTURE, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
-import { decodeRecord } from "../../../../src/engine/llama-cpp/raw-record.ts";
-import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
-import { recordBytes, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import { rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
-const CHOICE = chooseLayout({ soname: "libllama.v0.5.0.so", buildId: null });
+const BUILD = { soname: "libllama.v0.5.0.so", buildId: null };
+const CHOICE = chooseLayout(BUILD);
 const LIMIT_BYTES = 2 ** 46;
 
 /** Bytes as they are, or a true structure with some bytes overwritten: pure noise rarely gets past the first check. */
@@ -66,44 +65,31 @@ describe("hostile bytes", () => {
     );
   });
 
-  test("of a ring record give an outcome and rows, never an error, whatever the probe says it is", () => {
-    const any = fc.tuple(fc.constantFrom(...Object.values(PROBE)), fc.constantFrom(...Object.values(CAPTURE)));
-    const real = fc.constantFrom(...PROBE_POINTS).map(({ probe, entry, ret }) => [probe, entry ?? ret ?? 0] as const);
-    const pairs = fc.oneof(any, real);
+  test("in the parts of a record give an outcome and rows, never an error", () => {
+    const hits = PROBE_POINTS.flatMap(({ probe, entry, ret }) => [
+      ...(entry === null ? [] : [{ probe, isReturn: false, plan: entry }]),
+      ...(ret === null ? [] : [{ probe, isReturn: true, plan: ret }]),
+    ]);
     const one = fc.record({
-      pair: pairs,
-      isReturn: fc.boolean(),
+      hit: fc.constantFrom(...hits),
       unreadable: fc.nat(3),
       args: fc.array(fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }), { maxLength: 4 }),
-      payload: fc.uint8Array({ minLength: 1024, maxLength: 1024 }),
+      noise: fc.uint8Array({ minLength: 1024, maxLength: 1024 }),
     });
+    expect(new Set(hits.map(({ probe }) => probe))).toEqual(new Set(Object.values(PROBE)));
+    expect(new Set(hits.map(({ plan }) => plan))).toEqual(new Set(Object.values(CAPTURE)));
     fc.assert(
       fc.property(fc.array(one, { maxLength: 12 }), (records) => {
-        const state = processState(7, 0, CHOICE);
-        state.steps.useParams(CHOICE.params);
-        for (const { pair, ...fields } of records) {
-          const view = recordBytes({ ...fields, probe: pair[0], capture: pair[1] });
-          const record = decodeRecord(view, 0, view.byteLength);
-          const known = PROBE_POINTS.some(
-            ({ probe, entry, ret }) => probe === pair[0] && (fields.isReturn ? ret : entry) === pair[1],
-          );
-          expect(record !== null).toBe(known);
-          if (record) expect(typeof state.take(record)).toBe("string");
+        const state = processState(7, [BUILD]);
+        for (const { hit, noise, ...fields } of records) {
+          const payload = noise.subarray(0, hit.plan.bytes);
+          expect(typeof state.take(rawRecord({ ...fields, ...hit, payload }))).toBe("string");
         }
-        state.steps.flush();
-        for (const row of [...state.map.takeRows(), ...state.steps.takeRows()]) expect(row.pid).toBe(7);
+        state.flush();
+        const { tensors, steps } = state.takeRows();
+        for (const row of [...tensors, ...steps]) expect(row.pid).toBe(7);
       }),
       { numRuns: 300 },
-    );
-  });
-
-  test("that are no whole record are refused", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.integer({ min: -8, max: 300 }), fc.nat(400), (bytes, at, n) => {
-        const record = decodeRecord(viewOf(bytes), at, n);
-        if (record) expect(record.payload.byteLength + 64).toBeLessThanOrEqual(n);
-      }),
-      { numRuns: 1000 },
     );
   });
 

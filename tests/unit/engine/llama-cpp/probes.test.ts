@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { DynamicSymbol } from "../../../../src/elf/dynamic-symbols.ts";
-import { cookieOf, llamaCpp, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
-import { CAPTURE } from "../../../../src/schema/shared-numbers.ts";
+import { CAPTURE, PROBE, PROBE_POINTS, probesOf } from "../../../../src/engine/llama-cpp/probes.ts";
 
 describe("the probes of an object", () => {
   function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset">[]) {
@@ -10,7 +9,7 @@ describe("the probes of an object", () => {
   }
 
   test("are at the file offsets of exact names, entry and return by the table", () => {
-    const probes = llamaCpp.probesOf(
+    const probes = probesOf(
       objectWith([
         { name: "llama_decode", type: "function", fileOffset: 0x1234 },
         { name: "llama_decode_and_more", type: "function", fileOffset: 0x9999 },
@@ -18,16 +17,16 @@ describe("the probes of an object", () => {
       ]),
     );
     expect(probes).toEqual([
-      { symbol: "llama_decode", offset: 0x1234n, isReturn: true, cookie: cookieOf(PROBE.decode, CAPTURE.none) },
-      { symbol: "llama_decode", offset: 0x1234n, isReturn: false, cookie: cookieOf(PROBE.decode, CAPTURE.batch) },
-      { symbol: "llama_free", offset: 0x20n, isReturn: false, cookie: cookieOf(PROBE.context_free, CAPTURE.none) },
+      { symbol: "llama_decode", offset: 0x1234n, isReturn: true, probe: PROBE.decode, capture: CAPTURE.none },
+      { symbol: "llama_decode", offset: 0x1234n, isReturn: false, probe: PROBE.decode, capture: CAPTURE.batch },
+      { symbol: "llama_free", offset: 0x20n, isReturn: false, probe: PROBE.context_free, capture: CAPTURE.none },
     ]);
   });
 
   test("are none for data, for what has no bytes in the file, and for other libraries", () => {
-    expect(llamaCpp.probesOf(objectWith([{ name: "llama_decode", type: "object", fileOffset: 8 }]))).toEqual([]);
-    expect(llamaCpp.probesOf(objectWith([{ name: "llama_decode", type: "function", fileOffset: null }]))).toEqual([]);
-    expect(llamaCpp.probesOf(objectWith([{ name: "malloc", type: "function", fileOffset: 8 }]))).toEqual([]);
+    expect(probesOf(objectWith([{ name: "llama_decode", type: "object", fileOffset: 8 }]))).toEqual([]);
+    expect(probesOf(objectWith([{ name: "llama_decode", type: "function", fileOffset: null }]))).toEqual([]);
+    expect(probesOf(objectWith([{ name: "malloc", type: "function", fileOffset: 8 }]))).toEqual([]);
   });
 
   test("name each function once", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createEngineObjects } from "../../../../../src/collect/ebpf/engine/engine-objects.ts";
-import type { EngineSession } from "../../../../../src/engine/engine.ts";
+import type { EngineSession } from "../../../../../src/engine/probing/session.ts";
 import type { MappingEvent } from "../../../../../src/regions/mapping-row.ts";
 import { emptyMappingEvent } from "../../../../../src/regions/mapping-row.ts";
 

@@ -1,4 +1,4 @@
-/** Opens a mapped object and attaches the engine's probes to it: once per file, for every process that maps it. */
+/** Opens a mapped object and attaches its engines' probes to it: once per file, for every process that maps it. */
 import { statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
 import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
@@ -6,15 +6,14 @@ import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
-import type { Engine, EngineProbe } from "../engine.ts";
-import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import type { Engine, EngineBuild, EngineProbe } from "../engine.ts";
+import type { CaptureTable } from "./capture-table.ts";
 
-/** A file in which the engine was found. */
+/** A file in which an engine was found. */
 export interface EngineFile {
+  readonly engine: Engine;
   readonly path: string;
-  readonly soname: string | null;
-  readonly buildId: string | null;
-  readonly layout: LayoutChoice;
+  readonly build: EngineBuild;
   readonly symbols: readonly string[];
   readonly attached: number;
   /** When the probes were in place. */
@@ -25,10 +24,10 @@ export interface EngineFile {
 
 export interface ObjectProbes extends Disposable {
   /**
-   * The file behind a path; null where it is no part of the engine, or cannot be read.
-   * @throws MrmTraceError environment, where the kernel refused every probe
+   * The file behind a path, once for each engine that it is a part of; none where it is of no engine, or cannot be read.
+   * @throws MrmTraceError environment, where the kernel refused every probe of an engine
    */
-  attach(path: string): EngineFile | null;
+  attach(path: string): readonly EngineFile[];
   /** Probes asked for and refused so far. */
   readonly counts: {
     asked: number;
@@ -38,25 +37,30 @@ export interface ObjectProbes extends Disposable {
   };
 }
 
+type EngineFilePart = Pick<EngineFile, "attached" | "refused">;
+type Place = EngineProbe & { readonly cookie: bigint };
+
 /** Device and inode. */
 function fileKey({ heldPath }: FileBytes): string {
   const { dev, ino } = statSync(heldPath, { bigint: true });
   return `${dev}:${ino}`;
 }
 
-function describe(
-  path: string,
-  bytes: FileBytes,
-  engine: Engine,
-): { file: Omit<EngineFile, "attached" | "attachedNs" | "refused">; probes: readonly EngineProbe[] } | null {
+/** A file as one engine sees it. */
+interface Recognised {
+  readonly file: Omit<EngineFile, "attached" | "attachedNs" | "refused">;
+  readonly probes: readonly EngineProbe[];
+}
+
+function recognise(path: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
   const elf = readElf(bytes);
-  if (!elf.ok) return null;
-  const object = { path, soname: elf.soname(), buildId: elf.buildId(), dynamicSymbol: elf.dynamicSymbol };
-  const probes = engine.probesOf(object);
-  if (probes.length === 0) return null;
-  const { soname, buildId } = object;
-  const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
-  return { file: { path, soname, buildId, layout: chooseLayout(object), symbols }, probes };
+  if (!elf.ok) return [];
+  const build = { soname: elf.soname(), buildId: elf.buildId() };
+  return engines.flatMap((engine) => {
+    const probes = engine.probesOf({ path, ...build, dynamicSymbol: elf.dynamicSymbol });
+    const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
+    return probes.length === 0 ? [] : [{ file: { engine, path, build, symbols }, probes }];
+  });
 }
 
 const PROGRAMS = ["engine_entry", "engine_return"] as const;
@@ -72,14 +76,22 @@ export async function openEngineObject(
   return { object: await openObject("engine", { reuse }), multi: false };
 }
 
-/** Nothing attached yet; disposing detaches everything. @param multi as `openEngineObject` said */
-export function objectProbes(object: BpfObject, multi: boolean, engine: Engine): ObjectProbes {
-  const files = new Map<string, EngineFile | null>();
+export interface ProbeTools {
+  readonly object: BpfObject;
+  /** As `openEngineObject` said. */
+  readonly multi: boolean;
+  readonly engines: readonly Engine[];
+  readonly captures: CaptureTable;
+}
+
+/** Nothing attached yet; disposing detaches everything. */
+export function objectProbes({ object, multi, engines, captures }: ProbeTools): ObjectProbes {
+  const files = new Map<string, readonly EngineFile[]>();
   const links = new DisposableStack();
   const counts = { asked: 0, refused: 0, refusedBy: {} as Record<string, number>, unreadableObjects: 0 };
 
   /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
-  function link(path: string, isReturn: boolean, probes: readonly EngineProbe[]): void {
+  function link(path: string, isReturn: boolean, probes: readonly Place[]): void {
     const program = object.program(PROGRAMS[isReturn ? 1 : 0]);
     if (multi) {
       links.use(linkUprobeMulti(program.fd, { path, isReturn, places: probes }));
@@ -90,12 +102,12 @@ export function objectProbes(object: BpfObject, multi: boolean, engine: Engine):
     }
   }
 
-  function attachAll(path: string, probes: readonly EngineProbe[]): Pick<EngineFile, "attached" | "refused"> {
+  function attachAll(path: string, engine: Engine, probes: readonly EngineProbe[]): EngineFilePart {
     const refused: Record<string, number> = {};
     let first: MrmTraceError | null = null;
     let attached = 0;
     /** All at once, else one by one, so that one function that cannot be probed does not cost the others. */
-    const attempt = (isReturn: boolean, group: readonly EngineProbe[]): void => {
+    const attempt = (isReturn: boolean, group: readonly Place[]): void => {
       if (group.length === 0) return;
       try {
         link(path, isReturn, group);
@@ -114,8 +126,10 @@ export function objectProbes(object: BpfObject, multi: boolean, engine: Engine):
       }
     };
     counts.asked += probes.length;
+    const number = engines.indexOf(engine);
+    const places = probes.map((probe) => ({ ...probe, cookie: BigInt(captures.numberOf(number, probe)) }));
     for (const isReturn of [true, false]) {
-      const group = probes.filter((probe) => probe.isReturn === isReturn);
+      const group = places.filter((probe) => probe.isReturn === isReturn);
       if (multi) attempt(isReturn, group);
       else for (const probe of group) attempt(isReturn, [probe]);
     }
@@ -124,9 +138,9 @@ export function objectProbes(object: BpfObject, multi: boolean, engine: Engine):
   }
 
   /** As `attachAll`, with the name of the file in what is said. */
-  function attachTo(path: string, { heldPath }: FileBytes, probes: readonly EngineProbe[]) {
+  function attachTo({ file: { path, engine }, probes }: Recognised, { heldPath }: FileBytes): EngineFilePart {
     try {
-      return attachAll(heldPath, probes);
+      return attachAll(heldPath, engine, probes);
     } catch (error) {
       if (!(error instanceof MrmTraceError)) throw error;
       const { code, message, hint } = error;
@@ -141,23 +155,22 @@ export function objectProbes(object: BpfObject, multi: boolean, engine: Engine):
       using bytes = openFileBytes(path);
       if (bytes === null) {
         counts.unreadableObjects += 1;
-        return null;
+        return [];
       }
       const key = fileKey(bytes);
       const known = files.get(key);
       if (known !== undefined) return known;
-      files.set(key, null);
-      let described: ReturnType<typeof describe>;
+      files.set(key, []);
+      let recognised: readonly Recognised[];
       try {
-        described = describe(path, bytes, engine);
+        recognised = recognise(path, bytes, engines);
       } catch {
         counts.unreadableObjects += 1;
-        return null;
+        return [];
       }
-      if (described === null) return null;
-      const file = { ...described.file, ...attachTo(path, bytes, described.probes), attachedNs: monotonicNs() };
-      files.set(key, file);
-      return file;
+      const found = recognised.map((one) => ({ ...one.file, ...attachTo(one, bytes), attachedNs: monotonicNs() }));
+      files.set(key, found);
+      return found;
     },
     [Symbol.dispose]() {
       links.dispose();

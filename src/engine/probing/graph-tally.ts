@@ -1,5 +1,5 @@
 /** What graphs say of the map of tensors: found, known, and those that could not be told to the end. */
-import type { GraphReading } from "./graph-reader.ts";
+import type { Look } from "../engine.ts";
 
 export interface GraphCounts {
   /** Tensors of which no probe had told. */
@@ -10,8 +10,8 @@ export interface GraphCounts {
 }
 
 export interface GraphTally {
-  /** A graph of a process was read: once more where it was read before. `found` of its tensors were new. */
-  note(process: string, graph: string, reading: Pick<GraphReading, "tensors" | "refused">, found: number): void;
+  /** A graph of a process was read: once more where it was read before. */
+  note(process: string, look: Look): void;
   counts(): GraphCounts;
 }
 
@@ -43,12 +43,12 @@ export function graphTally(): GraphTally {
   }
 
   return {
-    note(process, graph, { tensors, refused }, newly) {
+    note(process, { graph, tensors, refused, found: newly }) {
       found.set(process, (found.get(process) ?? 0) + newly);
       settled.found += newly;
       const key = `${process}/${graph}`;
       last.delete(key);
-      last.set(key, { process, tensors: tensors.length, refused });
+      last.set(key, { process, tensors, refused });
       const [oldest] = last;
       if (last.size <= GRAPHS || oldest === undefined) return;
       last.delete(oldest[0]);

@@ -1,0 +1,16 @@
+/** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
+import type { Engine } from "../engine.ts";
+import { chooseLayout } from "./offsets.ts";
+import { ENGINE_NAME, probesOf } from "./probes.ts";
+import { processState } from "./process-state.ts";
+
+export const llamaCpp: Engine = {
+  name: ENGINE_NAME,
+  programs: ["llama-server", "llama-cli", "llama-bench", "koboldcpp"],
+  probesOf,
+  aboutBuild(build) {
+    const { build: name, ggml, evidence } = chooseLayout(build);
+    return { build: name, layout: ggml.name, layout_evidence: evidence };
+  },
+  follow: processState,
+};

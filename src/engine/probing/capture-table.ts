@@ -1,0 +1,43 @@
+/** The plans that the kernel program has, by number: which probe of which engine each belongs to. */
+import { MrmTraceError } from "../../errors.ts";
+import type { BpfMap } from "../../kernel/bpf-map.ts";
+import { u32Bytes } from "../../kernel/bpf-map.ts";
+import { ENGINE } from "../../schema/shared-numbers.ts";
+import type { EngineProbe } from "../engine.ts";
+import { type CapturePlan, planBytes } from "./capture-plan.ts";
+
+export interface Capture {
+  /** Place of the engine in the list of the session. */
+  readonly engine: number;
+  readonly probe: number;
+  readonly isReturn: boolean;
+  readonly plan: CapturePlan;
+}
+
+export interface CaptureTable {
+  /** Number of a probe's plan, which the kernel program has from then on. @throws MrmTraceError failure when it is full */
+  numberOf(engine: number, probe: EngineProbe): number;
+  /** By number. */
+  readonly captures: readonly Capture[];
+}
+
+/** An empty table. @param map engine_captures of the kernel program */
+export function captureTable(map: Pick<BpfMap, "update">): CaptureTable {
+  const captures: Capture[] = [];
+  return {
+    captures,
+    numberOf(engine, { probe, isReturn, capture: plan }) {
+      const same = (known: Capture): boolean =>
+        known.engine === engine && known.probe === probe && known.isReturn === isReturn && known.plan === plan;
+      const known = captures.findIndex(same);
+      if (known >= 0) return known;
+      if (captures.length >= ENGINE.captures) {
+        const hint = "report it with the list of engines: a probe has more plans than its engine has functions";
+        throw new MrmTraceError("failure", `the table of ${ENGINE.captures} captures of engines is full`, hint);
+      }
+      map.update(u32Bytes(captures.length), planBytes(plan));
+      captures.push({ engine, probe, isReturn, plan });
+      return captures.length - 1;
+    },
+  };
+}

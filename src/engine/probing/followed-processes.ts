@@ -1,0 +1,93 @@
+/** The processes in which one engine was seen: each has a state of its own until its program ends. */
+import type { Engine, EngineBuild, EngineProcess, EngineRow, Look, Outcome } from "../engine.ts";
+import type { RawRecord } from "./raw-record.ts";
+
+/** Copies memory of a process; null where it cannot be read. */
+export type ReadProcess = (pid: number, address: bigint, length: number) => Uint8Array | null;
+
+export interface FollowedProcesses {
+  readonly engine: Engine;
+  /** A process mapped an object of the engine. */
+  mapped(pid: number, build: EngineBuild): void;
+  take(record: RawRecord): Outcome;
+  /** The process is gone; its last records may still come. */
+  forget(pid: number): void;
+  /** Ends those that are gone. */
+  retireForgotten(): void;
+  /** Reads what records named in the memory of their processes. */
+  look(readMemory: ReadProcess): { readonly process: string; readonly look: Look }[];
+  /** Ends every call that has not returned. */
+  flush(): void;
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  states(): EngineProcess[];
+}
+
+interface Followed {
+  readonly pid: number;
+  readonly execEpoch: number;
+  readonly state: EngineProcess;
+}
+
+/** None yet. */
+export function followedProcesses(engine: Engine): FollowedProcesses {
+  const processes = new Map<number, Followed>();
+  const builds = new Map<number, EngineBuild[]>();
+  const leaving = new Set<Followed>();
+  const tensors: EngineRow<"tensor">[] = [];
+  const steps: EngineRow<"step">[] = [];
+
+  function takeRowsOf({ state }: Followed): void {
+    const rows = state.takeRows();
+    tensors.push(...rows.tensors);
+    steps.push(...rows.steps);
+  }
+
+  function retire(followed: Followed): void {
+    leaving.delete(followed);
+    followed.state.flush();
+    takeRowsOf(followed);
+    if (processes.get(followed.pid) === followed) processes.delete(followed.pid);
+  }
+
+  function stateOf(pid: number, execEpoch: number): EngineProcess {
+    const known = processes.get(pid);
+    if (known?.execEpoch === execEpoch) return known.state;
+    if (known) retire(known);
+    const state = engine.follow(pid, builds.get(pid) ?? []);
+    processes.set(pid, { pid, execEpoch, state });
+    return state;
+  }
+
+  return {
+    engine,
+    mapped(pid, build) {
+      builds.set(pid, [...(builds.get(pid) ?? []), build]);
+      processes.get(pid)?.state.useBuild(build);
+    },
+    take: (record) => stateOf(record.pid, record.execEpoch).take(record),
+    forget(pid) {
+      const followed = processes.get(pid);
+      if (followed) leaving.add(followed);
+      builds.delete(pid);
+    },
+    retireForgotten() {
+      for (const followed of leaving) retire(followed);
+    },
+    look(readMemory) {
+      const looks: { readonly process: string; readonly look: Look }[] = [];
+      for (const { pid, execEpoch, state } of processes.values()) {
+        const look = state.look((address, length) => readMemory(pid, address, length));
+        if (look !== null) looks.push({ process: `${engine.name}/${pid}/${execEpoch}`, look });
+      }
+      return looks;
+    },
+    flush() {
+      for (const { state } of processes.values()) state.flush();
+    },
+    takeRows() {
+      for (const followed of processes.values()) takeRowsOf(followed);
+      return { tensors: tensors.splice(0), steps: steps.splice(0) };
+    },
+    states: () => [...processes.values()].map(({ state }) => state),
+  };
+}

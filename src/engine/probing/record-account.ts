@@ -1,0 +1,84 @@
+/** What became of every hit of an engine's probes, for the ledger. */
+import type { LedgerRow, Stage } from "../../schema/ledger.ts";
+import type { Look, Outcome } from "../engine.ts";
+import { graphTally } from "./graph-tally.ts";
+
+const FILTERED: readonly Outcome[] = ["simulated", "duplicate", "null_handle", "not_in_memory", "under_way"];
+const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
+
+/** Counts of the kernel program. */
+export interface KernelCounts {
+  readonly hits: number;
+  readonly foreign: number;
+  readonly ring_full: number;
+}
+
+/** Probes asked for and refused, and objects that could not be read. */
+export interface AttachCounts {
+  readonly asked: number;
+  readonly refused: number;
+  readonly refusedBy: Readonly<Record<string, number>>;
+  readonly unreadableObjects: number;
+}
+
+export interface RecordAccount {
+  count(outcome: Outcome | "malformed"): void;
+  /** @param process names it among all that are followed */
+  countLook(process: string, look: Look): void;
+  ledger(kernel: KernelCounts, attach: AttachCounts): LedgerRow[];
+}
+
+/** Sums of named counts. */
+function total(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, n) => sum + n, 0);
+}
+
+function row(stage: Stage, kept: number, filtered: number, by: Record<string, number>): LedgerRow {
+  const dropped_by = Object.fromEntries(Object.entries(by).filter(([, n]) => n > 0));
+  const dropped = total(dropped_by);
+  const seen = kept + filtered + dropped;
+  const place = { stream: "engine", source: null, stage, way: null } as const;
+  return { ...place, pid: null, seen, kept, filtered, dropped, dropped_by, unseen_estimate: null };
+}
+
+/** Nothing counted yet. */
+export function recordAccount(): RecordAccount {
+  const outcomes: Record<Outcome | "malformed", number> = {
+    kept: 0,
+    simulated: 0,
+    duplicate: 0,
+    null_handle: 0,
+    not_in_memory: 0,
+    under_way: 0,
+    call_unseen: 0,
+    unreadable: 0,
+    implausible: 0,
+    malformed: 0,
+  };
+  const graphs = graphTally();
+  return {
+    count(outcome) {
+      outcomes[outcome] += 1;
+    },
+    countLook: graphs.note,
+    ledger({ hits, foreign, ring_full }, { asked, refused, refusedBy, unreadableObjects }) {
+      const delivered = total(outcomes);
+      const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
+      const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
+      const graph = graphs.counts();
+      const not_drained = Math.max(0, hits - foreign - ring_full - delivered);
+      return [
+        row("attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
+        row("observe", hits - foreign, foreign, {}),
+        row("ring", delivered, 0, { ring_full, not_drained }),
+        row("decode", outcomes.kept, filtered, { ...refusals, malformed: outcomes.malformed }),
+        {
+          ...row("decode", graph.found, graph.known, graph.refused),
+          stream: "tensor",
+          source: "region_map",
+          way: "graph",
+        },
+      ];
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** The probes of one run on every engine that is recognised: attach to objects as they are mapped, drain rows, account. */
+import type { Batch } from "../../columnar/batch.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
+import { u32Bytes } from "../../kernel/bpf-map.ts";
+import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
+import { stableBytes } from "../../kernel/foreign-memory.ts";
+import { monotonicNs } from "../../kernel/libc.ts";
+import { openRingBuffer } from "../../kernel/ringbuf.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import { recordLayout } from "../../schema/records.ts";
+import type { RowOf } from "../../schema/row.ts";
+import type { Engine, KvHead, LiveTensor } from "../engine.ts";
+import { ENGINES } from "../engines.ts";
+import { type AttachTimes, attachSteps } from "./attach-steps.ts";
+import { captureTable } from "./capture-table.ts";
+import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
+import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
+import { measureProbeNs } from "./probe-cost.ts";
+import { decodeRecord } from "./raw-record.ts";
+import { type KernelCounts, recordAccount } from "./record-account.ts";
+
+export interface EngineSessionOptions {
+  /** The map of watched processes; the caller keeps it. */
+  readonly targetsFd: number;
+  readonly openObject: (name: string, options: OpenOptions) => Promise<BpfObject>;
+  readonly readMemory: ReadProcess;
+  /** Those of engines.ts unless told. */
+  readonly engines?: readonly Engine[];
+}
+
+/** What attaching to one object gave. */
+export interface AttachResult {
+  /** False where the object is no part of an engine, or was attached before. */
+  readonly attached: boolean;
+  readonly symbols: readonly string[];
+  /** Time for reading the symbols and attaching, in ns. */
+  readonly took_ns: bigint;
+}
+
+/** The probes of one run, attached and live. */
+export interface EngineSession {
+  /**
+   * Probes an object for each engine that it belongs to; once per file, once recorded per process.
+   * @param path the mapped object as this process can open it
+   * @param pid who mapped it
+   * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
+   */
+  attachObject(path: string, pid: number, mappedNs?: bigint): Promise<AttachResult>;
+  /** Rows of `tensor` and `step` since the last call; never blocks. */
+  drain(): Batch[];
+  /** Detaches; the last rows, and what was lost. */
+  stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
+  /** Lets go of a process that is gone; its rows come with the next drain. */
+  forget(pid: number): void;
+  /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
+  readonly probeCostNs: number | null;
+  /** Median time from one decode to the next over the last 32; null before the fourth. */
+  tokenPeriodNs(): number | null;
+  kvHead(): KvHead[];
+  liveTensors(): LiveTensor[];
+}
+
+/** Steps wait this long, or until they are so many, to become a batch: it costs the same for one row as for hundreds. */
+const GATHER_NS = 250_000_000n;
+const GATHER_ROWS = 1024;
+
+function median(values: number[]): number | null {
+  if (values.length < 2) return null;
+  values.sort((a, b) => a - b);
+  return values[values.length >> 1] ?? null;
+}
+
+function kernelCounts(object: BpfObject): KernelCounts {
+  const { offsets, bytes } = recordLayout("engine_counts");
+  const value = stableBytes(bytes);
+  object.map("engine_counts").lookup(u32Bytes(0), value);
+  const view = new DataView(value.buffer);
+  const at = (offset: number) => Number(view.getBigUint64(offset, true));
+  return { hits: at(offsets.hits), foreign: at(offsets.foreign), ring_full: at(offsets.ring_full) };
+}
+
+/** Batches of what the engines tell: tensors at once, for watches are drawn from them; steps of some time together. */
+function gatheredRows(engines: readonly FollowedProcesses[]) {
+  let steps: RowOf<"step">[] = [];
+  let gatheredNs = 0n;
+  return {
+    addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
+      steps.push(...rows.map((row) => ({ ...row, engine: engine.name })));
+    },
+    take(all: boolean): Batch[] {
+      const tensors: RowOf<"tensor">[] = [];
+      for (const { engine, takeRows } of engines) {
+        const rows = takeRows();
+        tensors.push(...rows.tensors.map((row) => ({ ...row, engine: engine.name })));
+        this.addSteps(engine, rows.steps);
+      }
+      const batches: Batch[] = [];
+      if (tensors.length > 0) batches.push(batchFromRows("tensor", tensors));
+      const now = monotonicNs();
+      if (steps.length > 0 && (all || steps.length >= GATHER_ROWS || now >= gatheredNs + GATHER_NS)) {
+        batches.push(batchFromRows("step", steps));
+        steps = [];
+        gatheredNs = now;
+      }
+      return batches;
+    },
+  };
+}
+
+/**
+ * Loads the kernel programs; attaches to nothing yet.
+ * @throws MrmTraceError environment, where the kernel refuses them
+ */
+export async function createEngineSession(options: EngineSessionOptions): Promise<EngineSession> {
+  const owned = new DisposableStack();
+  const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
+  owned.use(object);
+  const ring = owned.use(openRingBuffer(object.map("engine_ring")));
+  const probeCostNs = measureProbeNs(object, "engine_entry", multi);
+  const engines = options.engines ?? ENGINES;
+  const captures = captureTable(object.map("engine_captures"));
+  const probes = objectProbes({ object, multi, engines, captures });
+  const followed = engines.map(followedProcesses);
+  const states = () => followed.flatMap((engine) => engine.states());
+  const rows = gatheredRows(followed);
+  const account = recordAccount();
+  /** Files by engine and process that were recorded. */
+  const recorded = new Set<string>();
+  let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
+
+  function takeRecords(): void {
+    ring.drain((view, offset, length) => {
+      const found = decodeRecord(view, offset, length, captures.captures);
+      const engine = found === null ? undefined : followed[found.engine];
+      account.count(found === null || engine === undefined ? "malformed" : engine.take(found.record));
+    });
+  }
+
+  /** False where it was recorded before. */
+  function recordAttach(file: EngineFile, pid: number, times: AttachTimes): boolean {
+    const key = `${pid}/${file.engine.name}/${file.path}`;
+    if (recorded.has(key)) return false;
+    recorded.add(key);
+    followed.find(({ engine }) => engine === file.engine)?.mapped(pid, file.build);
+    rows.addSteps(file.engine, attachSteps(file, pid, times));
+    return true;
+  }
+
+  return {
+    async attachObject(path, pid, mappedNs) {
+      const began = monotonicNs();
+      const files = probes.attach(path);
+      const ended = monotonicNs();
+      const fresh = files.filter((file) => recordAttach(file, pid, { mappedNs, began, ended }));
+      return { attached: fresh.length > 0, symbols: files.flatMap(({ symbols }) => symbols), took_ns: ended - began };
+    },
+    drain() {
+      if (stopped) return [];
+      takeRecords();
+      for (const engine of followed) {
+        engine.retireForgotten();
+        for (const { process, look } of engine.look(options.readMemory)) account.countLook(process, look);
+      }
+      return rows.take(false);
+    },
+    stop() {
+      if (stopped) return stopped;
+      probes[Symbol.dispose]();
+      takeRecords();
+      for (const engine of followed) engine.flush();
+      stopped = { batches: rows.take(true), ledger: account.ledger(kernelCounts(object), probes.counts) };
+      owned.dispose();
+      return stopped;
+    },
+    forget(pid) {
+      for (const engine of followed) engine.forget(pid);
+      for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
+    },
+    probeCostNs,
+    tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),
+    kvHead: () => states().flatMap((state) => state.kvHeads()),
+    liveTensors: () => states().flatMap((state) => state.liveTensors()),
+  };
+}

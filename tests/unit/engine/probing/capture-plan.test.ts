@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test";
+import { type CapturePart, capturePlan, planBytes } from "../../../../src/engine/probing/capture-plan.ts";
+import { captureTable } from "../../../../src/engine/probing/capture-table.ts";
+import { recordLayout } from "../../../../src/schema/records.ts";
+import { ENGINE, ENGINE_FORM } from "../../../../src/schema/shared-numbers.ts";
+
+const part = (bytes: number): CapturePart => ({ form: "bytes", from: 0, bytes });
+const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 };
+
+describe("a plan of what a probe copies", () => {
+  test("has its parts one behind the other, in the least room that the kernel program can place them in", () => {
+    expect(capturePlan()).toMatchObject({ at: [], bytes: 0, room: 0 });
+    expect(capturePlan(part(120))).toMatchObject({ at: [0], bytes: 120, room: 128 });
+    expect(capturePlan(part(120), part(336))).toMatchObject({ at: [0, 120], bytes: 456, room: 512 });
+    expect(capturePlan(part(1024))).toMatchObject({ at: [0], room: 1024 });
+    expect(capturePlan({ form: "batch", offsets: BATCH }, part(56))).toMatchObject({
+      at: [0, 32],
+      bytes: 88,
+      room: 128,
+    });
+  });
+
+  test("is refused where no record has room, or there are too many parts", () => {
+    expect(() => capturePlan(part(1025))).toThrow(RangeError);
+    // The second part would begin beyond the first quarter of the largest record.
+    expect(() => capturePlan(part(336), part(120))).toThrow(RangeError);
+    expect(() => capturePlan(...Array.from({ length: ENGINE.parts + 1 }, () => part(8)))).toThrow(RangeError);
+  });
+
+  test("reaches the kernel program with every number of every form", () => {
+    const plan = capturePlan(
+      { form: "batch", offsets: BATCH },
+      { form: "array", from: 2, bytes: 64, countArgument: 3, elementBytes: 4 },
+      { form: "string", from: 1, bytes: 30 },
+      { form: "bytes", from: "structure", bytes: 16 },
+    );
+    const view = new DataView(planBytes(plan).buffer);
+    const { offsets } = recordLayout("engine_capture");
+    const u8 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint8(at + i));
+    const u16 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint16(at + 2 * i, true));
+    expect([view.getUint16(offsets.room, true), view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([
+      512, 4, 1,
+    ]);
+    expect(u16(offsets.batch_tokens)).toEqual([0, 24, 32, 40]);
+    expect(u8(offsets.form)).toEqual([ENGINE_FORM.batch, ENGINE_FORM.array, ENGINE_FORM.string, ENGINE_FORM.bytes]);
+    expect(u8(offsets.source)).toEqual([0, 2, 1, 4]);
+    expect(u8(offsets.count_argument)).toEqual([0, 3, 0, 0]);
+    expect([u16(offsets.at), u16(offsets.bytes)]).toEqual([
+      [0, 32, 96, 126],
+      [32, 64, 30, 16],
+    ]);
+    expect(u16(offsets.element_bytes)).toEqual([0, 4, 0, 0]);
+  });
+});
+
+describe("the table of captures", () => {
+  const probe = { symbol: "f", offset: 0n, isReturn: false, probe: 1, capture: capturePlan() };
+
+  test("gives a probe its number once, and another to another engine, probe, side or plan", () => {
+    const written: number[] = [];
+    const table = captureTable({ update: (key) => void written.push(key[0] ?? -1) });
+    const numbers = [
+      table.numberOf(0, probe),
+      table.numberOf(0, { ...probe, symbol: "an alias", offset: 8n }),
+      table.numberOf(1, probe),
+      table.numberOf(0, { ...probe, probe: 2 }),
+      table.numberOf(0, { ...probe, isReturn: true }),
+      table.numberOf(0, { ...probe, capture: capturePlan(part(8)) }),
+    ];
+    expect(numbers).toEqual([0, 0, 1, 2, 3, 4]);
+    expect(written).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test("is refused more than the kernel program has room for", () => {
+    const table = captureTable({ update: () => undefined });
+    for (let i = 0; i < ENGINE.captures; i++) table.numberOf(0, { ...probe, probe: i });
+    expect(() => table.numberOf(1, probe)).toThrow("is full");
+  });
+});
