@@ -11,7 +11,12 @@ afterAll(() => rmSync(output, { recursive: true, force: true }));
 interface Report {
   readonly collectors: readonly { readonly name: string }[];
   readonly target: { readonly pids: readonly number[]; readonly exit_code: number };
-  readonly metrics: readonly { readonly source: string; readonly status: string; readonly why: string | null }[];
+  readonly metrics: readonly {
+    readonly scope: string;
+    readonly source: string;
+    readonly status: string;
+    readonly why: string | null;
+  }[];
   readonly observer: { readonly rss_bytes: string; readonly traps: string };
 }
 
@@ -42,9 +47,13 @@ describe("a run with the process collector alone", () => {
     expect(report.observer.traps).toBe("0");
   });
 
-  test("says of every metric that it cannot tell it, and why", () => {
-    expect(report.metrics.length).toBeGreaterThan(10);
-    for (const row of report.metrics) {
+  test("tells what the processes used, and of every figure of a class of data that it cannot tell it, and why", () => {
+    const used = report.metrics.filter(({ scope }) => scope === "process");
+    expect(used.length).toBeGreaterThan(5);
+    expect(used.every(({ source, status }) => source === "process" && status === "ok")).toBe(true);
+    const others = report.metrics.filter(({ scope }) => scope !== "process");
+    expect(others.length).toBeGreaterThan(10);
+    for (const row of others) {
       expect(row).toMatchObject({ source: "process", status: "not_identifiable" });
       expect(row.why).toContain("/proc");
     }
