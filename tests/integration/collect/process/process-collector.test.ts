@@ -8,6 +8,7 @@ import { columnsOf } from "../../../../src/schema/columns.ts";
 import { balances } from "../../../../src/schema/ledger.ts";
 import { createProcessTree } from "../../../../src/target/process-tree.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
+import { isRunning, waitUntil } from "../../../fixtures/wait-until.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-process-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -140,6 +141,31 @@ describe("the process collector on a real child", () => {
     expect(tree.pids().sort()).toEqual([child.pid, grandchild].sort());
     child.kill();
     await child.exited;
+    const { ledger } = await collector.stop();
+    expect(ledger.every(balances)).toBe(true);
+  });
+
+  test("takes the processes of a tree that another collector tells, and helpers as the tracer's, and looks for none", async () => {
+    const { child, command } = startToucher();
+    const { child: grandchild } = await command("f");
+    const helper = Bun.spawn(["sleep", "30"]);
+    const tree = createProcessTree();
+    const settings = { tree, searches: false, helpers: () => [helper.pid], intervalNs: 1n, searchNs: 0n };
+    const collector = createProcessCollector(settings);
+    const roles = () => rowsOf(collector.batches()).map(({ pid, role }) => `${pid} ${role}`);
+    tree.begin(child.pid);
+    await collector.start({ pid: child.pid, command: [], held: false });
+    const tracer = [`${process.pid} tracer`, `${helper.pid} tracer`];
+    expect(roles().sort()).toEqual([...tracer, `${child.pid} target`].sort());
+    tree.begin(grandchild);
+    expect(roles().sort()).toEqual([...tracer, `${child.pid} target`, `${grandchild} target`].sort());
+    // Its end is another's to tell.
+    process.kill(grandchild, "SIGKILL");
+    await waitUntil(() => !isRunning(grandchild));
+    collector.batches();
+    expect(tree.living().sort()).toEqual([child.pid, grandchild].sort());
+    for (const one of [child, helper]) one.kill();
+    await Promise.all([child.exited, helper.exited]);
     const { ledger } = await collector.stop();
     expect(ledger.every(balances)).toBe(true);
   });
