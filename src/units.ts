@@ -77,9 +77,12 @@ export function countScale(value: number): Scale {
   return size >= 1e4 ? { factor: 1e3, unit: "k" } : { factor: 1, unit: "" };
 }
 
+/** Less than this part of the unit is nothing: a lower end of 1e-59 bytes is a number that nobody measured. */
+const LEAST_SHOWN = 1e-6;
+
 /** The figure in the scale, without its unit: the ends of an interval are shown in the unit of its value. */
 export function formatIn(value: number, { factor, unit }: Scale): string {
-  const scaled = value / factor;
+  const scaled = Math.abs(value / factor) < LEAST_SHOWN ? 0 : value / factor;
   const isWhole = factor === 1 && (unit === " B" || (unit === "" && Number.isInteger(value)));
   return isWhole ? String(Math.round(scaled)) : significant(scaled);
 }

@@ -26,10 +26,11 @@ function pct(value: number): string {
 
 function effectCell({ slowdown_pct: { value, lo, hi }, verdict }: FigureEffect): Line {
   if (!finite(value)) return [{ text: "unknown", ink: "warn" }];
-  const ends = finite(lo) && finite(hi) ? ` [${pct(lo)}, ${pct(hi)}]` : "";
+  // One block is one number: without a second one nothing says how far it wanders.
+  if (!finite(lo) || !finite(hi)) return [{ text: "one block: no interval", ink: "warn" }];
   return [
     { text: `${pct(value)} %`, ink: "bold" },
-    { text: ends, ink: "dim" },
+    { text: ` [${pct(lo)}, ${pct(hi)}]`, ink: "dim" },
     { text: ` ${verdict}`, ink: VERDICT_INK[verdict] },
   ];
 }
@@ -42,10 +43,11 @@ const orDash = (value: number | null, text: (value: number) => string): Line =>
   plain(finite(value) ? text(value) : "-");
 
 function costCell({ cost_per_event_ns: cost }: ArmEffect): Line {
-  if (cost === null || !finite(cost.value)) return plain("-");
-  const each = (value: number): string => (value < 0 ? `-${formatNs(-value)}` : formatNs(value));
-  const ends = finite(cost.lo) && finite(cost.hi) ? ` [${each(cost.lo)}, ${each(cost.hi)}]` : "";
-  return [{ text: each(cost.value) }, { text: ends, ink: "dim" }];
+  if (cost === null || !finite(cost.value) || !finite(cost.lo) || !finite(cost.hi)) return plain("-");
+  // No event gives time back: what may be none is a bound, and what is below none was not measurable.
+  if (cost.hi <= 0) return plain("none seen");
+  if (cost.lo <= 0) return plain(`<= ${formatNs(cost.hi)}`);
+  return [{ text: formatNs(cost.value) }, { text: ` [${formatNs(cost.lo)}, ${formatNs(cost.hi)}]`, ink: "dim" }];
 }
 
 /** By what single blocks cannot move, and by order alone: far from the figure above, few blocks decide that one. */

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { MrmTraceError } from "../../src/errors.ts";
 import {
+  byteScale,
   formatBytes,
   formatCount,
   formatIn,
@@ -45,6 +46,7 @@ test("figures keep three significant digits in the unit that suits them", () => 
 test("the ends of an interval are written in the unit of its value", () => {
   const scale = nsScale(1.2e6);
   expect([0.9e6, 1.5e9].map((ns) => formatIn(ns, scale))).toEqual(["0.900", "1500"]);
+  expect([1.53e-53, -1.53e-53].map((bytes) => formatIn(bytes, byteScale(151e3)))).toEqual(["0", "0"]);
 });
 
 test("durations and sizes are read with their unit and refused without a known one", () => {

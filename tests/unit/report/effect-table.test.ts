@@ -74,11 +74,21 @@ describe("the table of an observer effect", () => {
     expect(text).toContain("-0.10 % [-0.50, +0.30] PASS");
     expect(text).toContain("+1.00 % p 0.01");
     expect(text).toContain("12 (0.0300 %)");
-    expect(text).toContain("810 ns [-20.0 ns, 1.60 us]");
+    expect(text).toContain("<= 1.60 us");
     expect(text).toContain(
       "2 threads at most, the engine was told 1; target on CPU 0, tools on CPU 1; OMP_NUM_THREADS=1",
     );
     expect(text).toContain("look out");
+  });
+
+  test("never tells a cost below nothing, nor a slowdown that no second block stands beside", () => {
+    const cost = (lo: number, hi: number) => ({ ...ARM, cost_per_event_ns: { value: (lo + hi) / 2, lo, hi } });
+    expect(shown([AGAIN, cost(500, 1100)])).toContain("800 ns [500 ns, 1.10 us]");
+    expect(shown([AGAIN, cost(-300_000, -20_000)])).toContain("none seen");
+    const one = { ...FIGURE, slowdown_pct: { value: -34.81, lo: Number.NaN, hi: Number.NaN } };
+    const text = shown([AGAIN, { ...ARM, figures: [one] }]);
+    expect(text).toContain("one block: no interval");
+    expect(text).not.toContain("-34.81");
   });
 
   test("says once of a machine that is too noisy, with the repeats that it would take", () => {
