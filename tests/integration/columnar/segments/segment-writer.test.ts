@@ -165,7 +165,7 @@ describe("a segment writer", () => {
   test("killed without warning leaves every closed segment readable and no half file among them", async () => {
     const { run, dir } = newRun();
     const script = join(root, "killed.ts");
-    const from = (path: string) => JSON.stringify(new URL(`../../../${path}`, import.meta.url).pathname);
+    const from = (path: string) => JSON.stringify(new URL(`../../../../${path}`, import.meta.url).pathname);
     writeFileSync(
       script,
       `import { blockReader } from ${from("src/columnar/blocks.ts")};
