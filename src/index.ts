@@ -7,9 +7,9 @@ export { type AnalyseOptions, type AnalyseResult, analyse } from "./api/analyse.
 export { type AttachOptions, attach } from "./api/attach.ts";
 export { type OpenedRun, openRun, type RunTable } from "./api/open-run.ts";
 export { type RunOptions, type RunResult, run } from "./api/run.ts";
-export type { RunMetadata } from "./api/run-metadata.ts";
 export type { ArrowColumns } from "./columnar/arrow/record-batches.ts";
 export { type ErrorCode, MrmTraceError } from "./errors.ts";
 export type { ProgressState } from "./report/progress.ts";
 export type { LedgerRow } from "./schema/ledger.ts";
 export type { RunReport } from "./schema/run-json.ts";
+export type { RunMetadata } from "./schema/run-metadata.ts";

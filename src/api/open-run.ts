@@ -7,11 +7,12 @@ import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
 import { type ArrowColumns, arrowSchema } from "../columnar/arrow/record-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
+import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { listSegments } from "../run-directory/segment-files.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
-import { type RunMetadata, readMetadata } from "./run-metadata.ts";
+import type { RunMetadata } from "../schema/run-metadata.ts";
 
 /** Tables of a run: the streams below capture/, and what is derived from them. Columns and units: docs/columns.md. */
 export type RunTable = StreamName | "trace" | "region_map" | "kv_block_lifecycle" | "metrics";

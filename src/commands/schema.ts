@@ -8,6 +8,7 @@ import { columnRows, tablePlace } from "../schema/columns-page.ts";
 import { jsonSchemaOf } from "../schema/json-schema.ts";
 import { observerEffectSchema } from "../schema/observer-effect.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
+import { metadataSchema } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 
 const OBJECTS = {
@@ -20,6 +21,11 @@ const OBJECTS = {
     schema: runJsonSchema,
     title: "Report of a run",
     description: `What \`mrm-trace run --json\` prints, version ${JSON_SCHEMA_VERSION}; u64 values are decimal strings.`,
+  },
+  metadata: {
+    schema: metadataSchema,
+    title: "Metadata of a run",
+    description: `metadata.json of a run directory, version ${JSON_SCHEMA_VERSION}; u64 values are decimal strings.`,
   },
   compare: {
     schema: observerEffectSchema,

@@ -2,10 +2,11 @@
 
 import { wordsOf } from "../schema/row.ts";
 import type { MetricDifference, RunDifference, RunSide, SideFigure } from "../schema/run-difference.ts";
+import type { RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { MetricStatus } from "../schema/words.ts";
 import { boundDifference, moverDifference } from "../statistics/mover.ts";
-import type { SavedMetadata, SavedRow, SavedRun } from "./saved-run.ts";
+import type { SavedRow, SavedRun } from "./saved-run.ts";
 
 const KEY = ["metric", "region_type", "mapping_kind", "phase", "step", "grain_bytes", "unit"] as const;
 const keyOf = (row: SavedRow): string => JSON.stringify(KEY.map((name) => row[name] ?? null));
@@ -117,26 +118,26 @@ function differenceOf(one: SavedRow | null, other: SavedRow | null): MetricDiffe
 const SILENT = ["output", "force", "run_id", "json", "quiet", "verbose", "debug", "color", "config"];
 
 /** Names of what the engines of two runs run with. */
-function settingsOf(...runs: readonly SavedMetadata[]): string[] {
+function settingsOf(...runs: readonly RunMetadata[]): string[] {
   const names = new Set(runs.flatMap(({ engine }) => Object.keys(engine ?? {})));
   return [...names].filter((name) => name !== "name" && name !== "objects");
 }
 
-function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contrasts"] {
+function contrastsOf(a: RunMetadata, b: RunMetadata): RunDifference["contrasts"] {
   const shown = (value: unknown): string => {
     if (value === null || value === undefined) return "not told";
     return typeof value === "string" ? value : JSON.stringify(value);
   };
-  const sources = ({ collectors }: SavedMetadata): string =>
+  const sources = ({ collectors }: RunMetadata): string =>
     collectors
       .map(({ name, sources: sourceNames }) =>
         sourceNames.length === 0 ? name : `${name} (${sourceNames.join(", ")})`,
       )
       .join(", ");
-  const names = [...new Set([...Object.keys(a.options), ...Object.keys(b.options)])].filter(
+  const names = [...new Set([...Object.keys(a.options ?? {}), ...Object.keys(b.options ?? {})])].filter(
     (name) => !SILENT.includes(name),
   );
-  const parts: [what: string, of: (metadata: SavedMetadata) => unknown][] = [
+  const parts: [what: string, of: (metadata: RunMetadata) => unknown][] = [
     ["model", ({ model }) => model.id],
     ["machine", ({ machine_id }) => machine_id],
     ["CPU", ({ hardware }) => hardware.cpu_model],
@@ -147,16 +148,16 @@ function contrastsOf(a: SavedMetadata, b: SavedMetadata): RunDifference["contras
     ["mrm-trace", ({ software }) => software.mrm_trace],
     ["sources", sources],
     ["engine", ({ engine }) => engine?.name],
-    ...settingsOf(a, b).map((name): [string, (metadata: SavedMetadata) => unknown] => [
+    ...settingsOf(a, b).map((name): [string, (metadata: RunMetadata) => unknown] => [
       name.replaceAll("_", " "),
       ({ engine }) => engine?.[name],
     ]),
     ["command", ({ target }) => target.command.join(" ")],
     ["threads", ({ target }) => target.threads],
     ["validity", ({ validity }) => validity.class],
-    ...names.map((name): [string, (metadata: SavedMetadata) => unknown] => [
+    ...names.map((name): [string, (metadata: RunMetadata) => unknown] => [
       `option ${name}`,
-      ({ options }) => options[name],
+      ({ options }) => options?.[name],
     ]),
   ];
   return parts

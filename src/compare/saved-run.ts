@@ -1,53 +1,19 @@
 /** A run directory as a comparison needs it: its figures and what they were taken from. */
-import { existsSync, readFileSync } from "node:fs";
-import { z } from "zod";
+import { existsSync } from "node:fs";
 import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
+import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
-import { refuseOtherMajor } from "../schema/refuse-version.ts";
-import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
-
-const word = z.string().nullable().catch(null);
-const count = z.number().nullable().catch(null);
-const options = z.record(z.string(), z.unknown()).catch({});
-
-/** The parts of metadata.json that a comparison names; what an older version lacks is null. */
-const metadataSchema = z.object({
-  run_id: z.string(),
-  model: z.object({ id: z.string() }),
-  machine_id: word,
-  collectors: z.array(z.object({ name: z.string(), sources: z.array(z.string()).catch([]) })).catch([]),
-  hardware: z.object({ cpu_model: word, cpus: count, virtualisation: word, transparent_hugepage: word }).partial(),
-  software: z.object({ kernel: word, mrm_trace: word }).partial(),
-  engine: z.looseObject({ name: word }).nullable().catch(null),
-  target: z.object({ command: z.array(z.string()).catch([]), threads: count }),
-  validity: z.object({ class: z.string() }),
-  options,
-});
-export type SavedMetadata = z.output<typeof metadataSchema>;
+import type { RunMetadata } from "../schema/run-metadata.ts";
 
 /** A row of metrics.parquet. */
 export type SavedRow = Readonly<Record<string, string | number | null>>;
 
 export interface SavedRun {
   readonly path: string;
-  readonly metadata: SavedMetadata;
+  readonly metadata: RunMetadata;
   readonly rows: readonly SavedRow[];
-}
-
-function readMetadata(path: string): SavedMetadata {
-  try {
-    const object: unknown = JSON.parse(readFileSync(path, "utf8"));
-    // Of another major version nothing else has to fit.
-    const versioned = z.object({ schema_version: z.string() }).safeParse(object).data;
-    if (versioned !== undefined) refuseOtherMajor(path, versioned.schema_version, JSON_SCHEMA_VERSION);
-    return metadataSchema.parse(object);
-  } catch (cause) {
-    if (cause instanceof MrmTraceError) throw cause;
-    const hint = "derive the run again: mrm-trace analyse RUN_DIR";
-    throw new MrmTraceError("data_quality", `${path} is not the metadata of a run`, hint, { cause });
-  }
 }
 
 function rowsOf(path: string): SavedRow[] {
@@ -86,5 +52,5 @@ export function readSavedRun(path: string): SavedRun {
       "name folders such as results/MODEL/RUN_ID; derive one that was cut short: mrm-trace analyse RUN_DIR",
     );
   }
-  return { path, metadata: readMetadata(metadata), rows: rowsOf(metrics_parquet) };
+  return { path, metadata: readMetadata(metadata).metadata, rows: rowsOf(metrics_parquet) };
 }

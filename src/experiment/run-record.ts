@@ -2,31 +2,12 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { type ExperimentFacts, readExperimentFacts } from "../pipelines/experiment-facts.ts";
+import { MrmTraceError } from "../errors.ts";
+import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
-import { VALIDITY_CLASSES, type Validity } from "../schema/run-json.ts";
-
-const figure = z.number().nullable();
-
-/** What is read of metadata.json; the rest may change without notice. */
-const metadataSchema = z.object({
-  run_id: z.string(),
-  machine_id: z.string(),
-  hardware: z.object({ cpu_model: z.string().nullable(), cpus: z.number().nullish() }),
-  validity: z.object({ class: z.enum(VALIDITY_CLASSES), reasons: z.array(z.string()) }),
-  target: z.object({
-    exit_code: z.number().nullable(),
-    wall_s: figure,
-    prompt_tokens: figure,
-    decode_tokens: figure,
-    decode_tokens_per_s: figure,
-    ttft_ms: figure,
-  }),
-  timing: z.object({ started_at_utc: z.string() }),
-  observer: z.object({ cpu_pct: figure, slowdown_pct: z.object({ value: figure }) }),
-  stopped_by: z.string(),
-  experiment: z.unknown(),
-});
+import type { ExperimentFacts } from "../schema/run-details.ts";
+import type { Validity } from "../schema/run-json.ts";
+import type { RunMetadata } from "../schema/run-metadata.ts";
 
 const manifestSchema = z.object({
   created_at_utc: z.string(),
@@ -67,6 +48,16 @@ function jsonFile(path: string): unknown {
   }
 }
 
+/** Null where the run is not complete, or was written by another version. */
+function metadataOf(path: string): RunMetadata | null {
+  try {
+    return readMetadata(path).metadata;
+  } catch (error) {
+    if (error instanceof MrmTraceError) return null;
+    throw error;
+  }
+}
+
 /** Machine as far as times are comparable. */
 export function machineName(host: {
   readonly machine_id: string;
@@ -83,25 +74,32 @@ export function machineName(host: {
 export function readRunRecord(path: string): RunRecord | null {
   const paths = runPaths(path);
   const manifest = manifestSchema.safeParse(jsonFile(paths.manifest));
-  const metadata = metadataSchema.safeParse(jsonFile(paths.metadata));
-  if (!manifest.success || !metadata.success) return null;
+  if (!manifest.success) return null;
+  const metadata = metadataOf(paths.metadata);
+  // What another tool recorded has no machine, and is no run of an experiment.
+  if (metadata === null || metadata.machine_id === null) return null;
   let bytes = 0;
   for (const file of manifest.data.files) {
     if (statSync(join(path, file.path), { throwIfNoEntry: false })?.size !== file.size_bytes) return null;
     bytes += file.size_bytes;
   }
-  const { run_id, machine_id, hardware, validity, target, timing, observer, stopped_by, experiment } = metadata.data;
-  const total_s = (Date.parse(manifest.data.created_at_utc) - Date.parse(timing.started_at_utc)) / 1e3;
+  const { run_id, machine_id, hardware, validity, target, timing, observer, stopped_by } = metadata;
+  const total_s = (Date.parse(manifest.data.created_at_utc) - Date.parse(timing.started_at_utc ?? "")) / 1e3;
   return {
     path,
     run_id,
     model_id: paths.model_id,
-    machine: machineName({ machine_id, ...hardware }),
-    experiment: readExperimentFacts(experiment),
+    machine: machineName({ machine_id, cpu_model: hardware.cpu_model, cpus: hardware.cpus }),
+    experiment: metadata.experiment ?? null,
     validity: validity.class,
     reasons: validity.reasons,
     stopped_by,
-    ...target,
+    exit_code: target.exit_code,
+    wall_s: target.wall_s,
+    prompt_tokens: target.prompt_tokens,
+    decode_tokens: target.decode_tokens,
+    decode_tokens_per_s: target.decode_tokens_per_s,
+    ttft_ms: target.ttft_ms,
     total_s: Number.isFinite(total_s) ? Math.max(0, total_s) : (target.wall_s ?? 0),
     bytes,
     slowdown_pct: observer.slowdown_pct.value,

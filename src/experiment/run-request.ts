@@ -1,7 +1,7 @@
 /** One run of an experiment as the process that makes it is told, and what comes back. */
 import { z } from "zod";
 import { demoSchema, runSchema } from "../config/schema.ts";
-import { experimentFactsSchema } from "../pipelines/experiment-facts.ts";
+import { experimentFactsSchema } from "../schema/run-details.ts";
 import type { Experiment, PlannedRun } from "./sweep.ts";
 
 /** What crosses the pipe: options are checked already, with their units read. */

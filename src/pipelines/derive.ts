@@ -14,10 +14,9 @@ import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
+import type { Imported, RunDetails } from "../schema/run-details.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
 import type { EngineLimits } from "../sql/database.ts";
-import { readExperimentFacts } from "./experiment-facts.ts";
-import { type Imported, importedOf } from "./import-trace.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -27,11 +26,11 @@ export interface Derived {
 /** Each way is loaded on use: neither waits for what only the other needs. */
 async function analysisOf(
   path: string,
-  imported: Imported | null,
+  imported: Imported | undefined,
   recorded: RecordedFacts,
   limits: EngineLimits,
 ): Promise<AnalysisResult> {
-  if (imported === null) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded, limits);
+  if (imported === undefined) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded, limits);
   const { analyseImport } = await import("../analyse/import-pipeline.ts");
   return await analyseImport(path, join(path, imported.file), imported.period, recorded);
 }
@@ -45,7 +44,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
-  const analysis = await analysisOf(directory.heldPath, importedOf(details), recorded, limits);
+  const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   const whole = analysis.input.ledger;
   const report: RunReport = {
     ...otherFacts,
@@ -62,17 +61,15 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     report,
     host: hostOf(details),
     engines: analysis.engines.map(({ name, objects, settings }) => ({ ...settings, name, objects })),
-    cell: readExperimentFacts(details.experiment),
     started_at: started_at_utc === "" ? null : new Date(started_at_utc),
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
-    thermal: thermalOf(details),
+    end_ns,
+    stopped_by,
+    seed,
+    trap_cost_ns,
     details: {
-      ...withoutThermal(details),
-      stopped_by,
-      end_ns,
-      seed,
-      trap_cost_ns,
+      ...details,
       label_counters: analysis.counters,
       fault_files: analysis.input.counts?.faults?.files ?? null,
     },
@@ -89,8 +86,6 @@ function judgedAgain({ validity, reasons }: Pick<RunFacts, "validity" | "reasons
   return { validity: "contaminated" as const, reasons: [...reasons, reason] };
 }
 
-type Details = Readonly<Record<string, unknown>>;
-
 /** The machine of a recording by another tool, which this one need not be. */
 const UNKNOWN_HOST: MetadataInput["host"] = {
   machine_id: null,
@@ -101,18 +96,7 @@ const UNKNOWN_HOST: MetadataInput["host"] = {
 };
 
 /** The machine of the recording; that of a run whose tracer was killed before it could say is this one. */
-function hostOf(details: Details): MetadataInput["host"] {
-  const isForeign = "imported" in details || "imported_from" in details;
-  return (details.host as ReturnType<typeof hostFacts> | undefined) ?? (isForeign ? UNKNOWN_HOST : hostFacts());
-}
-
-/** The metadata has it in its own place, with the validity class. */
-function withoutThermal({ thermal: _, ...others }: Details): Details {
-  return others;
-}
-
-/** Null for a run whose tracer was killed before it could say. */
-function thermalOf(details: Details): { throttle_events: number | null; peak_temp_c: number | null } & object {
-  const thermal = typeof details.thermal === "object" ? details.thermal : null;
-  return { throttle_events: null, peak_temp_c: null, ...thermal };
+function hostOf(details: RunDetails): MetadataInput["host"] {
+  const isForeign = details.imported !== undefined || details.imported_from !== undefined;
+  return details.host ?? (isForeign ? UNKNOWN_HOST : { ...hostFacts() });
 }

@@ -6,6 +6,7 @@ import { MrmTraceError } from "../errors.ts";
 import { createRun, type MadeRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
 import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
+import type { Imported } from "../schema/run-details.ts";
 
 const SIGHT = {
   collector: "import",
@@ -13,21 +14,6 @@ const SIGHT = {
   blind_to: "the trace has accesses alone: no mappings, no steps and no watches",
 };
 const FILE = "trace.parquet";
-const importedSchema = z.object({
-  /** Path of the trace below the run directory. */
-  file: z.literal(`raw/${FILE}`),
-  /** Accesses that each row stands for; null where nobody knows. */
-  period: z.int().min(1).nullable(),
-  /** Where it came from. */
-  from: z.string(),
-});
-export type Imported = z.infer<typeof importedSchema>;
-
-/** What facts say of an import; null for what was recorded here. */
-export function importedOf(details: Readonly<Record<string, unknown>>): Imported | null {
-  const parsed = importedSchema.safeParse(details.imported);
-  return parsed.success ? parsed.data : null;
-}
 
 /** The trace file that a path names: itself, or trace.parquet in a folder that is no run of ours; null for neither. */
 export function foreignTrace(path: string): string | null {

@@ -14,9 +14,9 @@ import type { RunFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, placeWords } from "../schema/ledger.ts";
 import { lostPct, worstLossPct } from "../schema/loss.ts";
+import type { ExperimentFacts } from "../schema/run-details.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
-import type { ExperimentFacts } from "./experiment-facts.ts";
 
 /** How a target that we launched ended; null where it has not, and where it is not ours to know. */
 export type TargetEnd = Awaited<Launched["ended"]> | null;
@@ -119,8 +119,8 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     trap_cost_ns: findings.trap_cost_ns ?? null,
     stopped_by: recording.reason,
     details: {
-      host: input.host,
-      options: input.options,
+      host: { ...input.host },
+      options: { ...input.options },
       experiment: input.experiment,
       baseline: input.baseline,
       ...Object.assign({}, ...input.collectors.map(({ collector }) => collector.details?.())),
@@ -132,7 +132,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       // Of the process that was launched; the tree may live longer, and the recording ends with a poll.
       root_wall_ns: ended === null ? null : ended.ended_ns - input.started_ns,
       slowest_poll_ms: recording.slowest_poll_ms,
-      thermal: input.thermal,
+      thermal: { ...input.thermal },
     },
   };
 }

@@ -11,10 +11,10 @@ import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
 import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
+import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
 import { conclude } from "./conclude.ts";
 import type { Derived } from "./derive.ts";
-import type { ExperimentFacts } from "./experiment-facts.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import type { TargetEnd } from "./run-facts.ts";
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
+import { runDetailsSchema } from "../schema/run-details.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
@@ -29,7 +30,7 @@ const factsSchema = runJsonSchema.omit({ labels: true, loss: true, metrics: true
   trap_cost_ns: z.number().nullable(),
   stopped_by: z.string(),
   /** Machine, options, calibration, checks: for metadata.json. */
-  details: z.record(z.string(), z.unknown()),
+  details: runDetailsSchema,
 });
 
 export type RunFacts = z.output<typeof factsSchema>;

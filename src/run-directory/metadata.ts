@@ -1,33 +1,34 @@
-/** metadata.json: everything about a run that is not a figure of its data. */
-import { encodeRun, type RunJson, type RunReport } from "../schema/run-json.ts";
+/** metadata.json of a run directory: what goes into it, and its one reader. */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { MrmTraceError } from "../errors.ts";
+import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
+import { refuseOtherMajor } from "../schema/refuse-version.ts";
+import type { RunDetails } from "../schema/run-details.ts";
+import type { RunReport } from "../schema/run-json.ts";
+import { metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
 export interface MetadataInput {
   readonly report: RunReport;
   /** Facts of the machine; see overhead/host.ts. Null is what nobody recorded. */
-  readonly host: {
-    readonly machine_id: string | null;
-    readonly os: string | null;
-    readonly kernel: string | null;
-    readonly cpu_model: string | null;
-    readonly cpu_freq_scaling_max_mhz: number | null;
-  };
-  /** Name, libraries and settings of each engine that was recognised. */
+  readonly host: NonNullable<RunDetails["host"]>;
+  /** Name, objects and settings of each engine that was recognised. */
   readonly engines: readonly Readonly<Record<string, unknown>>[];
-  /** The combination of an experiment to which the run belongs; null outside of one. */
-  readonly cell: { readonly context_length: number; readonly batch_size: number; readonly rep_index: number } | null;
   /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC; null where nobody knows. */
   readonly started_at: Date | null;
   readonly started_ns: bigint;
-  readonly versions: Readonly<Record<string, string>>;
-  /** See overhead/thermal.ts; the two that readers of the Python package look for are always there. */
-  readonly thermal: { readonly throttle_events: number | null; readonly peak_temp_c: number | null } & object;
-  /** Checks behind the validity class, costs by cause, seed, options: whatever a reader may want to check. */
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly end_ns: bigint;
+  readonly stopped_by: string;
+  readonly seed: number;
+  readonly trap_cost_ns: number | null;
+  readonly versions: { readonly mrm_trace: string } & Readonly<Record<string, string>>;
+  /** Checks behind the validity class, costs by cause, options: whatever a reader may want to check. */
+  readonly details: RunDetails;
 }
 
 /** What the target used, by phase: the figures of the scope `process` that say something. */
-function targetUse(metrics: RunJson["metrics"]): object[] {
+function targetUse(metrics: RunReport["metrics"]) {
   return metrics
     .filter(({ scope, status }) => scope === "process" && (status === "ok" || status === "bound"))
     .map(({ metric, phase, step, source, unit, value, lo, hi }) => ({
@@ -44,31 +45,32 @@ function targetUse(metrics: RunJson["metrics"]): object[] {
 
 /**
  * The object of metadata.json. Keys that readers of the Python package look for (machine_id, model.id, collector.type,
- * generation, thermal, timing, hardware, software) have their names and units; u64 values become decimal strings.
+ * generation, thermal, timing, hardware, software) have their names and units; u64 values are decimal strings.
+ * @throws ZodError where a value has no JSON form, which is a bug
  */
-export function runMetadata(input: MetadataInput): Record<string, unknown> {
-  const { host, thermal } = input;
-  const report = encodeRun(input.report);
+export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema> {
+  const { report, end_ns, stopped_by, seed, trap_cost_ns } = input;
+  const { host: _, thermal, experiment, ...details } = input.details;
   const { target } = report;
-  const { os, kernel, ...hardware } = host;
-  return {
+  const { machine_id, os, kernel, ...hardware } = input.host;
+  const metadata: z.output<typeof metadataSchema> = {
     schema_version: JSON_SCHEMA_VERSION,
     run_id: report.run_id,
-    machine_id: host.machine_id,
+    machine_id,
     model: { id: report.model_id },
     collector: { type: report.collectors[0]?.name ?? null },
     collectors: report.collectors,
     generation: {
-      context_length: input.cell?.context_length ?? null,
-      batch_size: input.cell?.batch_size ?? null,
+      context_length: experiment?.context_length ?? null,
+      batch_size: experiment?.batch_size ?? null,
       output_tokens: target.decode_tokens,
       total_output_tokens: target.decode_tokens,
       prompt_tokens: target.prompt_tokens,
       avg_tokens_per_second: target.decode_tokens_per_s,
       ttft_ms: target.ttft_ms,
-      rep_index: input.cell?.rep_index ?? null,
+      rep_index: experiment?.rep_index ?? null,
     },
-    thermal: { run_validity: report.validity, ...thermal },
+    thermal: { run_validity: report.validity, throttle_events: null, peak_temp_c: null, ...thermal },
     timing: {
       total_wall_duration_s: target.wall_s,
       started_at_utc: input.started_at?.toISOString() ?? null,
@@ -77,7 +79,6 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     },
     hardware,
     software: { os, kernel, ...input.versions },
-    // The first alone, where readers of one engine look.
     engine: input.engines[0] ?? null,
     engines: input.engines,
     target,
@@ -87,6 +88,39 @@ export function runMetadata(input: MetadataInput): Record<string, unknown> {
     ledger: report.ledger,
     loss: report.loss,
     warnings: report.warnings,
-    ...input.details,
+    ...details,
+    experiment: experiment ?? null,
+    stopped_by,
+    end_ns,
+    seed,
+    trap_cost_ns,
   };
+  return z.encode(metadataSchema, metadata);
+}
+
+/** @throws MrmTraceError data_quality where it is missing, no metadata of ours, or of another major version */
+export function readMetadata(path: string): { readonly metadata: RunMetadata; readonly ledger: readonly LedgerRow[] } {
+  const { ledger, ...metadata } = decode(path);
+  return { metadata, ledger: inNumbers(ledger) };
+}
+
+function decode(path: string): z.output<typeof metadataSchema> {
+  let object: unknown;
+  try {
+    object = JSON.parse(readFileSync(path, "utf8"));
+  } catch (cause) {
+    throw unreadable(path, cause);
+  }
+  // Of another major version nothing else has to fit.
+  const version = z.object({ schema_version: z.string() }).safeParse(object).data?.schema_version;
+  refuseOtherMajor(path, version ?? JSON_SCHEMA_VERSION, JSON_SCHEMA_VERSION);
+  const result = z.safeDecode(metadataSchema, object as z.input<typeof metadataSchema>);
+  if (!result.success) throw unreadable(path, result.error);
+  return result.data;
+}
+
+function unreadable(path: string, cause: unknown): MrmTraceError {
+  const why = cause instanceof z.ZodError ? z.prettifyError(cause).split("\n").slice(0, 2).join(" ") : String(cause);
+  const hint = "derive it again: mrm-trace analyse RUN_DIR";
+  return new MrmTraceError("data_quality", `cannot read ${path}: ${why}`, hint, { cause });
 }

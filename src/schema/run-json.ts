@@ -7,20 +7,20 @@ import { wordsOf } from "./row.ts";
 import { JSON_SCHEMA_VERSION } from "./versions.ts";
 
 /** A u64: bigint or whole number in memory, decimal string in JSON, where a double would lose digits. */
-const u64 = z.codec(
+export const u64 = z.codec(
   z.string().regex(/^\d{1,20}$/),
   z.custom<number | bigint>((v) => (typeof v === "bigint" && v >= 0n) || (Number.isSafeInteger(v) && Number(v) >= 0)),
   { decode: (text) => BigInt(text), encode: (value) => value.toString() },
 );
 
 /** A figure: any number in memory, null in JSON where it is not finite. */
-const figure = z.codec(
+export const figure = z.codec(
   z.number().nullable(),
   z.custom<number | null>((v) => v === null || typeof v === "number"),
   { decode: (value) => value, encode: (value) => (value !== null && Number.isFinite(value) ? value : null) },
 );
 
-const count = z.int().min(0);
+export const count = z.int().min(0);
 const word = z.string();
 const words = z.array(word).readonly();
 

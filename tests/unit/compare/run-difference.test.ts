@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
 import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
 import { renderDifference } from "../../../src/report/difference-table.ts";
+import { metadataWith } from "../../fixtures/run-metadata.ts";
 
 const ROW: SavedRow = {
   metric: "iai_p50_ns",
@@ -25,18 +26,7 @@ const ROW: SavedRow = {
 function runOf(rows: readonly Partial<Record<string, string | number | null>>[], model = "m", options = {}): SavedRun {
   return {
     path: `results/${model}/r`,
-    metadata: {
-      run_id: "r",
-      model: { id: model },
-      machine_id: "vm",
-      collectors: [{ name: "ebpf", sources: ["watch"] }],
-      hardware: { cpu_model: "cpu", cpus: 2 },
-      software: { kernel: "6.18" },
-      engine: null,
-      target: { command: ["x"], threads: 1 },
-      validity: { class: "clean" },
-      options: { budget: 1, output: "somewhere", ...options },
-    },
+    metadata: metadataWith({ model: { id: model }, options: { budget: 1, output: "somewhere", ...options } }),
     rows: rows.map((row) => ({ ...ROW, ...row }) as SavedRow),
   };
 }

@@ -15,9 +15,8 @@ import { dirname, join } from "node:path";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { writeFileAtomic } from "../../../src/run-directory/atomic-file.ts";
 import { readManifest, writeManifest } from "../../../src/run-directory/manifest.ts";
-import { runMetadata } from "../../../src/run-directory/metadata.ts";
 import { toJson } from "../../../src/schema/run-json.ts";
-import { demoReport } from "../../fixtures/run-report.ts";
+import { metadataJson } from "../../fixtures/run-metadata.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-manifest-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -132,21 +131,7 @@ describe("a file that is replaced atomically", () => {
 
 describe("metadata.json", () => {
   test("has the keys that readers of the Python package look for", () => {
-    const metadata = JSON.parse(
-      toJson(
-        runMetadata({
-          report: demoReport(),
-          host: { machine_id: "vm", os: "Debian", kernel: "6.18", cpu_model: "EPYC", cpu_freq_scaling_max_mhz: null },
-          engines: [],
-          cell: null,
-          started_at: new Date("2026-11-21T10:00:00Z"),
-          started_ns: 123_456_789_012_345_678n,
-          versions: { mrm_trace_version: "0.1.0" },
-          thermal: { throttle_events: null, peak_temp_c: null },
-          details: { seed: 7 },
-        }),
-      ),
-    );
+    const metadata = JSON.parse(toJson(metadataJson()));
     expect(metadata).toMatchObject({
       run_id: "20261121T101500Z-3fa2",
       machine_id: "vm",
@@ -156,7 +141,7 @@ describe("metadata.json", () => {
       thermal: { run_validity: "marginal", throttle_events: null, peak_temp_c: null },
       timing: { total_wall_duration_s: 33.41, started_ns: "123456789012345678" },
       hardware: { cpu_model: "EPYC", cpu_freq_scaling_max_mhz: null },
-      software: { os: "Debian", kernel: "6.18", mrm_trace_version: "0.1.0" },
+      software: { os: "Debian", kernel: "6.18", mrm_trace: "0.1.0" },
       seed: 7,
     });
   });

@@ -3,10 +3,12 @@
  * `compare RUN_A RUN_B` compares them, in 20 seeded pairs. If the interval of a difference holds 0 in 95 of 100, fewer
  * than 16 happen with a chance of 0.3 % (binomial).
  */
+
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
 import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
+import { metadataWith } from "../../fixtures/run-metadata.ts";
 import { type Design, type Process, periodicReads, simulatedInput, simulateWatches } from "../watch-simulator.ts";
 
 setDefaultTimeout(120_000);
@@ -26,19 +28,7 @@ function runOf(processes: readonly Process[], design: Design): SavedRun {
     Object.fromEntries(
       Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : (value ?? null)]),
     ) as SavedRow;
-  const metadata = {
-    run_id: "r",
-    model: { id: "m" },
-    machine_id: null,
-    collectors: [],
-    hardware: {},
-    software: {},
-    engine: null,
-    target: { command: [], threads: null },
-    validity: { class: "clean" },
-    options: {},
-  };
-  return { path: "", metadata, rows: kept.map(saved) };
+  return { path: "", metadata: metadataWith(), rows: kept.map(saved) };
 }
 
 /** How often each metric is not shown to differ, of the pairs in which both runs told it. */

@@ -1,0 +1,57 @@
+/** What a recording knew beside its streams and figures: the details of facts.json, which metadata.json repeats. */
+import { z } from "zod";
+
+const text = z.string().nullable();
+const anything = z.record(z.string(), z.unknown());
+
+/** The machine, as far as it is looked at again; the other facts of it are kept as they are. */
+const hostSchema = z.looseObject({
+  machine_id: text,
+  os: text,
+  kernel: text,
+  cpu_model: text,
+  cpus: z.number().nullish(),
+  cpu_freq_scaling_max_mhz: z.number().nullable(),
+  virtualisation: text.optional(),
+  transparent_hugepage: text.optional(),
+});
+
+/** What an experiment says of one of its runs. */
+export const experimentFactsSchema = z.object({
+  name: z.string(),
+  /** Description, version and the like, and the model's entry, as the file has them. */
+  about: anything,
+  model: anything,
+  context_length: z.int(),
+  batch_size: z.int(),
+  output_tokens: z.int(),
+  prompt_tokens: z.int(),
+  prompts: z.int(),
+  rep_index: z.int(),
+  is_warmup: z.boolean(),
+});
+export type ExperimentFacts = z.output<typeof experimentFactsSchema>;
+
+/** A labelled trace that another program recorded. */
+const importedSchema = z.object({
+  /** Path of the trace below the run directory. */
+  file: z.literal("raw/trace.parquet"),
+  /** Accesses that each row stands for; null where nobody knows. */
+  period: z.int().min(1).nullable(),
+  /** Where it came from. */
+  from: z.string(),
+});
+export type Imported = z.output<typeof importedSchema>;
+
+/** The keys that we read again; each collector adds its own beside them. */
+export const runDetailsSchema = z.looseObject({
+  /** Missing where the tracer was killed before it could say, and where another program recorded. */
+  host: hostSchema.optional(),
+  options: anything.optional(),
+  experiment: experimentFactsSchema.nullable().optional(),
+  thermal: z.looseObject({ throttle_events: z.number().nullable(), peak_temp_c: z.number().nullable() }).optional(),
+  imported: importedSchema.optional(),
+  /** Name of the file of another tool from which the streams were read. */
+  imported_from: z.string().optional(),
+});
+export type RunDetails = z.output<typeof runDetailsSchema>;
