@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { unreadRows } from "../label/capture/unread.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
+import type { BytesAre } from "../schema/words.ts";
 import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
@@ -14,13 +15,16 @@ import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { computeMetrics } from "./metrics/registry.ts";
 import { sumOf } from "./stream/stream-figures.ts";
 
-/** What the labels say of one class; bytes are the most held at one time. */
+/** What the labels say of one class. */
 export interface LabelTotal {
   readonly region_type: string;
   readonly mapping_kind: string | null;
   readonly regions: number;
   readonly bytes: number;
-  readonly accesses: number;
+  /** What `bytes`, the most at one moment, are: see src/schema/run-json.ts. */
+  readonly bytes_are: BytesAre;
+  /** Rows of the trace, each a sample or a trapped access. */
+  readonly access_rows: number;
 }
 
 export interface AnalysisResult {
@@ -33,6 +37,27 @@ export interface AnalysisResult {
   readonly counters: LabelCounters | ImportCounters;
   /** One sentence for each segment that was skipped and each count of rows left out. */
   readonly warnings: readonly string[];
+}
+
+const PAGE_BYTES = 4096;
+
+/** What fell in no region, as all accesses of a recording without mappings do; nothing where all was placed. */
+function unplacedRows(sums: AnalysisInput["accessSums"], rows: number): LabelTotal[] {
+  if (rows <= 0) return [];
+  const own = sums.filter(({ region_type, mapping_kind, step }) => {
+    return region_type === "unknown" && mapping_kind === null && step === "none";
+  });
+  const pages = own.map(({ seen }) => seen.find(({ grain_bytes }) => grain_bytes === PAGE_BYTES)?.distinct ?? 0);
+  return [
+    {
+      region_type: "unknown",
+      mapping_kind: null,
+      regions: 0,
+      bytes: Math.max(0, ...pages) * PAGE_BYTES,
+      bytes_are: "touched",
+      access_rows: rows,
+    },
+  ];
 }
 
 /**
@@ -68,15 +93,18 @@ export async function analyseRun(
         mapping_kind: row.mapping_kind === null || row.mapping_kind === undefined ? null : String(row.mapping_kind),
         regions: Number(row.regions),
         bytes: Number(row.bytes),
-        accesses: Number(row.accesses),
+        bytes_are: "mapped" as const,
+        access_rows: Number(row.accesses),
       })),
       ...allocated.map((all) => ({
         region_type: "runtime",
         mapping_kind: all.mapping_kind,
         regions: sumOf(all.lives.n),
         bytes: all.peaks_bytes ?? 0,
-        accesses: 0,
+        bytes_are: "allocated" as const,
+        access_rows: 0,
       })),
+      ...unplacedRows(input.accessSums, labelled.trace.rows - sumOf(labelled.trace.accesses.rows)),
     ],
     traceRows: labelled.trace.rows,
     engines: labelled.engines,

@@ -1,8 +1,9 @@
 /** The class table: what each class of data needs of its memory. */
 import type { RunReport } from "../schema/run-json.ts";
+import type { BytesAre } from "../schema/words.ts";
 import { formatBytes, formatCount } from "../units.ts";
 import { type DataClass, dataClasses, grainsOf, shownMetric } from "./classes.ts";
-import { figureCell, isFigure } from "./figure.ts";
+import { figureCell, figureSpans, isFigure } from "./figure.ts";
 import { createFootnotes } from "./footnotes.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { SECTIONS } from "./table-order.ts";
@@ -24,14 +25,35 @@ function metricRows(
   }));
 }
 
+/** The words for the most bytes at one moment, by what they are. */
+const BYTES_LABELS = [
+  ["mapped", "mapped"],
+  ["touched", "pages touched"],
+  ["allocated", "allocated"],
+] as const satisfies readonly (readonly [BytesAre, string])[];
+const RESIDENT = "resident_bytes";
+
+/** The figure of the whole run: a part of it is no size of the class. */
+function residentCell({ metrics }: DataClass): Line {
+  const row = metrics.find(({ metric, phase }) => metric === RESIDENT && phase === "all");
+  return row === undefined || !isFigure(row) ? [{ text: "-", ink: "dim" }] : figureSpans(row);
+}
+
 function contentRows(classes: readonly DataClass[]): GridRow[] {
   const cells = (text: (dataClass: DataClass) => string): Line[] =>
     classes.map((dataClass) => [{ text: text(dataClass) }]);
+  const isResident = classes.some(({ metrics }) => metrics.some((row) => row.metric === RESIDENT && isFigure(row)));
+  const sizes = BYTES_LABELS.filter(([kind]) => classes.some(({ bytes }) => bytes[kind] !== undefined));
   return [
-    { label: "what it is", heading: true, cells: [] },
-    { label: `${INDENT}bytes`, cells: cells((dataClass) => formatBytes(dataClass.bytes)) },
+    { label: "most at one moment", heading: true, cells: [] },
+    ...(isResident ? [{ label: `${INDENT}resident`, cells: classes.map(residentCell) }] : []),
+    ...sizes.map(([kind, label]) => ({
+      label: `${INDENT}${label}`,
+      cells: cells(({ bytes }) => (bytes[kind] === undefined ? "-" : formatBytes(bytes[kind]))),
+    })),
+    { label: "seen in the run", heading: true, cells: [] },
     { label: `${INDENT}regions`, cells: cells((dataClass) => formatCount(dataClass.regions)) },
-    { label: `${INDENT}accesses`, cells: cells((dataClass) => formatCount(dataClass.accesses)) },
+    { label: `${INDENT}access rows`, cells: cells((dataClass) => formatCount(dataClass.access_rows)) },
   ];
 }
 
@@ -64,7 +86,7 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
   const classes = speaking.length > 0 ? speaking : all;
   const silent = all.filter((dataClass) => !classes.includes(dataClass));
   const notes = createFootnotes();
-  const listed = new Set(SECTIONS.flatMap(([, rows]) => rows.map(([metric]) => metric)));
+  const listed = new Set([RESIDENT, ...SECTIONS.flatMap(([, rows]) => rows.map(([metric]) => metric))]);
   const ofClasses = report.metrics.filter(({ scope }) => scope === "class");
   const others = [...new Set(ofClasses.map((row) => row.metric))].filter((metric) => !listed.has(metric));
   const sections = [...SECTIONS, ["other", others.map((metric) => [metric, metric] as const)] as const];
@@ -87,7 +109,8 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
   const also = silent
     .filter((dataClass) => dataClass.regions > 0)
     .map(
-      (dataClass) => `${dataClass.name} ${formatBytes(dataClass.bytes)} in ${formatCount(dataClass.regions)} regions`,
+      ({ name, bytes, regions }) =>
+        `${name} ${BYTES_LABELS.flatMap(([kind, label]) => (bytes[kind] === undefined ? [] : [`${label} ${formatBytes(bytes[kind])}`])).join(", ")} in ${formatCount(regions)} regions`,
     )
     .join(", ");
   if (also !== "") out.push([], ...note("", `without figures: ${also}`, width));

@@ -1,7 +1,7 @@
 /** The columns of the class table: classes of data, or kinds of mapping where nothing is labelled. */
 import { wordsOf } from "../schema/row.ts";
-import type { ReportMetric, RunReport } from "../schema/run-json.ts";
-import { MAPPING_KINDS } from "../schema/words.ts";
+import type { ReportLabel, ReportMetric, RunReport } from "../schema/run-json.ts";
+import { type BytesAre, MAPPING_KINDS } from "../schema/words.ts";
 
 /** One column of the table. */
 export interface DataClass {
@@ -9,8 +9,9 @@ export interface DataClass {
   /** True for a class of data, false for a kind of mapping. */
   readonly labelled: boolean;
   readonly regions: number;
-  readonly bytes: number;
-  readonly accesses: number;
+  /** The most at one moment, by what they are: see src/schema/run-json.ts. */
+  readonly bytes: Readonly<Partial<Record<BytesAre, number>>>;
+  readonly access_rows: number;
   readonly metrics: readonly ReportMetric[];
 }
 
@@ -38,6 +39,12 @@ function classOf(row: Classed): string {
 /** A figure of one function that allocates: the table has that of all of them. */
 const isPart = (row: Classed): boolean => row.mapping_kind?.startsWith(`${ALLOCATION}/`) === true;
 
+function bytesOf(labels: readonly ReportLabel[]): DataClass["bytes"] {
+  const bytes: Partial<Record<BytesAre, number>> = {};
+  for (const label of labels) bytes[label.bytes_are] = (bytes[label.bytes_are] ?? 0) + Number(label.bytes);
+  return bytes;
+}
+
 /** Every class of the report in a fixed order. */
 export function dataClasses(report: RunReport): DataClass[] {
   const metrics = report.metrics.filter((metric) => metric.scope === "class" && !isPart(metric));
@@ -50,8 +57,8 @@ export function dataClasses(report: RunReport): DataClass[] {
         name,
         labelled: LABELLED.includes(name),
         regions: labels.reduce((sum, label) => sum + label.regions, 0),
-        bytes: labels.reduce((sum, label) => sum + Number(label.bytes), 0),
-        accesses: labels.reduce((sum, label) => sum + Number(label.accesses), 0),
+        bytes: bytesOf(labels),
+        access_rows: labels.reduce((sum, label) => sum + Number(label.access_rows), 0),
         metrics: metrics.filter((metric) => classOf(metric) === name),
       };
     });

@@ -1,9 +1,12 @@
-/** metrics.csv: one row per class, for people and for readers of the Python package. */
+/** metrics.csv: one row per class and one of the target, for people and for readers of the Python package. */
 import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 
 /** The header of the Python package, byte for byte. */
 export const METRICS_CSV_HEADER =
   "region_type,n_regions,retention_p50_s,retention_p90_s,retention_p99_s,retention_mean_s,write_once_ratio_mean,reads_per_write_mean,working_set_mb_total,unique_pages_total,suitability";
+
+/** Columns of ours behind it; those of the target as a whole have values in the row `all` alone. */
+const OWN_COLUMNS = "first_touches,major_faults,rss_peak_mb,cpu_s";
 
 const MIB = 2 ** 20;
 const PAGE_BYTES = 4096;
@@ -33,9 +36,31 @@ function figure(rows: readonly ReportMetric[], metric: string, scale: (value: nu
 
 const seconds = (ns: number): string => pythonFloat(ns / 1e9);
 
+/** Faults of all kinds of a class in the whole run; empty where they were not recorded. */
+function faults(rows: readonly ReportMetric[], metric: string): string {
+  const usable = rows.filter((row) => {
+    return row.metric === metric && row.source === "fault" && row.phase === "all" && row.status === "ok";
+  });
+  return usable.length === 0 ? "" : String(usable.reduce((sum, { value }) => sum + (value ?? 0), 0));
+}
+
+/** The row of the target as a whole; null where nothing is known of it. */
+function targetRow(report: RunReport): string | null {
+  const rows = report.metrics.filter(({ scope, phase }) => scope === "process" && phase === "all");
+  const own = [
+    faults(rows, "first_touches"),
+    faults(rows, "major_faults"),
+    figure(rows, "rss_peak_bytes", (bytes) => pythonFloat(bytes / MIB)),
+    figure(rows, "cpu_ns", seconds),
+  ];
+  const regions = report.labels.reduce((sum, label) => sum + label.regions, 0);
+  return own.every((field) => field === "") ? null : ["all", regions, ...new Array(9).fill(""), ...own].join(",");
+}
+
 /**
- * Text of metrics.csv: one row per region_type, sorted by it, lines ended by \n. A figure that is a bound, insufficient or
- * not identifiable is an empty field, as is the mean of retention, which censoring leaves undefined.
+ * Text of metrics.csv: one row per region_type, sorted by it, and one of the target as a whole, lines ended by \n. A
+ * figure that is a bound, insufficient or not identifiable is an empty field, as is the mean of retention, which censoring
+ * leaves undefined.
  */
 export function metricsCsv(report: RunReport): string {
   const types = [...new Set(report.labels.map((label) => label.region_type))].sort();
@@ -57,9 +82,15 @@ export function metricsCsv(report: RunReport): string {
       figure(rows, "write_once_ratio", pythonFloat),
       figure(rows, "reads_per_write", pythonFloat),
       figure(touched, "working_set_bytes", (bytes) => pythonFloat(bytes / MIB)),
-      figure(touched, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
+      // Bytes of blocks of another size, however many, are no number of pages.
+      figure(pages, "working_set_bytes", (bytes) => String(Math.round(bytes / PAGE_BYTES))),
       csvField(rows.find((row) => row.metric === "suitability")?.label ?? ""),
+      faults(ofType, "first_touches"),
+      faults(ofType, "major_faults"),
+      "",
+      "",
     ].join(",");
   });
-  return `${[METRICS_CSV_HEADER, ...lines].join("\n")}\n`;
+  const target = targetRow(report);
+  return `${[`${METRICS_CSV_HEADER},${OWN_COLUMNS}`, ...lines, ...(target === null ? [] : [target])].join("\n")}\n`;
 }

@@ -134,10 +134,10 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
 }
 
 function labelText({ labels }: RunReport): string | null {
-  const total = labels.reduce((sum, row) => sum + Number(row.accesses), 0);
+  const total = labels.reduce((sum, row) => sum + Number(row.access_rows), 0);
   const unknown = labels
     .filter((row) => row.region_type === "unknown")
-    .reduce((sum, row) => sum + Number(row.accesses), 0);
+    .reduce((sum, row) => sum + Number(row.access_rows), 0);
   return total === 0 ? null : `${pct((100 * unknown) / total)} of ${formatCounted(total, "access")}`;
 }
 

@@ -37,7 +37,7 @@ export const PROCESS_SECTIONS: Sections = [
 
 /** Headings, and below each the metrics with their short names; metrics that stand nowhere here come last. */
 export const SECTIONS: Sections = [
-  ["alive at one moment", [["allocated_bytes", "most"]]],
+  ["mapped or allocated at one moment", [["allocated_bytes", "most"]]],
   [
     "allocated in all",
     [
@@ -46,7 +46,7 @@ export const SECTIONS: Sections = [
     ],
   ],
   [
-    "lifetime of a region",
+    "until a region is unmapped",
     [
       ["lifetime_p50_ns", "p50"],
       ["lifetime_p90_ns", "p90"],

@@ -5,6 +5,7 @@ import { EXIT_CODES, type MrmTraceError } from "../errors.ts";
 import { FIGURE_SOURCES, LEDGER_STREAMS, STAGE_NAMES } from "./ledger.ts";
 import { wordsOf } from "./row.ts";
 import { JSON_SCHEMA_VERSION } from "./versions.ts";
+import { BYTES_ARE, type BytesAre } from "./words.ts";
 
 /** A u64: bigint or whole number in memory, decimal string in JSON, where a double would lose digits. */
 export const u64 = z.codec(
@@ -121,7 +122,19 @@ export const runJsonSchema = z.object({
   loss: z.array(z.object({ source: z.enum(FIGURE_SOURCES), lost_pct: figure })).readonly(),
   observer,
   labels: z
-    .array(z.object({ region_type: word, mapping_kind: word.nullable(), regions: count, bytes: u64, accesses: u64 }))
+    .array(
+      z.object({
+        region_type: word,
+        mapping_kind: word.nullable(),
+        /** Over the whole run, so that one that came and went counts. */
+        regions: count,
+        /** The most at one moment; `bytes_are` says of what. */
+        bytes: u64,
+        bytes_are: z.enum(Object.keys(BYTES_ARE) as [BytesAre, ...BytesAre[]]),
+        /** Rows of trace/: samples and trapped accesses, not how many accesses there were. */
+        access_rows: u64,
+      }),
+    )
     .readonly(),
   metrics: z.array(metricRow).readonly(),
 });

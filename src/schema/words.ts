@@ -146,6 +146,14 @@ export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed 
 export const SCOPES = { class: "of data", process: "the processes of the target as a whole" } as const;
 export type Scope = keyof typeof SCOPES;
 
+/** What the bytes of a class are. */
+export const BYTES_ARE = {
+  mapped: "address space, of which any part may be resident",
+  touched: "pages on which accesses fell that lie in no mapping that is known",
+  allocated: "asked for",
+} as const;
+export type BytesAre = keyof typeof BYTES_ARE;
+
 export const METRIC_STATUSES = { ok: "", bound: "", insufficient: "", not_identifiable: "" } as const;
 export type MetricStatus = keyof typeof METRIC_STATUSES;
 

@@ -23,7 +23,14 @@ function figures(group: Group): Figure[] {
 }
 
 export const allocatedBytes: MetricFamily = {
-  metrics: [{ name: "allocated_bytes", unit: "bytes", definition: "Most bytes of the class alive at one moment." }],
+  metrics: [
+    {
+      name: "allocated_bytes",
+      unit: "bytes",
+      definition:
+        "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident.",
+    },
+  ],
   estimator:
     "Sweep over births and deaths of the regions. n counts regions. Allocations are swept in the order of memray's records, which is exact for each process; of several processes the highest peak and the sum of the peaks are bounds.",
   sources: [

@@ -51,7 +51,7 @@ export const lifetime: MetricFamily = {
   metrics: QUANTILES.map(([name, , words]) => ({
     name,
     unit: "ns",
-    definition: `${words}, over bytes, of the time from the birth of a region to its death.`,
+    definition: `${words}, over bytes, of the time from the birth of a region (a mapping, or a tensor in one) to its death: how long the place is kept, not how long the data in it is needed, which is retention.`,
   })),
   estimator:
     "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. Of allocations, the value is that curve, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",

@@ -18,6 +18,7 @@ import { locality } from "./locality.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 import { pageFaults } from "./page-faults.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
+import { residentBytes } from "./resident-bytes.ts";
 import { residentMemory } from "./resident-memory.ts";
 import { retention } from "./retention.ts";
 import { reuseTime } from "./reuse-time.ts";
@@ -30,6 +31,7 @@ export const METRICS: readonly MetricFamily[] = [
   residentMemory,
   cpuTime,
   pageFaults,
+  residentBytes,
   allocatedBytes,
   allocatedTotal,
   lifetime,
@@ -85,7 +87,7 @@ function sightOf({ input, allocations }: Group): AnalysisInput["sight"] {
 /** One refusal per metric and collector, where no collector of the run feeds any source of the family. */
 function unseen(family: MetricFamily, group: Group): Figure[] {
   // What was counted is there or not, whichever collector feeds the figures of classes.
-  if (family.spans === "phases") return [];
+  if (family.scopes?.includes("process") === true) return [];
   const sight = sightOf(group);
   const named = new Set(family.sources.map(([source]) => source));
   const feeds = (source: string): boolean =>

@@ -147,7 +147,7 @@ describe("a file that is no labelled trace", () => {
     const holes = await table(`SELECT ${row} UNION ALL SELECT 2::UBIGINT, NULL, 'store', NULL`);
     const { report } = await analyse(holes, options);
     expect(report.warnings.join()).toContain("1 rows of the trace lack an address or a time");
-    expect(report.labels).toMatchObject([{ region_type: "weight", accesses: 1 }]);
+    expect(report.labels).toMatchObject([{ region_type: "weight", access_rows: 1 }]);
     const none = await analyse(await table(`SELECT * FROM (SELECT ${row}) WHERE address = 0`), options);
     expect(none.report.labels).toEqual([]);
   });

@@ -16,7 +16,11 @@ interface Report {
   readonly run_dir: string;
   readonly warnings: readonly string[];
   readonly collectors: readonly { readonly name: string; readonly sources: readonly string[] }[];
-  readonly labels: readonly { readonly mapping_kind: string | null; readonly accesses: string }[];
+  readonly labels: readonly {
+    readonly mapping_kind: string | null;
+    readonly bytes: string;
+    readonly access_rows: string;
+  }[];
   readonly ledger: readonly (LedgerPlace & { readonly kept: string; readonly dropped_by: object })[];
   readonly metrics: readonly { readonly metric: string; readonly status: string; readonly why: string | null }[];
 }
@@ -75,7 +79,7 @@ describe("an imported perf.data file", () => {
       { stage: "decode", kept: "4000", dropped_by: {} },
       { stage: "segments", kept: "4000", dropped_by: {} },
     ]);
-    expect(report.labels.find(({ mapping_kind }) => mapping_kind === "anon")?.accesses).toBe("4000");
+    expect(report.labels.find(({ mapping_kind }) => mapping_kind === "anon")?.access_rows).toBe("4000");
     expect(report.metrics.some(({ metric, status }) => metric === "stores_per_s" && status === "ok")).toBe(true);
     const retention = report.metrics.filter(({ metric }) => metric === "retention_p50_ns");
     expect(retention.length).toBeGreaterThan(0);
@@ -129,6 +133,11 @@ describe("imported text of perf script", () => {
       kept: "100",
       dropped_by: { unreadable_line: "1" },
     });
+    // No mapping is known, and still the rows are counted, with the pages on which they fell.
+    expect(report.labels).toMatchObject([
+      { region_type: "unknown", mapping_kind: null, regions: 0, bytes_are: "touched", access_rows: "100" },
+    ]);
+    expect(Number(report.labels[0]?.bytes)).toBeGreaterThan(0);
     const [trace] = await traceOf(report.run_dir);
     expect(trace).toMatchObject({ n: 100n, levels: "L1", addresses: 100n, sources: "pebs" });
   });

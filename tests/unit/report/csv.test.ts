@@ -5,12 +5,12 @@ import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts
 describe("metrics.csv", () => {
   test("has one row per class, sorted, and leaves empty what is no figure", () => {
     expect(metricsCsv(demoReport())).toMatchInlineSnapshot(`
-      "region_type,n_regions,retention_p50_s,retention_p90_s,retention_p99_s,retention_mean_s,write_once_ratio_mean,reads_per_write_mean,working_set_mb_total,unique_pages_total,suitability
-      activation,6,0.0041,,,,0.02,1.96,,,low
-      kv_cache,24,,,,,1.0,3941.0,22.88818359375,5859,high
-      runtime,311,,,,,,,,,
-      unknown,2,,,,,,,,,
-      weight,201,,,,,,,112.5335693359375,28809,high
+      "region_type,n_regions,retention_p50_s,retention_p90_s,retention_p99_s,retention_mean_s,write_once_ratio_mean,reads_per_write_mean,working_set_mb_total,unique_pages_total,suitability,first_touches,major_faults,rss_peak_mb,cpu_s
+      activation,6,0.0041,,,,0.02,1.96,,,low,,,,
+      kv_cache,24,,,,,1.0,3941.0,22.88818359375,,high,,,,
+      runtime,311,,,,,,,,,,,,,
+      unknown,2,,,,,,,,,,,,,
+      weight,201,,,,,,,112.5335693359375,,high,,,,
       "
     `);
   });
@@ -33,7 +33,7 @@ describe("metrics.csv", () => {
 
   test("gives no figure of one kind of mapping for all kinds together", () => {
     const [, row, end] = metricsCsv(plainReport()).split("\n");
-    expect(row).toBe("unknown,544,,,,,,,,,");
+    expect(row).toBe("unknown,544,,,,,,,,,,,,,");
     expect(end).toBe("");
   });
 
@@ -55,6 +55,22 @@ describe("metrics.csv", () => {
     expect(['a"b', "a,b", "=1+1", "plain"].map(csvField)).toEqual(['"a""b"', '"a,b"', "'=1+1", "plain"]);
   });
 
+  test("has a row of the target as a whole, with its memory, its CPU time and its faults", () => {
+    const whole = { phase: "all", step: "all" } as const;
+    const ofTarget = { ...whole, scope: "process", source: "process" } as const;
+    const metrics = [
+      metricRow("rss_peak_bytes", "all", [2 ** 21, 2 ** 21, 2 ** 21], ofTarget),
+      metricRow("cpu_ns", "all", [3e9, 3e9, 3e9], ofTarget),
+      metricRow("cpu_ns", "all", [1e9, 1e9, 1e9], { ...ofTarget, phase: "idle" }),
+      metricRow("first_touches", "all", [70, 70, 70], { ...ofTarget, source: "fault" }),
+      metricRow("first_touches", "weight", [40, 40, 40], { ...whole, source: "fault" }),
+      metricRow("first_touches", "weight", [9, 9, 9], { ...whole, phase: "idle", source: "fault" }),
+    ];
+    const rows = metricsCsv(demoReport({ metrics })).split("\n");
+    expect(rows.find((line) => line.startsWith("weight"))).toBe("weight,201,,,,,,,,,,40,,,");
+    expect(rows.at(-2)).toBe("all,544,,,,,,,,,,70,,2.0,3.0");
+  });
+
   test("counts pages in blocks of a page where the source tells them", () => {
     const metrics = [64, 4096].map((grain_bytes) =>
       metricRow("working_set_bytes", "weight", [grain_bytes * 256, 0, 0], { grain_bytes }),
@@ -62,7 +78,7 @@ describe("metrics.csv", () => {
     const row = metricsCsv(demoReport({ metrics }))
       .split("\n")
       .find((line) => line.startsWith("weight"));
-    expect(row).toBe("weight,201,,,,,,,1.0,256,");
+    expect(row).toBe("weight,201,,,,,,,1.0,256,,,,,");
   });
 
   test("prefers the figure of decoding and skips what is not ok", () => {
@@ -74,6 +90,6 @@ describe("metrics.csv", () => {
     const row = metricsCsv(demoReport({ metrics }))
       .split("\n")
       .find((line) => line.startsWith("weight"));
-    expect(row).toBe("weight,201,2.0,,,,,,,,");
+    expect(row).toBe("weight,201,2.0,,,,,,,,,,,,");
   });
 });

@@ -29,7 +29,7 @@ describe("what the target used", () => {
       "CPU",
       "  CPUs busy  -          -          0.840 [0.810, 0.860]",
     ]);
-    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("what it is")));
+    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("most at one moment")));
   });
 
   test("makes no column of the class table", () => {
@@ -51,10 +51,11 @@ describe("the report on a terminal", () => {
 
                      weight                        kv_cache
       ─────────────────────────────────────────────────────────────────────────
-      what it is
-        bytes        118 MiB                       36.0 MiB
+      most at one moment
+        mapped       118 MiB                       36.0 MiB
+      seen in the run
         regions      201                           24
-        accesses     8421                          9120
+        access rows  8421                          9120
       per byte and token
         reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
         writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
@@ -81,10 +82,11 @@ describe("the report on a terminal", () => {
 
                      activation                    runtime
       ───────────────────────────────────────────────────────────────
-      what it is
-        bytes        4.20 MiB                      58.2 MiB
+      most at one moment
+        mapped       4.20 MiB                      58.2 MiB
+      seen in the run
         regions      6                             311
-        accesses     840                           39
+        access rows  840                           39
       per byte and token
         reads        11.4 [6.72, 18.9] 41 a        insufficient 9 (1)
         writes       5.81 [3.40, 9.77] 41 a        insufficient 9 (1)
@@ -109,7 +111,7 @@ describe("the report on a terminal", () => {
       managed retention
         suitability  low 64 g                      -
 
-           without figures: vdso 8.00 KiB in 2 regions
+           without figures: vdso mapped 8.00 KiB in 2 regions
 
       a cell reads: value [95 % interval, in the value's unit] samples/censored method
       (reason)
@@ -163,10 +165,11 @@ describe("the report on a terminal", () => {
 
                      weight                        kv_cache
       ─────────────────────────────────────────────────────────────────────────
-      what it is
-        bytes        118 MiB                       36.0 MiB
+      most at one moment
+        mapped       118 MiB                       36.0 MiB
+      seen in the run
         regions      201                           24
-        accesses     8421                          9120
+        access rows  8421                          9120
       per byte and token
         reads        2.00 [1.97, 2.02] 64 a        0.962 [0.871, 1.04] 118 a
         writes       0 [0, 3.10e-5] 64 a           2.44e-4 [2.10, 2.81] 118 a
@@ -193,10 +196,11 @@ describe("the report on a terminal", () => {
 
                      activation                    runtime
       ───────────────────────────────────────────────────────────────
-      what it is
-        bytes        4.20 MiB                      58.2 MiB
+      most at one moment
+        mapped       4.20 MiB                      58.2 MiB
+      seen in the run
         regions      6                             311
-        accesses     840                           39
+        access rows  840                           39
       per byte and token
         reads        11.4 [6.72, 18.9] 41 a        insufficient 9 (1)
         writes       5.81 [3.40, 9.77] 41 a        insufficient 9 (1)
@@ -221,7 +225,7 @@ describe("the report on a terminal", () => {
       managed retention
         suitability  low 64 g                      -
 
-           without figures: vdso 8.00 KiB in 2 regions
+           without figures: vdso mapped 8.00 KiB in 2 regions
 
       a cell reads: value [95 % interval, in the value's unit] samples/censored method (reason)
          a watch, decode, 8 B grain: Horvitz-Thompson ratio, block bootstrap by token
@@ -272,7 +276,7 @@ describe("the report on a terminal", () => {
         .split(/ +/),
     ).toEqual(["heap", "anon", "stack"]);
     expect(lines.find((line) => line.includes("without figures"))).toContain(
-      "file 58.2 MiB in 311 regions, vdso 8.00 KiB",
+      "file mapped 58.2 MiB in 311 regions, vdso mapped 8.00 KiB",
     );
   });
 
@@ -344,9 +348,9 @@ describe("the report on a terminal", () => {
     ];
     const text = renderRun(demoReport({ metrics }), plain(100));
     for (const cell of [
-      "p50       ≤ 5.00 us 64",
-      "p90       10.0 ns to 5.00 us 64",
-      "p99       ≥ 10.0 ns 64",
+      "p50          ≤ 5.00 us 64",
+      "p90          10.0 ns to 5.00 us 64",
+      "p99          ≥ 10.0 ns 64",
       "25.0k/s [24.0, 26.0] 64",
     ]) {
       expect(text).toContain(cell);
