@@ -2,25 +2,15 @@
 import type { CollectorName, MemrayOption } from "../config/schema.ts";
 import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import type { Collector } from "./collector.ts";
-import { createEbpfCollector } from "./ebpf/ebpf.ts";
+import { createEbpfCollector, type EbpfOptions } from "./ebpf/ebpf.ts";
 import { createMemrayCollector } from "./memray/memray.ts";
 import { createPerfMemCollector } from "./perf-mem/perf-mem.ts";
 import { createProcessCollector } from "./process/process-collector.ts";
 
-export interface CollectorSettings {
-  readonly budgetPct: number;
-  readonly watchRegisters: number;
-  /** Names of --source. */
-  readonly sources: readonly string[];
-  /** Samples of the timer per second and CPU, for the source clock. */
-  readonly clockHz: number;
-  readonly seed: number;
-  /** Shared objects of an engine that are known before the target starts. */
-  readonly engineObjects: readonly string[];
+/** What the collectors are told: eBPF as its own options say, the others beside. */
+export interface CollectorSettings extends Omit<EbpfOptions, "tree"> {
   /** Folder for the files of outside tools; made by the collector that needs it. */
   readonly rawDir: string;
-  /** What eBPF records beside mappings. */
-  readonly ebpf: readonly string[];
   /** What memray is told to record. */
   readonly memray: readonly MemrayOption[];
   /** What perf is told to record. */
@@ -39,7 +29,7 @@ const MAKERS: Record<
   Exclude<CollectorName, "process">,
   (settings: CollectorSettings, tree: ProcessTree) => Collector
 > = {
-  ebpf: ({ ebpf, ...settings }, tree) => createEbpfCollector({ ...settings, parts: ebpf, tree }),
+  ebpf: (settings, tree) => createEbpfCollector({ ...settings, tree }),
   memray: ({ rawDir, memray }) => createMemrayCollector({ rawDir, record: memray }),
   "perf-mem": ({ perfMem, rawDir }) => createPerfMemCollector({ words: perfMem, rawDir }),
 };

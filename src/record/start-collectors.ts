@@ -19,7 +19,7 @@ export function collectorsOf(
     budgetPct: options.budget,
     watchRegisters: options.watch_registers,
     sources: options.source,
-    ebpf: options.ebpf,
+    parts: options.ebpf,
     clockHz: options.clock_hz,
     memray: options.memray ?? [],
     seed: options.seed,
