@@ -21,8 +21,8 @@ export function packValidity(bytes: Uint8Array, rows: number): { bits: Uint8Arra
     word &= 0x01010101;
     const nibble = (Math.imul(word, 0x01020408) >>> 24) & 15;
     ones += (nibble & 1) + ((nibble >> 1) & 1) + ((nibble >> 2) & 1) + (nibble >> 3);
-    const at = i >> 1;
-    bits[at] = (bits[at] ?? 0) | (nibble << ((i & 1) * 4));
+    const index = i >> 1;
+    bits[index] = (bits[index] ?? 0) | (nibble << ((i & 1) * 4));
   }
   for (let row = words.length * 4; row < rows; row++) {
     if (bytes[row] === 0) continue;

@@ -76,27 +76,27 @@ function gatherer({ width, offset }: RingLayout["columns"][number]) {
       memory = pieces.bytes;
       views.clear();
     }
-    let at = 0;
+    let row = 0;
     for (let i = 0; i < pieces.pieces; i++) {
       const begin = pieces.begin_bytes[i] as number;
       const from = pieces.from[i] as number;
-      const to = pieces.to[i] as number;
+      const stop = pieces.to[i] as number;
       let view = views.get(begin);
       if (view === undefined) {
         view = new make(memory.buffer, memory.byteOffset + begin + offset, BLOCK_ROWS);
         views.set(begin, view);
       }
-      out.set(to - from === BLOCK_ROWS ? view : view.subarray(from, to), at);
-      at += to - from;
+      out.set(stop - from === BLOCK_ROWS ? view : view.subarray(from, stop), row);
+      row += stop - from;
     }
   };
 }
 
 function fillCpus(pieces: BlockRows, out: Uint16Array): void {
-  let at = 0;
+  let next = 0;
   for (let i = 0; i < pieces.pieces; i++) {
-    const end = at + (pieces.to[i] as number) - (pieces.from[i] as number);
-    out.fill(pieces.cpu[i] as number, at, end);
-    at = end;
+    const end = next + (pieces.to[i] as number) - (pieces.from[i] as number);
+    out.fill(pieces.cpu[i] as number, next, end);
+    next = end;
   }
 }

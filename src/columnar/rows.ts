@@ -12,7 +12,7 @@ type Cells = Readonly<Record<string, Cell>>;
 function stringColumn(rows: readonly Cells[], name: string): ColumnData {
   const codes = new Uint32Array(rows.length);
   const values: string[] = [];
-  const known = new Map<string, number>();
+  const codeOf = new Map<string, number>();
   for (const [i, row] of rows.entries()) {
     const value = row[name];
     if (value === null || value === undefined) {
@@ -20,10 +20,10 @@ function stringColumn(rows: readonly Cells[], name: string): ColumnData {
       continue;
     }
     const text = String(value);
-    let code = known.get(text);
+    let code = codeOf.get(text);
     if (code === undefined) {
       code = values.length;
-      known.set(text, code);
+      codeOf.set(text, code);
       values.push(text);
     }
     codes[i] = code;

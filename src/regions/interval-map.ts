@@ -49,7 +49,7 @@ export function createIntervalMap<S extends Stamped>(): IntervalMap<S> {
   let states: S[] = [];
   let baseline = -1n;
 
-  /** Index of the first segment that ends after `at`. */
+  /** Index of the first segment that ends after `position`. */
   function firstAfter(position: number): number {
     let low = 0;
     let high = ends.length;

@@ -25,15 +25,15 @@ function cell(row: ReportMetric | undefined): Line {
 
 /** Phases side by side, a blank line first; nothing where no figure of the target is known. */
 export function processTable(report: RunReport, { width, unicode }: Terminal): Line[] {
-  const told = report.metrics.filter((row) => row.scope === "process" && isFigure(row));
-  const columns = COLUMNS.filter(([, phase, step]) => told.some((row) => row.phase === phase && row.step === step));
+  const figures = report.metrics.filter((row) => row.scope === "process" && isFigure(row));
+  const columns = COLUMNS.filter(([, phase, step]) => figures.some((row) => row.phase === phase && row.step === step));
   if (columns.length === 0) return [];
   const rows = PROCESS_SECTIONS.flatMap(([heading, members]): GridRow[] => {
-    const shown = members.filter(([metric]) => told.some((row) => row.metric === metric));
+    const shown = members.filter(([metric]) => figures.some((row) => row.metric === metric));
     if (shown.length === 0) return [];
     const cells = (metric: string): Line[] =>
       columns.map(([, phase, step]) =>
-        cell(told.find((row) => row.metric === metric && row.phase === phase && row.step === step)),
+        cell(figures.find((row) => row.metric === metric && row.phase === phase && row.step === step)),
       );
     return [
       { label: heading, heading: true, cells: [] },

@@ -20,7 +20,7 @@ export function listsChildren(procRoot: string): boolean {
 }
 
 /**
- * Pids of `known` and of all their descendants, found at once; a process may end while we look.
+ * Pids of `roots` and of all their descendants, found at once; a process may end while we look.
  * @param byThread use the children lists of threads, else scan the parents of all processes
  */
 export function descendants(procRoot: string, roots: Iterable<number>, byThread: boolean): Set<number> {

@@ -78,9 +78,9 @@ function growths(n: number) {
 }
 
 /** Raises what is below. */
-function raise(most: Float64Array, mask: number, to: number): void {
+function raise(most: Float64Array, mask: number, bytes: number): void {
   for (let s = 0; s < most.length; s++) {
-    if ((mask >>> s) & 1 && to > (most[s] as number)) most[s] = to;
+    if ((mask >>> s) & 1 && bytes > (most[s] as number)) most[s] = bytes;
   }
 }
 
@@ -94,7 +94,7 @@ export function processReadings(
   bornAfter: (pid: number, time_ns: number) => number | null,
 ): ProcessReadings {
   const n = spans.length;
-  const known = new Map<number, Known>();
+  const knownOf = new Map<number, Known>();
   const inRound = new Set<number>();
   const most = Object.fromEntries(PARTS.map((part) => [part, new Float64Array(n)])) as Record<Part, Float64Array>;
   const sums = Object.fromEntries(COUNTERS.map((name) => [name, growths(n)])) as Record<
@@ -118,8 +118,8 @@ export function processReadings(
   let alive = 0;
 
   /** Spans that hold all of [from, to], and those that meet it. */
-  function spansBetween(from: number, to: number): { all: number; any: number } {
-    const last = sliceAt(to);
+  function spansBetween(from: number, until: number): { all: number; any: number } {
+    const last = sliceAt(until);
     let all = 0xffffffff;
     let any = 0;
     for (let slice = sliceAt(from); slice <= last; slice++) {
@@ -130,17 +130,17 @@ export function processReadings(
   }
 
   /** Shares out what grew in (from, to]. */
-  function grow(name: Counter, from: number, to: number, by: number, { all, any }: { all: number; any: number }): void {
+  function grow(name: Counter, from: number, until: number, by: number, { all, any }: { all: number; any: number }): void {
     const { value, lo, hi } = sums[name];
     for (let s = 0; s < n; s++) {
       if ((all >>> s) & 1) lo[s] = (lo[s] as number) + by;
       if ((any >>> s) & 1) hi[s] = (hi[s] as number) + by;
     }
-    const last = sliceAt(to);
+    const last = sliceAt(until);
     for (let slice = sliceAt(from); slice <= last; slice++) {
       const begin = Math.max(from, begin_ns[slice] as number);
-      const end = Math.min(to, begin_ns[slice + 1] ?? Number.POSITIVE_INFINITY);
-      const share = to > from ? (end - begin) / (to - from) : 1;
+      const end = Math.min(until, begin_ns[slice + 1] ?? Number.POSITIVE_INFINITY);
+      const share = until > from ? (end - begin) / (until - from) : 1;
       const mask = spansOf[slice] as number;
       for (let s = 0; s < n; s++) if ((mask >>> s) & 1) value[s] = (value[s] as number) + by * share;
     }
@@ -148,11 +148,11 @@ export function processReadings(
 
   function closeRound(): void {
     if (inRound.size === 0) return;
-    for (const [pid, { round: seen, peak_bytes }] of known) {
+    for (const [pid, { round: seen, peak_bytes }] of knownOf) {
       if (seen === round) continue;
       // It ended since it was read: until then it may have held what it held at most.
       heldCeiling += peak_bytes ?? 0;
-      known.delete(pid);
+      knownOf.delete(pid);
     }
     if (alive > 0 || heldCeiling > 0) {
       const mask = spansOf[sliceAt(roundNs)] as number;
@@ -203,15 +203,15 @@ export function processReadings(
       if (inRound.size === 0) roundNs = now.time_ns;
       inRound.add(now.pid);
       if (!now.is_target) return;
-      const old = known.get(now.pid);
+      const old = knownOf.get(now.pid);
       const seen = { last: now, round, counted: follow(now, old) };
       if (now.vms_bytes === 0) {
         // Ended, and only its parent has not asked how.
-        known.set(now.pid, { ...seen, peak_bytes: null });
+        knownOf.set(now.pid, { ...seen, peak_bytes: null });
         heldCeiling += old?.peak_bytes ?? 0;
         return;
       }
-      known.set(now.pid, { ...seen, peak_bytes: now.rss_peak_bytes ?? Number.POSITIVE_INFINITY });
+      knownOf.set(now.pid, { ...seen, peak_bytes: now.rss_peak_bytes ?? Number.POSITIVE_INFINITY });
       heldCeiling += Math.max(now.rss_peak_bytes ?? Number.POSITIVE_INFINITY, old?.peak_bytes ?? 0);
       alive += 1;
       for (const part of PARTS) held[part] += now[part];

@@ -55,7 +55,7 @@ function groupRoom(rows: number) {
 
 type GroupRoom = ReturnType<typeof groupRoom>;
 
-/** Puts the number of each row's text into `to`, that of "" where it has none. */
+/** Puts the number of each row's text into `target`, that of "" where it has none. */
 function takeTexts(
   group: ScannedGroup,
   name: string,

@@ -32,11 +32,11 @@ export function fromArrow(arrow: Table, table: TableName): Batch | string {
 function strings(vector: Vector): ColumnData {
   const codes = new Uint32Array(vector.length);
   const coder = stringCoder();
-  let at = 0;
+  let row = 0;
   for (const chunk of vector.data) {
     const valid = chunk.nullCount > 0 ? unpackValidity(chunk.nullBitmap, chunk.offset, chunk.length) : null;
-    coder.code(chunk.valueOffsets, chunk.values, chunk.length, valid, codes, at);
-    at += chunk.length;
+    coder.code(chunk.valueOffsets, chunk.values, chunk.length, valid, codes, row);
+    row += chunk.length;
   }
   return { codes, values: coder.values };
 }
@@ -45,13 +45,13 @@ function numbers(vector: Vector, column: Column): NumberColumn {
   if (column.type === "string") throw new TypeError("a string column has no numbers");
   const data = new ARRAY_TYPES[column.type](vector.length);
   const valid = vector.nullCount > 0 ? new Uint8Array(vector.length).fill(1) : undefined;
-  let at = 0;
+  let next = 0;
   for (const chunk of vector.data) {
     const values = column.type === "bool" ? unpackValidity(chunk.values, chunk.offset, chunk.length) : plain(chunk);
     // Both sides have the element type that the check above found; the union hides it.
-    (data as Uint8Array).set(values as Uint8Array, at);
-    if (valid && chunk.nullCount > 0) valid.set(unpackValidity(chunk.nullBitmap, chunk.offset, chunk.length), at);
-    at += chunk.length;
+    (data as Uint8Array).set(values as Uint8Array, next);
+    if (valid && chunk.nullCount > 0) valid.set(unpackValidity(chunk.nullBitmap, chunk.offset, chunk.length), next);
+    next += chunk.length;
   }
   return valid ? { data, valid } : { data };
 }

@@ -48,14 +48,14 @@ export function plainStrings(column: StringColumn, rows: number): PlainStrings {
 
 /** Gives each distinct byte string a code in order of first appearance, over any number of calls. */
 export interface StringCoder {
-  /** Codes of rows `0 .. rows-1` into `codes` from `at` on; rows whose `valid` byte is 0 become null. */
+  /** Codes of rows `0 .. rows-1` into `codes` from `offset` on; rows whose `valid` byte is 0 become null. */
   code(
     offsets: Int32Array,
     bytes: Uint8Array,
     rows: number,
     valid: Uint8Array | null,
     codes: Uint32Array,
-    at: number,
+    offset: number,
   ): void;
   readonly values: readonly string[];
 }
@@ -76,17 +76,17 @@ export function stringCoder(): StringCoder {
     }
   }
 
-  function lookup(bytes: Uint8Array, from: number, to: number): number {
+  function lookup(bytes: Uint8Array, from: number, end: number): number {
     let hash = 0x811c9dc5; // FNV-1a
-    for (let i = from; i < to; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x01000193);
+    for (let i = from; i < end; i++) hash = Math.imul(hash ^ (bytes[i] ?? 0), 0x01000193);
     let slot = hash & (slots.length - 1);
     for (;;) {
       const entry = slots[slot] ?? 0;
       if (entry === 0) break;
-      if (equal(stored[entry - 1], bytes, from, to)) return entry - 1;
+      if (equal(stored[entry - 1], bytes, from, end)) return entry - 1;
       slot = (slot + 1) & (slots.length - 1);
     }
-    const copy = bytes.slice(from, to);
+    const copy = bytes.slice(from, end);
     slots[slot] = values.push(decoder.decode(copy));
     stored.push(copy);
     hashes.push(hash);
@@ -96,18 +96,18 @@ export function stringCoder(): StringCoder {
 
   return {
     values,
-    code(offsets, bytes, rows, valid, codes, at) {
+    code(offsets, bytes, rows, valid, codes, start) {
       for (let row = 0; row < rows; row++) {
         const from = offsets[row] ?? 0;
-        codes[at + row] =
+        codes[start + row] =
           valid !== null && valid[row] === 0 ? NULL_CODE : lookup(bytes, from, offsets[row + 1] ?? from);
       }
     },
   };
 }
 
-function equal(stored: Uint8Array | undefined, bytes: Uint8Array, from: number, to: number): boolean {
-  if (stored === undefined || stored.length !== to - from) return false;
+function equal(stored: Uint8Array | undefined, bytes: Uint8Array, from: number, stop: number): boolean {
+  if (stored === undefined || stored.length !== stop - from) return false;
   for (let i = 0; i < stored.length; i++) if (stored[i] !== bytes[from + i]) return false;
   return true;
 }

@@ -39,8 +39,8 @@ export function keyNumbers(most = Number.POSITIVE_INFINITY): KeyNumbers {
     larger.set(keys);
     keys = larger;
     slots = new Uint32Array(2 * slots.length);
-    for (let number = 0, at = 0; number < count; number++, at += KEY_WORDS) {
-      slots[freeSlot(keys[at] as number, keys[at + 1] as number, keys[at + 2] as number)] = number + 1;
+    for (let number = 0, word = 0; number < count; number++, word += KEY_WORDS) {
+      slots[freeSlot(keys[word] as number, keys[word + 1] as number, keys[word + 2] as number)] = number + 1;
     }
   }
 
@@ -53,8 +53,8 @@ export function keyNumbers(most = Number.POSITIVE_INFINITY): KeyNumbers {
       for (;;) {
         const entry = slots[slot] as number;
         if (entry === 0) break;
-        const at = KEY_WORDS * (entry - 1);
-        if (keys[at + 1] === low && keys[at + 2] === high && keys[at] === owner) return entry - 1;
+        const offset = KEY_WORDS * (entry - 1);
+        if (keys[offset + 1] === low && keys[offset + 2] === high && keys[offset] === owner) return entry - 1;
         slot = (slot + 1) & (slots.length - 1);
       }
       if (count >= most) return FULL;
@@ -62,18 +62,18 @@ export function keyNumbers(most = Number.POSITIVE_INFINITY): KeyNumbers {
         grow();
         slot = freeSlot(owner, low, high);
       }
-      const at = KEY_WORDS * count;
-      keys[at] = owner;
-      keys[at + 1] = low;
-      keys[at + 2] = high;
+      const lastKey = KEY_WORDS * count;
+      keys[lastKey] = owner;
+      keys[lastKey + 1] = low;
+      keys[lastKey + 2] = high;
       slots[slot] = ++count;
       return count - 1;
     },
     copyKeys(owner, low, high) {
-      for (let number = 0, at = 0; number < count; number++, at += KEY_WORDS) {
-        owner[number] = keys[at] as number;
-        low[number] = keys[at + 1] as number;
-        high[number] = keys[at + 2] as number;
+      for (let number = 0, word = 0; number < count; number++, word += KEY_WORDS) {
+        owner[number] = keys[word] as number;
+        low[number] = keys[word + 1] as number;
+        high[number] = keys[word + 2] as number;
       }
     },
   };

@@ -16,15 +16,15 @@ export interface Digit {
  */
 export function radixPass(
   from: Uint32Array,
-  to: Uint32Array,
+  out: Uint32Array,
   { words, stride, offset, shift }: Digit,
   rows: number,
   places: Uint32Array,
 ): void {
   const mask = places.length - 1;
   places.fill(0);
-  for (let row = 0, at = offset; row < rows; row++, at += stride) {
-    const digit = ((words[at] as number) >>> shift) & mask;
+  for (let row = 0, word = offset; row < rows; row++, word += stride) {
+    const digit = ((words[word] as number) >>> shift) & mask;
     places[digit] = (places[digit] as number) + 1;
   }
   let begin = 0;
@@ -36,9 +36,9 @@ export function radixPass(
   for (let i = 0; i < rows; i++) {
     const row = from[i] as number;
     const digit = ((words[stride * row + offset] as number) >>> shift) & mask;
-    const at = places[digit] as number;
-    to[at] = row;
-    places[digit] = at + 1;
+    const place = places[digit] as number;
+    out[place] = row;
+    places[digit] = place + 1;
   }
 }
 

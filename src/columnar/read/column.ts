@@ -33,35 +33,35 @@ function readLevels(page: Page, optional: boolean, present: Uint32Array): { coun
 const isCoded = (encoding: number): boolean =>
   encoding === ENCODING.RLE_DICTIONARY || encoding === ENCODING.PLAIN_DICTIONARY;
 
-function readCodes({ body }: Page, at: number, count: number, size: number, codes: Uint32Array): void {
+function readCodes({ body }: Page, start: number, count: number, size: number, codes: Uint32Array): void {
   // A page of nothing but nulls may leave out even the width.
   if (count === 0) return;
-  decodeHybrid(body, at + 1, body.length, body[at] ?? 255, count, codes, 0);
+  decodeHybrid(body, start + 1, body.length, body[start] ?? 255, count, codes, 0);
   let greatest = 0;
   for (let i = 0; i < count; i++) if ((codes[i] as number) > greatest) greatest = codes[i] as number;
   if (greatest >= size) throw new Error(`code ${greatest} of a dictionary of ${size}`);
 }
 
 /** The words of plain numbers, copied where they do not begin at a word. */
-function plainWords(body: Uint8Array, at: number, words: number): Uint32Array {
-  if (4 * words > body.length - at) throw new Error("a page ends before its values do");
-  if ((body.byteOffset + at) % 4 === 0) return new Uint32Array(body.buffer, body.byteOffset + at, words);
+function plainWords(body: Uint8Array, offset: number, words: number): Uint32Array {
+  if (4 * words > body.length - offset) throw new Error("a page ends before its values do");
+  if ((body.byteOffset + offset) % 4 === 0) return new Uint32Array(body.buffer, body.byteOffset + offset, words);
   const copy = new Uint8Array(4 * words);
-  copy.set(body.subarray(at, at + 4 * words));
+  copy.set(body.subarray(offset, offset + 4 * words));
   return new Uint32Array(copy.buffer);
 }
 
-/** Moves `count` numbers that lie one after the other from row `at` on to the rows that have a value. */
-function spread(words: Uint32Array, wide: boolean, at: number, values: number, count: number, present: Uint32Array) {
-  let from = at + count - 1;
+/** Moves `count` numbers that lie one after the other from row `firstRow` on to the rows that have a value. */
+function spread(words: Uint32Array, wide: boolean, firstRow: number, values: number, count: number, present: Uint32Array) {
+  let from = firstRow + count - 1;
   for (let row = values - 1; row >= 0; row--) {
-    const to = at + row;
-    const is = present[row] === 1;
+    const place = firstRow + row;
+    const isPresent = present[row] === 1;
     if (wide) {
-      words[2 * to + 1] = is ? (words[2 * from + 1] as number) : 0;
-      words[2 * to] = is ? (words[2 * from] as number) : 0;
-    } else words[to] = is ? (words[from] as number) : 0;
-    if (is) from -= 1;
+      words[2 * place + 1] = isPresent ? (words[2 * from + 1] as number) : 0;
+      words[2 * place] = isPresent ? (words[2 * from] as number) : 0;
+    } else words[place] = isPresent ? (words[from] as number) : 0;
+    if (isPresent) from -= 1;
   }
 }
 
@@ -70,17 +70,17 @@ function pickWords(
   codes: Uint32Array,
   wide: boolean,
   count: number,
-  to: Uint32Array,
-  at: number,
+  target: Uint32Array,
+  firstRow: number,
 ) {
   if (!wide) {
-    for (let i = 0; i < count; i++) to[at + i] = dictionary[codes[i] as number] as number;
+    for (let i = 0; i < count; i++) target[firstRow + i] = dictionary[codes[i] as number] as number;
     return;
   }
-  for (let i = 0, out = 2 * at; i < count; i++, out += 2) {
+  for (let i = 0, out = 2 * firstRow; i < count; i++, out += 2) {
     const code = 2 * (codes[i] as number);
-    to[out] = dictionary[code] as number;
-    to[out + 1] = dictionary[code + 1] as number;
+    target[out] = dictionary[code] as number;
+    target[out + 1] = dictionary[code + 1] as number;
   }
 }
 
@@ -108,7 +108,7 @@ export function readNumbers(
   const wide = isWide(column);
   if (!wide && column.kind !== "i32" && column.kind !== "f32") throw new Error(`${column.name} is no number`);
   let dictionary: Uint32Array = new Uint32Array(0);
-  let at = 0;
+  let offset = 0;
   let nulls = 0;
   for (const page of pages) {
     const { body, values, encoding } = page;
@@ -116,23 +116,23 @@ export function readNumbers(
       dictionary = plainWords(body, 0, wide ? 2 * values : values);
       continue;
     }
-    if (values > chunk.values - at) throw new Error("a column has more values than its row group");
+    if (values > chunk.values - offset) throw new Error("a column has more values than its row group");
     const { count, at: start } = readLevels(page, column.optional, scratch.present);
     if (isCoded(encoding)) {
       readCodes(page, start, count, wide ? dictionary.length / 2 : dictionary.length, scratch.codes);
-      pickWords(dictionary, scratch.codes, wide, count, words, at);
+      pickWords(dictionary, scratch.codes, wide, count, words, offset);
     } else if (encoding === ENCODING.PLAIN) {
-      words.set(plainWords(body, start, wide ? 2 * count : count), wide ? 2 * at : at);
+      words.set(plainWords(body, start, wide ? 2 * count : count), wide ? 2 * offset : offset);
     } else if (encoding === ENCODING.DELTA_BINARY_PACKED && isWhole(column)) {
-      decodeDelta(body, start, wide, count, words, at);
+      decodeDelta(body, start, wide, count, words, offset);
     } else throw new Error(`encoding ${encoding}`);
-    if (count < values) spread(words, wide, at, values, count, scratch.present);
-    if (valid !== null && count === values) valid.fill(1, at, at + values);
-    else if (valid !== null) for (let row = 0; row < values; row++) valid[at + row] = scratch.present[row] as number;
-    at += values;
+    if (count < values) spread(words, wide, offset, values, count, scratch.present);
+    if (valid !== null && count === values) valid.fill(1, offset, offset + values);
+    else if (valid !== null) for (let row = 0; row < values; row++) valid[offset + row] = scratch.present[row] as number;
+    offset += values;
     nulls += values - count;
   }
-  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  if (offset !== chunk.values) throw new Error("a column has fewer values than its row group");
   return nulls;
 }
 
@@ -152,24 +152,24 @@ export function readBools(
   valid: Uint8Array,
 ): number {
   if (column.kind !== "bool") throw new Error(`${column.name} is neither true nor false`);
-  let at = 0;
+  let position = 0;
   let nulls = 0;
   for (const page of pages) {
     if (page.isDictionary || page.encoding !== ENCODING.PLAIN) throw new Error(`encoding ${page.encoding}`);
-    if (page.values > chunk.values - at) throw new Error("a column has more values than its row group");
+    if (page.values > chunk.values - position) throw new Error("a column has more values than its row group");
     const { body } = page;
     const { count, at: start } = readLevels(page, column.optional, scratch.present);
     if (Math.ceil(count / 8) > body.length - start) throw new Error("a page ends before its values do");
     for (let row = 0, i = 0; row < page.values; row++) {
       const present = count === page.values || scratch.present[row] === 1;
-      valid[at + row] = present ? 1 : 0;
-      values[at + row] = present ? ((body[start + (i >>> 3)] as number) >>> (i & 7)) & 1 : 0;
+      valid[position + row] = present ? 1 : 0;
+      values[position + row] = present ? ((body[start + (i >>> 3)] as number) >>> (i & 7)) & 1 : 0;
       if (present) i += 1;
     }
-    at += page.values;
+    position += page.values;
     nulls += page.values - count;
   }
-  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  if (position !== chunk.values) throw new Error("a column has fewer values than its row group");
   return nulls;
 }
 
@@ -179,13 +179,13 @@ const decoder = new TextDecoder();
 function plainTexts(body: Uint8Array, start: number, count: number): string[] {
   const view = new DataView(body.buffer, body.byteOffset, body.length);
   const texts: string[] = [];
-  let at = start;
+  let offset = start;
   for (let i = 0; i < count; i++) {
-    if (at + 4 > body.length) throw new Error("a page ends before its texts do");
-    const length = view.getUint32(at, true);
-    if (length > body.length - at - 4) throw new Error("a text is longer than its page");
-    texts.push(decoder.decode(body.subarray(at + 4, at + 4 + length)));
-    at += 4 + length;
+    if (offset + 4 > body.length) throw new Error("a page ends before its texts do");
+    const length = view.getUint32(offset, true);
+    if (length > body.length - offset - 4) throw new Error("a text is longer than its page");
+    texts.push(decoder.decode(body.subarray(offset + 4, offset + 4 + length)));
+    offset += 4 + length;
   }
   return texts;
 }
@@ -207,7 +207,7 @@ export function readTexts(
   const texts: string[] = [];
   const codeOf = new Map<string, number>();
   let coded = 0;
-  let at = 0;
+  let position = 0;
   for (const page of pages) {
     const { body, values, encoding } = page;
     if (page.isDictionary) {
@@ -215,7 +215,7 @@ export function readTexts(
       coded = texts.length;
       continue;
     }
-    if (values > chunk.values - at) throw new Error("a column has more values than its row group");
+    if (values > chunk.values - position) throw new Error("a column has more values than its row group");
     const { count, at: start } = readLevels(page, column.optional, scratch.present);
     if (isCoded(encoding)) readCodes(page, start, count, coded, scratch.codes);
     else if (encoding === ENCODING.PLAIN) {
@@ -228,14 +228,14 @@ export function readTexts(
         scratch.codes[i] = code;
       }
     } else throw new Error(`encoding ${encoding}`);
-    if (count === values) codes.set(scratch.codes.subarray(0, values), at);
+    if (count === values) codes.set(scratch.codes.subarray(0, values), position);
     else {
       for (let row = 0, i = 0; row < values; row++) {
-        codes[at + row] = scratch.present[row] === 0 ? NULL_CODE : (scratch.codes[i++] as number);
+        codes[position + row] = scratch.present[row] === 0 ? NULL_CODE : (scratch.codes[i++] as number);
       }
     }
-    at += values;
+    position += values;
   }
-  if (at !== chunk.values) throw new Error("a column has fewer values than its row group");
+  if (position !== chunk.values) throw new Error("a column has fewer values than its row group");
   return texts;
 }

@@ -24,12 +24,12 @@ export function decodeDelta(
   outAt: number,
 ): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = start;
+  let offset = start;
 
   function varint(): number {
     let value = 0;
     for (let scale = 1; scale < 2 ** 70; scale *= 0x80) {
-      const part = bytes[at++];
+      const part = bytes[offset++];
       if (part === undefined) throw new Error("differences end before the numbers of a page do");
       value += (part & 0x7f) * scale;
       if (part < 0x80) return value;
@@ -54,28 +54,28 @@ export function decodeDelta(
   const first = zigzag();
   before[1] = Math.floor(first / WORD);
   before[0] = first - Math.floor(first / WORD) * WORD;
-  let to = outAt;
+  let nextOut = outAt;
   const last = outAt + count;
   const step = wide ? 2 : 1;
-  out[step * to] = before[0] as number;
-  if (wide) out[2 * to + 1] = before[1] as number;
-  to += 1;
-  while (to < last) {
+  out[step * nextOut] = before[0] as number;
+  if (wide) out[2 * nextOut + 1] = before[1] as number;
+  nextOut += 1;
+  while (nextOut < last) {
     const least = zigzag();
-    const widths = at;
-    at += minis;
-    for (let mini = 0; mini < minis && to < last; mini++) {
+    const widths = offset;
+    offset += minis;
+    for (let mini = 0; mini < minis && nextOut < last; mini++) {
       const width = bytes[widths + mini] ?? 255;
       if (width > 32) throw new Error(`differences of ${width} bits`);
-      const here = Math.min(size, last - to);
-      if (Math.ceil((here * width) / 8) > bytes.length - at) {
+      const here = Math.min(size, last - nextOut);
+      if (Math.ceil((here * width) / 8) > bytes.length - offset) {
         throw new Error("differences end before the numbers of a page do");
       }
-      unpack(view, at, width, here);
-      if (wide) addWide(least, here, out, to);
-      else addNarrow(least, here, out, to);
-      to += here;
-      at += (size / 8) * width;
+      unpack(view, offset, width, here);
+      if (wide) addWide(least, here, out, nextOut);
+      else addNarrow(least, here, out, nextOut);
+      nextOut += here;
+      offset += (size / 8) * width;
     }
   }
 }
@@ -83,29 +83,29 @@ export function decodeDelta(
 /** Unpacks values of up to 32 bits, each of which may begin at any bit. */
 function unpack(view: DataView, start: number, width: number, count: number): void {
   // A place that is no small integer is slow to read from.
-  const at = start | 0;
+  const position = start | 0;
   if (width === 0) {
     values.fill(0, 0, count);
     return;
   }
   const mask = width === 32 ? 0xffffffff : (1 << width) - 1;
   // Four bytes are read for each value, and the fifth where one reaches into it.
-  const whole = Math.min(count, Math.max(0, Math.floor(((view.byteLength - at - 5) * 8) / width)));
+  const whole = Math.min(count, Math.max(0, Math.floor(((view.byteLength - position - 5) * 8) / width)));
   let bit = 0;
   if (width <= 25) {
     for (let i = 0; i < whole; i++, bit += width) {
-      values[i] = (view.getInt32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
+      values[i] = (view.getInt32(position + (bit >>> 3), true) >>> (bit & 7)) & mask;
     }
   } else {
     for (let i = 0; i < whole; i++, bit += width) {
-      const place = at + (bit >>> 3);
+      const place = position + (bit >>> 3);
       const shift = bit & 7;
       // A shift by 32 is one by 0: a value that ends with its word takes nothing of the byte behind it.
       const rest = shift + width > 32 ? view.getUint8(place + 4) << (32 - shift) : 0;
       values[i] = ((view.getInt32(place, true) >>> shift) | rest) & mask;
     }
   }
-  for (let i = whole; i < count; i++, bit += width) values[i] = lastValue(view, at + (bit >>> 3), bit & 7, width);
+  for (let i = whole; i < count; i++, bit += width) values[i] = lastValue(view, position + (bit >>> 3), bit & 7, width);
 }
 
 /** A value some of whose five bytes lie behind the end. */
@@ -121,7 +121,7 @@ function lastValue(view: DataView, place: number, shift: number, width: number):
 /** Turns the order of unsigned words into that of signed ones. */
 const SIGN = 0x80000000 | 0;
 
-function addWide(least: number, count: number, out: Uint32Array, to: number): void {
+function addWide(least: number, count: number, out: Uint32Array, start: number): void {
   const stepHigh = Math.floor(least / WORD) | 0;
   const stepLow = (least - Math.floor(least / WORD) * WORD) | 0;
   let low = before[0] as number;
@@ -134,19 +134,19 @@ function addWide(least: number, count: number, out: Uint32Array, to: number): vo
     if ((next ^ SIGN) < (once ^ SIGN)) high = (high + 1) | 0;
     high = (high + stepHigh) | 0;
     low = next;
-    out[2 * (to + i)] = low;
-    out[2 * (to + i) + 1] = high;
+    out[2 * (start + i)] = low;
+    out[2 * (start + i) + 1] = high;
   }
   before[0] = low;
   before[1] = high;
 }
 
-function addNarrow(least: number, count: number, out: Uint32Array, to: number): void {
+function addNarrow(least: number, count: number, out: Uint32Array, first: number): void {
   const step = least | 0;
   let value = before[0] as number;
   for (let i = 0; i < count; i++) {
     value = (value + step + (values[i] as number)) | 0;
-    out[to + i] = value;
+    out[first + i] = value;
   }
   before[0] = value;
 }

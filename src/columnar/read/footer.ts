@@ -110,9 +110,9 @@ function chunkOf(chunk: ThriftStruct, fileBytes: number): FileChunk {
   if (data === undefined || bytes === undefined || values === undefined || codec === undefined) {
     throw new Error("a column does not say where it lies");
   }
-  const at = Math.min(data, numberOf(meta, 11) || data);
-  if (at < 0 || bytes < 0 || at + bytes > fileBytes) throw new Error("a column lies beyond the end of the file");
-  return { codec, values, at, bytes };
+  const start = Math.min(data, numberOf(meta, 11) || data);
+  if (start < 0 || bytes < 0 || start + bytes > fileBytes) throw new Error("a column lies beyond the end of the file");
+  return { codec, values, at: start, bytes };
 }
 
 /**

@@ -22,48 +22,48 @@ export function decodeHybrid(
   if (width > WIDEST) throw new Error(`codes of ${width} bits`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const last = outAt + count;
-  let to = outAt;
-  let at = start;
-  while (to < last) {
+  let written = outAt;
+  let offset = start;
+  while (written < last) {
     let header = 0;
     let scale = 1;
     for (;;) {
-      if (at >= end || scale > 2 ** 35) throw new Error("runs end before the values of a page do");
-      const part = bytes[at++] as number;
+      if (offset >= end || scale > 2 ** 35) throw new Error("runs end before the values of a page do");
+      const part = bytes[offset++] as number;
       header += (part & 0x7f) * scale;
       if (part < 0x80) break;
       scale *= 0x80;
     }
     if (header % 2 === 0) {
-      const next = Math.min(last, to + header / 2);
+      const next = Math.min(last, written + header / 2);
       let value = 0;
       for (let shift = 0; shift < width; shift += 8) {
-        if (at >= end) throw new Error("a run ends before its value");
-        value |= (bytes[at++] as number) << shift;
+        if (offset >= end) throw new Error("a run ends before its value");
+        value |= (bytes[offset++] as number) << shift;
       }
       if (value >>> width > 0) throw new Error(`a run of ${value >>> 0} in ${width} bits`);
-      out.fill(value, to, next);
-      to = next;
+      out.fill(value, written, next);
+      written = next;
       continue;
     }
-    const values = Math.min(last - to, ((header - 1) / 2) * 8);
+    const values = Math.min(last - written, ((header - 1) / 2) * 8);
     const packed = ((header - 1) / 2) * width;
     // The last group of a page need not be whole.
-    if (Math.ceil((values * width) / 8) > end - at) throw new Error("packed values end before those of a page do");
-    unpack(bytes, view, at, width, values, out, to);
-    to += values;
-    at += packed;
+    if (Math.ceil((values * width) / 8) > end - offset) throw new Error("packed values end before those of a page do");
+    unpack(bytes, view, offset, width, values, out, written);
+    written += values;
+    offset += packed;
   }
 }
 
 /** The one bit of which all values are, where they are a single run; null where they are not. */
 export function runOf(bytes: Uint8Array, start: number, end: number, count: number): number | null {
   let header = 0;
-  let at = start;
+  let position = start;
   for (let shift = 0; shift < 28; shift += 7) {
-    const part = at < end ? (bytes[at++] as number) : 0x80;
+    const part = position < end ? (bytes[position++] as number) : 0x80;
     header |= (part & 0x7f) << shift;
-    if (part < 0x80) return header % 2 === 0 && header / 2 >= count && at < end ? (bytes[at] as number) : null;
+    if (part < 0x80) return header % 2 === 0 && header / 2 >= count && position < end ? (bytes[position] as number) : null;
   }
   return null;
 }
@@ -78,17 +78,17 @@ function unpack(
   outAt: number,
 ): void {
   // A place that is no small integer is slow to read from.
-  const at = start | 0;
+  const byte = start | 0;
   const mask = width === 0 ? 0 : 0xffffffff >>> (32 - width);
   // Four bytes are read for each value: the last ones may be too near to the end of the memory.
-  const whole = width === 0 ? 0 : Math.min(values, Math.max(0, Math.floor(((view.byteLength - at - 4) * 8) / width)));
+  const whole = width === 0 ? 0 : Math.min(values, Math.max(0, Math.floor(((view.byteLength - byte - 4) * 8) / width)));
   let bit = 0;
   for (let i = 0; i < whole; i++, bit += width) {
-    out[outAt + i] = (view.getInt32(at + (bit >>> 3), true) >>> (bit & 7)) & mask;
+    out[outAt + i] = (view.getInt32(byte + (bit >>> 3), true) >>> (bit & 7)) & mask;
   }
   for (let i = whole; i < values; i++, bit += width) {
     let word = 0;
-    for (let k = 0; k < 4; k++) word |= (bytes[at + (bit >>> 3) + k] ?? 0) << (8 * k);
+    for (let k = 0; k < 4; k++) word |= (bytes[byte + (bit >>> 3) + k] ?? 0) << (8 * k);
     out[outAt + i] = (word >>> (bit & 7)) & mask;
   }
 }

@@ -31,11 +31,11 @@ function frameBytes(frame: Uint8Array): number | null {
   if (view.getUint32(0, true) !== ZSTD_MAGIC) return null;
   const descriptor = view.getUint8(4);
   const single = (descriptor & 0x20) !== 0;
-  const at = 5 + (single ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
+  const offset = 5 + (single ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
   const kind = descriptor >>> 6;
-  if (kind === 0) return single ? view.getUint8(at) : null;
-  if (kind === 1) return view.getUint16(at, true) + 256;
-  return kind === 2 ? view.getUint32(at, true) : Number(view.getBigUint64(at, true));
+  if (kind === 0) return single ? view.getUint8(offset) : null;
+  if (kind === 1) return view.getUint16(offset, true) + 256;
+  return kind === 2 ? view.getUint32(offset, true) : Number(view.getBigUint64(offset, true));
 }
 
 /** True where the faster way may be taken: it takes all the memory that a frame asks for. */
@@ -70,15 +70,15 @@ export async function unpackAside(page: StoredPage): Promise<Page> {
  */
 export function storedPages(bytes: Uint8Array<ArrayBuffer>, { codec }: FileChunk): StoredPage[] {
   const pages: StoredPage[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const { struct, end } = readThrift(bytes, at);
+  for (let offset = 0; offset < bytes.length; ) {
+    const { struct, end } = readThrift(bytes, offset);
     const type = numberOf(struct, 1);
     const length = numberOf(struct, 2) ?? -1;
     const size = numberOf(struct, 3) ?? -1;
     if (length < 0 || length > LARGEST_PAGE_BYTES || size < 0 || size > bytes.length - end) {
       throw new Error("a page is longer than its column");
     }
-    at = end + size;
+    offset = end + size;
     if (type === PAGE.INDEX) continue;
     if (type !== PAGE.DATA && type !== PAGE.DICTIONARY) throw new Error(`a page of kind ${type}`);
     const isDictionary = type === PAGE.DICTIONARY;
@@ -86,7 +86,7 @@ export function storedPages(bytes: Uint8Array<ArrayBuffer>, { codec }: FileChunk
     const values = numberOf(header, 1) ?? -1;
     const encoding = numberOf(header, 2) ?? -1;
     if (values < 0) throw new Error("a page does not say how many values it has");
-    pages.push({ isDictionary, values, encoding, codec, stored: bytes.subarray(end, at), length });
+    pages.push({ isDictionary, values, encoding, codec, stored: bytes.subarray(end, offset), length });
   }
   return pages;
 }

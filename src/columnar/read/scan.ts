@@ -132,8 +132,8 @@ export async function* loadedGroups(
   const room = scanRoom();
   for (const path of paths) {
     using source = openParquetSource(path);
-    const load = (at: number): { group: ScannedGroup; ready: Promise<void> } | null => {
-      const next = source.footer.groups[at];
+    const load = (index: number): { group: ScannedGroup; ready: Promise<void> } | null => {
+      const next = source.footer.groups[index];
       if (next === undefined) return null;
       const group = scannedGroup(source, next, room);
       const ready = group.load(names);
@@ -142,10 +142,10 @@ export async function* loadedGroups(
       return { group, ready };
     };
     let coming = load(0);
-    for (let at = 1; coming !== null; at++) {
+    for (let index = 1; coming !== null; index++) {
       const { group, ready } = coming;
       await ready;
-      coming = load(at);
+      coming = load(index);
       yield group;
     }
   }

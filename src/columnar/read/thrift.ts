@@ -30,10 +30,10 @@ export interface ThriftRead {
 
 /** Reads the structure that begins at `start`. @throws Error where it is none, or is longer than the bytes */
 export function readThrift(bytes: Uint8Array, start: number): ThriftRead {
-  let at = start;
+  let position = start;
 
   function byte(): number {
-    const value = bytes[at++];
+    const value = bytes[position++];
     if (value === undefined) throw new Error("a structure is longer than its bytes");
     return value;
   }
@@ -60,7 +60,7 @@ export function readThrift(bytes: Uint8Array, start: number): ThriftRead {
     const head = byte();
     const size = head >>> 4 === 15 ? varint() : head >>> 4;
     // Each element takes a byte or more.
-    if (size > bytes.length - at) throw new Error("a list is longer than its bytes");
+    if (size > bytes.length - position) throw new Error("a list is longer than its bytes");
     return Array.from({ length: size }, () => value(head & 15, depth, true));
   }
 
@@ -79,9 +79,9 @@ export function readThrift(bytes: Uint8Array, start: number): ThriftRead {
       case TYPE.double:
       case TYPE.binary: {
         const length = type === TYPE.double ? 8 : varint();
-        if (length > bytes.length - at) throw new Error("a text is longer than its bytes");
-        at += length;
-        return bytes.subarray(at - length, at);
+        if (length > bytes.length - position) throw new Error("a text is longer than its bytes");
+        position += length;
+        return bytes.subarray(position - length, position);
       }
       case TYPE.list:
       case TYPE.set:
@@ -105,29 +105,29 @@ export function readThrift(bytes: Uint8Array, start: number): ThriftRead {
     }
   }
 
-  return { struct: struct(0), end: at };
+  return { struct: struct(0), end: position };
 }
 
 /** A field that is a number; undefined where it is absent or something else. */
-export function numberOf(of: ThriftStruct, field: number): number | undefined {
-  const value = of.get(field);
+export function numberOf(fields: ThriftStruct, field: number): number | undefined {
+  const value = fields.get(field);
   return typeof value === "number" ? value : undefined;
 }
 
 /** A field that is a text. */
-export function textOf(of: ThriftStruct, field: number): string | undefined {
-  const value = of.get(field);
+export function textOf(fields: ThriftStruct, field: number): string | undefined {
+  const value = fields.get(field);
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : undefined;
 }
 
 /** A field that is a structure. */
-export function structOf(of: ThriftStruct, field: number): ThriftStruct | undefined {
-  const value = of.get(field);
+export function structOf(fields: ThriftStruct, field: number): ThriftStruct | undefined {
+  const value = fields.get(field);
   return value instanceof Map ? value : undefined;
 }
 
 /** The elements of a list that are structures; none where the field is no list. */
-export function structsOf(of: ThriftStruct, field: number): ThriftStruct[] {
-  const value = of.get(field);
+export function structsOf(fields: ThriftStruct, field: number): ThriftStruct[] {
+  const value = fields.get(field);
   return Array.isArray(value) ? value.filter((element): element is ThriftStruct => element instanceof Map) : [];
 }

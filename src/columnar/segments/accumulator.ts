@@ -38,7 +38,7 @@ export interface Accumulator {
   /** Length of the distinct strings, two bytes for each UTF-16 unit. */
   readonly textBytes: number;
   /** Copies rows `from .. to-1` of a batch. @throws MrmTraceError failure when it does not fit the table */
-  append(batch: Batch, from: number, to: number): void;
+  append(batch: Batch, from: number, end: number): void;
   /** The gathered rows, whose arrays now belong to the caller and may be longer than `rows`; begins anew. */
   take(): Batch;
   /** Gives arrays back for reuse, once a taken batch is done with. */
@@ -70,18 +70,18 @@ export function openAccumulator(table: TableName): Accumulator {
     get textBytes() {
       return stores.reduce((sum, store) => sum + (store.kind === "string" ? store.textBytes : 0), 0);
     },
-    append(batch, from, to) {
+    append(batch, from, end) {
       for (const { column } of stores) {
         const data = batch.columns[column.name];
-        if (data !== undefined) assertFits(table, column, data, to);
+        if (data !== undefined) assertFits(table, column, data, end);
       }
       if (capacity === 0) begin();
-      const needed = rows + to - from;
+      const needed = rows + end - from;
       if (needed > capacity) {
         while (capacity < needed) capacity *= 2;
         for (const store of stores) grow(store, capacity, rows);
       }
-      for (const store of stores) copy(store, batch.columns[store.column.name], from, to, rows, capacity);
+      for (const store of stores) copy(store, batch.columns[store.column.name], from, end, rows, capacity);
       rows = needed;
     },
     take() {
@@ -153,25 +153,25 @@ function copy(
   store: Store,
   source: ColumnData | undefined,
   from: number,
-  to: number,
-  at: number,
+  stop: number,
+  start: number,
   capacity: number,
 ): void {
   if (store.kind === "string") {
-    if (source === undefined) store.codes.fill(NULL_CODE, at, at + to - from);
-    else if (isStringColumn(source)) copyStrings(store, source.codes, source.values, from, to, at);
+    if (source === undefined) store.codes.fill(NULL_CODE, start, start + stop - from);
+    else if (isStringColumn(source)) copyStrings(store, source.codes, source.values, from, stop, start);
     return;
   }
   const given = source !== undefined && !isStringColumn(source) ? source : null;
   const valid = given === null ? undefined : given.valid;
-  if (given !== null) store.data.set(given.data.subarray(from, to) as never, at);
+  if (given !== null) store.data.set(given.data.subarray(from, stop) as never, start);
   if (given !== null && valid === undefined) {
-    store.valid?.fill(1, at, at + to - from);
+    store.valid?.fill(1, start, start + stop - from);
     return;
   }
-  store.valid ??= shared(Uint8Array, capacity).fill(1, 0, at);
-  if (valid) store.valid.set(valid.subarray(from, to), at);
-  else store.valid.fill(0, at, at + to - from);
+  store.valid ??= shared(Uint8Array, capacity).fill(1, 0, start);
+  if (valid) store.valid.set(valid.subarray(from, stop), start);
+  else store.valid.fill(0, start, start + stop - from);
 }
 
 function copyStrings(
@@ -179,8 +179,8 @@ function copyStrings(
   codes: Uint32Array,
   values: readonly string[],
   from: number,
-  to: number,
-  at: number,
+  end: number,
+  offset: number,
 ): void {
   const remap = new Uint32Array(values.length);
   let same = true;
@@ -195,10 +195,10 @@ function copyStrings(
     same &&= mapped === code;
   }
   if (same) {
-    store.codes.set(codes.subarray(from, to), at);
+    store.codes.set(codes.subarray(from, end), offset);
     return;
   }
-  for (let row = from; row < to; row++) {
-    store.codes[at + row - from] = remap[codes[row] ?? NULL_CODE] ?? NULL_CODE;
+  for (let row = from; row < end; row++) {
+    store.codes[offset + row - from] = remap[codes[row] ?? NULL_CODE] ?? NULL_CODE;
   }
 }

@@ -32,22 +32,22 @@ export function arrayLender(): (batch: Batch) => LentBatch {
   const dropped = new FinalizationRegistry((number: number) => gone.push(number));
   const lend = (array: Elements): Lent => {
     if (!(array.buffer instanceof SharedArrayBuffer)) return array;
-    const known = numbers.get(array);
-    if (known !== undefined) return known;
+    const cached = numbers.get(array);
+    if (cached !== undefined) return cached;
     numbers.set(array, ++last);
     dropped.register(array, last);
     return { number: last, array };
   };
-  const column = (of: ColumnData): LentColumn => {
-    if (isStringColumn(of)) return { codes: lend(of.codes), values: of.values };
+  const column = (given: ColumnData): LentColumn => {
+    if (isStringColumn(given)) return { codes: lend(given.codes), values: given.values };
     // The marks of values are made anew for every batch: a number would only keep them over there.
-    return { ...of, data: lend(of.data) };
+    return { ...given, data: lend(given.data) };
   };
   return ({ table, rows, columns }) => {
-    const told = gone;
+    const forgotten = gone;
     gone = [];
-    const lent = Object.entries(columns).map(([name, of]): [string, LentColumn] => [name, column(of)]);
-    return { table, rows, columns: Object.fromEntries(lent), gone: told };
+    const lent = Object.entries(columns).map(([name, given]): [string, LentColumn] => [name, column(given)]);
+    return { table, rows, columns: Object.fromEntries(lent), gone: forgotten };
   };
 }
 
@@ -59,21 +59,21 @@ export function arrayBorrower(): (batch: LentBatch) => Batch {
   const arrays = new Map<number, Elements>();
   const find = (lent: Lent): Elements => {
     if (typeof lent === "number") {
-      const known = arrays.get(lent);
-      if (known === undefined) throw new Error(`array ${lent} was never sent`);
-      return known;
+      const sentArray = arrays.get(lent);
+      if (sentArray === undefined) throw new Error(`array ${lent} was never sent`);
+      return sentArray;
     }
     if (!("number" in lent)) return lent;
     arrays.set(lent.number, lent.array);
     return lent.array;
   };
-  const column = (of: LentColumn): ColumnData => {
-    if ("codes" in of) return { codes: find(of.codes) as Uint32Array, values: of.values };
-    return { ...of, data: find(of.data) as Uint32Array };
+  const column = (lentData: LentColumn): ColumnData => {
+    if ("codes" in lentData) return { codes: find(lentData.codes) as Uint32Array, values: lentData.values };
+    return { ...lentData, data: find(lentData.data) as Uint32Array };
   };
   return ({ table, rows, columns, gone }) => {
     for (const number of gone) arrays.delete(number);
-    const found = Object.entries(columns).map(([name, of]): [string, ColumnData] => [name, column(of)]);
+    const found = Object.entries(columns).map(([name, lentColumn]): [string, ColumnData] => [name, column(lentColumn)]);
     return { table, rows, columns: Object.fromEntries(found) };
   };
 }

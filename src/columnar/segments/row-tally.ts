@@ -10,8 +10,8 @@ const SOURCES = wordsOf("access", "source");
 export interface RowTally {
   /** An empty count: one number per source of the stream. */
   none(): Float64Array;
-  /** Rows `from` to `to` of the batch have come: adds them to a count, and returns it. */
-  add(batch: Batch, from: number, to: number, count: Float64Array): Float64Array;
+  /** Rows from `from` up to `end` of the batch have come: adds them to a count, and returns it. */
+  add(batch: Batch, from: number, end: number, count: Float64Array): Float64Array;
   /** These are in a file. */
   keep(rows: Float64Array): void;
   /** These are lost. */
@@ -38,15 +38,15 @@ export function openRowTally(stream: StreamName): RowTally {
     count[place] = (count[place] ?? 0) + rows;
   }
 
-  function add(batch: Batch, from: number, to: number, count: Float64Array): Float64Array {
+  function add(batch: Batch, from: number, stop: number, count: Float64Array): Float64Array {
     const column = stream === "access" ? batch.columns.source : undefined;
     if (column === undefined || !isStringColumn(column)) {
-      come(0, to - from, count);
+      come(0, stop - from, count);
       return count;
     }
     const { codes, values } = column;
     const places = values.map((value) => (SOURCES as readonly string[]).indexOf(value));
-    for (let row = from; row < to; row++) come(places[codes[row] ?? 0] ?? 0, 1, count);
+    for (let row = from; row < stop; row++) come(places[codes[row] ?? 0] ?? 0, 1, count);
     return count;
   }
 

@@ -135,10 +135,10 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
           if (!encoder.accepts(gathered.bytes)) return drop("writer_queue", from);
           flush();
         }
-        const to = Math.min(batch.rows, from + maxRows - gathered.rows);
-        gathered.append(batch, from, to);
-        tally.add(batch, from, to, gatheredRows);
-        from = to;
+        const end = Math.min(batch.rows, from + maxRows - gathered.rows);
+        gathered.append(batch, from, end);
+        tally.add(batch, from, end, gatheredRows);
+        from = end;
         timer ?? arm(maxAgeNs);
       }
       if (full() && encoder.accepts(gathered.bytes)) flush();

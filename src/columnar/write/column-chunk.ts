@@ -38,22 +38,22 @@ interface Page {
 const text = new TextEncoder();
 
 function pageHeader(page: Page, stored: number): Uint8Array {
-  return thriftStruct((to) => {
-    to.i32(1, page.type);
-    to.i32(2, page.body.length);
-    to.i32(3, stored);
+  return thriftStruct((writer) => {
+    writer.i32(1, page.type);
+    writer.i32(2, page.body.length);
+    writer.i32(3, stored);
     if (page.type === PAGE.DICTIONARY) {
-      to.struct(7, () => {
-        to.i32(1, page.values);
-        to.i32(2, page.encoding);
+      writer.struct(7, () => {
+        writer.i32(1, page.values);
+        writer.i32(2, page.encoding);
       });
       return;
     }
-    to.struct(5, () => {
-      to.i32(1, page.values);
-      to.i32(2, page.encoding);
-      to.i32(3, ENCODING.RLE);
-      to.i32(4, ENCODING.RLE);
+    writer.struct(5, () => {
+      writer.i32(1, page.values);
+      writer.i32(2, page.encoding);
+      writer.i32(3, ENCODING.RLE);
+      writer.i32(4, ENCODING.RLE);
     });
   });
 }
@@ -78,18 +78,18 @@ function writeNumbers(
   column: Column,
   numbers: Numbers,
   { page: out, words: room }: Scratch,
-  at: number,
+  offset: number,
 ): { readonly encoding: number; readonly end: number; readonly ascending: boolean } {
   if (column.type !== "bool" && column.type !== "f32" && column.type !== "f64") {
     const wide = numbers.BYTES_PER_ELEMENT === 8;
     const words = wide ? wordsOf(numbers) : widened(numbers, room);
     const signed = new Int32Array(words.buffer, words.byteOffset, words.length);
-    const differences = encodeDelta(signed, numbers.length, wide, out, at);
+    const differences = encodeDelta(signed, numbers.length, wide, out, offset);
     if (differences !== null) return { encoding: ENCODING.DELTA_BINARY_PACKED, ...differences };
   }
   const plain = plainNumbers(column, numbers, room);
-  out.set(plain, at);
-  return { encoding: ENCODING.PLAIN, end: at + plain.length, ascending: false };
+  out.set(plain, offset);
+  return { encoding: ENCODING.PLAIN, end: offset + plain.length, ascending: false };
 }
 
 /** The first and the last number. */
@@ -105,30 +105,30 @@ function pickEnds(numbers: Numbers): Numbers {
 function pagesOf(
   column: Column,
   rows: number,
-  of: ColumnValues,
+  columnData: ColumnValues,
   scratch: Scratch,
 ): { readonly pages: readonly Page[]; readonly bounds: Bounds | null } {
-  const { content, count } = of;
+  const { content, count } = columnData;
   const out = scratch.page;
-  const at = writeLevels(column, of, rows, out);
+  const start = writeLevels(column, columnData, rows, out);
   const data = (encoding: number, end: number): Page => ({
     type: PAGE.DATA,
     values: rows,
     encoding,
     body: out.subarray(0, end),
   });
-  if (content.kind === "none") return { pages: [data(ENCODING.PLAIN, at)], bounds: null };
+  if (content.kind === "none") return { pages: [data(ENCODING.PLAIN, start)], bounds: null };
   if (content.kind === "numbers") {
     const { numbers } = content;
-    const { encoding, end, ascending } = writeNumbers(column, numbers, scratch, at);
+    const { encoding, end, ascending } = writeNumbers(column, numbers, scratch, start);
     const ends = ascending ? pickEnds(numbers) : column.name === "timestamp_ns" ? numbers : null;
     // Bounds of numbers without order leave no row group out, but for times, which are nearly in order.
     return { pages: [data(encoding, end)], bounds: ends === null ? null : numberBounds(column, ends) };
   }
   const { values, codes } = content;
   const width = bitWidth(values.length - 1);
-  out[at] = width;
-  const end = width === 0 ? encodeRun(0, count, 0, out, at + 1) : encodeHybrid(codes, count, width, out, at + 1);
+  out[start] = width;
+  const end = width === 0 ? encodeRun(0, count, 0, out, start + 1) : encodeHybrid(codes, count, width, out, start + 1);
   const texts = Array.isArray(values) ? values.map((value: string) => text.encode(value)) : null;
   const numbers = values as Numbers;
   const dictionary: Page = {
@@ -150,8 +150,8 @@ export function columnChunk(
   rows: number,
   scratch: Scratch,
 ): ColumnChunk {
-  const of = columnValues(column, given, rows, scratch);
-  const { pages, bounds } = pagesOf(column, rows, of, scratch);
+  const columnData = columnValues(column, given, rows, scratch);
+  const { pages, bounds } = pagesOf(column, rows, columnData, scratch);
   const compressed = pages.some((page) => page.body.length >= LEAST_COMPRESSED_BYTES);
   const pieces: Uint8Array[] = [];
   let plain = 0;
@@ -169,7 +169,7 @@ export function columnChunk(
     codec: compressed ? CODEC.ZSTD : CODEC.UNCOMPRESSED,
     encodings: [...new Set([ENCODING.RLE, ...pages.map((page) => page.encoding)])],
     rows,
-    nulls: rows - of.count,
+    nulls: rows - columnData.count,
     plain_bytes: plain,
     bytes: pieces.reduce((sum, piece) => sum + piece.length, 0),
     dictionary_bytes: dictionary,

@@ -53,7 +53,7 @@ function pick(values: readonly string[] | Numbers, positions: Uint32Array): read
 }
 
 /** A dictionary of the values that `codes` name, numbered by first appearance; codes behind the end are null. */
-function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows: number, to: Scratch): ColumnValues {
+function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows: number, scratch: Scratch): ColumnValues {
   const { length } = values;
   const newCode = new Uint32Array(length).fill(NONE);
   const used: number[] = [];
@@ -63,10 +63,10 @@ function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows
   for (let row = 0; row < rows; row++) {
     const old = codes[row] as number;
     if (old >= length) {
-      to.present[row] = 0;
+      scratch.present[row] = 0;
       continue;
     }
-    to.present[row] = 1;
+    scratch.present[row] = 1;
     if (old !== before) {
       before = old;
       code = newCode[old] as number;
@@ -75,19 +75,19 @@ function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows
         newCode[old] = code;
       }
     }
-    to.codes[count++] = code;
+    scratch.codes[count++] = code;
   }
   if (count === 0) return { present: null, count, content: { kind: "none" } };
   const picked = pick(values, Uint32Array.from(used));
   return {
-    present: count === rows ? null : to.present,
+    present: count === rows ? null : scratch.present,
     count,
-    content: { kind: "codes", codes: to.codes, values: picked },
+    content: { kind: "codes", codes: scratch.codes, values: picked },
   };
 }
 
 /** The same by the keys of the rows: most of them have few, and a column often one value for all of those. */
-function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, to: Scratch): ColumnValues {
+function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, scratch: Scratch): ColumnValues {
   const found = key.find();
   const newCode = new Map<number, number>();
   const codeOf = new Uint32Array(found.used.length);
@@ -102,7 +102,7 @@ function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, to: Scrat
     }
     codeOf[i] = code;
   }
-  const content = { kind: "codes", codes: to.codes, values: pick(values, Uint32Array.from(newCode.keys())) } as const;
+  const content = { kind: "codes", codes: scratch.codes, values: pick(values, Uint32Array.from(newCode.keys())) } as const;
   const nulls = codeOf.includes(NONE);
   if (newCode.size === 0) return { present: null, count: 0, content: { kind: "none" } };
   if (!nulls && newCode.size === 1) return { present: null, count: rows, content };
@@ -113,19 +113,19 @@ function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, to: Scrat
   let count = 0;
   for (let row = 0; row < rows; row++) {
     const code = codeOf[found.codes[row] as number] as number;
-    to.present[row] = code === NONE ? 0 : 1;
-    if (code !== NONE) to.codes[count++] = code;
+    scratch.present[row] = code === NONE ? 0 : 1;
+    if (code !== NONE) scratch.codes[count++] = code;
   }
-  return { present: count === rows ? null : to.present, count, content };
+  return { present: count === rows ? null : scratch.present, count, content };
 }
 
 /** The array without the rows that have no value. */
-function compact(data: Numbers, valid: Uint8Array, rows: number, to: Scratch): { numbers: Numbers; count: number } {
+function compact(data: Numbers, valid: Uint8Array, rows: number, scratch: Scratch): { numbers: Numbers; count: number } {
   let count = 0;
   for (let row = 0; row < rows; row++) {
-    const is = valid[row] === 0 ? 0 : 1;
-    to.present[row] = is;
-    count += is;
+    const isPresent = valid[row] === 0 ? 0 : 1;
+    scratch.present[row] = isPresent;
+    count += isPresent;
   }
   if (count === rows) return { numbers: data.subarray(0, rows), count };
   const numbers = new (data.constructor as Uint32ArrayConstructor)(count);
@@ -133,14 +133,14 @@ function compact(data: Numbers, valid: Uint8Array, rows: number, to: Scratch): {
   const wide = data.BYTES_PER_ELEMENT === 8;
   const from = wide || data.BYTES_PER_ELEMENT === 4 ? wordsOf(data) : (data as Uint16Array);
   const into = wide || data.BYTES_PER_ELEMENT === 4 ? wordsOf(numbers) : numbers;
-  let at = 0;
+  let next = 0;
   for (let row = 0; row < rows; row++) {
-    if (to.present[row] === 0) continue;
+    if (scratch.present[row] === 0) continue;
     if (wide) {
-      into[2 * at] = from[2 * row] as number;
-      into[2 * at + 1] = from[2 * row + 1] as number;
-    } else into[at] = from[row] as number;
-    at++;
+      into[2 * next] = from[2 * row] as number;
+      into[2 * next + 1] = from[2 * row + 1] as number;
+    } else into[next] = from[row] as number;
+    next++;
   }
   return { numbers, count };
 }
@@ -162,22 +162,22 @@ export function columnValues(
   column: Column,
   data: EncodableColumn | undefined,
   rows: number,
-  to: Scratch,
+  scratch: Scratch,
 ): ColumnValues {
   if (data === undefined) return { present: null, count: 0, content: { kind: "none" } };
-  if ("key" in data) return keyedCodes(data, rows, to);
-  if (isStringColumn(data)) return usedCodes(data.codes, data.values, rows, to);
+  if ("key" in data) return keyedCodes(data, rows, scratch);
+  if (isStringColumn(data)) return usedCodes(data.codes, data.values, rows, scratch);
   const { numbers, count } = data.valid
-    ? compact(data.data, data.valid, rows, to)
+    ? compact(data.data, data.valid, rows, scratch)
     : { numbers: data.data.subarray(0, rows), count: rows };
-  const present = count === rows || count === 0 ? null : to.present;
+  const present = count === rows || count === 0 ? null : scratch.present;
   if (count === 0) return { present, count, content: { kind: "none" } };
   if (column.type === "bool") return { present, count, content: { kind: "numbers", numbers } };
   if (isConstant(bytesOf(numbers), numbers.BYTES_PER_ELEMENT)) {
-    return { present, count, content: { kind: "codes", codes: to.codes, values: numbers.slice(0, 1) } };
+    return { present, count, content: { kind: "codes", codes: scratch.codes, values: numbers.slice(0, 1) } };
   }
   const wide = numbers.BYTES_PER_ELEMENT === 8;
-  const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers, to.words), count, wide, to.codes);
+  const found = distinctNumbers(wide ? wordsOf(numbers) : widened(numbers, scratch.words), count, wide, scratch.codes);
   if (found === null) return { present, count, content: { kind: "numbers", numbers } };
   return { present, count, content: { kind: "codes", codes: found.codes, values: pick(numbers, found.firstRow) } };
 }

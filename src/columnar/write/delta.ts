@@ -45,25 +45,25 @@ export function encodeDelta(
   out: Uint8Array,
   start: number,
 ): Differences | null {
-  let at = start;
+  let offset = start;
 
   /** @param value below 2^53, as its zigzag form may be twice as large */
   function zigzag(value: number): void {
     let rest = value < 0 ? -2 * value - 1 : 2 * value;
     while (rest >= 0x80) {
-      out[at++] = (rest % 0x80) | 0x80;
+      out[offset++] = (rest % 0x80) | 0x80;
       rest = Math.floor(rest / 0x80);
     }
-    out[at++] = rest;
+    out[offset++] = rest;
   }
 
   function varint(value: number): void {
     let rest = value;
     while (rest >= 0x80) {
-      out[at++] = (rest & 0x7f) | 0x80;
+      out[offset++] = (rest & 0x7f) | 0x80;
       rest >>>= 7;
     }
-    out[at++] = rest;
+    out[offset++] = rest;
   }
 
   varint(BLOCK);
@@ -86,10 +86,10 @@ export function encodeDelta(
     if (greatest > most || least < -most || greatest - least >= WORD) return null;
     zigzag(least);
     ascending &&= least >= 0;
-    const widths = at;
-    at += MINIBLOCKS;
+    const widths = offset;
+    offset += MINIBLOCKS;
     if (least === greatest) {
-      out.fill(0, widths, at);
+      out.fill(0, widths, offset);
       continue;
     }
     if (count < BLOCK) above.fill(0, count);
@@ -98,10 +98,10 @@ export function encodeDelta(
       const end = Math.min(begin + MINIBLOCK, count);
       const width = isNear ? nearAbove(begin, end, least) : farAbove(begin, end, least);
       out[widths + mini] = width;
-      if (width > 0) at = pack(begin, width, view, at);
+      if (width > 0) offset = pack(begin, width, view, offset);
     }
   }
-  return { end: at, ascending };
+  return { end: offset, ascending };
 }
 
 // A loop of its own for each form of the numbers: the compiler then makes good code of all of them.
@@ -188,7 +188,7 @@ function farAbove(begin: number, end: number, least: number): number {
 
 /** Packs one miniblock. */
 function pack(begin: number, width: number, out: DataView, start: number): number {
-  let at = start;
+  let offset = start;
   let word = 0;
   let filled = 0;
   for (let i = begin; i < begin + MINIBLOCK; i++) {
@@ -196,10 +196,10 @@ function pack(begin: number, width: number, out: DataView, start: number): numbe
     word |= value << filled;
     filled += width;
     if (filled < 32) continue;
-    out.setInt32(at, word, true);
-    at += 4;
+    out.setInt32(offset, word, true);
+    offset += 4;
     filled -= 32;
     word = filled > 0 ? value >>> (width - filled) : 0;
   }
-  return at;
+  return offset;
 }

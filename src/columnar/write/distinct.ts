@@ -22,9 +22,9 @@ function ascending(words: Uint32Array, rows: number, wide: boolean): number {
   const step = wide ? 2 : 1;
   let row = 1;
   for (; row < rows; row++) {
-    const at = row * step;
-    const high = wide ? (words[at + 1] as number) - (words[at - 1] as number) : 0;
-    if (high < 0 || (high === 0 && (words[at] as number) <= (words[at - step] as number))) break;
+    const word = row * step;
+    const high = wide ? (words[word + 1] as number) - (words[word - 1] as number) : 0;
+    if (high < 0 || (high === 0 && (words[word] as number) <= (words[word - step] as number))) break;
   }
   return row;
 }

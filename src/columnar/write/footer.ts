@@ -38,62 +38,62 @@ export interface RowGroup {
   readonly chunks: readonly Omit<ColumnChunk, "pieces">[];
 }
 
-function schemaElement(to: ThriftWriter, column: Column): void {
+function schemaElement(writer: ThriftWriter, column: Column): void {
   const { physical, converted, integer } = TYPES[column.type];
-  to.i32(1, physical);
-  to.i32(3, column.nullable === true ? 1 : 0);
-  to.binary(4, column.name);
-  if (converted !== null) to.i32(6, converted);
-  if (column.type === "string") to.struct(10, () => to.struct(1, () => {}));
+  writer.i32(1, physical);
+  writer.i32(3, column.nullable === true ? 1 : 0);
+  writer.binary(4, column.name);
+  if (converted !== null) writer.i32(6, converted);
+  if (column.type === "string") writer.struct(10, () => writer.struct(1, () => {}));
   else if (integer !== null) {
-    to.struct(10, () =>
-      to.struct(10, () => {
-        to.byte(1, integer.bits);
-        to.bool(2, integer.signed);
+    writer.struct(10, () =>
+      writer.struct(10, () => {
+        writer.byte(1, integer.bits);
+        writer.bool(2, integer.signed);
       }),
     );
   }
 }
 
-function chunkMetadata(to: ThriftWriter, chunk: RowGroup["chunks"][number], at: number): void {
+function chunkMetadata(writer: ThriftWriter, chunk: RowGroup["chunks"][number], position: number): void {
   const { column, bounds, encodings } = chunk;
-  to.i32(1, TYPES[column.type].physical);
-  to.list(2, "i32", encodings.length, () => {
-    for (const encoding of encodings) to.bareI32(encoding);
+  writer.i32(1, TYPES[column.type].physical);
+  writer.list(2, "i32", encodings.length, () => {
+    for (const encoding of encodings) writer.bareI32(encoding);
   });
-  to.list(3, "binary", 1, () => to.bareBinary(column.name));
-  to.i32(4, chunk.codec);
-  to.i64(5, chunk.rows);
-  to.i64(6, chunk.plain_bytes);
-  to.i64(7, chunk.bytes);
-  to.i64(9, at + chunk.dictionary_bytes);
-  if (chunk.dictionary_bytes > 0) to.i64(11, at);
-  to.struct(12, () => {
-    to.i64(3, chunk.nulls);
+  writer.list(3, "binary", 1, () => writer.bareBinary(column.name));
+  writer.i32(4, chunk.codec);
+  writer.i64(5, chunk.rows);
+  writer.i64(6, chunk.plain_bytes);
+  writer.i64(7, chunk.bytes);
+  writer.i64(9, position + chunk.dictionary_bytes);
+  if (chunk.dictionary_bytes > 0) writer.i64(11, position);
+  writer.struct(12, () => {
+    writer.i64(3, chunk.nulls);
     if (bounds === null) return;
-    to.binary(5, bounds.greatest);
-    to.binary(6, bounds.least);
+    writer.binary(5, bounds.greatest);
+    writer.binary(6, bounds.least);
   });
 }
 
-function rowGroup(to: ThriftWriter, group: RowGroup): void {
-  let at = group.at;
-  to.list(1, "struct", group.chunks.length, () => {
+function rowGroup(writer: ThriftWriter, group: RowGroup): void {
+  let offset = group.at;
+  writer.list(1, "struct", group.chunks.length, () => {
     for (const chunk of group.chunks) {
-      to.element(() => {
-        to.i64(2, at);
-        to.struct(3, () => chunkMetadata(to, chunk, at));
+      writer.element(() => {
+        writer.i64(2, offset);
+        writer.struct(3, () => chunkMetadata(writer, chunk, offset));
       });
-      at += chunk.bytes;
+      offset += chunk.bytes;
     }
   });
-  to.i64(
+  writer.i64(
     2,
     group.chunks.reduce((sum, chunk) => sum + chunk.plain_bytes, 0),
   );
-  to.i64(3, group.rows);
-  to.i64(5, group.at);
-  to.i64(6, at - group.at);
+  writer.i64(3, group.rows);
+  writer.i64(5, group.at);
+  writer.i64(6, offset - group.at);
 }
 
 /** FileMetaData of the format, without its length and the magic behind it. */
@@ -103,34 +103,34 @@ export function fileFooter(
   keyValues: ReadonlyMap<string, string>,
 ): Uint8Array {
   const columns = columnsOf(table);
-  return thriftStruct((to) => {
-    to.i32(1, 2);
-    to.list(2, "struct", columns.length + 1, () => {
-      to.element(() => {
-        to.binary(4, "schema");
-        to.i32(5, columns.length);
+  return thriftStruct((writer) => {
+    writer.i32(1, 2);
+    writer.list(2, "struct", columns.length + 1, () => {
+      writer.element(() => {
+        writer.binary(4, "schema");
+        writer.i32(5, columns.length);
       });
-      for (const column of columns) to.element(() => schemaElement(to, column));
+      for (const column of columns) writer.element(() => schemaElement(writer, column));
     });
-    to.i64(
+    writer.i64(
       3,
       groups.reduce((sum, group) => sum + group.rows, 0),
     );
-    to.list(4, "struct", groups.length, () => {
-      for (const group of groups) to.element(() => rowGroup(to, group));
+    writer.list(4, "struct", groups.length, () => {
+      for (const group of groups) writer.element(() => rowGroup(writer, group));
     });
-    to.list(5, "struct", keyValues.size, () => {
+    writer.list(5, "struct", keyValues.size, () => {
       for (const [key, value] of keyValues) {
-        to.element(() => {
-          to.binary(1, key);
-          to.binary(2, value);
+        writer.element(() => {
+          writer.binary(1, key);
+          writer.binary(2, value);
         });
       }
     });
-    to.binary(6, "mrm-trace");
+    writer.binary(6, "mrm-trace");
     // The order of each column's values is that of its type.
-    to.list(7, "struct", columns.length, () => {
-      for (const _ of columns) to.element(() => to.struct(1, () => {}));
+    writer.list(7, "struct", columns.length, () => {
+      for (const _ of columns) writer.element(() => writer.struct(1, () => {}));
     });
   });
 }

@@ -19,15 +19,15 @@ export function hybridRoom(rows: number, width: number): number {
 
 /** Encodes a run of one value; returns the place behind the last byte. */
 export function encodeRun(value: number, rows: number, width: number, out: Uint8Array, start: number): number {
-  let at = start;
+  let offset = start;
   let length = rows * 2;
   while (length >= 0x80) {
-    out[at++] = (length % 0x80) | 0x80;
+    out[offset++] = (length % 0x80) | 0x80;
     length = Math.floor(length / 0x80);
   }
-  out[at++] = length;
-  for (let bits = 0; bits < width; bits += 8) out[at++] = value >>> bits;
-  return at;
+  out[offset++] = length;
+  for (let bits = 0; bits < width; bits += 8) out[offset++] = value >>> bits;
+  return offset;
 }
 
 /**
@@ -36,7 +36,7 @@ export function encodeRun(value: number, rows: number, width: number, out: Uint8
  * @returns the place behind the last byte
  */
 export function encodeHybrid(values: Uint32Array, rows: number, width: number, out: Uint8Array, start: number): number {
-  let at = start;
+  let position = start;
   /** Place of the header byte of the packed groups that are open, or -1. */
   let header = -1;
   let groups = 0;
@@ -48,7 +48,7 @@ export function encodeHybrid(values: Uint32Array, rows: number, width: number, o
     if (end - row >= LEAST_RUN || (end === rows && end - row >= 8)) {
       if (header >= 0) out[header] = (groups << 1) | 1;
       header = -1;
-      at = encodeRun(value, end - row, width, out, at);
+      position = encodeRun(value, end - row, width, out, position);
       row = end;
       continue;
     }
@@ -57,7 +57,7 @@ export function encodeHybrid(values: Uint32Array, rows: number, width: number, o
     while (row < until) {
       if (header < 0 || groups === MOST_GROUPS) {
         if (header >= 0) out[header] = (groups << 1) | 1;
-        header = at++;
+        header = position++;
         groups = 0;
       }
       let bits = 0;
@@ -67,14 +67,14 @@ export function encodeHybrid(values: Uint32Array, rows: number, width: number, o
         word |= (values[i] as number) << bits;
         bits += width;
         while (bits >= 8) {
-          out[at++] = word;
+          out[position++] = word;
           word >>>= 8;
           bits -= 8;
         }
       }
       // A last group that is not full is padded with zeros.
       for (let left = (8 - (last - row)) * width + bits; left > 0; left -= 8) {
-        out[at++] = word;
+        out[position++] = word;
         word >>>= 8;
       }
       groups += 1;
@@ -82,5 +82,5 @@ export function encodeHybrid(values: Uint32Array, rows: number, width: number, o
     }
   }
   if (header >= 0) out[header] = (groups << 1) | 1;
-  return at;
+  return position;
 }

@@ -24,12 +24,12 @@ export function parquetFile(
   put: (pieces: readonly Uint8Array[]) => void,
 ): ParquetFile {
   const groups: RowGroup[] = [];
-  let at = 0;
+  let offset = 0;
   let waiting: Uint8Array[] = [];
 
   function write(bytes: Uint8Array): void {
     waiting.push(bytes);
-    at += bytes.length;
+    offset += bytes.length;
   }
 
   function flush(): void {
@@ -42,7 +42,7 @@ export function parquetFile(
     add({ rows, columns }) {
       if (rows === 0) return;
       if (scratch.codes.length < rows) scratch = scratchFor(rows);
-      const begin = at;
+      const begin = offset;
       const chunks = columnsOf(table).map((column) => {
         const given = columns[column.name];
         if (given !== undefined && !("key" in given)) assertFits(table, column, given, rows);
@@ -64,7 +64,7 @@ export function parquetFile(
       write(length);
       write(MAGIC);
       flush();
-      return at;
+      return offset;
     },
   };
 }

@@ -87,7 +87,7 @@ function writeAll(fd: number, pieces: readonly Uint8Array[]): void {
   let written = writevSync(fd, pieces);
   // What one call did not take.
   for (const piece of pieces) {
-    for (let at = Math.min(written, piece.length); at < piece.length; ) at += writeSync(fd, piece, at);
+    for (let offset = Math.min(written, piece.length); offset < piece.length; ) offset += writeSync(fd, piece, offset);
     written = Math.max(0, written - piece.length);
   }
 }

@@ -5,11 +5,11 @@ import { packValidity } from "../bits.ts";
 export function plainTexts(texts: readonly Uint8Array[]): Uint8Array {
   const out = new Uint8Array(texts.reduce((sum, text) => sum + 4 + text.length, 0));
   const view = new DataView(out.buffer);
-  let at = 0;
+  let offset = 0;
   for (const text of texts) {
-    view.setUint32(at, text.length, true);
-    out.set(text, at + 4);
-    at += 4 + text.length;
+    view.setUint32(offset, text.length, true);
+    out.set(text, offset + 4);
+    offset += 4 + text.length;
   }
   return out;
 }

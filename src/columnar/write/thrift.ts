@@ -24,21 +24,21 @@ const encoder = new TextEncoder();
 const FIRST_BYTES = 64;
 
 /** The bytes of one structure. */
-export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
+export function thriftStruct(fill: (writer: ThriftWriter) => void): Uint8Array {
   let out = new Uint8Array(FIRST_BYTES);
-  let at = 0;
+  let length = 0;
   let last = 0;
 
   function reserve(bytes: number): void {
-    if (at + bytes <= out.length) return;
-    const larger = new Uint8Array(Math.max(at + bytes, 2 * out.length));
+    if (length + bytes <= out.length) return;
+    const larger = new Uint8Array(Math.max(length + bytes, 2 * out.length));
     larger.set(out);
     out = larger;
   }
 
   function put(byte: number): void {
     reserve(1);
-    out[at++] = byte;
+    out[length++] = byte;
   }
 
   function varint(value: number): void {
@@ -68,8 +68,8 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
     const bytes = typeof value === "string" ? encoder.encode(value) : value;
     varint(bytes.length);
     reserve(bytes.length);
-    out.set(bytes, at);
-    at += bytes.length;
+    out.set(bytes, length);
+    length += bytes.length;
   }
 
   function element(inner: () => void): void {
@@ -116,5 +116,5 @@ export function thriftStruct(fill: (to: ThriftWriter) => void): Uint8Array {
     bareBinary,
   });
   put(0);
-  return out.subarray(0, at);
+  return out.subarray(0, length);
 }

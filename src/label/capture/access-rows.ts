@@ -156,7 +156,7 @@ export async function readAccessRows(
   await fill(database, part, lists, rows, false);
 }
 
-/** Copies rows `order[from .. from + n - 1]` to the start of `to`, which may be `words` itself where they ascend. */
+/** Copies rows `order[from .. from + n - 1]` to the start of `out`, which may be `words` itself where they ascend. */
 export function gatherRows(words: AccessWords, order: Uint32Array, from: number, n: number, out: AccessWords): void {
   for (const name of WIDE) {
     const source = words[name];

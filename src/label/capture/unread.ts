@@ -55,9 +55,9 @@ function unreadOf(
   if (bySource.length > 0 || skipped.length === 0) return bySource;
   // Nobody told how many rows were written: the footers of some segments do.
   const unknown = skipped.filter(({ rows }) => rows === null).length;
-  const known = skipped.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
+  const lostRows = skipped.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
   const way = unknown === 0 ? segments : `${segments}, ${unknown} of unknown length`;
-  return [readRow(stream, null, way, found, known)];
+  return [readRow(stream, null, way, found, lostRows)];
 }
 
 /**

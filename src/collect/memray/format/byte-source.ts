@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { MrmTraceError } from "../../../errors.ts";
 
 export interface ByteSource {
-  /** Fills `into` from `at` on with at least one byte and returns how many; 0 at the end, or where `problem` began. */
+  /** Fills `into` from `position` on with at least one byte and returns how many; 0 at the end, or where `problem` began. */
   read(into: Uint8Array, position: number): number;
   /** Why the bytes ended before their end; null while that is not so. */
   readonly problem: string | null;
@@ -14,7 +14,7 @@ export interface FileBytes extends ByteSource, Disposable {
   readonly size: number;
   /** Reads at a place, without moving `read`. */
   readAt(into: Uint8Array, offset: number): number;
-  /** Makes `read` give the bytes from `from` up to `to`, and no others. */
+  /** Makes `read` give the bytes from `from` up to `stop`, and no others. */
   range(from: number, stop: number): void;
 }
 

@@ -8,7 +8,7 @@ const MIN_MATCH = 4;
 const CALL_LENGTH = 32;
 
 /**
- * Decodes `from[begin .. end-1]` to `into` from `at` on; copies may reach back to `into[0]`.
+ * Decodes `from[begin .. end-1]` to `into` from `position` on; copies may reach back to `into[0]`.
  *
  * @param limit first index of `into` that must stay as it is
  * @returns the index after the last byte written, or -1 where the block is damaged

@@ -29,7 +29,7 @@ export interface EventAttribute {
 /** The least size that was ever published (PERF_ATTR_SIZE_VER0), bytes. */
 export const SMALLEST_ATTR_BYTES = 64;
 
-/** Reads `size` bytes at `at`; what a shorter attribute lacks is 0. */
+/** Reads `size` bytes at `position`; what a shorter attribute lacks is 0. */
 export function readAttribute(bytes: Bytes, position: number, size: number, knownBits: number): EventAttribute {
   const has = (offset: number, width: number): boolean => offset + width <= size;
   const u32 = (offset: number): number => (has(offset, 4) ? bytes.u32(position + offset) : 0);

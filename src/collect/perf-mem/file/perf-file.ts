@@ -27,7 +27,7 @@ export interface PerfSource {
   /** What messages call it. */
   readonly name: string;
   readonly bytes: number;
-  /** Fills `into` from place `at` on; returns how many bytes it got, fewer only at the end. */
+  /** Fills `into` from `position` on; returns how many bytes it got, fewer only at the end. */
   read(into: Uint8Array, position: number): number;
 }
 
