@@ -130,7 +130,13 @@ export function processReadings(
   }
 
   /** Shares out what grew in (from, to]. */
-  function grow(name: Counter, from: number, until: number, by: number, { all, any }: { all: number; any: number }): void {
+  function grow(
+    name: Counter,
+    from: number,
+    until: number,
+    by: number,
+    { all, any }: { all: number; any: number },
+  ): void {
     const { value, lo, hi } = sums[name];
     for (let s = 0; s < n; s++) {
       if ((all >>> s) & 1) lo[s] = (lo[s] as number) + by;

@@ -52,7 +52,14 @@ function plainWords(body: Uint8Array, offset: number, words: number): Uint32Arra
 }
 
 /** Moves `count` numbers that lie one after the other from row `firstRow` on to the rows that have a value. */
-function spread(words: Uint32Array, wide: boolean, firstRow: number, values: number, count: number, present: Uint32Array) {
+function spread(
+  words: Uint32Array,
+  wide: boolean,
+  firstRow: number,
+  values: number,
+  count: number,
+  present: Uint32Array,
+) {
   let from = firstRow + count - 1;
   for (let row = values - 1; row >= 0; row--) {
     const place = firstRow + row;
@@ -128,7 +135,8 @@ export function readNumbers(
     } else throw new Error(`encoding ${encoding}`);
     if (count < values) spread(words, wide, offset, values, count, scratch.present);
     if (valid !== null && count === values) valid.fill(1, offset, offset + values);
-    else if (valid !== null) for (let row = 0; row < values; row++) valid[offset + row] = scratch.present[row] as number;
+    else if (valid !== null)
+      for (let row = 0; row < values; row++) valid[offset + row] = scratch.present[row] as number;
     offset += values;
     nulls += values - count;
   }

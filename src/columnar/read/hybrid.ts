@@ -63,7 +63,8 @@ export function runOf(bytes: Uint8Array, start: number, end: number, count: numb
   for (let shift = 0; shift < 28; shift += 7) {
     const part = position < end ? (bytes[position++] as number) : 0x80;
     header |= (part & 0x7f) << shift;
-    if (part < 0x80) return header % 2 === 0 && header / 2 >= count && position < end ? (bytes[position] as number) : null;
+    if (part < 0x80)
+      return header % 2 === 0 && header / 2 >= count && position < end ? (bytes[position] as number) : null;
   }
   return null;
 }

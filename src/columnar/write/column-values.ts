@@ -53,7 +53,12 @@ function pick(values: readonly string[] | Numbers, positions: Uint32Array): read
 }
 
 /** A dictionary of the values that `codes` name, numbered by first appearance; codes behind the end are null. */
-function usedCodes(codes: Uint32Array, values: readonly string[] | Numbers, rows: number, scratch: Scratch): ColumnValues {
+function usedCodes(
+  codes: Uint32Array,
+  values: readonly string[] | Numbers,
+  rows: number,
+  scratch: Scratch,
+): ColumnValues {
   const { length } = values;
   const newCode = new Uint32Array(length).fill(NONE);
   const used: number[] = [];
@@ -102,7 +107,11 @@ function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, scratch: 
     }
     codeOf[i] = code;
   }
-  const content = { kind: "codes", codes: scratch.codes, values: pick(values, Uint32Array.from(newCode.keys())) } as const;
+  const content = {
+    kind: "codes",
+    codes: scratch.codes,
+    values: pick(values, Uint32Array.from(newCode.keys())),
+  } as const;
   const nulls = codeOf.includes(NONE);
   if (newCode.size === 0) return { present: null, count: 0, content: { kind: "none" } };
   if (!nulls && newCode.size === 1) return { present: null, count: rows, content };
@@ -120,7 +129,12 @@ function keyedCodes({ key, codes, values }: KeyedColumn, rows: number, scratch: 
 }
 
 /** The array without the rows that have no value. */
-function compact(data: Numbers, valid: Uint8Array, rows: number, scratch: Scratch): { numbers: Numbers; count: number } {
+function compact(
+  data: Numbers,
+  valid: Uint8Array,
+  rows: number,
+  scratch: Scratch,
+): { numbers: Numbers; count: number } {
   let count = 0;
   for (let row = 0; row < rows; row++) {
     const isPresent = valid[row] === 0 ? 0 : 1;
