@@ -74,7 +74,7 @@ export async function analyseRun(
   const labelled = await labelRun(database, runDir, facts.run_id);
   const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
   // Only now every segment was read.
-  const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource);
+  const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, labelled.watches);
   const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);

@@ -168,6 +168,12 @@ export const CAPTURE_TABLES = {
       col("n_kernel", "u32", "traps", "Traps taken in the kernel."),
       words("ended_by", WATCH_ENDINGS),
       col("n_registers", "u32", "", "Registers that held it, over all CPUs."),
+      opt(
+        "n_accesses",
+        "u32",
+        "rows",
+        "Rows of access that came of its traps, of which one access may take several; null where they were not counted.",
+      ),
     ],
   },
   process: {

@@ -70,6 +70,7 @@ export function createBreakpoints(): Breakpoints {
             n_kernel: 0,
             ended_by: "end",
             n_registers: 1,
+            n_accesses: null,
           },
         ];
       });

@@ -3,6 +3,7 @@ import { STREAMS, type StreamName } from "../../schema/columns.ts";
 import { type FigureSource, type LedgerRow, SOURCES_OF } from "../../schema/ledger.ts";
 import { formatCounted } from "../../units.ts";
 import type { Capture } from "./capture.ts";
+import type { WatchHits } from "./watch-hits.ts";
 
 /** Rows that were read of each source of accesses. */
 export type RowsBySource = ReadonlyMap<string, number>;
@@ -61,11 +62,36 @@ function unreadOf(
 }
 
 /**
+ * Hits that watches tell of and that no segment has, of a recording without a ledger: segments of the two streams are
+ * closed at times of their own, and one that was open when the tracer was killed is lost.
+ */
+function unwrittenHits(capture: Capture, ledger: readonly LedgerRow[], watches: readonly WatchHits[]): LedgerRow[] {
+  const isTold = writtenRows(ledger, "access", "watch") !== null;
+  if (isTold || capture.skipped.some(({ stream }) => stream === "access")) return [];
+  let kept = 0;
+  let dropped = 0;
+  for (const { hit_ns, row } of watches) {
+    kept += hit_ns.length;
+    dropped += Math.max(0, (row.n_accesses ?? 0) - hit_ns.length);
+  }
+  if (dropped === 0) return [];
+  const lost = { ...readRow("access", "watch", null, kept, dropped), dropped_by: { never_written: dropped } };
+  return [{ ...lost, stage: "segments" }];
+}
+
+/**
  * A row for every stream and source of which rows are missing that were written, and for every stream of which segments
  * cannot be read; none for a capture that is whole.
  * @param ledger of the recording; without one only footers tell what is missing
  * @param accesses rows of each source that were read
+ * @param watches with the hits that were read
  */
-export function unreadRows(capture: Capture, ledger: readonly LedgerRow[], accesses: RowsBySource): LedgerRow[] {
-  return STREAMS.flatMap((stream) => unreadOf(capture, ledger, stream, accesses));
+export function unreadRows(
+  capture: Capture,
+  ledger: readonly LedgerRow[],
+  accesses: RowsBySource,
+  watches: readonly WatchHits[],
+): LedgerRow[] {
+  const unread = STREAMS.flatMap((stream) => unreadOf(capture, ledger, stream, accesses));
+  return [...unread, ...unwrittenHits(capture, ledger, watches)];
 }

@@ -2,6 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tableBatches } from "../../../src/columnar/read/table-batches.ts";
+import { batchFromRows, rowsFromBatch } from "../../../src/columnar/rows.ts";
+import { writeParquetFile } from "../../../src/columnar/write/parquet-writer.ts";
 import { analyse } from "../../../src/pipelines/analyse.ts";
 import { unknownFacts, writeFacts } from "../../../src/run-directory/facts.ts";
 import { listSegments } from "../../../src/run-directory/segment-files.ts";
@@ -181,4 +184,26 @@ test("rows that the ledger has and no segment are missed even where no manifest 
   rmSync(join(runDir, "manifest.json"));
   const { report } = await analyse(runDir, options);
   expect(readRows(report)).toEqual([expect.objectContaining({ source: "pebs", dropped: MORE })]);
+});
+
+test("hits that a watch tells of and no segment has are lost, where the tracer was killed before its ledger", async () => {
+  for (const [n_accesses, lost] of [
+    [3, 0],
+    [7, 4],
+    [null, 0],
+  ] as const) {
+    const runDir = copyOfRun();
+    rmSync(join(runDir, "capture", "facts.json"));
+    rmSync(join(runDir, "manifest.json"));
+    const path = segment(runDir, "watch", 0);
+    const [watch] = [...tableBatches(path, "watch")].flatMap(rowsFromBatch);
+    if (watch === undefined) throw new Error("the run has no watch");
+    writeParquetFile(path, "watch", [batchFromRows("watch", [{ ...watch, n_accesses }])]);
+    const { report } = await analyse(runDir, options);
+    const row = report.ledger.find(({ stream, source }) => stream === "access" && source === "watch");
+    expect([n_accesses, row?.dropped ?? 0, row?.stage ?? "segments"]).toEqual([n_accesses, lost, "segments"]);
+    const held = report.metrics.some(({ why, source }) => source === "watch" && why?.includes("events were lost"));
+    const lossy = report.metrics.some(({ source, lost_pct }) => source === "watch" && (lost_pct ?? 0) > 50);
+    expect([n_accesses, held || lossy]).toEqual([n_accesses, lost > 0]);
+  }
 });

@@ -127,6 +127,7 @@ export function finishWatch(
     n_kernel: seen.kernelTraps,
     ended_by: why.by,
     n_registers: armed.registers,
+    n_accesses: accessRows.length,
   };
   return { complete: true, seen, watchRow, accessRows };
 }

@@ -38,6 +38,7 @@ const WATCH: RowOf<"watch"> = {
   n_kernel: 0,
   ended_by: "dwell",
   n_registers: 1,
+  n_accesses: null,
 };
 
 test("a watch has the hits inside its exposure, in order of time and CPU, whatever else was captured", () => {
