@@ -91,17 +91,17 @@ export function createTickReader(operands: OperandFinder, began: ProgramBegan): 
     const to = into.rows;
     const at = base + 2 * row;
     for (let half = 0; half < 2; half++) {
-      into.timestamp.words[2 * to + half] = words[at + AT.time + half] as number;
-      into.ip.words[2 * to + half] = words[at + AT.ip + half] as number;
-      into.period.words[2 * to + half] = words[at + AT.period + half] as number;
-      into.address.words[2 * to + half] = address[half] as number;
+      into.words.timestamp_ns[2 * to + half] = words[at + AT.time + half] as number;
+      into.words.ip[2 * to + half] = words[at + AT.ip + half] as number;
+      into.words.period[2 * to + half] = words[at + AT.period + half] as number;
+      into.words.address[2 * to + half] = address[half] as number;
     }
-    into.pid[to] = words[base + AT.pid + row] as number;
-    into.tid[to] = words[base + AT.tid + row] as number;
-    into.cpu[to] = cpu;
-    into.op[to] = op;
-    into.source[to] = CLOCK;
-    into.evidence[to] = DECODED;
+    into.data.pid[to] = words[base + AT.pid + row] as number;
+    into.data.tid[to] = words[base + AT.tid + row] as number;
+    into.data.cpu[to] = cpu;
+    into.data.op_type[to] = op;
+    into.data.source[to] = CLOCK;
+    into.data.op_evidence[to] = DECODED;
     into.rows = to + 1;
   }
 

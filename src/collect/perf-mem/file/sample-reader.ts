@@ -1,5 +1,6 @@
 /** Samples into columns: no object per sample, 64-bit values as pairs of words. */
 import type { Batch } from "../../../columnar/batch.ts";
+import { columnRoom, roomBatch } from "../../../columnar/column-room.ts";
 import { codesOf } from "../../../schema/row.ts";
 import { FAULT } from "../../../schema/shared-numbers.ts";
 import type { AccessOp } from "../../../schema/words.ts";
@@ -9,7 +10,6 @@ import { MISC } from "./abi.ts";
 import { type Account, count } from "./account.ts";
 import type { FileEvent } from "./event.ts";
 import type { EventTable } from "./event-table.ts";
-import { faultBatch, faultColumns } from "./fault-columns.ts";
 import { fixedTail, needsWalk, TAIL, walkTail } from "./sample-plan.ts";
 
 const OP = codesOf("access", "op_type");
@@ -76,7 +76,9 @@ export function createSampleReader(
   capacity = ROWS,
 ): SampleReader {
   const access = accessColumns(capacity);
-  const fault = faultColumns(capacity);
+  const { data, words: halves, valid } = access;
+  const fault = columnRoom("fault", capacity);
+  const { data: faultData, words: faultHalves } = fault;
   const scratch = new Uint32Array(LARGEST_RECORD_WORDS);
   const low: 0 | 1 = swapped ? 1 : 0;
   const high = 1 - low;
@@ -107,7 +109,7 @@ export function createSampleReader(
 
   function flushAccess(): void {
     if (access.rows > 0) {
-      noteTimes(access.timestamp.data, access.rows);
+      noteTimes(data.timestamp_ns, access.rows);
       onBatch(accessBatch(access));
     }
     access.rows = 0;
@@ -115,8 +117,8 @@ export function createSampleReader(
 
   function flushFaults(): void {
     if (fault.rows > 0) {
-      noteTimes(fault.timestamp, fault.rows);
-      onBatch(faultBatch(fault));
+      noteTimes(faultData.timestamp_ns, fault.rows);
+      onBatch(roomBatch("fault", fault));
     }
     fault.rows = 0;
   }
@@ -149,7 +151,7 @@ export function createSampleReader(
     const registersAt = prepared.tail[TAIL.REGS_INTR] ?? -1;
     if (onTimer === null || registersAt < 0) return false;
     const { interruptRegisters } = prepared.event.plan;
-    const ip = (BigInt(access.ip.words[2 * row + 1] ?? 0) << 32n) | BigInt(access.ip.words[2 * row] ?? 0);
+    const ip = (BigInt(halves.ip[2 * row + 1] ?? 0) << 32n) | BigInt(halves.ip[2 * row] ?? 0);
     const registers = words.slice(start + 2 * registersAt, start + 2 * (registersAt + interruptRegisters));
     if (swapped)
       for (let i = 0; i + 1 < registers.length; i += 2) {
@@ -159,23 +161,22 @@ export function createSampleReader(
       }
     const found = onTimer(pid, ip, registers, prepared.event.attribute.regs_intr);
     if (found === null) return false;
-    access.address.data[row] = found.address;
-    access.op[row] = OP[found.op];
-    access.evidence[row] = BY_DECODING;
+    data.address[row] = found.address;
+    data.op_type[row] = OP[found.op];
+    data.op_evidence[row] = BY_DECODING;
     return true;
   }
 
   function takeFault(prepared: Prepared, words: Uint32Array, start: number, cpumode: number): null {
     const { plan } = prepared.event;
     const row = fault.rows;
-    const [time, address, ip] = fault.words;
-    copyWide(time, row, words, start, plan.time);
-    copyWide(address, row, words, start, plan.addr);
-    copyWide(ip, row, words, start, plan.ip);
-    fault.pid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid] as number);
-    fault.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
-    fault.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
-    fault.flags[row] = FAULT.op_unknown | (cpumode === MISC.USER ? FAULT.user : 0);
+    copyWide(faultHalves.timestamp_ns, row, words, start, plan.time);
+    copyWide(faultHalves.address, row, words, start, plan.addr);
+    copyWide(faultHalves.ip, row, words, start, plan.ip);
+    faultData.pid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid] as number);
+    faultData.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
+    faultData.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
+    faultData.fault_flags[row] = FAULT.op_unknown | (cpumode === MISC.USER ? FAULT.user : 0);
     account.keptFaults += 1;
     if (++fault.rows === fault.capacity) flushFaults();
     return null;
@@ -202,36 +203,36 @@ export function createSampleReader(
     const addressHigh = plan.addr < 0 ? 0 : (words[start + 2 * plan.addr + high] as number);
     if (addressHigh >= KERNEL_HIGH_WORD) return "kernel_address";
     const addressLow = plan.addr < 0 ? 0 : (words[start + 2 * plan.addr + low] as number);
-    access.address.words[even] = addressLow;
-    access.address.words[odd] = addressHigh;
-    access.ip.words[even] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + low] as number);
-    access.ip.words[odd] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + high] as number);
+    halves.address[even] = addressLow;
+    halves.address[odd] = addressHigh;
+    halves.ip[even] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + low] as number);
+    halves.ip[odd] = plan.ip < 0 ? 0 : (words[start + 2 * plan.ip + high] as number);
     const dataSrcAt = prepared.walks ? (tail[TAIL.DATA_SRC] as number) : -1;
     const dataSrc = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + low] as number);
     const named = OP_CODES[dataSrc & 31] as number;
-    access.op[row] = named === UNKNOWN_OP ? prepared.op : named;
-    access.evidence[row] = named !== UNKNOWN_OP ? BY_DATA_SRC : prepared.op === UNKNOWN_OP ? BY_NOTHING : BY_EVENT;
+    data.op_type[row] = named === UNKNOWN_OP ? prepared.op : named;
+    data.op_evidence[row] = named !== UNKNOWN_OP ? BY_DATA_SRC : prepared.op === UNKNOWN_OP ? BY_NOTHING : BY_EVENT;
     if (event.use === "timer") {
       if (!takeTimer(prepared, words, start, row, pid)) return "not_decoded";
     } else if (addressLow === 0 && addressHigh === 0) return "no_address";
-    access.dataSrc.words[even] = dataSrc;
-    access.dataSrc.words[odd] = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + high] as number);
-    access.hasDataSrc[row] = dataSrcAt < 0 ? 0 : 1;
-    access.timestamp.words[even] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + low] as number);
-    access.timestamp.words[odd] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + high] as number);
-    access.pid[row] = pid;
-    access.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
-    access.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
+    halves.data_src[even] = dataSrc;
+    halves.data_src[odd] = dataSrcAt < 0 ? 0 : (words[start + 2 * dataSrcAt + high] as number);
+    valid.data_src[row] = dataSrcAt < 0 ? 0 : 1;
+    halves.timestamp_ns[even] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + low] as number);
+    halves.timestamp_ns[odd] = plan.time < 0 ? 0 : (words[start + 2 * plan.time + high] as number);
+    data.pid[row] = pid;
+    data.tid[row] = plan.tid < 0 ? 0 : (words[start + 2 * plan.tid + 1] as number);
+    data.cpu[row] = plan.cpu < 0 ? 0 : (words[start + 2 * plan.cpu] as number);
     takePeriod(prepared, words, start, even);
-    access.source[row] = prepared.source;
-    access.inKernel[row] = cpumode === MISC.KERNEL ? 1 : 0;
+    data.source[row] = prepared.source;
+    data.in_kernel[row] = cpumode === MISC.KERNEL ? 1 : 0;
     const weightAt = prepared.walks ? (tail[TAIL.WEIGHT] as number) : -1;
     const weight = weightAt < 0 ? 0 : (words[start + 2 * weightAt + low] as number);
-    access.weight[row] = weight;
-    access.hasWeight[row] = weight === 0 ? 0 : 1;
+    data.weight_cycles[row] = weight;
+    valid.weight_cycles[row] = weight === 0 ? 0 : 1;
     if (access.watched) {
-      access.watch[row] = prepared.watchId;
-      access.hasWatch[row] = prepared.watchId === 0 ? 0 : 1;
+      data.watch_id[row] = prepared.watchId;
+      valid.watch_id[row] = prepared.watchId === 0 ? 0 : 1;
     }
     account.keptAccesses += 1;
     account.keptBySource[prepared.source] = (account.keptBySource[prepared.source] as number) + 1;
@@ -242,7 +243,7 @@ export function createSampleReader(
   /** A period that counts no accesses is 0; without one in the sample it is the event's own. */
   function takePeriod({ event }: Prepared, words: Uint32Array, start: number, even: number): void {
     const { plan, attribute } = event;
-    const periodWords = access.period.words;
+    const periodWords = halves.period;
     if (!event.counts) periodWords[even] = periodWords[even + 1] = 0;
     else if (plan.period >= 0) {
       periodWords[even] = words[start + 2 * plan.period + low] as number;
@@ -276,7 +277,7 @@ export function createSampleReader(
     },
     get first_ns() {
       if (first !== null) return first;
-      return (access.rows > 0 ? access.timestamp.data[0] : fault.rows > 0 ? fault.timestamp[0] : 0n) ?? 0n;
+      return (access.rows > 0 ? data.timestamp_ns[0] : fault.rows > 0 ? faultData.timestamp_ns[0] : 0n) ?? 0n;
     },
     get last_ns() {
       return last;
