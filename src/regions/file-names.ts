@@ -2,6 +2,7 @@
 import { type AddressSpace, adoptFile, hasFileOffset, type Mapping } from "./address-space.ts";
 import { applySeen, type Seen } from "./snapshot.ts";
 
+const STACK = "[stack]";
 /** A name that came before the call it belongs to; calls return within this many later names. */
 const KEEP_NAMES = 256;
 
@@ -10,10 +11,15 @@ export interface NamedRange extends Seen {
 }
 
 export interface FileNames {
-  /** Names what was mapped there at that time, and maps what no call told of (the program that exec mapped). */
+  /** Names what was mapped there at that time, and maps what no call told of (the program that exec mapped, and a stack as it grows). */
   apply(space: AddressSpace, named: NamedRange): void;
   /** Gives a mapping that a call of [begin_ns, end_ns] made the name that came inside that call. */
   complete(mapping: Mapping, from: number, begin_ns: bigint, end_ns: bigint): void;
+  /**
+   * When an exec began to map the new program, by its names; null where none tells. The kernel extends the new stack first
+   * (setup_arg_pages in fs/exec.c), then maps the files of the program, and returns.
+   */
+  newStackNs(exec_ns: bigint): bigint | null;
   /** Applies again the names that came while an exec was under way: they belong to the new program. */
   replay(space: AddressSpace): void;
 }
@@ -31,9 +37,11 @@ export function createFileNames(): FileNames {
 
   function apply(space: AddressSpace, named: NamedRange): void {
     enrich(space, named);
-    if (named.inode === null || named.inode === 0n) return;
     const ofExec = named.time_ns < space.exec_ns && named.time_ns >= space.exec_begin_ns;
     const time_ns = ofExec ? space.exec_ns : named.time_ns;
+    // No call makes the first stack or extends it, and perf tells of it whenever the kernel does.
+    if (named.path === STACK) applySeen(space, time_ns, time_ns, named);
+    if (named.inode === null || named.inode === 0n) return;
     const unmapped: Seen[] = [];
     let done = named.from;
     space.pages.each(named.from, named.to, (state, from, end) => {
@@ -56,6 +64,9 @@ export function createFileNames(): FileNames {
         const inside = named.time_ns >= begin_ns && named.time_ns <= end_ns;
         if (inside && named.from <= from && from < named.to) adoptFile(mapping, named);
       }
+    },
+    newStackNs(exec_ns) {
+      return recent.findLast(({ path, time_ns }) => path === STACK && time_ns < exec_ns)?.time_ns ?? null;
     },
     replay(space) {
       for (const named of recent) {

@@ -15,15 +15,12 @@ import { applyCall, type Outcome, pageRange } from "./mapping-calls.ts";
 import { createMappingHistory } from "./mapping-history.ts";
 import { type MappingEvent, type MappingRow, observedFlags } from "./mapping-row.ts";
 import { applySnapshot, type Seen } from "./snapshot.ts";
-import { growStack } from "./stack.ts";
 
 export interface ProcessMapsOptions {
   /** Keep what ended, for `lifetimes`; grows with the number of unmappings. */
   readonly keepHistory?: boolean;
   /** Page size of the machine, a power of two. */
   readonly pageBytes?: number;
-  /** RLIMIT_STACK of the processes: how far `noteFault` may extend a stack. */
-  readonly stackLimitBytes?: number;
 }
 
 /** What was applied and what was not; every row lands in exactly one of applied, failed_calls, bad_rows. */
@@ -40,14 +37,11 @@ export interface MappingCounters {
   snapshot_begun_pages: number;
   /** Mappings of a parent that had changed again when its fork was delivered, and could not be copied. */
   fork_races: number;
-  stack_pages_grown: number;
 }
 
 export interface ProcessMaps {
   /** Applies one row; rows may come late, whatever is newer stays. Never throws. */
   apply(row: MappingEvent): void;
-  /** A page fault of the process: extends a stack downward. */
-  noteFault(pid: number, address: bigint, time_ns: bigint): void;
   /** Live mappings of a process by address; empty for one that is unknown or ended. */
   mapsOf(pid: number): MappingRow[];
   /**
@@ -85,11 +79,10 @@ const CLONE_THREAD = 0x10000;
 const MAX_DEAD = 1024;
 const MAX_CHILDREN = 64;
 
-/** Empty maps. @param options see there; defaults: no history, pages of 4096 bytes, stacks of 8 MiB */
+/** Empty maps. @param options see there; defaults: no history, pages of 4096 bytes */
 export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps {
   const pageBytes = options.pageBytes ?? 4096;
   const pageShift = BigInt(Math.round(Math.log2(pageBytes)));
-  const stackLimitPages = Math.ceil((options.stackLimitBytes ?? 8 * 2 ** 20) / pageBytes);
   const history = options.keepHistory ? createMappingHistory() : null;
   const onEnd = (ended: Ended): void => {
     // A row that was older than the fork of this copy can end it before its birth.
@@ -105,7 +98,6 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     snapshot_ended_pages: 0,
     snapshot_begun_pages: 0,
     fork_races: 0,
-    stack_pages_grown: 0,
   };
 
   function begin(pid: number): Process {
@@ -168,7 +160,9 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     unmapAll(space, row.timestamp_ns, "exec");
     if (row.timestamp_ns < space.exec_ns) return "applied";
     space.exec_ns = row.timestamp_ns;
-    space.exec_begin_ns = row.begin_ns ?? row.timestamp_ns;
+    const begin_ns = row.begin_ns ?? row.timestamp_ns;
+    const stack_ns = process.names.newStackNs(row.timestamp_ns);
+    space.exec_begin_ns = stack_ns !== null && stack_ns < begin_ns ? stack_ns : begin_ns;
     space.exec_epoch = Math.max(row.exec_epoch, space.exec_epoch);
     space.brk = null;
     space.known = true;
@@ -275,11 +269,6 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       else if (outcome === "failed" || outcome === "partial") counters.failed_calls += 1;
       else counters.applied += 1;
       if (outcome === "unknown") counters.unknown_ranges += 1;
-    },
-    noteFault(pid, address, time_ns) {
-      const process = processes.get(pid);
-      if (process === undefined || !process.alive || address < 0n) return;
-      counters.stack_pages_grown += growStack(process.space, time_ns, Number(address >> pageShift), stackLimitPages);
     },
     mapsOf(pid) {
       const process = processes.get(pid);

@@ -65,7 +65,8 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
 
   const begin = (old_ns: bigint, from: number, stop: number): PageState => {
     begun += stop - from;
-    if (grown) return { ...fresh, mapping: grown.mapping, birth_censored: false };
+    // The kernel keeps the room below a stack for it: one stack is one stay, however often it was extended.
+    if (grown) return grown;
     return old_ns === space.exec_ns && old_ns >= 0n ? sinceExec : fresh;
   };
   space.pages.amend(row.from, row.to, (old, from, until) => {

@@ -75,3 +75,28 @@ test("the target's peak, CPU time and faults are those that the kernel tells the
   expect(Number(anonymous?.value)).toBeGreaterThanOrEqual(PAGES);
   expect(Number(anonymous?.value)).toBeLessThan(1.02 * PAGES);
 });
+
+test("the region map knows how far a stack grew, and its faults are the stack's", async () => {
+  const stackMib = 4;
+  const ended = await runCli([
+    "run",
+    "--json",
+    ...QUICK,
+    "--output",
+    outputFolder(),
+    "--",
+    compileProgram("deep-stack"),
+    String(stackMib),
+  ]);
+  const report = jsonOf(ended) as unknown as RunJson;
+  const stack = report.labels.find(({ mapping_kind }) => mapping_kind === "stack");
+  expect(Number(stack?.bytes)).toBeGreaterThanOrEqual(stackMib * 2 ** 20);
+  expect(Number(stack?.bytes)).toBeLessThan((stackMib + 1) * 2 ** 20);
+  const touches = (kind: string | null) =>
+    report.metrics.find(
+      ({ metric, scope, phase, mapping_kind }) =>
+        metric === "first_touches" && scope === "class" && phase === "all" && mapping_kind === kind,
+    );
+  expect(Number(touches("stack")?.value)).toBeGreaterThanOrEqual((stackMib * 2 ** 20) / PAGE_BYTES);
+  expect(Number(touches(null)?.value ?? 0)).toBeLessThan(100);
+});

@@ -4,7 +4,7 @@ import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import { balances, placeWords } from "../../../src/schema/ledger.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
-import { columnOf, trace } from "./traced.ts";
+import { trace } from "./traced.ts";
 
 const PHASES = ["f", "r", "u", "b", "p", "a", "s", "m", "t", "e", "k"];
 
@@ -17,10 +17,6 @@ async function rebuiltDiffers(seed: number, phases: string): Promise<string[]> {
   const text = readFileSync(`/proc/${traced.pid}/maps`, "utf8");
   const maps = createProcessMaps({ keepHistory: false });
   for (const row of traced.rows) maps.apply(row);
-  const time = columnOf(traced.faults, "timestamp_ns");
-  const address = columnOf(traced.faults, "address");
-  const pid = columnOf(traced.faults, "pid");
-  for (const [i, at] of address.entries()) maps.noteFault(Number(pid[i]), BigInt(at), BigInt(time[i] ?? 0));
   expect(maps.counters.bad_rows).toBe(0);
   expect(maps.counters.applied).toBeGreaterThan(20);
   await traced.finish();

@@ -157,18 +157,27 @@ describe("names and stacks", () => {
     });
   }
 
-  test("a stack grows down to a fault, not beyond its limit and not over others", () => {
-    const maps = createProcessMaps({ stackLimitBytes: 20 * 4096 });
-    maps.apply(mappingRow("snapshot_begin", 1));
-    maps.apply(seen(100, 4, { path: "[stack]" }));
-    maps.apply(seen(90, 1));
-    maps.apply(mappingRow("snapshot_end", 2));
-    maps.noteFault(100, page(80), 3n);
-    maps.noteFault(100, page(95) + 5n, 4n);
-    expect(places(maps)).toEqual([
-      [90, 1, 3],
-      [95, 9, 3],
+  test("a stack begins with the exec that made it, and grows as perf tells, over nothing else", () => {
+    const maps = createProcessMaps({ keepHistory: true });
+    const stack = (time: number, from: number, pages: number) =>
+      mappingRow("file", time, {
+        addr: page(from),
+        size_bytes: page(pages),
+        prot: 3,
+        flags: 2,
+        path: "[stack]",
+        inode: 0n,
+        dev: 0,
+      });
+    // The kernel tells of the new stack before its exec returns.
+    maps.apply(stack(3, 100, 4));
+    maps.apply(mappingRow("exec", 5));
+    maps.apply(stack(7, 98, 6));
+    maps.apply(stack(8, 97, 7));
+    expect(places(maps)).toEqual([[97, 7, 3]]);
+    const alive = maps.lifetimes().filter(({ death_ns }) => death_ns === null);
+    expect(alive.map(({ mapping_kind, path, since_ns }) => [mapping_kind, path, since_ns])).toEqual([
+      ["stack", "[stack]", 5n],
     ]);
-    expect(maps.counters.stack_pages_grown).toBe(5);
   });
 });
