@@ -4,7 +4,7 @@ import { unreadRows } from "../label/capture/unread.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
 import type { BytesAre } from "../schema/words.ts";
-import { DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase } from "../sql/database.ts";
+import { type Database, DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase, parquetScan } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
@@ -42,18 +42,17 @@ export interface AnalysisResult {
 const PAGE_BYTES = 4096;
 
 /** What fell in no region, as all accesses of a recording without mappings do; nothing where all was placed. */
-function unplacedRows(sums: AnalysisInput["accessSums"], rows: number): LabelTotal[] {
+async function unplacedRows(database: Database, parts: readonly string[], rows: number): Promise<LabelTotal[]> {
   if (rows <= 0) return [];
-  const own = sums.filter(({ region_type, mapping_kind, step }) => {
-    return region_type === "unknown" && mapping_kind === null && step === "none";
-  });
-  const pages = own.map(({ seen }) => seen.find(({ grain_bytes }) => grain_bytes === PAGE_BYTES)?.distinct ?? 0);
+  const [found] = await database.rows(
+    `SELECT count(DISTINCT address_page) AS pages FROM ${parquetScan(parts)} WHERE region_id = 0`,
+  );
   return [
     {
       region_type: "unknown",
       mapping_kind: null,
       regions: 0,
-      bytes: Math.max(0, ...pages) * PAGE_BYTES,
+      bytes: Number(found?.pages ?? 0) * PAGE_BYTES,
       bytes_are: "touched",
       access_rows: rows,
     },
@@ -79,6 +78,8 @@ export async function analyseRun(
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
   const totals = await database.rows(LABEL_SUMMARY);
+  const { trace } = labelled;
+  const unplaced = await unplacedRows(database, trace.parts, trace.rows - sumOf(trace.accesses.rows));
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
   const allocated = input.allocations.filter(({ is_part }) => !is_part);
@@ -104,7 +105,7 @@ export async function analyseRun(
         bytes_are: "allocated" as const,
         access_rows: 0,
       })),
-      ...unplacedRows(input.accessSums, labelled.trace.rows - sumOf(labelled.trace.accesses.rows)),
+      ...unplaced,
     ],
     traceRows: labelled.trace.rows,
     engines: labelled.engines,
