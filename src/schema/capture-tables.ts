@@ -109,7 +109,7 @@ export const CAPTURE_TABLES = {
         "detail",
         "string",
         "",
-        "JSON object: path of the model or library, settings of the engine, and what else is known.",
+        "JSON object: path of the model or library, settings of the engine, `kv_cells` that a batch writes or that are given back as [first, count] in the order of the tokens, and what else is known.",
       ),
     ],
   },

@@ -44,6 +44,7 @@ export const STEP_KINDS = {
   graph: "",
   kv_clear: "",
   kv_trim: "",
+  kv_free: "cells of the KV cache given back",
   model_free: "",
   context_free: "",
   engine: "a library recognised, or a setting that became known",

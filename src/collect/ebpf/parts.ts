@@ -1,4 +1,5 @@
 /** The parts of the eBPF collector: their programs, and which of them a recording asks for. */
+import type { Engine } from "../../engine/engine.ts";
 import type { Capability } from "../collector.ts";
 import { askedParts, leftOut, sourcesLeft } from "./asked-parts.ts";
 import { clockPart, clockPrograms } from "./clock/clock-part.ts";
@@ -30,6 +31,8 @@ export interface PartOptions {
   readonly seed: number;
   /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
   readonly engineObjects: readonly string[];
+  /** Engines that are recognised; those of engines.ts unless told. */
+  readonly engines?: readonly Engine[];
   /** Names of --ebpf: what is recorded beside mappings; everything unless told. */
   readonly parts?: readonly string[];
 }
@@ -53,7 +56,7 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
   if (!choice.ok) return choice;
   const parts: PlannedPart[] = [];
   if (asked.faults) parts.push(faultPart);
-  if (asked.engine) parts.push(enginePart(options.engineObjects));
+  if (asked.engine) parts.push(enginePart(options.engineObjects, options.engines));
   if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed }));
   if (choice.samples !== null) {
     const { kernelRelease } = facts;

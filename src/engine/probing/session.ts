@@ -10,7 +10,6 @@ import type { LedgerRow } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { RowOf } from "../../schema/row.ts";
 import type { Engine, KvHead, LiveTensor } from "../engine.ts";
-import { ENGINES } from "../engines.ts";
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
@@ -24,8 +23,7 @@ export interface EngineSessionOptions {
   readonly targetsFd: number;
   readonly openObject: (name: string, options: OpenOptions) => Promise<BpfObject>;
   readonly readMemory: ReadProcess;
-  /** Those of engines.ts unless told. */
-  readonly engines?: readonly Engine[];
+  readonly engines: readonly Engine[];
 }
 
 /** What attaching to one object gave. */
@@ -117,7 +115,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
   const probeCostNs = measureProbeNs(object, "engine_entry", multi);
-  const engines = options.engines ?? ENGINES;
+  const { engines } = options;
   const captures = captureTable(object.map("engine_captures"));
   const probes = objectProbes({ object, multi, engines, captures });
   const followed = engines.map(followedProcesses);

@@ -6,7 +6,9 @@
  * read at the same offset in each, so that their difference is its age. Where the first batch that was seen continues a
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
+
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import { cellsOf, cellTokens } from "./kv-cells.ts";
 
 export interface KvToken {
   readonly pid: number;
@@ -117,8 +119,9 @@ export function kvTokens(steps: readonly StepRow[]): KvToken[] {
   const tokens: KvToken[] = [];
   for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
     const [first] = engineSteps;
-    if (first !== undefined && engineSteps.some(isBatch))
-      tokens.push(...tokensOf(first.pid, first.engine, engineSteps));
+    if (first === undefined || !engineSteps.some(isBatch)) continue;
+    const tellsCells = engineSteps.some((step) => isBatch(step) && cellsOf(step) !== null);
+    tokens.push(...(tellsCells ? cellTokens : tokensOf)(first.pid, first.engine, engineSteps));
   }
   return tokens;
 }

@@ -1,4 +1,6 @@
 /** The part that finds an inference engine in the tree and records its tensors and steps. */
+import type { Engine } from "../../../engine/engine.ts";
+import { ENGINES } from "../../../engine/engines.ts";
 import { openEngineObject } from "../../../engine/probing/object-probes.ts";
 import { createEngineSession, type EngineSession } from "../../../engine/probing/session.ts";
 import { openBpfObject } from "../../../kernel/bpf-object.ts";
@@ -35,8 +37,13 @@ async function offerMapped(objects: EngineObjects, root: number): Promise<void> 
   for (const pid of treeOf(root)) await objects.offer(snapshotRows(pid, 0) ?? []);
 }
 
-async function startEngine(paths: readonly string[], { target, mappings }: Scene): Promise<Part> {
+async function startEngine(
+  paths: readonly string[],
+  engines: readonly Engine[],
+  { target, mappings }: Scene,
+): Promise<Part> {
   const session = await createEngineSession({
+    engines,
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
     readMemory: readRemote,
@@ -98,13 +105,13 @@ async function startEngine(paths: readonly string[], { target, mappings }: Scene
 }
 
 /** @param paths shared objects of an engine that are known before the target starts: probed at once, so nothing is missed */
-export function enginePart(paths: readonly string[]): PlannedPart {
+export function enginePart(paths: readonly string[], engines: readonly Engine[] = ENGINES): PlannedPart {
   return {
     name: enginePrograms.name,
     sources: [],
     identifies: ["step"],
     blindTo: null,
     spends: false,
-    start: (scene) => startEngine(paths, scene),
+    start: (scene) => startEngine(paths, engines, scene),
   };
 }

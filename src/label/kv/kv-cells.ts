@@ -1,0 +1,91 @@
+/**
+ * Tokens of a cache whose engine says which cells each batch writes: a row lives until its cell is written again or given
+ * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
+ */
+import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
+import type { KvToken } from "./kv-tokens.ts";
+
+/** Cells from `first` on. */
+type CellRange = readonly [first: number, count: number];
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** The cells that a step names; null where it names none, or names what is none. */
+export function cellsOf(step: StepRow): readonly CellRange[] | null {
+  const { kv_cells: ranges } = detailOf(step);
+  if (!Array.isArray(ranges)) return null;
+  const wellMade = (range: unknown): range is CellRange =>
+    Array.isArray(range) && range.length === 2 && isCount(range[0]) && isCount(range[1]);
+  return ranges.every(wellMade) ? ranges : null;
+}
+
+/** The first `tokens` cells of some ranges, in their order. */
+function cellList(ranges: readonly CellRange[], tokens: number): number[] {
+  const cells: number[] = [];
+  for (const [first, count] of ranges) {
+    for (let i = 0; i < count && cells.length < tokens; i++) cells.push(first + i);
+  }
+  return cells;
+}
+
+interface LiveCell {
+  readonly position: number | null;
+  readonly written: StepRow;
+  /** Batches that read it: those of its sequence, or those that name none where its own did not. */
+  readonly readers: StepRow[];
+  /** Of `readers` those up to its write. */
+  readonly before: number;
+}
+
+/** Tokens of one engine in one process, in order of their write. `steps` are its own, in order of their begin. */
+export function cellTokens(pid: number, engine: string | null, steps: readonly StepRow[]): KvToken[] {
+  const ended: KvToken[] = [];
+  const live = new Map<number, LiveCell>();
+  const readersOf = new Map<number | null, StepRow[]>();
+
+  function close(cell: number, evict_ns: number | null): void {
+    const token = live.get(cell);
+    if (token === undefined) return;
+    live.delete(cell);
+    const { position, written, readers, before } = token;
+    const reads = readers.length - before;
+    ended.push({
+      pid,
+      engine,
+      position,
+      cell,
+      write_ns: written.begin_ns,
+      is_written: true,
+      written_by_ns: written.end_ns,
+      last_read_ns: reads > 0 ? (readers.at(-1)?.begin_ns ?? null) : null,
+      evict_ns,
+      total_reads: reads,
+    });
+  }
+
+  function write(step: StepRow, cells: readonly number[]): void {
+    const { sequence_id, position_first } = step;
+    const readers = readersOf.get(sequence_id) ?? [];
+    readersOf.set(sequence_id, readers);
+    readers.push(step);
+    for (const [i, cell] of cells.entries()) {
+      close(cell, step.begin_ns);
+      const position = sequence_id === null || position_first === null ? null : position_first + i;
+      live.set(cell, { position, written: step, readers, before: readers.length });
+    }
+  }
+
+  for (const step of steps) {
+    const ranges = cellsOf(step);
+    if (isBatch(step)) {
+      write(step, cellList(ranges ?? [], step.n_tokens ?? 0));
+    } else if (step.kind === "kv_clear" || step.kind === "context_free") {
+      for (const cell of [...live.keys()]) close(cell, step.begin_ns);
+    } else if (step.kind === "kv_free" && ranges !== null) {
+      const given = (cell: number) => ranges.some(([first, count]) => cell >= first && cell < first + count);
+      for (const cell of [...live.keys()]) if (given(cell)) close(cell, step.begin_ns);
+    }
+  }
+  for (const cell of [...live.keys()]) close(cell, null);
+  return ended.sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
+}
