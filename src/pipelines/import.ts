@@ -3,6 +3,7 @@ import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { Imported, Importer } from "../collect/importer.ts";
 import { IMPORTERS } from "../collect/importers.ts";
+import { plausibleTimes, withoutImplausible } from "../collect/plausible-times.ts";
 import type { Batch } from "../columnar/batch.ts";
 import { openEncoder } from "../columnar/segments/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
@@ -15,6 +16,7 @@ import { holdRun, modelSlug, newRunId, type RunDirectory } from "../run-director
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { worstLossPct } from "../schema/loss.ts";
+import { formatCounted } from "../units.ts";
 import type { Derived } from "./derive.ts";
 
 export interface ImportRequest {
@@ -100,11 +102,18 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
   const ready = async (): Promise<void> => {
     while (encoder.queuedBytes > FULL_BYTES) await Bun.sleep(WAIT_MS);
   };
-  const imported = await importer.read(file, { onBatch, ready });
+  const times = plausibleTimes(onBatch);
+  const imported = await importer.read(file, { onBatch: times.take, ready });
+  times.flush();
   const closed: LedgerRow[] = [];
   for (const writer of writers.values()) closed.push(...(await writer.close()));
   for (const writer of writers.values()) if (writer.error !== null) throw writer.error;
-  return { imported, rows, ledger: [...imported.ledger, ...closed] };
+  const [first_ns, last_ns] = [times.within(imported.first_ns), times.within(imported.last_ns)];
+  const left = [...times.dropped.values()].reduce((sum, n) => sum + n, 0);
+  const warning = `${formatCounted(left, "row")} left out: more than 104 days from the others, which no recording lasts`;
+  const warnings = left > 0 ? [...imported.warnings, warning] : imported.warnings;
+  const ledger = [...withoutImplausible(imported.ledger, times.dropped), ...closed];
+  return { imported: { ...imported, first_ns, last_ns, warnings }, rows, ledger };
 }
 
 function factsOf(request: ImportRequest, directory: RunDirectory, { imported, rows, ledger }: Taken): RunFacts {

@@ -1,5 +1,6 @@
 /** The origin of a run: every time after capture is a number of ns since it, exact for 104 days. */
 import type { DuckDBValue } from "@duckdb/node-api";
+import { MrmTraceError } from "../../errors.ts";
 import { columnsOf, STREAMS, type StreamName } from "../../schema/columns.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -8,6 +9,9 @@ import type { Capture } from "../capture/capture.ts";
 export function relativeNs(time: DuckDBValue | undefined, originNs: bigint): number | null {
   return typeof time === "bigint" ? Number(time - originNs) : null;
 }
+
+const DAY_NS = 86_400_000_000_000n;
+const LONGEST_NS = 2n ** 53n;
 
 export interface TimeBounds {
   readonly first: bigint;
@@ -23,7 +27,10 @@ export interface RunWindow {
   readonly times: ReadonlyMap<string, TimeBounds>;
 }
 
-/** The times between which anything was captured; an empty capture has an empty window at 0. */
+/**
+ * The times between which anything was captured; an empty capture has an empty window at 0.
+ * @throws MrmTraceError data_quality, where they lie farther apart than numbers of ns are exact
+ */
 export async function runWindow(database: Database, capture: Capture): Promise<RunWindow> {
   let first: bigint | null = null;
   let last: bigint | null = null;
@@ -37,6 +44,13 @@ export async function runWindow(database: Database, capture: Capture): Promise<R
     }
   }
   if (first === null || last === null) return { origin_ns: 0n, window_ns: 0, times };
+  if (last - first > LONGEST_NS) {
+    throw new MrmTraceError(
+      "data_quality",
+      `the times of the capture lie ${(last - first) / DAY_NS} days apart, more than the ${LONGEST_NS / DAY_NS} that are told exactly`,
+      "one of its files is damaged or of another recording; mrm-trace verify RUN_DIR says which was changed",
+    );
+  }
   return { origin_ns: first, window_ns: Number(last - first), times };
 }
 

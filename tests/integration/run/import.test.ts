@@ -143,6 +143,26 @@ describe("imported text of perf script", () => {
   });
 });
 
+describe("one damaged time in a file", () => {
+  const line = (time: string): string =>
+    ` prog 100/100 [000] ${time}: 1000 cpu/mem-loads,ldlat=30/P: 7f1234567000 68100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A 12 400000 main+0x1 (/bin/prog)`;
+  for (const time of ["15000000000.000000101", "999999999999.000000101", "0.000000001"]) {
+    test(`costs its row alone, counted and said: ${time}`, async () => {
+      const file = join(output, "damaged.txt");
+      const good = Array.from({ length: 99 }, (_, i) => line(`90000000.${String(i).padStart(9, "0")}`));
+      writeFileSync(file, `${[...good.slice(0, 50), line(time), ...good.slice(50)].join("\n")}\n`);
+      const ended = await runCli(["import", file, "--json", "--output", join(output, "damaged")]);
+      const report = jsonOf(ended) as unknown as Report;
+      expect(ended.exitCode).toBe(0);
+      expect(report.warnings.join("\n")).toContain("1 row left out: more than 104 days from the others");
+      const [row] = report.ledger.filter(({ dropped_by }) => "implausible_time" in dropped_by);
+      expect(row).toMatchObject({ kept: "99", dropped: "1" });
+      const [rows] = await traceOf(report.run_dir);
+      expect(rows?.n).toBe(99n);
+    });
+  }
+});
+
 describe("text of a recording that shows no accesses", () => {
   const recordings: readonly (readonly [what: string, options: readonly string[]])[] = [
     ["page faults printed without their addresses", ["-e", "page-faults", "-c", "1"]],
