@@ -22,6 +22,14 @@ type Value<C extends Pick<Column, "type">> = C extends { readonly words: infer W
 /** The columns of a table as a union. */
 export type ColumnOf<T extends TableName> = (typeof TABLES)[T]["columns"][number];
 
+/**
+ * Columns laid out by hand, but for those left out: a name that the table lacks does not compile, nor does a column that
+ * the table gets until it is laid out too.
+ */
+export type EveryColumn<T extends TableName, Without extends ColumnOf<T>["name"] = never> = {
+  readonly [Name in Exclude<ColumnOf<T>["name"], Without>]: unknown;
+};
+
 /** A row with every column: null stands only where the table allows it, and must be written. */
 export type RowOf<T extends TableName> = {
   readonly [C in ColumnOf<T> as C["name"]]: C extends { readonly nullable: true } ? Value<C> | null : Value<C>;

@@ -2,7 +2,7 @@
 
 import type { Batch } from "../../columnar/batch.ts";
 import { NULL_CODE } from "../../columnar/batch.ts";
-import { codesOf, wordsOf } from "../../schema/row.ts";
+import { codesOf, type EveryColumn, wordsOf } from "../../schema/row.ts";
 import { ALLOCATORS } from "./format/allocator.ts";
 import type { Born } from "./live-table.ts";
 import type { Bracket, TimeAxis } from "./time-axis.ts";
@@ -161,7 +161,7 @@ function batchOf(
       native_stack_id: { ...number(columns.native), valid: columns.hasNative.subarray(0, rows) },
       birth_order: wideNumber(columns.birthOrder),
       death_order: { ...wideNumber(columns.deathOrder), valid: part },
-    },
+    } satisfies EveryColumn<"allocation">,
   };
 }
 

@@ -5,6 +5,7 @@ import { type RowKeys, rowKeys } from "../../columnar/keys/row-keys.ts";
 import { twoWords } from "../../columnar/two-words.ts";
 import type { Encodable, EncodableColumn } from "../../columnar/write/encodable.ts";
 import type { MappingRow } from "../../regions/mapping-row.ts";
+import type { EveryColumn } from "../../schema/row.ts";
 import {
   type AccessRows,
   type AccessWords,
@@ -287,7 +288,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
           tensor: texts(place, byPlace.tensor),
           confidence: numbers(place, byPlace.confidence, Float32Array),
           weight_cycles: { data: words.weight, valid: out.hasWeight },
-        },
+        } satisfies EveryColumn<"trace", "access_latency_ns" | "numa_node">,
       };
     },
   };

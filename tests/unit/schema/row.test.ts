@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { columnsOf, TABLES, type TableName } from "../../../src/schema/columns.ts";
-import { type RowOf, wordsOf } from "../../../src/schema/row.ts";
+import { type EveryColumn, type RowOf, wordsOf } from "../../../src/schema/row.ts";
 
 // Each line below a mark "@ts-expect-error" must not compile: if it did, the type check would fail at the mark.
 
@@ -56,6 +56,18 @@ test("null, or a value of another type, compiles only where the table has it", (
     { ...step, detail: 5 },
   ];
   expect(rows).toHaveLength(4);
+});
+
+test("columns laid out by hand compile only where they are those of the table", () => {
+  const columns = Object.fromEntries(columnsOf("step").map(({ name }) => [name, 0])) as EveryColumn<"step">;
+  const { detail: _, ...withoutDetail } = columns;
+  const rest: EveryColumn<"step", "detail"> = withoutDetail;
+  // @ts-expect-error: detail is missing
+  const open: EveryColumn<"step"> = withoutDetail;
+  // @ts-expect-error: the column is n_tokens
+  const surplus: EveryColumn<"step"> = { ...columns, n_token: 0 };
+  expect([rest, open]).toEqual([withoutDetail, withoutDetail]);
+  expect(surplus).toHaveProperty("n_token");
 });
 
 test("rows of another table do not compile", () => {

@@ -1,7 +1,7 @@
 /** Rows of the kernel program's ring become access rows, column by column. */
 
 import type { Batch, NumberColumn } from "../../../columnar/batch.ts";
-import { codesOf, wordsOf } from "../../../schema/row.ts";
+import { codesOf, type EveryColumn, wordsOf } from "../../../schema/row.ts";
 import type { SampleEvent, SampleSource } from "./sample-event.ts";
 
 const OPS = wordsOf("access", "op_type");
@@ -113,6 +113,6 @@ export function accessesOf(
       op_evidence: { codes: evidence, values: EVIDENCE },
       data_src: { data: numbers(batch, "data_src"), valid: hasSource },
       weight_cycles: { data: cycles, valid: hasCycles },
-    },
+    } satisfies EveryColumn<"access", "watch_id">,
   };
 }
