@@ -2,11 +2,12 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readMetadata } from "../../../src/api/run-metadata.ts";
 import { analyse } from "../../../src/pipelines/analyse.ts";
 import { renderRun } from "../../../src/report/table.ts";
 import { unknownFacts, writeFacts } from "../../../src/run-directory/facts.ts";
+import { readMetadata } from "../../../src/run-directory/metadata.ts";
 import type { FigureSource, LedgerRow, LedgerStream, Stage } from "../../../src/schema/ledger.ts";
+import type { RunReport } from "../../../src/schema/run-json.ts";
 import { ledgerRow } from "../../fixtures/ledger.ts";
 import { writeHandMadeRun } from "../label/hand-made-run.ts";
 
@@ -39,8 +40,11 @@ test.each(LOST)(
     const facts = unknownFacts("hand", "m", "", "target_ended");
     writeFacts(runDir, { ...facts, ledger: ledger.map((row) => ({ ...row })) });
     const { report, directory } = await analyse(runDir, options);
-    const shares = [...harmed.map((name) => ({ source: name, lost_pct: 50 })), { source: "fault", lost_pct: 0 }];
-    expect(report.loss as object[]).toEqual(shares);
+    const shares: RunReport["loss"] = [
+      ...harmed.map((name) => ({ source: name, lost_pct: 50 })),
+      { source: "fault", lost_pct: 0 },
+    ];
+    expect(report.loss).toEqual(shares);
     expect(readMetadata(directory.metadata).metadata.loss).toEqual(shares);
     const printed = renderRun(report, { width: 200, color: false, unicode: true });
     expect(printed).toContain(`(${harmed.map((name) => `${name} 50 %`).join(", ")})`);
