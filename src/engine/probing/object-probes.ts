@@ -1,5 +1,5 @@
 /** Opens a mapped object and attaches its engines' probes to it: once per file, for every process that maps it. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
 import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
@@ -34,6 +34,7 @@ export interface ObjectProbes extends Disposable {
     refused: number;
     readonly refusedBy: Record<string, number>;
     unreadableObjects: number;
+    objectsWithoutFile: number;
   };
 }
 
@@ -88,7 +89,13 @@ export interface ProbeTools {
 export function objectProbes({ object, multi, engines, captures }: ProbeTools): ObjectProbes {
   const files = new Map<string, readonly EngineFile[]>();
   const links = new DisposableStack();
-  const counts = { asked: 0, refused: 0, refusedBy: {} as Record<string, number>, unreadableObjects: 0 };
+  const counts = {
+    asked: 0,
+    refused: 0,
+    refusedBy: {} as Record<string, number>,
+    unreadableObjects: 0,
+    objectsWithoutFile: 0,
+  };
 
   /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
   function link(path: string, isReturn: boolean, probes: readonly Place[]): void {
@@ -154,7 +161,9 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
       // A probe is put into a file for every process: it must be the file whose functions were read.
       using bytes = openFileBytes(path);
       if (bytes === null) {
-        counts.unreadableObjects += 1;
+        // Memory that is executed and has no file, such as made code, is named like a file that was deleted.
+        if (existsSync(path)) counts.unreadableObjects += 1;
+        else counts.objectsWithoutFile += 1;
         return [];
       }
       const key = fileKey(bytes);

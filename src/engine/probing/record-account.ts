@@ -13,12 +13,13 @@ export interface KernelCounts {
   readonly ring_full: number;
 }
 
-/** Probes asked for and refused, and objects that could not be read. */
+/** Probes asked for and refused, and objects that could not be read or that no file is behind. */
 export interface AttachCounts {
   readonly asked: number;
   readonly refused: number;
   readonly refusedBy: Readonly<Record<string, number>>;
   readonly unreadableObjects: number;
+  readonly objectsWithoutFile: number;
 }
 
 export interface RecordAccount {
@@ -61,14 +62,14 @@ export function recordAccount(): RecordAccount {
       outcomes[outcome] += 1;
     },
     countLook: graphs.note,
-    ledger({ hits, foreign, ring_full }, { asked, refused, refusedBy, unreadableObjects }) {
+    ledger({ hits, foreign, ring_full }, { asked, refused, refusedBy, unreadableObjects, objectsWithoutFile }) {
       const delivered = total(outcomes);
       const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
       const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
       const graph = graphs.counts();
       const not_drained = Math.max(0, hits - foreign - ring_full - delivered);
       return [
-        row("attach", asked - refused, 0, { ...refusedBy, object_unreadable: unreadableObjects }),
+        row("attach", asked - refused, objectsWithoutFile, { ...refusedBy, object_unreadable: unreadableObjects }),
         row("observe", hits - foreign, foreign, {}),
         row("ring", delivered, 0, { ring_full, not_drained }),
         row("decode", outcomes.kept, filtered, { ...refusals, malformed: outcomes.malformed }),
