@@ -47,14 +47,16 @@ function faults(rows: readonly ReportMetric[], metric: string): string {
 /** The row of the target as a whole; null where nothing is known of it. */
 function targetRow(report: RunReport): string | null {
   const rows = report.metrics.filter(({ scope, phase }) => scope === "process" && phase === "all");
-  const own = [
+  const ownColumns = [
     faults(rows, "first_touches"),
     faults(rows, "major_faults"),
     figure(rows, "rss_peak_bytes", (bytes) => pythonFloat(bytes / MIB)),
     figure(rows, "cpu_ns", seconds),
   ];
   const regions = report.labels.reduce((sum, label) => sum + label.regions, 0);
-  return own.every((field) => field === "") ? null : ["all", regions, ...new Array(9).fill(""), ...own].join(",");
+  return ownColumns.every((field) => field === "")
+    ? null
+    : ["all", regions, ...new Array(9).fill(""), ...ownColumns].join(",");
 }
 
 /**

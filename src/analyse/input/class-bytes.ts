@@ -8,12 +8,12 @@ import type { Span } from "./span.ts";
  */
 export function peakBytes(regions: readonly RegionSample[], span: Span): number {
   const from = span.begin_ns[0] ?? 0;
-  const to = span.end_ns[span.end_ns.length - 1] ?? 0;
+  const end = span.end_ns[span.end_ns.length - 1] ?? 0;
   const changes: [time: number, bytes: number][] = [];
   for (const region of regions) {
-    if (region.death_ns < from || region.birth_ns > to) continue;
+    if (region.death_ns < from || region.birth_ns > end) continue;
     changes.push([Math.max(from, region.birth_ns), region.size_bytes]);
-    if (region.death_ns <= to) changes.push([region.death_ns, -region.size_bytes]);
+    if (region.death_ns <= end) changes.push([region.death_ns, -region.size_bytes]);
   }
   changes.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   let now = 0;

@@ -53,12 +53,12 @@ export function countedSpans(spans: readonly Span[], timeline: Timeline, windowN
   const load = phasePieces(timeline, "weight_load", windowNs);
   const teardown = phasePieces(timeline, "teardown", windowNs);
   const whole = spanOf("all", "all", [[0, windowNs]]);
-  const known = [...load, ...teardown, ...generation.flatMap(piecesOf)];
-  if (known.length === 0) return [whole];
+  const taken = [...load, ...teardown, ...generation.flatMap(piecesOf)];
+  if (taken.length === 0) return [whole];
   const others = [
     spanOf("weight_load", "all", load),
     ...generation,
-    spanOf("idle", "all", between(known, windowNs)),
+    spanOf("idle", "all", between(taken, windowNs)),
     spanOf("teardown", "all", teardown),
   ];
   return [whole, ...others.filter(({ begin_ns }) => begin_ns.length > 0)];

@@ -82,8 +82,8 @@ function watchSet(watches: readonly WatchSample[], span: Span, gap: number, seed
 const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
 
 /** Classes by name; data without a class by its kind of mapping. */
-function keyOf(of: { region_type: RegionType; mapping_kind: string | null }): string {
-  return of.region_type === "unknown" ? `unknown/${of.mapping_kind ?? ""}` : of.region_type;
+function keyOf(place: { region_type: RegionType; mapping_kind: string | null }): string {
+  return place.region_type === "unknown" ? `unknown/${place.mapping_kind ?? ""}` : place.region_type;
 }
 
 function split<T extends { region_type: RegionType; mapping_kind: string | null }>(

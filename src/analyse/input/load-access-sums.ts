@@ -34,22 +34,22 @@ function coveredSpan({ steps, windowNs }: SumsInput): { readonly begin_ns: numbe
 }
 
 /** The sums of each step that has samples. */
-function sumsOf(of: SourceSums): AccessSums[] {
-  const hasStores = of.written.some(({ once, rewritten, open }) => once.blocks + rewritten.blocks + open.blocks > 0);
-  const written: readonly WrittenBlocks[] = hasStores ? of.written : [];
+function sumsOf(part: SourceSums): AccessSums[] {
+  const hasStores = part.written.some(({ once, rewritten, open }) => once.blocks + rewritten.blocks + open.blocks > 0);
+  const written: readonly WrittenBlocks[] = hasStores ? part.written : [];
   return STEPS.flatMap((step, i) => {
-    const rows = of.rows[i] ?? 0;
+    const rows = part.rows[i] ?? 0;
     if (rows === 0) return [];
     return {
-      region_type: of.class.region_type as RegionType,
-      mapping_kind: of.class.region_type === "unknown" ? of.class.mapping_kind : null,
+      region_type: part.class.region_type as RegionType,
+      mapping_kind: part.class.region_type === "unknown" ? part.class.mapping_kind : null,
       step,
-      source: of.source,
+      source: part.source,
       period_known: true,
-      loads: of.loads[i] ?? new Float64Array(0),
-      stores: of.stores[i] ?? new Float64Array(0),
+      loads: part.loads[i] ?? new Float64Array(0),
+      stores: part.stores[i] ?? new Float64Array(0),
       rows,
-      seen: of.seen[i] ?? [],
+      seen: part.seen[i] ?? [],
       written: step === "none" ? written : [],
     };
   });
@@ -62,6 +62,6 @@ export async function loadAccessSums(input: SumsInput): Promise<AccessSums[]> {
     { ...input, ...span, plan: blockPlan(span, input.steps), clears: input.clears.map(wholeNs) },
     () => sampledRows(input.traceParts),
   );
-  const keyed = reduced.map((of) => ({ of, key: sourceKey(of.class, of.source) }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of }) => sumsOf(of));
+  const keyed = reduced.map((one) => ({ of: one, key: sourceKey(one.class, one.source) }));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of: sum }) => sumsOf(sum));
 }

@@ -9,8 +9,8 @@ const METRIC = "resident_bytes";
 /** Most that all processes of the target had resident at one moment of the span; null where nobody knows. */
 function targetPeak({ input, span }: Group): number | null {
   const { counts } = input;
-  const at = counts?.spans.findIndex(({ phase, step }) => phase === span.phase && step === span.step) ?? -1;
-  return counts?.process?.[at]?.peak_hi_bytes ?? null;
+  const index = counts?.spans.findIndex(({ phase, step }) => phase === span.phase && step === span.step) ?? -1;
+  return counts?.process?.[index]?.peak_hi_bytes ?? null;
 }
 
 function figures(group: Group): Figure[] {

@@ -50,9 +50,10 @@ function classNumbers(regions: readonly Region[]) {
   regions.forEach(({ region_type, mapping_kind }, i) => {
     const kind = region_type === "unknown" ? mapping_kind : null;
     const key = `${region_type}/${kind ?? ""}`;
-    const known = numbers.get(key) ?? classes.push({ region_type: region_type as RegionType, mapping_kind: kind }) - 1;
-    numbers.set(key, known);
-    ofRegion[i + 1] = known;
+    const classNumber =
+      numbers.get(key) ?? classes.push({ region_type: region_type as RegionType, mapping_kind: kind }) - 1;
+    numbers.set(key, classNumber);
+    ofRegion[i + 1] = classNumber;
   });
   return { classes, ofRegion };
 }
@@ -68,13 +69,13 @@ export function faultReader(regions: readonly Region[], index: PlaceIndex, slice
   const major = new Float64Array(regions.length + 1);
   let rows = 0;
 
-  function countsOf(from: number, to: number, span: number): FaultCounts {
+  function countsOf(from: number, stop: number, span: number): FaultCounts {
     const sums = new Float64Array(KINDS);
-    for (let one = from; one < to; one++) {
+    for (let one = from; one < stop; one++) {
       for (let slice = 0; slice < n; slice++) {
         if ((((spansOf[slice] as number) >>> span) & 1) === 0) continue;
-        const at = (one * n + slice) * KINDS;
-        for (let kind = 0; kind < KINDS; kind++) sums[kind] = (sums[kind] as number) + (counts[at + kind] as number);
+        const cell = (one * n + slice) * KINDS;
+        for (let kind = 0; kind < KINDS; kind++) sums[kind] = (sums[kind] as number) + (counts[cell + kind] as number);
       }
     }
     return Object.fromEntries(FAULT_KINDS.map((name, kind) => [name, sums[kind]])) as FaultCounts;
@@ -101,18 +102,18 @@ export function faultReader(regions: readonly Region[], index: PlaceIndex, slice
   return {
     take(time_ns, pid, address, flags) {
       const place = index.find(pid, address, time_ns) + 1;
-      const at = ((ofRegion[place] as number) * n + sliceAt(time_ns)) * KINDS;
+      const word = ((ofRegion[place] as number) * n + sliceAt(time_ns)) * KINDS;
       rows += 1;
       if (flags & FAULT.major_done) {
-        counts[at + 3] = (counts[at + 3] as number) + 1;
+        counts[word + 3] = (counts[word + 3] as number) + 1;
         major[place] = (major[place] as number) + 1;
         return;
       }
-      counts[at] = (counts[at] as number) + 1;
-      if ((flags & FAULT.user) === 0) counts[at + 4] = (counts[at + 4] as number) + 1;
+      counts[word] = (counts[word] as number) + 1;
+      if ((flags & FAULT.user) === 0) counts[word + 4] = (counts[word + 4] as number) + 1;
       if (flags & FAULT.protection) return;
-      counts[at + 1] = (counts[at + 1] as number) + 1;
-      counts[at + 2] = (counts[at + 2] as number) + (isFile[place] as number);
+      counts[word + 1] = (counts[word + 1] as number) + 1;
+      counts[word + 2] = (counts[word + 2] as number) + (isFile[place] as number);
       touched[place] = (touched[place] as number) + 1;
     },
     end: () => ({

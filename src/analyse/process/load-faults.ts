@@ -24,11 +24,11 @@ export async function loadFaults(
     const pid = columns.pid.words;
     const flags = columns.fault_flags.words;
     for (let row = 0; row < rows; row++) {
-      const at = 2 * row;
+      const word = 2 * row;
       reader.take(
-        (time[at] as number) - low + ((time[at + 1] as number) - high) * WORD,
+        (time[word] as number) - low + ((time[word + 1] as number) - high) * WORD,
         pid[row] as number,
-        (address[at] as number) + (address[at + 1] as number) * WORD,
+        (address[word] as number) + (address[word + 1] as number) * WORD,
         flags[row] as number,
       );
     }

@@ -132,8 +132,8 @@ function stopParts({ parts, sampler }: Running) {
   for (const part of parts) {
     const rest = part.stop();
     batches.push(...rest.batches);
-    const own = skipped.filter(({ object }) => object === part.name);
-    ledger.push(...withSkippedRuns(own, part.sees, rest.ledger));
+    const skippedHere = skipped.filter(({ object }) => object === part.name);
+    ledger.push(...withSkippedRuns(skippedHere, part.sees, rest.ledger));
   }
   return { batches, ledger, account: accountOf(parts, costs, costsOf) };
 }

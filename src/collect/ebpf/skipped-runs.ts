@@ -15,14 +15,14 @@ export function withSkippedRuns(
   ledger: readonly LedgerRow[],
 ): LedgerRow[] {
   const rows = [...ledger];
-  const at = (stage: LedgerRow["stage"]): number =>
+  const stageIndex = (stage: LedgerRow["stage"]): number =>
     rows.findIndex((row) => row.stream === sees.stream && row.source === sees.source && row.stage === stage);
   for (const { name, recursion_misses: n, runs } of skipped) {
-    const observed = at("observe");
-    const i = observed < 0 && runs === null ? at("ring") : observed;
+    const observed = stageIndex("observe");
+    const i = observed < 0 && runs === null ? stageIndex("ring") : observed;
     const seen = runs ?? 0;
-    const own = { pid: null, seen, kept: seen, filtered: 0, dropped: 0, dropped_by: {}, unseen_estimate: null };
-    const found: LedgerRow = rows[i] ?? { ...sees, ...own, stage: "observe", way: name };
+    const counts = { pid: null, seen, kept: seen, filtered: 0, dropped: 0, dropped_by: {}, unseen_estimate: null };
+    const found: LedgerRow = rows[i] ?? { ...sees, ...counts, stage: "observe", way: name };
     const row = {
       ...found,
       seen: found.seen + n,

@@ -55,9 +55,9 @@ export function openCursor(source: ByteSource): Cursor {
         return null;
       }
     }
-    const at = position - windowStart;
+    const inWindow = position - windowStart;
     position += bytes;
-    return window.subarray(at, at + bytes);
+    return window.subarray(inWindow, inWindow + bytes);
   }
 
   function scalar<T>(bytes: number, get: (view: DataView) => T): T {

@@ -71,16 +71,16 @@ export function tensorSpanBytes(type: TensorType, ne: readonly number[], nb: rea
 
 /** Decodes the bytes of a tensor; hostile bytes give a doubt, never an error. */
 export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTensor, TensorDoubt> {
-  const at = layout.tensor;
+  const offsets = layout.tensor;
   const no = (doubt: TensorDoubt): Checked<RawTensor, TensorDoubt> => ({ ok: false, doubt });
-  if (view.byteLength < at.bytes) return no("cut_short");
-  const type = TENSOR_TYPES.get(view.getInt32(at.type, true));
+  if (view.byteLength < offsets.bytes) return no("cut_short");
+  const type = TENSOR_TYPES.get(view.getInt32(offsets.type, true));
   if (!type) return no("type");
   const ne: number[] = [];
   const nb: number[] = [];
   for (let i = 0; i < 4; i++) {
-    ne.push(Number(view.getBigInt64(at.ne + i * 8, true)));
-    nb.push(Number(view.getBigUint64(at.nb + i * 8, true)));
+    ne.push(Number(view.getBigInt64(offsets.ne + i * 8, true)));
+    nb.push(Number(view.getBigUint64(offsets.nb + i * 8, true)));
   }
   if (ne.some((n) => n < 1 || n > SIZE_LIMIT_BYTES)) return no("shape");
   if (ne.reduce((a, b) => a * b, 1) > SIZE_LIMIT_BYTES) return no("shape");
@@ -88,17 +88,17 @@ export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTen
   if (nb.some((n) => n > SIZE_LIMIT_BYTES)) return no("stride");
   const sizeBytes = tensorSpanBytes(type, ne, nb);
   if (sizeBytes === null) return no("stride");
-  const name = printableName(view, at.name, at.nameBytes);
+  const name = printableName(view, offsets.name, offsets.nameBytes);
   if (name === null) return no("name");
   const pointer = (offset: number) => view.getBigUint64(offset, true);
   const src: bigint[] = [];
-  for (let i = 0; i < at.srcCount; i++) {
-    const operand = pointer(at.src + i * 8);
+  for (let i = 0; i < offsets.srcCount; i++) {
+    const operand = pointer(offsets.src + i * 8);
     if (operand !== 0n) src.push(operand);
   }
-  const [buffer, viewSrc, data] = [pointer(at.buffer), pointer(at.viewSrc), pointer(at.data)];
+  const [buffer, viewSrc, data] = [pointer(offsets.buffer), pointer(offsets.viewSrc), pointer(offsets.data)];
   if ([buffer, viewSrc, data, ...src].some((p) => p >= USER_LIMIT)) return no("pointer");
-  const viewOffset = pointer(at.viewOffset);
+  const viewOffset = pointer(offsets.viewOffset);
   return { ok: true, value: { name, type, ne, nb, sizeBytes, buffer, viewSrc, viewOffset, data, src } };
 }
 
@@ -116,11 +116,11 @@ export function decodeFreshTensor(view: DataView, layout: GgmlLayout): Checked<R
 
 /** Decodes the bytes of a buffer; null where size or usage are impossible. */
 export function decodeBuffer(view: DataView, layout: GgmlLayout): RawBuffer | null {
-  const at = layout.buffer;
-  if (view.byteLength < at.bytes) return null;
-  const context = view.getBigUint64(at.context, true);
-  const size = view.getBigUint64(at.size, true);
-  const usage = usageOf(view.getInt32(at.usage, true));
+  const places = layout.buffer;
+  if (view.byteLength < places.bytes) return null;
+  const context = view.getBigUint64(places.context, true);
+  const size = view.getBigUint64(places.size, true);
+  const usage = usageOf(view.getInt32(places.usage, true));
   if (usage === null || size > BigInt(SIZE_LIMIT_BYTES) || context >= USER_LIMIT) return null;
   return { context, sizeBytes: Number(size), usage };
 }

@@ -77,8 +77,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   let views = 0;
 
   function tensorAt(pointer: bigint): RawTensor | null {
-    const known = tensors.get(pointer);
-    if (known !== undefined) return known;
+    const existing = tensors.get(pointer);
+    if (existing !== undefined) return existing;
     if (tensors.size >= TENSOR_LIMIT) {
       complete = false;
       return null;
@@ -96,8 +96,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   }
 
   function bufferAt(pointer: bigint): GraphTensor["buffer"] | null {
-    const known = buffers.get(pointer);
-    if (known !== undefined) return known;
+    const seen = buffers.get(pointer);
+    if (seen !== undefined) return seen;
     const bytes = read(pointer, COPIED_BYTES.buffer);
     const raw = bytes && decodeBuffer(viewOf(bytes), layout);
     if (!raw) refuse(bytes ? "buffer_implausible" : "buffer_unreadable");
@@ -108,12 +108,12 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
 
   /** The tensor that owns the bytes of the one at `pointer`. */
   function ownerOf(pointer: bigint): { readonly at: bigint; readonly tensor: RawTensor } | null {
-    let at = pointer;
+    let current = pointer;
     for (let depth = 0; depth < VIEW_DEPTH; depth++) {
-      const tensor = tensorAt(at);
+      const tensor = tensorAt(current);
       if (tensor === null) return null;
-      if (tensor.viewSrc === 0n) return { at, tensor };
-      at = tensor.viewSrc;
+      if (tensor.viewSrc === 0n) return { at: current, tensor };
+      current = tensor.viewSrc;
     }
     refuse("view_too_deep");
     return null;
@@ -122,8 +122,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   function visit(pointer: bigint): string | null {
     const owner = ownerOf(pointer);
     if (owner === null) return null;
-    const { at, tensor } = owner;
-    if (!owners.has(at)) {
+    const { at: ownerAt, tensor } = owner;
+    if (!owners.has(ownerAt)) {
       // Not placed yet, or an operand that needs no memory.
       if (tensor.data === 0n || tensor.buffer === 0n) return tensor.name;
       const buffer = bufferAt(tensor.buffer);
@@ -132,7 +132,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
         refuse("outside_buffer");
         return tensor.name;
       }
-      owners.set(at, { tensor, buffer });
+      owners.set(ownerAt, { tensor, buffer });
     }
     return tensor.name;
   }
@@ -170,11 +170,11 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
   // The target goes on while we read: what is not the same a second time may be half of one graph and half of the next.
   const readAgain = chunked(readMemory);
-  for (const [at, { tensor }] of owners) {
-    const bytes = readAgain(at, layout.tensor.bytes);
+  for (const [address, { tensor }] of owners) {
+    const bytes = readAgain(address, layout.tensor.bytes);
     const again = bytes && decodeTensor(viewOf(bytes), layout);
     if (again?.ok && sameTensor(again.value, tensor)) continue;
-    owners.delete(at);
+    owners.delete(address);
     refuse("changed_while_read");
   }
   complete &&= nodes === wanted;

@@ -110,8 +110,8 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     return buffer;
   }
 
-  function same(known: LiveBuffer | undefined, addr: bigint, sizeBytes: number): known is LiveBuffer {
-    return known !== undefined && known.addr === addr && known.sizeBytes === sizeBytes;
+  function same(live: LiveBuffer | undefined, addr: bigint, sizeBytes: number): live is LiveBuffer {
+    return live !== undefined && live.addr === addr && live.sizeBytes === sizeBytes;
   }
 
   function tensorRow(
@@ -173,13 +173,13 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   function named(record: RawRecord): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
-    const known = buffers.get(handle);
-    if (record.unreadable & BUFFER_UNREADABLE) return known ?? "unreadable";
+    const existing = buffers.get(handle);
+    if (record.unreadable & BUFFER_UNREADABLE) return existing ?? "unreadable";
     const { payload } = record;
     const raw = decodeBuffer(new DataView(payload.buffer, payload.byteOffset, COPIED_BYTES.buffer), layout);
-    if (raw === null) return known ?? "implausible";
+    if (raw === null) return existing ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
-    if (same(known, raw.context, raw.sizeBytes)) return known;
+    if (same(existing, raw.context, raw.sizeBytes)) return existing;
     // No row: it was made before the probes were there, and nobody saw when.
     return open(handle, raw.context, raw.sizeBytes, raw.usage);
   }
@@ -250,22 +250,22 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     },
     addFromGraph(found, time, tid) {
       const { tensor, buffer } = found;
-      let known = buffers.get(tensor.buffer);
-      if (!same(known, buffer.addr, buffer.sizeBytes)) {
-        known = open(tensor.buffer, buffer.addr, buffer.sizeBytes, buffer.usage);
+      let owner = buffers.get(tensor.buffer);
+      if (!same(owner, buffer.addr, buffer.sizeBytes)) {
+        owner = open(tensor.buffer, buffer.addr, buffer.sizeBytes, buffer.usage);
       }
-      if (known.placed.has(`${tensor.data}/${tensor.name}`)) return false;
-      place(known, tensor, tensor.data, { time, tid, graph: true });
+      if (owner.placed.has(`${tensor.data}/${tensor.name}`)) return false;
+      place(owner, tensor, tensor.data, { time, tid, graph: true });
       return true;
     },
     layOut({ tensor }, flash, time, tid) {
       const buffer = buffers.get(tensor.buffer);
-      const known = buffer?.tensors.get(tensor.data);
+      const existing = buffer?.tensors.get(tensor.data);
       const kv_layout = layoutOf(tensor.name, flash);
-      if (!buffer || !known || known.name !== tensor.name || known.kv_layout?.form === kv_layout?.form) return;
-      const told = { ...known, kv_layout };
-      buffer.tensors.set(tensor.data, told);
-      tensorRow("layout", buffer, told, { time, tid, graph: true });
+      if (!buffer || !existing || existing.name !== tensor.name || existing.kv_layout?.form === kv_layout?.form) return;
+      const withLayout = { ...existing, kv_layout };
+      buffer.tensors.set(tensor.data, withLayout);
+      tensorRow("layout", buffer, withLayout, { time, tid, graph: true });
     },
     takeRows() {
       const taken = rows;

@@ -96,7 +96,7 @@ export function stepLog(context: StepContext): StepLog {
   function rowOf(
     record: Pick<RawRecord, "timestamp_ns" | "tid">,
     kind: WordOf<"step", "kind">,
-    known: Readonly<Record<string, unknown>>,
+    facts: Readonly<Record<string, unknown>>,
   ): EngineRow<"step"> {
     return {
       timestamp_ns: record.timestamp_ns,
@@ -109,28 +109,28 @@ export function stepLog(context: StepContext): StepLog {
       position_first: null,
       sequence_id: null,
       result: null,
-      detail: Object.keys(known).length === 0 ? null : JSON.stringify(known),
+      detail: Object.keys(facts).length === 0 ? null : JSON.stringify(facts),
     };
   }
 
   function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
     let batch: DecodedBatch | null = null;
-    let known: Record<string, unknown> = {};
+    let facts: Record<string, unknown> = {};
     let outcome: Outcome = "kept";
     if (kind === "model_load") {
       const path = decodePath(record.payload, record.unreadable);
-      if (path !== null) known = { path };
+      if (path !== null) facts = { path };
     } else if (kind === "context") {
       const asked = params && record.unreadable === 0 ? decodeContextParams(record.payload, params) : null;
-      known = { model: hex(handle), ...asked };
+      facts = { model: hex(handle), ...asked };
     } else {
       batch = decodeBatch(record.payload, record.unreadable);
-      known = { context: hex(handle) };
+      facts = { context: hex(handle) };
       if (batch === null) outcome = record.unreadable & STRUCT_UNREADABLE ? "unreadable" : "implausible";
     }
     const row: EngineRow<"step"> = {
-      ...rowOf(record, kind, known),
+      ...rowOf(record, kind, facts),
       n_tokens: batch?.n_tokens ?? null,
       n_sequences: batch?.n_sequences ?? null,
       position_first: kind === "decode" ? positionOf(batch, headOf(handle)) : null,
@@ -141,7 +141,7 @@ export function stepLog(context: StepContext): StepLog {
     const key = `${record.tid}/${record.probe}`;
     const stale = open.get(key);
     if (stale) rows.push(stale.row);
-    open.set(key, { row, batch, context: handle, weights: { ...weights }, known });
+    open.set(key, { row, batch, context: handle, weights: { ...weights }, known: facts });
     return outcome;
   }
 
@@ -152,13 +152,13 @@ export function stepLog(context: StepContext): StepLog {
     open.delete(key);
     const value = record.args[0];
     const result = kind === "decode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);
-    let known = call.known;
+    let facts = call.known;
     if (kind === "model_load") {
       const tensors = weights.tensors - call.weights.tensors;
-      known = { ...known, weight_tensors: tensors, weight_bytes: weights.bytes - call.weights.bytes };
-      if (tensors === 0) known = { ...known, simulated: true };
+      facts = { ...facts, weight_tensors: tensors, weight_bytes: weights.bytes - call.weights.bytes };
+      if (tensors === 0) facts = { ...facts, simulated: true };
     }
-    const detail = Object.keys(known).length === 0 ? null : JSON.stringify(known);
+    const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     rows.push({ ...call.row, end_ns: record.timestamp_ns, result, detail });
     if (kind === "decode" && result === 0n) advance(call);
     return "kept";
@@ -188,10 +188,10 @@ export function stepLog(context: StepContext): StepLog {
       if (head) Object.assign(head, { nextRow: 0, mask: 0n });
       rows.push(rowOf(record, kind, { memory: hex(handle), data: (second & 1n) === 1n }));
     } else if (kind === "kv_trim") {
-      const [sequence, from, to] = [i32(second), i32(third), i32(fourth)];
-      if (head && to < 0 && bits(head.mask) <= 1) head.nextRow = Math.min(head.nextRow, Math.max(from, 0));
-      const known = { memory: hex(handle), sequence, position_from: from, position_to: to };
-      rows.push({ ...rowOf(record, kind, known), sequence_id: sequence < 0 ? null : sequence });
+      const [sequence, from, end] = [i32(second), i32(third), i32(fourth)];
+      if (head && end < 0 && bits(head.mask) <= 1) head.nextRow = Math.min(head.nextRow, Math.max(from, 0));
+      const facts = { memory: hex(handle), sequence, position_from: from, position_to: end };
+      rows.push({ ...rowOf(record, kind, facts), sequence_id: sequence < 0 ? null : sequence });
     } else if (kind === "graph") {
       if (record.unreadable !== 0) return "unreadable";
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);

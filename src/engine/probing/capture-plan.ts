@@ -53,23 +53,25 @@ export function partBytes(part: CapturePart): number {
 }
 
 /** True where the kernel program can place the parts in `room`: the first anywhere, others from its first quarter on. */
-function fits(sizes: readonly number[], at: readonly number[], room: number): boolean {
-  return sizes.every((bytes, i) => (i === 0 ? bytes <= room : (at[i] ?? 0) <= room / 4 && bytes <= room - room / 4));
+function fits(sizes: readonly number[], starts: readonly number[], room: number): boolean {
+  return sizes.every((bytes, i) =>
+    i === 0 ? bytes <= room : (starts[i] ?? 0) <= room / 4 && bytes <= room - room / 4,
+  );
 }
 
 /** @throws RangeError where no record has room for the parts, or there are too many: put the small ones first */
 export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const sizes = parts.map(partBytes);
-  const at = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
-  const room = parts.length === 0 ? 0 : ROOMS.find((bytes) => fits(sizes, at, bytes));
+  const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
+  const room = parts.length === 0 ? 0 : ROOMS.find((bytes) => fits(sizes, starts, bytes));
   if (room === undefined || parts.length > ENGINE.parts) {
     throw new RangeError(`no record has room for parts of ${sizes.join(", ")} bytes`);
   }
-  return { parts, at, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), room };
+  return { parts, at: starts, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), room };
 }
 
 /** The plan as the kernel program reads it. */
-export function planBytes({ parts, at, room }: CapturePlan): Uint8Array<ArrayBuffer> {
+export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(new ArrayBuffer(PLAN.bytes));
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
@@ -77,7 +79,7 @@ export function planBytes({ parts, at, room }: CapturePlan): Uint8Array<ArrayBuf
   view.setUint8(offsets.parts, parts.length);
   for (const [i, part] of parts.entries()) {
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
-    view.setUint16(offsets.at + 2 * i, at[i] ?? 0, true);
+    view.setUint16(offsets.at + 2 * i, starts[i] ?? 0, true);
     view.setUint16(offsets.bytes + 2 * i, partBytes(part), true);
     if (part.form === "batch") {
       view.setUint8(offsets.walks, 1);

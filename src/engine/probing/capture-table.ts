@@ -27,10 +27,10 @@ export function captureTable(map: Pick<BpfMap, "update">): CaptureTable {
   return {
     captures,
     numberOf(engine, { probe, isReturn, capture: plan }) {
-      const same = (known: Capture): boolean =>
-        known.engine === engine && known.probe === probe && known.isReturn === isReturn && known.plan === plan;
-      const known = captures.findIndex(same);
-      if (known >= 0) return known;
+      const same = (other: Capture): boolean =>
+        other.engine === engine && other.probe === probe && other.isReturn === isReturn && other.plan === plan;
+      const index = captures.findIndex(same);
+      if (index >= 0) return index;
       if (captures.length >= ENGINE.captures) {
         const hint = "report it with the list of engines: a probe has more plans than its engine has functions";
         throw new MrmTraceError("failure", `the table of ${ENGINE.captures} captures of engines is full`, hint);

@@ -50,9 +50,9 @@ export function followedProcesses(engine: Engine): FollowedProcesses {
   }
 
   function stateOf(pid: number, execEpoch: number): EngineProcess {
-    const known = processes.get(pid);
-    if (known?.execEpoch === execEpoch) return known.state;
-    if (known) retire(known);
+    const existing = processes.get(pid);
+    if (existing?.execEpoch === execEpoch) return existing.state;
+    if (existing) retire(existing);
     const state = engine.follow(pid, builds.get(pid) ?? []);
     processes.set(pid, { pid, execEpoch, state });
     return state;

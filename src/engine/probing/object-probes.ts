@@ -167,8 +167,8 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
         return [];
       }
       const key = fileKey(bytes);
-      const known = files.get(key);
-      if (known !== undefined) return known;
+      const existing = files.get(key);
+      if (existing !== undefined) return existing;
       files.set(key, []);
       let recognised: readonly Recognised[];
       try {

@@ -21,12 +21,12 @@ function medianNs(call: () => void): number {
 
 /** Cost of one hit in ns, about 5 ms to measure; null where it cannot be measured. */
 export function measureProbeNs(object: BpfObject, program: string, multi: boolean): number | null {
-  using own = openProbedCall();
-  if (own === null) return null;
+  using ownCall = openProbedCall();
+  if (ownCall === null) return null;
   const entry = object.program(program);
-  const bare = medianNs(own.call);
+  const bare = medianNs(ownCall.call);
   using _link = multi
-    ? linkUprobeMulti(entry.fd, { path: own.path, isReturn: false, places: [{ offset: 0n, cookie: 0n }] })
-    : entry.attachUprobe({ path: own.path, offset: 0n, pid: process.pid });
-  return Math.max(0, medianNs(own.call) - bare);
+    ? linkUprobeMulti(entry.fd, { path: ownCall.path, isReturn: false, places: [{ offset: 0n, cookie: 0n }] })
+    : entry.attachUprobe({ path: ownCall.path, offset: 0n, pid: process.pid });
+  return Math.max(0, medianNs(ownCall.call) - bare);
 }

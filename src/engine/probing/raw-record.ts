@@ -33,20 +33,20 @@ export function decodeRecord(
   captures: readonly Capture[],
 ): { readonly engine: number; readonly record: RawRecord } | null {
   if (length < HEAD.bytes || offset < 0 || offset + length > view.byteLength) return null;
-  const { offsets: at } = HEAD;
+  const { offsets: head } = HEAD;
   const word = (where: number) => view.getBigUint64(offset + where, true);
-  const capture = captures[view.getUint16(offset + at.capture, true)];
-  const isReturn = view.getUint16(offset + at.is_return, true) === 1;
+  const capture = captures[view.getUint16(offset + head.capture, true)];
+  const isReturn = view.getUint16(offset + head.is_return, true) === 1;
   if (capture?.isReturn !== isReturn || length < HEAD.bytes + capture.plan.bytes) return null;
   const record: RawRecord = {
-    timestamp_ns: word(at.timestamp_ns),
+    timestamp_ns: word(head.timestamp_ns),
     args: [word(ARGS), word(ARGS + 8), word(ARGS + 16), word(ARGS + 24)],
-    pid: view.getUint32(offset + at.pid, true),
-    tid: view.getUint32(offset + at.tid, true),
+    pid: view.getUint32(offset + head.pid, true),
+    tid: view.getUint32(offset + head.tid, true),
     probe: capture.probe,
     isReturn,
-    unreadable: view.getUint32(offset + at.unreadable, true),
-    execEpoch: view.getUint32(offset + at.exec_epoch, true),
+    unreadable: view.getUint32(offset + head.unreadable, true),
+    execEpoch: view.getUint32(offset + head.exec_epoch, true),
     payload: new DataView(view.buffer, view.byteOffset + offset + HEAD.bytes, capture.plan.bytes),
   };
   return { engine: capture.engine, record };

@@ -73,8 +73,8 @@ function kernelCounts(object: BpfObject): KernelCounts {
   const value = stableBytes(bytes);
   object.map("engine_counts").lookup(u32Bytes(0), value);
   const view = new DataView(value.buffer);
-  const at = (offset: number) => Number(view.getBigUint64(offset, true));
-  return { hits: at(offsets.hits), foreign: at(offsets.foreign), ring_full: at(offsets.ring_full) };
+  const wordAt = (offset: number) => Number(view.getBigUint64(offset, true));
+  return { hits: wordAt(offsets.hits), foreign: wordAt(offsets.foreign), ring_full: wordAt(offsets.ring_full) };
 }
 
 /** Batches of what the engines tell: tensors at once, for watches are drawn from them; steps of some time together. */

@@ -41,8 +41,8 @@ export async function loadClockProgram(targetsFd: number | null): Promise<ClockP
     targets: object.map("targets"),
     count(name) {
       let sum = 0;
-      const at = COUNT.offsets[name];
-      for (let cpu = 0; cpu < cpus; cpu++) sum += Number(view.getBigUint64(cpu * COUNT.bytes + at, true));
+      const offset = COUNT.offsets[name];
+      for (let cpu = 0; cpu < cpus; cpu++) sum += Number(view.getBigUint64(cpu * COUNT.bytes + offset, true));
       return sum;
     },
     [Symbol.dispose]() {

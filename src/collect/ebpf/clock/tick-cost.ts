@@ -39,7 +39,7 @@ function timed(code: MachineCode, turns: number): number {
   return Number(monotonicNs() - begin) - (runQueueWaitNs(process.pid) - waited);
 }
 
-function at(sorted: readonly number[], share: number): number {
+function quantileAt(sorted: readonly number[], share: number): number {
   return sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
 }
 
@@ -68,8 +68,10 @@ async function measure(): Promise<TickCost> {
   }
   if (clock.count("runs") === clock.count("foreign")) throw new Error("no sample fell on the loop");
   costs.sort((a, b) => a - b);
-  const [value, lo, hi] = [at(costs, 0.5), at(costs, 0.25), at(costs, 0.75)].map((ns) => Math.max(LEAST_NS, ns));
-  if (value === undefined || lo === undefined || hi === undefined || at(costs, 0.5) < LEAST_NS) {
+  const [value, lo, hi] = [quantileAt(costs, 0.5), quantileAt(costs, 0.25), quantileAt(costs, 0.75)].map((ns) =>
+    Math.max(LEAST_NS, ns),
+  );
+  if (value === undefined || lo === undefined || hi === undefined || quantileAt(costs, 0.5) < LEAST_NS) {
     throw new Error("the CPUs were too busy to time a sample");
   }
   return { value, lo, hi, whyAssumed: null, samples };

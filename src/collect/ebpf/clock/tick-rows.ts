@@ -71,47 +71,47 @@ export function createTickReader(operands: OperandFinder, began: ProgramBegan): 
   /** Code of op_type of the access, whose address is in `address`; -1 for none. */
   function accessOf(words: Uint32Array, base: number, row: number): number {
     const pid = words[base + AT.pid + row] as number;
-    const at = base + 2 * row;
-    const time = (words[at + AT.time + 1] as number) * WORD + (words[at + AT.time] as number);
+    const word = base + 2 * row;
+    const time = (words[word + AT.time + 1] as number) * WORD + (words[word + AT.time] as number);
     const since = began(pid);
-    const ip = (words[at + AT.ip + 1] as number) * WORD + (words[at + AT.ip] as number);
+    const ip = (words[word + AT.ip + 1] as number) * WORD + (words[word + AT.ip] as number);
     const operand = since !== undefined && time < since ? null : operands.find(pid, ip);
     if (operand === null) losses.noCode += 1;
     else if (operand === "none") losses.noAccess += 1;
     else {
       readRegisters(words, base, row);
-      const known = operand !== "unknown" && effectiveAddress(operand, registers, address);
-      if (operand !== "unknown" && known && (address[1] as number) < KERNEL_HIGH_WORD) return operand.op;
+      const hasAddress = operand !== "unknown" && effectiveAddress(operand, registers, address);
+      if (operand !== "unknown" && hasAddress && (address[1] as number) < KERNEL_HIGH_WORD) return operand.op;
       losses.noAddress += 1;
     }
     return -1;
   }
 
   function append(words: Uint32Array, base: number, row: number, cpu: number, op: number, into: AccessColumns): void {
-    const to = into.rows;
-    const at = base + 2 * row;
+    const outRow = into.rows;
+    const word = base + 2 * row;
     for (let half = 0; half < 2; half++) {
-      into.words.timestamp_ns[2 * to + half] = words[at + AT.time + half] as number;
-      into.words.ip[2 * to + half] = words[at + AT.ip + half] as number;
-      into.words.period[2 * to + half] = words[at + AT.period + half] as number;
-      into.words.address[2 * to + half] = address[half] as number;
+      into.words.timestamp_ns[2 * outRow + half] = words[word + AT.time + half] as number;
+      into.words.ip[2 * outRow + half] = words[word + AT.ip + half] as number;
+      into.words.period[2 * outRow + half] = words[word + AT.period + half] as number;
+      into.words.address[2 * outRow + half] = address[half] as number;
     }
-    into.data.pid[to] = words[base + AT.pid + row] as number;
-    into.data.tid[to] = words[base + AT.tid + row] as number;
-    into.data.cpu[to] = cpu;
-    into.data.op_type[to] = op;
-    into.data.source[to] = CLOCK;
-    into.data.op_evidence[to] = DECODED;
-    into.rows = to + 1;
+    into.data.pid[outRow] = words[base + AT.pid + row] as number;
+    into.data.tid[outRow] = words[base + AT.tid + row] as number;
+    into.data.cpu[outRow] = cpu;
+    into.data.op_type[outRow] = op;
+    into.data.source[outRow] = CLOCK;
+    into.data.op_evidence[outRow] = DECODED;
+    into.rows = outRow + 1;
   }
 
   return {
     losses,
-    read({ bytes, pieces, begin_bytes, cpu, from, to }, into, full) {
+    read({ bytes, pieces, begin_bytes, cpu, from, to: end }, into, full) {
       const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
       for (let piece = 0; piece < pieces; piece++) {
         const base = (begin_bytes[piece] as number) / 4;
-        for (let row = from[piece] as number; row < (to[piece] as number); row++) {
+        for (let row = from[piece] as number; row < (end[piece] as number); row++) {
           const op = accessOf(words, base, row);
           if (op < 0) continue;
           append(words, base, row, cpu[piece] as number, op, into);

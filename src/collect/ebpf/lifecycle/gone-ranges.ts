@@ -35,8 +35,8 @@ export function goneRanges(row: MappingEvent): GoneRange[] {
       return ((row.flags ?? 0) & MAP_FIXED) === 0 ? [] : [{ addr, size_bytes: pages(size_bytes) }];
     case "brk": {
       if (old_addr === null || result === null) return [];
-      const [from, to] = [pages(BigInt.asUintN(64, result)), pages(old_addr)];
-      return from < to ? [{ addr: from, size_bytes: to - from }] : [];
+      const [from, target] = [pages(BigInt.asUintN(64, result)), pages(old_addr)];
+      return from < target ? [{ addr: from, size_bytes: target - from }] : [];
     }
     default:
       return [];

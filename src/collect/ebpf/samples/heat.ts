@@ -23,10 +23,10 @@ export function createHeat(): Heat {
   let turnedNs: bigint | null = null;
   return {
     add(pid, page) {
-      const own = now.get(pid) ?? new Set();
-      if (own.size === 0) now.set(pid, own);
-      if (own.has(page) || pages >= MOST_PAGES) return;
-      own.add(page);
+      const pagesNow = now.get(pid) ?? new Set();
+      if (pagesNow.size === 0) now.set(pid, pagesNow);
+      if (pagesNow.has(page) || pages >= MOST_PAGES) return;
+      pagesNow.add(page);
       pages += 1;
     },
     turn(nowNs) {
@@ -59,22 +59,22 @@ function split(region: DrawRegion, pages: readonly number[]): DrawRegion[] {
   const begin = Number(region.addr);
   const end = begin + region.size_bytes;
   const out: DrawRegion[] = [];
-  const part = (from: number, to: number, hot: boolean) => {
-    if (to <= from) return;
+  const part = (from: number, stop: number, hot: boolean) => {
+    if (stop <= from) return;
     const stratum = hot ? sampledStratum(region.stratum) : region.stratum;
-    out.push({ ...region, addr: region.addr + BigInt(from - begin), size_bytes: to - from, stratum });
+    out.push({ ...region, addr: region.addr + BigInt(from - begin), size_bytes: stop - from, stratum });
   };
-  let at = begin;
+  let next = begin;
   for (let i = firstFrom(pages, Math.floor(begin / PAGE_BYTES)); i < pages.length; i++) {
     const first = (pages[i] ?? 0) * PAGE_BYTES;
     if (first >= end) break;
-    part(at, Math.max(at, first), false);
-    at = Math.max(at, first);
+    part(next, Math.max(next, first), false);
+    next = Math.max(next, first);
     const last = Math.min(end, first + PAGE_BYTES);
-    part(at, last, true);
-    at = last;
+    part(next, last, true);
+    next = last;
   }
-  part(at, end, false);
+  part(next, end, false);
   return out;
 }
 
@@ -85,11 +85,11 @@ function split(region: DrawRegion, pages: readonly number[]): DrawRegion[] {
 export function splitByHeat(regions: readonly DrawRegion[], heat: Heat): DrawRegion[] {
   const pages = new Map<number, readonly number[]>();
   return regions.flatMap((region) => {
-    let own = pages.get(region.pid);
-    if (own === undefined) {
-      own = heat.pagesOf(region.pid);
-      pages.set(region.pid, own);
+    let hotPages = pages.get(region.pid);
+    if (hotPages === undefined) {
+      hotPages = heat.pagesOf(region.pid);
+      pages.set(region.pid, hotPages);
     }
-    return own.length === 0 ? [region] : split(region, own);
+    return hotPages.length === 0 ? [region] : split(region, hotPages);
   });
 }

@@ -102,16 +102,16 @@ function runningEvent(
       stopped = tallies();
     },
     summary() {
-      const own = stopped ?? tallies();
+      const final = stopped ?? tallies();
       return {
         name: event.name,
         pmu: event.pmu,
         precise: opened[0]?.precise ?? 0,
         cpus: opened.length,
         period: Math.round(middle),
-        samples: own.reduce((sum, { runs }) => sum + runs, 0),
-        count: own.reduce((sum, { count }) => sum + count, 0),
-        ...checkCount(own),
+        samples: final.reduce((sum, { runs }) => sum + runs, 0),
+        count: final.reduce((sum, { count }) => sum + count, 0),
+        ...checkCount(final),
       };
     },
     [Symbol.dispose]() {

@@ -88,7 +88,7 @@ export async function openSamples(options: SampleOptions): Promise<SampleReader>
   const every = options.adaptEveryNs ?? SECOND_NS;
   const cpus = Array.from({ length: possibleCpus() }, (_, cpu) => cpu);
   const total = (name: CountName): number =>
-    running.reduce((sum, { index }) => sum + cpus.reduce((of, cpu) => of + loaded.count(cpu, index, name), 0), 0);
+    running.reduce((sum, { index }) => sum + cpus.reduce((count, cpu) => count + loaded.count(cpu, index, name), 0), 0);
   let adaptedNs: bigint | null = null;
   let kept = 0;
   const readBlocks = blockReader("sample");

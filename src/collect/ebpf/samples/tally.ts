@@ -18,8 +18,8 @@ export function createSourceTally(): SourceTally {
   return {
     add(low, high) {
       const word = (high & HIGH_BITS) * 2 ** 32 + low;
-      const known = counts.get(word);
-      if (known !== undefined) counts.set(word, known + 1);
+      const counted = counts.get(word);
+      if (counted !== undefined) counts.set(word, counted + 1);
       else if (counts.size < MOST_WORDS) counts.set(word, 1);
       else others += 1;
     },

@@ -50,11 +50,11 @@ const LONGEST_INSTRUCTION_BYTES = 15n;
 const LONGEST_ELEMENT_BYTES = 64n;
 
 /** How a register went from one trap to the next: 1 an element on, -1 back to where a string begins, 0 elsewhere. */
-function movement(from: bigint, to: bigint, watched: WatchedBytes): number {
-  const near = to - watched.addr;
-  if (near > BigInt(watched.sizeBytes) + LONGEST_ELEMENT_BYTES || -near > LONGEST_ELEMENT_BYTES || to === from)
+function movement(from: bigint, after: bigint, watched: WatchedBytes): number {
+  const near = after - watched.addr;
+  if (near > BigInt(watched.sizeBytes) + LONGEST_ELEMENT_BYTES || -near > LONGEST_ELEMENT_BYTES || after === from)
     return 0;
-  return to > from && to - from <= LONGEST_ELEMENT_BYTES ? 1 : -1;
+  return after > from && after - from <= LONGEST_ELEMENT_BYTES ? 1 : -1;
 }
 
 /**
@@ -113,8 +113,8 @@ export function seenAccesses(traps: readonly Trap[], watched: WatchedBytes, deco
   const compared = watched.mode === "pair" ? bursts.filter(({ first }) => first.decoded.op !== "unknown") : [];
   const agreed = compared.filter(({ first }) => (first.decoded.op === "load") === (first.op === "load")).length;
   const accesses = bursts.map(({ first: { trap, op, evidence }, op: moved }): SeenAccess => {
-    const told = op === "unknown" && moved !== null && moved !== "unknown";
-    return told ? { trap, op: moved, evidence: "registers" } : { trap, op, evidence };
+    const byRegisters = op === "unknown" && moved !== null && moved !== "unknown";
+    return byRegisters ? { trap, op: moved, evidence: "registers" } : { trap, op, evidence };
   });
   return {
     accesses,

@@ -62,9 +62,9 @@ function exposureEnd(watch: ActiveWatch, end: WatchEnd, disarmedNs: bigint): big
     return last;
   }
   // A time from the kernel may lie before the exposure, and after the clock that was read to disarm.
-  const known = end.atNs !== null && end.atNs < disarmedNs ? end.atNs : disarmedNs;
-  if (known < watch.armed.beginNs) return watch.armed.beginNs;
-  return known;
+  const lastNs = end.atNs !== null && end.atNs < disarmedNs ? end.atNs : disarmedNs;
+  if (lastNs < watch.armed.beginNs) return watch.armed.beginNs;
+  return lastNs;
 }
 
 /** The rows of a disarmed watch whose last traps have been read. */

@@ -124,12 +124,12 @@ export function calibrate(place: CalibrationPlace): Calibration {
     const trapNs = Math.max(LEAST_NS, measureTrap(place, code, countsEveryTrap));
     let retargetNs = 0;
     for (let i = 0; i < RETARGET_ATTEMPTS && retargetNs < trapNs; i++) retargetNs = measureRetarget(place, code);
-    const known = retargetNs >= trapNs;
+    const plausible = retargetNs >= trapNs;
     return {
       trapNs,
-      retargetNs: known ? retargetNs : TRAPS_PER_RETARGET * trapNs,
-      measured: known,
-      whyAssumed: known ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
+      retargetNs: plausible ? retargetNs : TRAPS_PER_RETARGET * trapNs,
+      measured: plausible,
+      whyAssumed: plausible ? null : `the CPUs were too busy to time a retarget: taken as ${TRAPS_PER_RETARGET} traps`,
       countsEveryTrap,
       traps: BLOCKS * TRAPS_PER_BLOCK,
       retargets: BLOCKS * RETARGETS_PER_BLOCK,

@@ -17,12 +17,12 @@ interface Range {
 /** Sorted ranges without overlap that cover the same bytes. */
 export function unionOf(ranges: readonly Range[]): Range[] {
   const out: { from: bigint; to: bigint }[] = [];
-  for (const { from, to } of [...ranges].sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+  for (const { from, to: end } of [...ranges].sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
     const last = out.at(-1);
     if (last === undefined || from > last.to) {
-      if (to > from) out.push({ from, to });
-    } else if (to > last.to) {
-      last.to = to;
+      if (end > from) out.push({ from, to: end });
+    } else if (end > last.to) {
+      last.to = end;
     }
   }
   return out;
@@ -31,14 +31,14 @@ export function unionOf(ranges: readonly Range[]): Range[] {
 /** The parts of a range outside sorted ranges without overlap. */
 export function outside(range: Range, holes: readonly Range[]): Range[] {
   const out: Range[] = [];
-  let at = range.from;
+  let next = range.from;
   for (const hole of holes) {
-    if (hole.to <= at) continue;
+    if (hole.to <= next) continue;
     if (hole.from >= range.to) break;
-    if (hole.from > at) out.push({ from: at, to: hole.from });
-    at = hole.to;
+    if (hole.from > next) out.push({ from: next, to: hole.from });
+    next = hole.to;
   }
-  if (at < range.to) out.push({ from: at, to: range.to });
+  if (next < range.to) out.push({ from: next, to: range.to });
   return out;
 }
 
@@ -47,20 +47,20 @@ const rangeOf = (tensor: LiveTensor): Range => ({ from: tensor.addr, to: tensor.
 /** Weights and cache tensors one by one; activations share addresses, so they are taken as the union of their bytes. */
 function tensorRegions(tensors: readonly LiveTensor[]): DrawRegion[] {
   const out: DrawRegion[] = [];
-  for (const [pid, own] of Map.groupBy(tensors, (tensor) => tensor.pid)) {
-    for (const tensor of own) {
+  for (const [pid, ofProcess] of Map.groupBy(tensors, (tensor) => tensor.pid)) {
+    for (const tensor of ofProcess) {
       if (tensor.region_type !== "weight" && tensor.region_type !== "kv_cache") continue;
       const stratum = tensor.drawn ? stratumOf({ ...tensor, mapping_kind: null }) : null;
       if (stratum === null || tensor.size_bytes === 0) continue;
       const { addr, size_bytes, region_type, name } = tensor;
       out.push({ pid, addr, size_bytes, stratum, region_type, tensor: name });
     }
-    const activations = own.filter((tensor) => tensor.region_type === "activation").map(rangeOf);
-    for (const { from, to } of unionOf(activations)) {
+    const activations = ofProcess.filter((tensor) => tensor.region_type === "activation").map(rangeOf);
+    for (const { from, to: end } of unionOf(activations)) {
       out.push({
         pid,
         addr: from,
-        size_bytes: Number(to - from),
+        size_bytes: Number(end - from),
         stratum: "activation",
         region_type: "activation",
         tensor: null,
@@ -95,8 +95,8 @@ function mappingRegions(
       { addr: row.addr, size_bytes: Number(row.size_bytes) },
     ];
     for (const run of resident) {
-      for (const { from, to } of outside({ from: run.addr, to: run.addr + BigInt(run.size_bytes) }, taken)) {
-        out.push({ pid, addr: from, size_bytes: Number(to - from), stratum, region_type, tensor: null });
+      for (const { from, to: end } of outside({ from: run.addr, to: run.addr + BigInt(run.size_bytes) }, taken)) {
+        out.push({ pid, addr: from, size_bytes: Number(end - from), stratum, region_type, tensor: null });
       }
     }
   }
@@ -109,8 +109,8 @@ export function drawRegions(maps: ProcessMaps, session: Pick<EngineSession, "liv
   const out = tensorRegions(tensors);
   const byPid = Map.groupBy(tensors, (tensor) => tensor.pid);
   for (const pid of maps.pids()) {
-    const own = byPid.get(pid) ?? [];
-    out.push(...mappingRegions(pid, maps.mapsOf(pid), unionOf(own.map(rangeOf)), own.length > 0));
+    const ofProcess = byPid.get(pid) ?? [];
+    out.push(...mappingRegions(pid, maps.mapsOf(pid), unionOf(ofProcess.map(rangeOf)), ofProcess.length > 0));
   }
   return out;
 }

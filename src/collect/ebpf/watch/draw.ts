@@ -119,13 +119,13 @@ export interface Drawer {
 
 /** Smooth weighted turns: each stratum earns its share every turn, the richest is drawn and pays one. */
 export function createDrawer(random: Random): Drawer {
-  let known: readonly DrawRegion[] | null = null;
+  let lastRegions: readonly DrawRegion[] | null = null;
   let frames = new Map<string, Frame>();
   let shares = new Map<string, number>();
   const credit = new Map<string, number>();
 
   function learn(regions: readonly DrawRegion[]): void {
-    known = regions;
+    lastRegions = regions;
     frames = new Map();
     shares = new Map();
     for (const [stratum, members] of Map.groupBy(regions, (region) => region.stratum)) {
@@ -143,7 +143,7 @@ export function createDrawer(random: Random): Drawer {
   }
   return {
     draw(regions) {
-      if (regions !== known) learn(regions);
+      if (regions !== lastRegions) learn(regions);
       let chosen: string | null = null;
       for (const [stratum, share] of shares) {
         const earned = (credit.get(stratum) ?? 0) + share;

@@ -6,8 +6,8 @@ import { WATCH_COOKIE } from "../../../schema/shared-numbers.ts";
 /** Where a field lies, in words of 32 bits. */
 function words<N extends "watch_slot" | "watch_cost">(name: N): { at: Record<FieldOf<N>, number>; length: number } {
   const { offsets, bytes } = recordLayout(name);
-  const at = Object.fromEntries(Object.entries<number>(offsets).map(([field, offset]) => [field, offset / 4]));
-  return { at: at as Record<FieldOf<N>, number>, length: bytes / 4 };
+  const wordOf = Object.fromEntries(Object.entries<number>(offsets).map(([field, offset]) => [field, offset / 4]));
+  return { at: wordOf as Record<FieldOf<N>, number>, length: bytes / 4 };
 }
 const { at: SLOT, length: SLOT_WORDS } = words("watch_slot");
 const { at: COST, length: COST_WORDS } = words("watch_cost");
@@ -58,21 +58,21 @@ export function openSlots(slots: BpfMap, costs: BpfMap): SharedSlots {
   const seen = new Uint32Array(costWords.length);
   const load = (slot: number, field: number) => Atomics.load(slotWords, slot * SLOT_WORDS + field);
   const delta = (cpu: number, field: number) => {
-    const at = cpu * COST_WORDS + field;
-    const now = Atomics.load(costWords, at);
-    const grown = (now - (seen[at] ?? 0)) >>> 0;
-    seen[at] = now;
+    const word = cpu * COST_WORDS + field;
+    const now = Atomics.load(costWords, word);
+    const grown = (now - (seen[word] ?? 0)) >>> 0;
+    seen[word] = now;
     return grown;
   };
   return {
     assign(slot, generation, pid, addr, limit) {
-      const at = slot * SLOT_WORDS;
-      slotWords.fill(0, at, at + SLOT_WORDS);
-      slotWords[at + SLOT.pid] = pid;
-      slotWords[at + SLOT.limit] = limit;
-      slotWords[at + SLOT.addr] = Number(addr & 0xffffffffn);
-      slotWords[at + SLOT.addr + 1] = Number(addr >> 32n);
-      Atomics.store(slotWords, at + SLOT.generation, generation);
+      const start = slot * SLOT_WORDS;
+      slotWords.fill(0, start, start + SLOT_WORDS);
+      slotWords[start + SLOT.pid] = pid;
+      slotWords[start + SLOT.limit] = limit;
+      slotWords[start + SLOT.addr] = Number(addr & 0xffffffffn);
+      slotWords[start + SLOT.addr + 1] = Number(addr >> 32n);
+      Atomics.store(slotWords, start + SLOT.generation, generation);
     },
     arm: (slot) => void Atomics.store(slotWords, slot * SLOT_WORDS + SLOT.armed, 1),
     state: (slot) => ({

@@ -18,18 +18,18 @@ export interface Trap {
 
 /** A watch makes tens of rows, so one object per row costs less than the traps themselves ever could. */
 export function forEachTrap(
-  { bytes, pieces, begin_bytes, cpu, from, to }: BlockRows,
+  { bytes, pieces, begin_bytes, cpu, from, to: end }: BlockRows,
   layout: RingLayout,
   take: (generation: number, trap: Trap) => void,
 ): void {
   const offsets = new Map(layout.columns.map((column) => [column.name, column.offset]));
-  const at = (name: string) => offsets.get(name) ?? 0;
+  const offsetOf = (name: string) => offsets.get(name) ?? 0;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   for (let piece = 0; piece < pieces; piece++) {
     const base = begin_bytes[piece] as number;
-    const u64 = (name: string, row: number) => view.getBigUint64(base + at(name) + row * 8, true);
-    const u32 = (name: string, row: number) => view.getUint32(base + at(name) + row * 4, true);
-    for (let row = from[piece] as number; row < (to[piece] as number); row++) {
+    const u64 = (name: string, row: number) => view.getBigUint64(base + offsetOf(name) + row * 8, true);
+    const u32 = (name: string, row: number) => view.getUint32(base + offsetOf(name) + row * 4, true);
+    for (let row = from[piece] as number; row < (end[piece] as number); row++) {
       const cookie = u32("cookie", row);
       take(cookie >>> WATCH_COOKIE.generation_shift, {
         timeNs: u64("timestamp_ns", row),
