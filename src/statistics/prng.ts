@@ -1,4 +1,4 @@
-/** Seeded random numbers, so that every interval of a run can be computed again. */
+/** Seeded random numbers, so that a run can be drawn again, and every interval of it computed again. */
 
 /** A source of uniform numbers in [0, 1). */
 export type Random = () => number;
@@ -32,4 +32,16 @@ export function seededRandom(seed: number, stream = 0): Random {
     c = (c + t) | 0;
     return (t >>> 0) / 2 ** 32;
   };
+}
+
+/** Separates the draws of a run from its resamples. */
+const DRAWS = 0x64726177;
+
+/**
+ * Numbers for draws among many bytes: two of the generator's numbers each.
+ * @returns uniform numbers in [0, 1) with 53 random bits
+ */
+export function seededDraws(seed: number): Random {
+  const next = seededRandom(seed, DRAWS);
+  return () => (Math.floor(next() * 2 ** 27) * 2 ** 26 + Math.floor(next() * 2 ** 26)) / 2 ** 53;
 }

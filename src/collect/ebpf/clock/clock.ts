@@ -10,7 +10,7 @@ import { monotonicNs } from "../../../kernel/libc.ts";
 import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
-import { seededDraws } from "../../../statistics/draw-prng.ts";
+import { seededDraws } from "../../../statistics/prng.ts";
 import { accessBatch, accessColumns } from "../../access-columns.ts";
 import { ditheredPeriod } from "../samples/period.ts";
 import { loadClockProgram } from "./clock-program.ts";

@@ -1,5 +1,5 @@
 /** Periods of a sampled event: primes that vary, so that no loop falls into step, at a rate that the budget allows. */
-import type { Random } from "../../../statistics/draw-prng.ts";
+import type { Random } from "../../../statistics/prng.ts";
 
 /** A share of the period by which it is varied, up and down. */
 const DITHER = 0.1;

@@ -1,7 +1,7 @@
 /** One event of the plan while it samples, on every CPU that has it. */
 import type { MrmTraceError } from "../../../errors.ts";
 import { readPerfCount, setPerfPeriod } from "../../../kernel/perf-event.ts";
-import type { Random } from "../../../statistics/draw-prng.ts";
+import type { Random } from "../../../statistics/prng.ts";
 import { checkCount, type EventTally } from "./count-check.ts";
 import { type OpenedEvent, openRefused, openSampleEvent } from "./open-event.ts";
 import { adaptedPeriod, ditheredPeriod, isDue } from "./period.ts";

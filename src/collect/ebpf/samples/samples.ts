@@ -6,7 +6,7 @@ import { MrmTraceError } from "../../../errors.ts";
 import { onlineCpus, possibleCpus } from "../../../kernel/cpus.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { SAMPLE } from "../../../schema/shared-numbers.ts";
-import { seededDraws } from "../../../statistics/draw-prng.ts";
+import { seededDraws } from "../../../statistics/prng.ts";
 import { type SamplePlan, UNTESTED } from "./choose-sources.ts";
 import { createHeat, type Heat } from "./heat.ts";
 import { type RunningEvent, startEvent } from "./running-event.ts";

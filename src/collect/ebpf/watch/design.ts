@@ -1,7 +1,7 @@
 /** How long and in which way a drawn word is watched: docs/decisions/002-watch-designs.md says why. */
 
 import type { RegionType, WatchDesign, WatchMode } from "../../../schema/words.ts";
-import type { Random } from "../../../statistics/draw-prng.ts";
+import type { Random } from "../../../statistics/prng.ts";
 
 export interface Design {
   readonly name: WatchDesign;

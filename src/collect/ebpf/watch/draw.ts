@@ -1,6 +1,6 @@
 /** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
 import type { RegionType } from "../../../schema/words.ts";
-import type { Random } from "../../../statistics/draw-prng.ts";
+import type { Random } from "../../../statistics/prng.ts";
 import { turnsOf } from "./stratum.ts";
 
 /** A live region that may be watched; regions of one stratum should not overlap. */

@@ -1,5 +1,5 @@
 /** Watches on words drawn at random from the live regions, each with the design that its turn asks for. */
-import type { Random } from "../../../statistics/draw-prng.ts";
+import type { Random } from "../../../statistics/prng.ts";
 import { chooseDesign, type Design } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
 import { wholeStratum } from "./stratum.ts";

@@ -5,7 +5,7 @@ import type { Batch } from "../../../columnar/batch.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
-import { seededDraws } from "../../../statistics/draw-prng.ts";
+import { seededDraws } from "../../../statistics/prng.ts";
 import { finishWatch, type WatchEnd } from "./active-watch.ts";
 import { activeWatches, type Ending } from "./active-watches.ts";
 import { armWatch, registersOf } from "./arm.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { adaptedPeriod, ditheredPeriod, isDue, nextPrime } from "../../../../../src/collect/ebpf/samples/period.ts";
-import { seededDraws } from "../../../../../src/statistics/draw-prng.ts";
+import { seededDraws } from "../../../../../src/statistics/prng.ts";
 
 function dividesNone(n: number): boolean {
   for (let d = 2; d * d <= n; d++) if (n % d === 0) return false;

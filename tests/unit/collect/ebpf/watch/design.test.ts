@@ -6,7 +6,7 @@ import {
   isLong,
   shortDwellNs,
 } from "../../../../../src/collect/ebpf/watch/design.ts";
-import { seededDraws } from "../../../../../src/statistics/draw-prng.ts";
+import { seededDraws } from "../../../../../src/statistics/prng.ts";
 
 const facts: DesignFacts = {
   armings: 1,

@@ -9,7 +9,7 @@ import {
 } from "../../../../../src/collect/ebpf/watch/draw.ts";
 import { type StratumFacts, stratumOf } from "../../../../../src/collect/ebpf/watch/stratum.ts";
 import type { RegionType } from "../../../../../src/schema/words.ts";
-import { seededDraws } from "../../../../../src/statistics/draw-prng.ts";
+import { seededDraws } from "../../../../../src/statistics/prng.ts";
 
 function region(stratum: string, addr: bigint, size_bytes: number): DrawRegion {
   return { pid: 1, addr, size_bytes, stratum, region_type: stratum.split("/")[0] as RegionType, tensor: null };
