@@ -21,6 +21,8 @@ export interface BpfMap {
   lookup(key: Uint8Array, value: Uint8Array): boolean;
   /** False where the key was absent. */
   delete(key: Uint8Array): boolean;
+  /** Keys of four bytes, as numbers, each once; what comes or goes meanwhile may be among them or not. */
+  u32Keys(): Set<number>;
 }
 
 /** Wraps a map of a loaded object. */
@@ -48,6 +50,21 @@ export function openMap(map: Handle, name: string): BpfMap {
     },
     lookup: (key, value) => lib.bpf_map_lookup_elem(fd, addressOf(key), addressOf(value)) === 0,
     delete: (key) => lib.bpf_map_delete_elem(fd, addressOf(key)) === 0 || errno() !== ENOENT,
+    u32Keys() {
+      const found = new Set<number>();
+      const key = u32Bytes(0);
+      const next = u32Bytes(0);
+      const view = new DataView(next.buffer);
+      // A key that goes away while we stand on it takes us back to the first: hence a bound of steps.
+      let from: Uint8Array | null = null;
+      for (let steps = 0; steps < 2 * maxEntries; steps++) {
+        if (lib.bpf_map_get_next_key(fd, from === null ? null : addressOf(from), addressOf(next)) !== 0) break;
+        found.add(view.getUint32(0, true));
+        key.set(next);
+        from = key;
+      }
+      return found;
+    },
   };
 }
 

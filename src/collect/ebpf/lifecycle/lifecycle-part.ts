@@ -74,6 +74,13 @@ export async function startLifecycle(target: Target, tree: ProcessTree): Promise
     leave: () => lifecycle.leave(),
     detach: () => lifecycle.detach(),
     stop: () => ({ batches: poll(), ledger: lifecycle.ledger() }),
+    warnings() {
+      const { births, execs, ends } = lifecycle.found;
+      if (births + execs + ends === 0) return [];
+      return [
+        `records of processes were lost: ${births} births, ${execs} execs and ${ends} ends were found by looking at the tree once a second, so their times are late by up to a second`,
+      ];
+    },
     costs(programs) {
       // A call runs two programs, one as it begins and one as it ends.
       const { value, lo, hi } = runCost(programs);

@@ -9,6 +9,8 @@ const AT = LAYOUT.offsets;
 export interface LifecycleDecoder {
   /** The row of the record at `offset`, or null (counted) where it cannot be one. */
   decode(view: DataView, offset: number, length: number): MappingEvent | null;
+  /** A process has ended without a record: its number may be given to another. */
+  forget(pid: number, exec_epoch: number): void;
   readonly malformed: number;
 }
 
@@ -24,6 +26,7 @@ export function createLifecycleDecoder(): LifecycleDecoder {
     get malformed() {
       return malformed;
     },
+    forget: (pid, exec_epoch) => void breaks.delete(`${pid}/${exec_epoch}`),
     decode(view, offset, length) {
       const kind = length >= LAYOUT.bytes ? LIFECYCLE_KINDS[view.getUint32(offset + AT.kind, true)] : undefined;
       if (kind === undefined) {

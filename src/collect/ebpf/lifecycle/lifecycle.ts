@@ -13,6 +13,7 @@ import { recordLayout } from "../../../schema/records.ts";
 import { createProcessTree, type ProcessTree } from "../../../target/process-tree.ts";
 import { createLifecycleDecoder } from "./lifecycle-record.ts";
 import { snapshotRows } from "./maps-look.ts";
+import { secondLook } from "./second-look.ts";
 
 const PLACE = { stream: "mapping", source: "region_map" } as const;
 
@@ -35,12 +36,17 @@ export interface LifecycleSource extends Disposable {
   /** Detaches the programs, so that the counters stand still and the last drain is exact. */
   detach(): void;
   ledger(): LedgerRow[];
+  /** Processes whose birth, exec or end came to no record, and was found by looking at the tree. */
+  readonly found: Readonly<Record<"births" | "execs" | "ends", number>>;
   /** Records that the programs made: of calls that change mappings, and of births, execs and ends. */
   recorded(): number;
 }
 
 const keyOf = (pid: number): Uint8Array => u32Bytes(pid).subarray(0, 4);
 const COUNTERS = recordLayout("lifecycle_counters").offsets;
+const TARGET = recordLayout("target").offsets;
+/** Maps looked at in one drain after a loss: a look takes 0.1 ms and more, and holds a lock of the target. */
+const STALE_PER_DRAIN = 16;
 
 /**
  * Loads the programs; a process is watched, with all that it forks, once it was added.
@@ -137,9 +143,54 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
 
   const watches = (pid: number): boolean => targets.lookup(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
 
+  const second = secondLook(tree, watches);
+  const found = { births: 0, execs: 0, ends: 0 };
+  /** Maps that are to be looked at anew after a loss, a few at each drain. */
+  const stale = new Set<number>();
+  let lostBefore = 0;
+  const lost = (): number => count("dropped_ring_full") + decoder.malformed + sideband.lost + sideband.malformed;
+
+  /** The end of who has none among the records, seen now; the time of it is that of the look. */
+  const endOf = (pid: number): MappingEvent => {
+    const exec_epoch = epochs.get(pid) ?? 0;
+    decoder.forget(pid, exec_epoch);
+    targets.delete(keyOf(pid));
+    wanted.delete(pid);
+    end(pid);
+    found.ends += 1;
+    return { ...emptyMappingEvent("exit", monotonicNs(), pid), exec_epoch };
+  };
+
+  /** After a loss: who is in the tree by the kernel's own table, and which of their programs. */
+  const lookAnew = (): void => {
+    for (const pid of targets.u32Keys()) {
+      const isOld = tree.lives(pid);
+      const value = new Uint8Array(new ArrayBuffer(8));
+      if (!targets.lookup(keyOf(pid), value)) continue;
+      const exec_epoch = new DataView(value.buffer).getUint32(TARGET.exec_epoch, true);
+      if (!isOld) {
+        begin(pid);
+        found.births += 1;
+      } else if (exec_epoch !== (epochs.get(pid) ?? 0)) found.execs += 1;
+      epochs.set(pid, exec_epoch);
+    }
+    for (const pid of tree.living()) stale.add(pid);
+  };
+
+  /** Looks at the maps of a few of whom something may have been lost. */
+  const wantStale = (): void => {
+    let room = STALE_PER_DRAIN;
+    for (const pid of stale) {
+      if (room-- === 0) return;
+      stale.delete(pid);
+      if (tree.lives(pid)) wanted.add(pid);
+    }
+  };
+
   return {
     targetsFd: targets.fd,
     object,
+    found,
     addProcess(pid) {
       if (watches(pid)) return false;
       targets.update(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
@@ -158,8 +209,11 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
     },
     drain() {
       // Most polls find nothing, and what follows is no small work for that.
-      if (wanted.size === 0 && !events.pending() && !sideband.pending()) return [];
+      const now_ns = monotonicNs();
+      const looks = left_ns === null && second.isDue(now_ns);
+      if (!looks && wanted.size + stale.size === 0 && !events.pending() && !sideband.pending()) return [];
       const out: MappingEvent[] = [];
+      const gone_by_now = looks ? second.ended(now_ns) : new Set<number>();
       // Before the records: the fork of whom a name belongs to is then among them.
       const names = sideband.drain();
       events.drain((view, offset, length) => {
@@ -175,6 +229,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
           end(row.pid);
         } else if (row.kind === "fork" && row.child_pid !== null) {
           begin(row.child_pid);
+          gone_by_now.delete(row.child_pid);
           // What it copied is not known yet.
           if (wanted.has(row.pid)) wanted.add(row.child_pid);
           // The number may have been that of a process that has ended.
@@ -193,6 +248,12 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
           exec_epoch: epochs.get(pid) ?? 0,
         });
       }
+      for (const pid of gone_by_now) if (tree.lives(pid)) out.push(endOf(pid));
+      if ((looks || left_ns !== null) && lost() !== lostBefore) {
+        lostBefore = lost();
+        lookAnew();
+      }
+      wantStale();
       gone.turn();
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
