@@ -1,44 +1,28 @@
 /** Who we are to the kernel: user, capabilities, namespaces, and what perf allows. */
-import { readlinkSync } from "node:fs";
 import type { Check } from "../schema/examination.ts";
+import { type NamespaceFacts, namespaceFacts, refusalOfBpf, refusalOfProc } from "../target/namespaces.ts";
 import { readProc } from "../target/proc-file.ts";
 import { check } from "./check.ts";
 
-export interface PrivilegeFacts {
+export interface PrivilegeFacts extends NamespaceFacts {
   readonly uid: number;
   /** CapEff of /proc/self/status; null where it cannot be read. */
   readonly capabilities: bigint | null;
   /** 2 where a filter decides about system calls, as in containers. */
   readonly seccomp: number | null;
-  /** False in a container with its own pids, or as root of a user namespace; null where not known. */
-  readonly initial_pid_namespace: boolean | null;
-  readonly initial_user_namespace: boolean | null;
   readonly perf_event_paranoid: number | null;
 }
-
-/** PROC_PID_INIT_INO of include/linux/proc_ns.h. */
-const INITIAL_PID_NAMESPACE = "pid:[4026531836]";
-/** The whole range of ids onto itself. */
-const INITIAL_UID_MAP = /^\s*0\s+0\s+4294967295\s*$/;
 
 export function privilegeFacts(uid: number, perf_event_paranoid: number | null, procRoot = "/proc"): PrivilegeFacts {
   const read = readProc(`${procRoot}/self/status`);
   const status = read.ok ? read.text : "";
   const caps = /^CapEff:\s*([0-9a-f]{1,16})$/m.exec(status)?.[1];
   const seccomp = /^Seccomp:\s*(\d)$/m.exec(status)?.[1];
-  const map = readProc(`${procRoot}/self/uid_map`);
-  let pids: boolean | null = null;
-  try {
-    pids = readlinkSync(`${procRoot}/self/ns/pid`) === INITIAL_PID_NAMESPACE;
-  } catch {
-    // A kernel without namespaces, or another /proc: not known.
-  }
   return {
     uid,
     capabilities: caps === undefined ? null : BigInt(`0x${caps}`),
     seccomp: seccomp === undefined ? null : Number(seccomp),
-    initial_pid_namespace: pids,
-    initial_user_namespace: map.ok ? INITIAL_UID_MAP.test(map.text) : null,
+    ...namespaceFacts(procRoot),
     perf_event_paranoid,
   };
 }
@@ -125,25 +109,11 @@ function judgeCapabilities(facts: PrivilegeFacts): Check[] {
   );
 }
 
-function judgeNamespaces({ initial_pid_namespace, initial_user_namespace, seccomp }: PrivilegeFacts): Check {
-  const data = { initial_pid_namespace, initial_user_namespace, seccomp };
-  if (initial_user_namespace === false) {
-    return check("namespaces", "fail", "root of a user namespace only: the kernel asks for capabilities of the first", {
-      fix: "run on the host, or in a container that is not rootless",
-      data,
-    });
-  }
-  if (initial_pid_namespace === false) {
-    return check(
-      "namespaces",
-      "fail",
-      "this container has its own pids: BPF sees those of the host, so nothing would match",
-      {
-        fix: "docker run --pid=host --privileged ...",
-        data,
-      },
-    );
-  }
+function judgeNamespaces(facts: PrivilegeFacts): Check {
+  const { initial_pid_namespace, initial_user_namespace, own_proc, seccomp } = facts;
+  const data = { initial_pid_namespace, initial_user_namespace, own_proc, seccomp };
+  const refusal = refusalOfBpf(facts) ?? refusalOfProc(facts);
+  if (refusal !== null) return check("namespaces", "fail", refusal.reason, { fix: refusal.fix, data });
   if (seccomp === 2) {
     return check("namespaces", "warn", "a seccomp filter is on: it may refuse bpf and perf_event_open", {
       fix: "docker run --security-opt seccomp=unconfined ...",

@@ -3,6 +3,7 @@ import type { Collector, Target } from "../collect/collector.ts";
 import { type CollectorSettings, type Collectors, createCollectors } from "../collect/collectors.ts";
 import type { AttachOptions, RunOptions } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
+import { namespaceFacts, refusalOfProc } from "../target/namespaces.ts";
 
 /** Options of the tracer, whether it launches its target or finds it running. */
 export type TracerOptions = AttachOptions & Partial<Pick<RunOptions, "memray">>;
@@ -30,6 +31,9 @@ export function collectorsOf(
 
 /** What each collector says of itself. @throws MrmTraceError environment, where one of them cannot run */
 export async function requireCollectors({ all }: Collectors, target: Target) {
+  // Every collector takes a process for the one that /proc shows under its number.
+  const refusal = refusalOfProc(namespaceFacts());
+  if (refusal !== null) throw new MrmTraceError("environment", refusal.reason, refusal.fix);
   const able: { readonly collector: Collector; readonly can: CanRun }[] = [];
   for (const collector of all) {
     const can = await collector.canRun(target);

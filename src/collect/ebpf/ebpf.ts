@@ -6,6 +6,7 @@ import { MrmTraceError } from "../../errors.ts";
 import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
+import { namespaceFacts, refusalOfBpf } from "../../target/namespaces.ts";
 import type { ProcessTree } from "../../target/process-tree.ts";
 import type { Capability, Collector, CollectorFindings, Target } from "../collector.ts";
 import { splitBudget } from "./budget-shares.ts";
@@ -78,6 +79,9 @@ function canRunHere(): Capability | null {
   if (process.getuid?.() !== 0) {
     return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
   }
+  const elsewhere = refusalOfBpf(namespaceFacts());
+  if (elsewhere !== null)
+    return { ok: false, reason: `eBPF cannot run here: ${elsewhere.reason}`, hint: elsewhere.fix };
   if (!existsSync("/sys/kernel/btf/vmlinux")) {
     return {
       ok: false,

@@ -79,6 +79,7 @@ describe("the facts of privileges", () => {
       seccomp: 2,
       initial_pid_namespace: false,
       initial_user_namespace: false,
+      own_proc: null,
       perf_event_paranoid: 2,
     });
     // Docker's default set has neither.

@@ -87,6 +87,7 @@ describe("privileges", () => {
 
   test("fail where BPF would see other pids, or where root is root of a user namespace only", () => {
     expect(named(privileges({ initial_pid_namespace: false }), "namespaces").fix).toContain("--pid=host");
+    expect(named(privileges({ own_proc: false }), "namespaces").fix).toContain("mount -t proc");
     expect(named(privileges({ initial_user_namespace: false }), "namespaces").status).toBe("fail");
     expect(named(privileges({ seccomp: 2 }), "namespaces").status).toBe("warn");
     expect(named(privileges({ initial_pid_namespace: null }), "namespaces").status).toBe("info");

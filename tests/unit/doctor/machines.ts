@@ -29,6 +29,7 @@ export const ROOT: PrivilegeFacts = {
   seccomp: 0,
   initial_pid_namespace: true,
   initial_user_namespace: true,
+  own_proc: true,
   perf_event_paranoid: 3,
 };
 
