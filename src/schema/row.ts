@@ -35,6 +35,17 @@ export type RowOf<T extends TableName> = {
   readonly [C in ColumnOf<T> as C["name"]]: C extends { readonly nullable: true } ? Value<C> | null : Value<C>;
 };
 
+/** The columns of a table that may be null. */
+export type NullsOf<T extends TableName> = {
+  readonly [C in Extract<ColumnOf<T>, { readonly nullable: true }> as C["name"]]: null;
+};
+
+/** Null in every column that may be so: for rows that have next to nothing but when and whose. */
+export function nullsOf<T extends TableName>(table: T): NullsOf<T> {
+  const nullable = columnsOf(table).filter((column) => column.nullable === true);
+  return Object.fromEntries(nullable.map(({ name }) => [name, null])) as NullsOf<T>;
+}
+
 /** Columns of a table that hold one of a closed list of words. */
 type WordColumn<T extends TableName> = Extract<ColumnOf<T>, { readonly words: object }>["name"];
 

@@ -1,4 +1,5 @@
 /** The rows of the step stream that say where an engine was found, and which probes it got. */
+import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow } from "../engine.ts";
 import type { EngineFile } from "./object-probes.ts";
 
@@ -16,8 +17,8 @@ export function attachSteps(
   { mappedNs, began, ended }: AttachTimes,
 ): EngineRow<"step">[] {
   const { path, build, engine, symbols, attached, refused, attachedNs } = file;
-  const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, result: null };
-  const row = { ...none, pid, tid: pid };
+  const { engine: _, ...nothing } = nullsOf("step");
+  const row = { ...nothing, pid, tid: pid };
   const about = { path, soname: build.soname, build_id: build.buildId, ...engine.aboutBuild(build) };
   // A file that was probed before this process mapped it has no gap.
   const gap_ns = mappedNs === undefined ? null : Math.max(0, Number(attachedNs - mappedNs));

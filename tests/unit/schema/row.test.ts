@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { columnsOf, TABLES, type TableName } from "../../../src/schema/columns.ts";
-import { type EveryColumn, type RowOf, wordsOf } from "../../../src/schema/row.ts";
+import { type EveryColumn, nullsOf, type RowOf, wordsOf } from "../../../src/schema/row.ts";
 
 // Each line below a mark "@ts-expect-error" must not compile: if it did, the type check would fail at the mark.
 
@@ -42,6 +42,16 @@ test("a row without one of the columns does not compile, whether it may be null 
   // @ts-expect-error: pid is missing
   const nobody: RowOf<"step"> = withoutPid;
   expect([detail, pid, open.pid, nobody.kind]).toEqual([null, 1, 1, "decode"]);
+});
+
+test("the nulls of a table are its columns that may be null, and make no row of those that may not", () => {
+  expect(Object.keys(nullsOf("step"))).toEqual(
+    columnsOf("step").flatMap(({ name, nullable }) => (nullable ? name : [])),
+  );
+  expect(nullsOf("fault")).toEqual({});
+  // @ts-expect-error: a time, a process, a thread and a kind are missing
+  const row: RowOf<"step"> = nullsOf("step");
+  expect(row.detail).toBeNull();
 });
 
 test("null, or a value of another type, compiles only where the table has it", () => {
