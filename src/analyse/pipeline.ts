@@ -13,6 +13,7 @@ import type { AnalysisInput } from "./input/input.ts";
 import { LABEL_SUMMARY } from "./input/label-summary.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { computeMetrics } from "./metrics/registry.ts";
+import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
 
 /** What the labels say of one class. */
@@ -60,7 +61,7 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet and metrics.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet and metrics.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -77,6 +78,7 @@ export async function analyseRun(
   const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
+  writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
   const totals = await database.rows(LABEL_SUMMARY);
   const { trace } = labelled;
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - sumOf(trace.accesses.rows));

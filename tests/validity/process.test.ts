@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
+import { openRun } from "../../src/api/open-run.ts";
 import type { RunJson } from "../../src/schema/run-json.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "../integration/run/cli.ts";
@@ -57,6 +58,23 @@ test("the target's peak, CPU time and faults are those that the kernel tells the
   expect(Number(cpu.lo)).toBeLessThanOrEqual(said.cpu_ns);
   expect(Number(cpu.hi)).toBeGreaterThanOrEqual(said.cpu_ns);
   expect(Number(cpu.hi) - Number(cpu.lo)).toBeLessThanOrEqual(50e6);
+
+  // The same over time: every row has what grew since the row before.
+  const grown = { cpu_ns: 0, rows: 0, most: 0 };
+  using run = openRun(report.run_dir);
+  for (const batch of run.batches("process_timeline")) {
+    grown.rows += batch.numRows;
+    const [user, system, rss] = (["cpu_user_ns", "cpu_system_ns", "rss_bytes"] as const).map((name) =>
+      batch.getChild(name),
+    );
+    for (let row = 0; row < batch.numRows; row++) {
+      grown.cpu_ns += Number(user?.get(row)) + Number(system?.get(row));
+      grown.most = Math.max(grown.most, Number(rss?.get(row)));
+    }
+  }
+  expect(grown.rows).toBeGreaterThan(4);
+  expect(grown.cpu_ns).toBe(Number(cpu.value));
+  expect(grown.most).toBeLessThanOrEqual(Number(peak.value));
 
   const taken = said.minor + said.major;
   expect(taken).toBeGreaterThan(PAGES);

@@ -2,6 +2,7 @@
 import type { Labelled } from "../../label/label-run.ts";
 import { loadFaults } from "../process/load-faults.ts";
 import { loadProcess } from "../process/load-process.ts";
+import { processPoints } from "../process/process-points.ts";
 import { countedSpans } from "./counted-spans.ts";
 import type { RunCounts, StepSample } from "./input.ts";
 import { spansOf } from "./span.ts";
@@ -12,9 +13,11 @@ export async function loadCounts(labelled: Labelled, steps: readonly StepSample[
   const { capture, timeline, forks, regions, origin_ns, window_ns } = labelled;
   const spans = countedSpans(spansOf(steps, window_ns), timeline, window_ns);
   const slices = spanSlices(spans, window_ns);
+  const points = processPoints();
   return {
     spans,
-    process: await loadProcess(capture, slices, forks, origin_ns),
+    process: await loadProcess(capture, slices, forks, origin_ns, points.add),
+    points: points.all,
     faults: await loadFaults(capture, regions, slices, origin_ns),
   };
 }

@@ -5,7 +5,7 @@ import type { Capture } from "../../label/capture/capture.ts";
 import { type ColumnWords, scanColumns } from "../../label/capture/stream-columns.ts";
 import type { Forks } from "../../label/timeline/forks.ts";
 import type { SpanSlices } from "../input/span-slices.ts";
-import { type ProcessUse, processReadings } from "./process-readings.ts";
+import { type ProcessPoint, type ProcessUse, processReadings } from "./process-readings.ts";
 
 const WORD = 2 ** 32;
 const NUMBERS = [
@@ -31,8 +31,9 @@ export async function loadProcess(
   slices: SpanSlices,
   forks: Forks,
   originNs: bigint,
+  onMoment: (point: ProcessPoint) => void,
 ): Promise<ProcessUse[] | null> {
-  const readings = processReadings(slices, (pid, time_ns) => forks.before(pid, time_ns));
+  const readings = processReadings(slices, (pid, time_ns) => forks.before(pid, time_ns), onMoment);
   const { low, high } = twoWords(originNs);
   let seen = 0;
   await scanColumns(capture, "process", ["timestamp_ns", "pid", "role", ...NUMBERS, ...OPTIONAL], (columns, rows) => {

@@ -62,6 +62,13 @@ export interface ProcessReadings {
   end(): ProcessUse[];
 }
 
+/** The target at one moment; its counters as they grew since the moment before. */
+export interface ProcessPoint extends Readonly<Record<Part, number>>, Readonly<Record<Counter, number>> {
+  readonly time_ns: number;
+  readonly processes: number;
+  readonly pss_bytes: number | null;
+}
+
 interface Known {
   readonly last: ProcessReading;
   /** What it held at most when that was last told; null once it holds nothing. */
@@ -77,6 +84,13 @@ function growths(n: number) {
   return { value: wide(), lo: wide(), hi: wide() };
 }
 
+const noGrowth = (): Record<Counter, number> => ({
+  cpu_user_ns: 0,
+  cpu_system_ns: 0,
+  minor_faults: 0,
+  major_faults: 0,
+});
+
 /** Raises what is below. */
 function raise(most: Float64Array, mask: number, bytes: number): void {
   for (let s = 0; s < most.length; s++) {
@@ -88,10 +102,12 @@ function raise(most: Float64Array, mask: number, bytes: number): void {
  * Sums readings by span.
  * @param bornAfter when a process that is read for the first time was forked in the run, at the latest before `time_ns`;
  *   null where it was there before, or nobody knows: then its counters begin with that reading
+ * @param onMoment told of every moment at which the target was read
  */
 export function processReadings(
   { spans, begin_ns, spansOf, sliceAt }: SpanSlices,
   bornAfter: (pid: number, time_ns: number) => number | null,
+  onMoment: (point: ProcessPoint) => void = () => {},
 ): ProcessReadings {
   const n = spans.length;
   const knownOf = new Map<number, Known>();
@@ -116,6 +132,7 @@ export function processReadings(
   let heldPss = -1;
   let heldCeiling = 0;
   let alive = 0;
+  let grown = noGrowth();
 
   /** Spans that hold all of [from, to], and those that meet it. */
   function spansBetween(from: number, until: number): { all: number; any: number } {
@@ -173,6 +190,14 @@ export function processReadings(
       raise(ceiling, any, heldCeiling);
       first_ns ??= roundNs;
       last_ns = roundNs;
+      onMoment({
+        time_ns: roundNs,
+        processes: alive,
+        ...held,
+        pss_bytes: heldPss < 0 ? null : heldPss,
+        ...grown,
+      });
+      grown = noGrowth();
     }
     before_ns = roundNs;
     round += 1;
@@ -195,6 +220,7 @@ export function processReadings(
     for (const name of COUNTERS) {
       const by = now[name] - (before === null ? 0 : before.last[name]);
       if (by > 0) grow(name, from, time_ns, by, { all, any });
+      grown[name] += Math.max(0, by);
     }
     const counted_in = before?.counted ?? 0;
     for (let s = 0; s < n; s++) if (((any & ~counted_in) >>> s) & 1) counted[s] = (counted[s] as number) + 1;
