@@ -1,5 +1,7 @@
 /** The probes of one run on every engine that is recognised: attach to objects as they are mapped, drain rows, account. */
+
 import type { Batch } from "../../columnar/batch.ts";
+import { GATHER_NS, GATHER_ROWS } from "../../columnar/gather.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { u32Bytes } from "../../kernel/bpf-map.ts";
 import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
@@ -57,10 +59,6 @@ export interface EngineSession {
   kvHead(): KvHead[];
   liveTensors(): LiveTensor[];
 }
-
-/** Steps wait this long, or until they are so many, to become a batch: it costs the same for one row as for hundreds. */
-const GATHER_NS = 250_000_000n;
-const GATHER_ROWS = 1024;
 
 function median(values: number[]): number | null {
   if (values.length < 2) return null;

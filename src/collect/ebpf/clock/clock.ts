@@ -4,6 +4,7 @@ import { createCodeMap } from "../../../code/code-bytes.ts";
 import { operandAt } from "../../../code/memory-operand.ts";
 import { createOperandFinder } from "../../../code/operand-finder.ts";
 import type { Batch } from "../../../columnar/batch.ts";
+import { GATHER_NS, GATHER_ROWS } from "../../../columnar/gather.ts";
 import { ownBatch } from "../../../columnar/own-batch.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
@@ -51,9 +52,6 @@ export interface ClockSource extends Disposable {
 }
 
 const SECOND_NS = 1_000_000_000n;
-/** Rows wait this long, or until the columns are full, to become a batch. */
-const GATHER_NS = 250_000_000n;
-const GATHER_ROWS = 1024;
 const NOP = Uint8Array.of(0x90);
 
 /**

@@ -1,5 +1,7 @@
 /** Rows of watches that have ended, gathered for a while: a batch costs the same for one row as for hundreds. */
+
 import type { Batch } from "../../../columnar/batch.ts";
+import { GATHER_NS, GATHER_ROWS } from "../../../columnar/gather.ts";
 import { batchFromRows } from "../../../columnar/rows.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import type { RowOf } from "../../../schema/row.ts";
@@ -9,10 +11,6 @@ export interface WatchRows {
   /** The batches of `access` and `watch` that are due, or what there is where `all` is asked for. */
   take(all: boolean): Batch[];
 }
-
-/** Rows wait this long, or until they are so many, to become a batch. */
-const GATHER_NS = 250_000_000n;
-const GATHER_ROWS = 1024;
 
 export function gatherWatchRows(beginNs: bigint): WatchRows {
   let accessRows: RowOf<"access">[] = [];
