@@ -28,6 +28,15 @@ test("a row has the values of its table's columns", () => {
   expect(columns.kind).toEqual({ codes: new Uint32Array(1), values: ["decode"] });
 });
 
+test("what may be null has a null for each such column, and for no other", () => {
+  const none = nullsOf("step");
+  expect(Object.values(none).every((value) => value === null)).toBe(true);
+  const nullable = columnsOf("step").filter((column) => column.nullable === true);
+  expect(Object.keys(none)).toEqual(nullable.map(({ name }) => name));
+  // @ts-expect-error: pid is never null
+  expect(none.pid).toBeUndefined();
+});
+
 test("a row with a name that the table does not know does not compile", () => {
   // @ts-expect-error: the column is n_tokens
   const { columns } = batchFromRows("step", [{ ...step, n_token: 5 }]);
