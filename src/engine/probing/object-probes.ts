@@ -12,7 +12,10 @@ import type { CaptureTable } from "./capture-table.ts";
 /** A file in which an engine was found. */
 export interface EngineFile {
   readonly engine: Engine;
+  /** As the process names it that mapped it first. */
   readonly path: string;
+  /** Device and inode, which the probes hold. */
+  readonly identity: string;
   readonly build: EngineBuild;
   readonly symbols: readonly string[];
   readonly attached: number;
@@ -24,10 +27,11 @@ export interface EngineFile {
 
 export interface ObjectProbes extends Disposable {
   /**
-   * The file behind a path, once for each engine that it is a part of; none where it is of no engine, or cannot be read.
+   * The file of a path, once for each engine that it is a part of; none where it is of no engine, or cannot be read.
+   * @param openPath where it is opened, `path` unless told; null where no way leads to it
    * @throws MrmTraceError environment, where the kernel refused every probe of an engine
    */
-  attach(path: string): readonly EngineFile[];
+  attach(path: string, openPath?: string | null): readonly EngineFile[];
   /** Probes asked for and refused so far. */
   readonly counts: {
     asked: number;
@@ -41,10 +45,16 @@ export interface ObjectProbes extends Disposable {
 type EngineFilePart = Pick<EngineFile, "attached" | "refused">;
 type Place = EngineProbe & { readonly cookie: bigint };
 
-/** Device and inode. */
-function fileKey({ heldPath }: FileBytes): string {
-  const { dev, ino } = statSync(heldPath, { bigint: true });
-  return `${dev}:${ino}`;
+/** Device and inode, and what changes when the number is given to another file, or the file is written anew. */
+function fileKeys({ heldPath }: FileBytes): { readonly identity: string; readonly state: string } {
+  const { dev, ino, size, birthtimeNs, mtimeNs } = statSync(heldPath, { bigint: true });
+  return { identity: `${dev}:${ino}`, state: `${size}:${birthtimeNs}:${mtimeNs}` };
+}
+
+/** What was found in a file, and its state then. */
+interface Looked {
+  readonly files: readonly EngineFile[];
+  readonly state: string;
 }
 
 /** A file as one engine sees it. */
@@ -53,14 +63,14 @@ interface Recognised {
   readonly probes: readonly EngineProbe[];
 }
 
-function recognise(path: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
+function recognise(path: string, identity: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
   const elf = readElf(bytes);
   if (!elf.ok) return [];
   const build = { soname: elf.soname(), buildId: elf.buildId() };
   return engines.flatMap((engine) => {
     const probes = engine.probesOf({ path, ...build, dynamicSymbol: elf.dynamicSymbol });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
-    return probes.length === 0 ? [] : [{ file: { engine, path, build, symbols }, probes }];
+    return probes.length === 0 ? [] : [{ file: { engine, path, identity, build, symbols }, probes }];
   });
 }
 
@@ -87,7 +97,7 @@ export interface ProbeTools {
 
 /** Nothing attached yet; disposing detaches everything. */
 export function objectProbes({ object, multi, engines, captures }: ProbeTools): ObjectProbes {
-  const files = new Map<string, readonly EngineFile[]>();
+  const lookedAt = new Map<string, Looked>();
   const links = new DisposableStack();
   const counts = {
     asked: 0,
@@ -157,29 +167,30 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
 
   return {
     counts,
-    attach(path) {
+    attach(path, openPath = path) {
       // A probe is put into a file for every process: it must be the file whose functions were read.
-      using bytes = openFileBytes(path);
+      using bytes = openPath === null ? null : openFileBytes(openPath);
       if (bytes === null) {
         // Memory that is executed and has no file, such as made code, is named like a file that was deleted.
-        if (existsSync(path)) counts.unreadableObjects += 1;
+        if (openPath !== null && existsSync(openPath)) counts.unreadableObjects += 1;
         else counts.objectsWithoutFile += 1;
         return [];
       }
-      const key = fileKey(bytes);
-      const existing = files.get(key);
-      if (existing !== undefined) return existing;
-      files.set(key, []);
+      const { identity, state } = fileKeys(bytes);
+      const before = lookedAt.get(identity);
+      // Probes hold the file: its number is given to no other. One without any may be gone, and another have its number.
+      if (before !== undefined && (before.files.length > 0 || before.state === state)) return before.files;
+      lookedAt.set(identity, { files: [], state });
       let recognised: readonly Recognised[];
       try {
-        recognised = recognise(path, bytes, engines);
+        recognised = recognise(path, identity, bytes, engines);
       } catch {
         counts.unreadableObjects += 1;
         return [];
       }
-      const found = recognised.map((one) => ({ ...one.file, ...attachTo(one, bytes), attachedNs: monotonicNs() }));
-      files.set(key, found);
-      return found;
+      const files = recognised.map((one) => ({ ...one.file, ...attachTo(one, bytes), attachedNs: monotonicNs() }));
+      lookedAt.set(identity, { files, state });
+      return files;
     },
     [Symbol.dispose]() {
       links.dispose();

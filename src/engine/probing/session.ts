@@ -41,11 +41,12 @@ export interface AttachResult {
 export interface EngineSession {
   /**
    * Probes an object for each engine that it belongs to; once per file, once recorded per process.
-   * @param path the mapped object as this process can open it
+   * @param path the mapped object, as its process names it
    * @param pid who mapped it
    * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
+   * @param openPath where this process can open it, `path` unless told; null where no way leads to it any more
    */
-  attachObject(path: string, pid: number, mappedNs?: bigint): Promise<AttachResult>;
+  attachObject(path: string, pid: number, mappedNs?: bigint, openPath?: string | null): Promise<AttachResult>;
   /** Rows of `tensor` and `step` since the last call; never blocks. */
   drain(): Batch[];
   /** Detaches; the last rows, and what was lost. */
@@ -134,7 +135,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
 
   /** False where it was recorded before. */
   function recordAttach(file: EngineFile, pid: number, times: AttachTimes): boolean {
-    const key = `${pid}/${file.engine.name}/${file.path}`;
+    const key = `${pid}/${file.engine.name}/${file.identity}`;
     if (recorded.has(key)) return false;
     recorded.add(key);
     followed.find(({ engine }) => engine === file.engine)?.mapped(pid, file.build);
@@ -143,9 +144,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   }
 
   return {
-    async attachObject(path, pid, mappedNs) {
+    async attachObject(path, pid, mappedNs, openPath = path) {
       const began = monotonicNs();
-      const files = probes.attach(path);
+      const files = probes.attach(path, openPath);
       const ended = monotonicNs();
       const fresh = files.filter((file) => recordAttach(file, pid, { mappedNs, began, ended }));
       return { attached: fresh.length > 0, symbols: files.flatMap(({ symbols }) => symbols), took_ns: ended - began };

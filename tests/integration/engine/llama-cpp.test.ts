@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
@@ -326,6 +326,26 @@ test.each([
     using probes = objectProbes({ object, multi, engines: [moving], captures });
     // In the file that the name leads to now there is no such place.
     expect(probes.attach(path)).toMatchObject([{ attached: 1, refused: {}, symbols: ["ggml_graph_compute"] }]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a file without an engine is looked at again once another has its number", async () => {
+  const { objects } = await demoCommand({ cacheDir: demoCacheDir(), model: models.q8_0, tokens: 2 });
+  const folder = mkdtempSync(join(tmpdir(), "mrm-again-"));
+  try {
+    const path = join(folder, "library.so");
+    writeFileSync(path, "no library");
+    using object = await openBpfObject("engine");
+    const captures = captureTable(object.map("engine_captures"));
+    using probes = objectProbes({ object, multi: false, engines: [llamaCpp], captures });
+    expect(probes.attach(path)).toEqual([]);
+    copyFileSync(objects.find((name) => name.includes("libggml-cpu-")) ?? "", path);
+    expect(probes.attach(path)).toMatchObject([{ attached: 1, path }]);
+    expect(probes.counts.asked).toBe(1);
+    expect(probes.attach("/elsewhere", path)).toMatchObject([{ attached: 1, path }]);
+    expect(probes.counts.asked).toBe(1);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,7 +1,7 @@
 /** Finds the engine among the mapped objects: every executable file mapping is offered to the engine's session once. */
-import { existsSync } from "node:fs";
 import type { EngineSession } from "../../../engine/probing/session.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { mappedFile } from "./mapped-file.ts";
 
 const PROT_EXEC = 4;
 
@@ -12,12 +12,6 @@ export interface EngineObjects {
   close(): void;
   /** Objects that could not be read or probed, each with the reason. */
   warnings(): readonly string[];
-}
-
-/** Where this process can open a file that another one mapped: through its root, which a container may have changed. */
-function reachable(pid: number, path: string): string {
-  const throughRoot = `/proc/${pid}/root${path}`;
-  return existsSync(throughRoot) && !existsSync(path) ? throughRoot : path;
 }
 
 export function createEngineObjects(session: EngineSession): EngineObjects {
@@ -34,11 +28,12 @@ export function createEngineObjects(session: EngineSession): EngineObjects {
         if (closed) return;
         if ((row.kind !== "file" && row.kind !== "snapshot") || row.path === null || row.inode === 0n) continue;
         if (!((row.prot ?? 0) & PROT_EXEC) || !row.path.startsWith("/")) continue;
-        const key = `${row.pid}/${row.exec_epoch}/${row.dev}/${row.inode}`;
+        const file = mappedFile({ ...row, path: row.path });
+        const key = `${row.pid}/${row.exec_epoch}/${file?.identity ?? `${row.dev}/${row.inode}`}`;
         if (offered.has(key)) continue;
         offered.add(key);
         try {
-          await session.attachObject(reachable(row.pid, row.path), row.pid, row.timestamp_ns);
+          await session.attachObject(row.path, row.pid, row.timestamp_ns, file?.openPath ?? null);
         } catch (error) {
           refused.set(row.path, error instanceof Error ? error.message : String(error));
         }
