@@ -161,17 +161,22 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
     return { ...emptyMappingEvent("exit", monotonicNs(), pid), exec_epoch };
   };
 
-  /** After a loss: who is in the tree by the kernel's own table, and which of their programs. */
-  const lookAnew = (): void => {
+  /**
+   * After a loss: who is in the tree by the kernel's own table, and which of their programs. An exec that came to no record
+   * is a row, as what is known of the process before it holds no more; a birth is told by the look at its maps.
+   */
+  const lookAnew = (out: MappingEvent[]): void => {
+    const value = new Uint8Array(new ArrayBuffer(8));
     for (const pid of targets.u32Keys()) {
-      const isOld = tree.lives(pid);
-      const value = new Uint8Array(new ArrayBuffer(8));
       if (!targets.lookup(keyOf(pid), value)) continue;
       const exec_epoch = new DataView(value.buffer).getUint32(TARGET.exec_epoch, true);
-      if (!isOld) {
+      if (!tree.lives(pid)) {
         begin(pid);
         found.births += 1;
-      } else if (exec_epoch !== (epochs.get(pid) ?? 0)) found.execs += 1;
+      } else if (exec_epoch > (epochs.get(pid) ?? 0)) {
+        out.push({ ...emptyMappingEvent("exec", monotonicNs(), pid), exec_epoch });
+        found.execs += 1;
+      }
       epochs.set(pid, exec_epoch);
     }
     for (const pid of tree.living()) stale.add(pid);
@@ -251,7 +256,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
       for (const pid of gone_by_now) if (tree.lives(pid)) out.push(endOf(pid));
       if ((looks || left_ns !== null) && lost() !== lostBefore) {
         lostBefore = lost();
-        lookAnew();
+        lookAnew(out);
       }
       wantStale();
       gone.turn();
