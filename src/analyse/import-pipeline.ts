@@ -80,6 +80,7 @@ export async function analyseImport(
       access_rows: rows,
     })),
     traceRows: reduced.rows,
+    allocationSites: null,
     engines: [],
     counters: { incomplete: { access: incomplete } },
     warnings: [

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { unreadRows } from "../label/capture/unread.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
+import type { AllocationSite } from "../schema/run-metadata.ts";
 import type { BytesAre } from "../schema/words.ts";
 import { type Database, DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase, parquetScan } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
@@ -13,6 +14,7 @@ import type { AnalysisInput } from "./input/input.ts";
 import { LABEL_SUMMARY } from "./input/label-summary.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { computeMetrics } from "./metrics/registry.ts";
+import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
 
@@ -33,6 +35,8 @@ export interface AnalysisResult {
   readonly metrics: readonly MetricRow[];
   readonly labels: readonly LabelTotal[];
   readonly traceRows: number;
+  /** See metadata.json. */
+  readonly allocationSites: readonly AllocationSite[] | null;
   /** Engines that were recognised, as they told of themselves. */
   readonly engines: readonly EngineSeen[];
   readonly counters: LabelCounters | ImportCounters;
@@ -73,6 +77,7 @@ export async function analyseRun(
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const labelled = await labelRun(database, runDir, facts.run_id);
   const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
+  const allocationSites = await loadAllocationSites(labelled.capture);
   // Only now every segment was read.
   const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, labelled.watches);
   const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
@@ -110,6 +115,7 @@ export async function analyseRun(
       ...unplaced,
     ],
     traceRows: labelled.trace.rows,
+    allocationSites,
     engines: labelled.engines,
     counters: labelled.counters,
     warnings: [

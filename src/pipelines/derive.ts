@@ -68,6 +68,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     stopped_by,
     seed,
     trap_cost_ns,
+    allocation_sites: analysis.allocationSites,
     details: {
       ...details,
       label_counters: analysis.counters,

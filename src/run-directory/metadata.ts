@@ -6,7 +6,7 @@ import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import type { RunDetails } from "../schema/run-details.ts";
 import type { RunReport } from "../schema/run-json.ts";
-import { metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
+import { type AllocationSite, metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
 export interface MetadataInput {
@@ -23,6 +23,7 @@ export interface MetadataInput {
   readonly seed: number;
   readonly trap_cost_ns: number | null;
   readonly versions: { readonly mrm_trace: string } & Readonly<Record<string, string>>;
+  readonly allocation_sites: readonly AllocationSite[] | null;
   /** Checks behind the validity class, costs by cause, options: whatever a reader may want to check. */
   readonly details: RunDetails;
 }
@@ -94,6 +95,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     end_ns,
     seed,
     trap_cost_ns,
+    allocation_sites: input.allocation_sites,
   };
   return z.encode(metadataSchema, metadata);
 }

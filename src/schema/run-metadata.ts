@@ -9,6 +9,24 @@ const metric = shape.metrics.unwrap().element.shape;
 const text = z.string().nullable();
 const anything = z.record(z.string(), z.unknown());
 
+/** What was allocated at one place of the program by one function, in an aggregated capture of memray. */
+const allocationSiteSchema = z.object({
+  pid: count,
+  allocator: z.string(),
+  /** Null where the stack has no Python frame, or memray did not name it. */
+  function: text,
+  /** Source of the Python frame; the object of the innermost native frame where there is none of Python. */
+  file: text,
+  line: count.nullable(),
+  /** Alive when the process had most bytes alive, and their bytes. */
+  peak_allocations: z.number(),
+  peak_bytes: z.number(),
+  /** Alive at the end, and their bytes. */
+  leaked_allocations: z.number(),
+  leaked_bytes: z.number(),
+});
+export type AllocationSite = z.output<typeof allocationSiteSchema>;
+
 const knownSchema = z.object({
   schema_version: z.string(),
   run_id: z.string(),
@@ -67,6 +85,8 @@ const knownSchema = z.object({
   end_ns: u64,
   seed: z.number(),
   trap_cost_ns: z.number().nullable(),
+  /** The 20 that held most bytes, most first; null without such a capture, missing in older files. */
+  allocation_sites: z.array(allocationSiteSchema).readonly().nullable().optional(),
 });
 
 /** Keys beside these are those of the collectors. */

@@ -3,6 +3,7 @@
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { RegionType, Step, WatchDesign, WatchEnding, WatchMode } from "../../schema/words.ts";
 import type { FaultSums } from "../process/fault-sums.ts";
+import type { MemoryReadings } from "../process/load-memory-readings.ts";
 import type { ProcessPoint, ProcessUse } from "../process/process-readings.ts";
 import type { AddressSums } from "../stream/address-pass.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
@@ -179,6 +180,8 @@ export interface RunCounts {
   readonly spans: readonly Span[];
   /** The processes of the target, by position in `spans`; null where nobody read /proc. */
   readonly process: readonly ProcessUse[] | null;
+  /** What memray read of the target; null where it read nothing, or /proc was read. */
+  readonly memray: MemoryReadings | null;
   /** The target over time, in order of it. */
   readonly points: readonly ProcessPoint[];
   /** Null where no page fault was recorded. */

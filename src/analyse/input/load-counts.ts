@@ -1,6 +1,7 @@
 /** What was counted while the run went on, by span. */
 import type { Labelled } from "../../label/label-run.ts";
 import { loadFaults } from "../process/load-faults.ts";
+import { loadMemoryReadings } from "../process/load-memory-readings.ts";
 import { loadProcess } from "../process/load-process.ts";
 import { processPoints } from "../process/process-points.ts";
 import { countedSpans } from "./counted-spans.ts";
@@ -14,9 +15,11 @@ export async function loadCounts(labelled: Labelled, steps: readonly StepSample[
   const spans = countedSpans(spansOf(steps, window_ns), timeline, window_ns);
   const slices = spanSlices(spans, window_ns);
   const points = processPoints();
+  const process = await loadProcess(capture, slices, forks, origin_ns, points.add);
   return {
     spans,
-    process: await loadProcess(capture, slices, forks, origin_ns, points.add),
+    process,
+    memray: process === null ? await loadMemoryReadings(capture, origin_ns) : null,
     points: points.all,
     faults: await loadFaults(capture, regions, slices, origin_ns),
   };

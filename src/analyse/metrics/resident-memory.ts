@@ -1,6 +1,9 @@
 /** How much memory the target has in use. */
+import { interval } from "../../statistics/interval.ts";
 import type { Group } from "../input/group.ts";
+import { ALLOCATION } from "../process/allocation-figures.ts";
 import { PROCESS, readingFigure, unread } from "../process/census.ts";
+import type { MemoryReadings } from "../process/load-memory-readings.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -27,9 +30,28 @@ function peakFigure(group: Group, use: ProcessUse): Figure {
   );
 }
 
+/** The peak of what memray read: of several processes, that of the largest. Nobody knows what came and went between readings. */
+function memrayPeak({ span }: Group, { readings, processes, read_ns, most_rss_bytes }: MemoryReadings): Figure {
+  const between = "the peak may have been between two readings";
+  const several = `${processes} processes, of which this is the largest: together they may have had more`;
+  return {
+    metric: PEAK,
+    source: ALLOCATION,
+    estimate: interval(null, most_rss_bytes, null),
+    n: readings,
+    coverage: span.window_ns > 0 ? Math.min(1, read_ns / span.window_ns) : null,
+    census: true,
+    method: "memray's reading every 10 ms, the most of them; n counts readings",
+    why: processes > 1 ? several : between,
+  };
+}
+
 function figures(group: Group): Figure[] {
   const { use } = group;
-  if (use === null || use.readings === 0) return unread(group, NAMES);
+  if (use === null || use.readings === 0) {
+    const memray = group.span.phase === "all" ? (group.input.counts?.memray ?? null) : null;
+    return memray === null ? unread(group, NAMES) : [memrayPeak(group, memray), ...unread(group, NAMES.slice(1))];
+  }
   const atReading = (metric: string, most: number): Figure =>
     readingFigure(group, use, metric, { value: most, lo: most, hi: most }, "most at one reading; n counts readings");
   const pss =
@@ -64,8 +86,11 @@ export const residentMemory: MetricFamily = {
     },
   ],
   estimator:
-    "Read from /proc every 100 ms, the proportional set every 5 s at most. The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark. Of several processes the sum of the marks is only an upper end.",
-  sources: [[PROCESS, "/proc/PID/status and smaps_rollup of every process of the target"]],
+    "Read from /proc every 100 ms, the proportional set every 5 s at most. The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark. Of several processes the sum of the marks is only an upper end. Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
+  sources: [
+    [PROCESS, "/proc/PID/status and smaps_rollup of every process of the target"],
+    [ALLOCATION, "memray reads the resident set of the processes that it traces"],
+  ],
   not_by_sampling: null,
   suppressed: "No reading in the span.",
   scopes: ["process"],

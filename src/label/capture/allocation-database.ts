@@ -7,7 +7,7 @@ import { columnList } from "./stream-columns-sql.ts";
 
 /** One thread: each holds a row group, and the order of what it writes is that of the files. */
 const LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 };
-const STREAMS = ["allocation", "allocation_total", "allocation_stack"] as const;
+const STREAMS = ["allocation", "allocation_total", "allocation_stack", "allocation_site"] as const;
 
 async function unreadable(
   database: Database,
@@ -50,8 +50,8 @@ async function createViews(database: Database, capture: Capture): Promise<void> 
 }
 
 /**
- * Runs `use` on a database with the views `allocation`, `allocation_total`, `allocation_stack` and `allocation_end` (pid,
- * end_ns, error_ns); again without them where segments cannot be read, which are added to `capture.skipped`.
+ * Runs `use` on a database with the views `allocation`, `allocation_total`, `allocation_stack`, `allocation_site` and
+ * `allocation_end` (pid, end_ns, error_ns); again without them where segments cannot be read, which are added to `capture.skipped`.
  */
 export async function withAllocations<T>(capture: Capture, use: (database: Database) => Promise<T>): Promise<T> {
   await using database = await openDatabase({ ...LIMITS, spillFolder: join(capture.runDir, ".spill.unfinished") });

@@ -2,8 +2,10 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MAX_ALLOCATION_REGIONS } from "../../../src/label/regions/allocation-regions.ts";
+import { readMetadata } from "../../../src/run-directory/metadata.ts";
 import { listSegments } from "../../../src/run-directory/segment-files.ts";
 import { type Database, openDatabase, parquetScan } from "../../../src/sql/database.ts";
+import { memrayPython, python } from "../../fixtures/memray-environment.ts";
 import { memrayWriter } from "../../fixtures/memray-writer.ts";
 import { jsonOf, outputFolder, runCli } from "./cli.ts";
 
@@ -17,7 +19,12 @@ interface Report {
   readonly metrics: readonly {
     readonly metric: string;
     readonly mapping_kind: string | null;
+    readonly source: string;
+    readonly status: string;
+    readonly n: string;
     readonly value: number | null;
+    readonly lo: number | null;
+    readonly hi: number | null;
   }[];
 }
 
@@ -96,5 +103,96 @@ describe("an imported memray capture", () => {
     expect(report.metrics.some(({ metric, value }) => metric === "allocated_bytes" && value !== null)).toBe(false);
     await using database = await openDatabase();
     expect((await regions(database, run_dir)).length).toBe(MAX_ALLOCATION_REGIONS);
+  });
+});
+
+/** Holds 24 MiB at one place from two threads, 6 MiB at another, and leaves a part of each. */
+const PROGRAM = `
+import threading, time
+kept = []
+def large():
+    for _ in range(12):
+        kept.append(bytearray(1 << 20))
+def small():
+    kept.extend(bytearray(1 << 16) for _ in range(96))
+for _ in range(2):
+    thread = threading.Thread(target=large); thread.start(); thread.join()
+small()
+time.sleep(0.2)
+del kept[:8]
+`;
+
+/** What memray's own reader says of each place, most at the peak first. */
+const PLACES = `
+import collections, json, sys, memray
+reader = memray.FileReader(sys.argv[1])
+def places(records):
+    sums = collections.Counter()
+    for record in records:
+        frames = record.stack_trace(1)
+        place = list(frames[0]) if frames else [None, None, None]
+        sums[json.dumps([memray.AllocatorType(record.allocator).name.lower(), *place])] += record.size
+    return sums
+peak = places(reader.get_high_watermark_allocation_records(merge_threads=True))
+left = places(reader.get_leaked_allocation_records(merge_threads=True))
+rows = [[*json.loads(place), size, left[place]] for place, size in peak.items()]
+print(json.dumps([sorted(rows, key=lambda row: -row[4]), [shot.rss for shot in reader.get_memory_snapshots()]]))
+`;
+
+describe("an imported capture of a program that ran", () => {
+  async function imported(name: string, flags: readonly string[]) {
+    const program = join(output, "places.py");
+    writeFileSync(program, PROGRAM);
+    const file = join(output, `${name}.bin`);
+    const interpreter = memrayPython("1.20.0");
+    await python(interpreter, ["-m", "memray", "run", "-q", "-f", ...flags, "-o", file, program], output);
+    const [places, rss] = JSON.parse(await python(interpreter, ["-c", PLACES, file], output)) as [
+      readonly (readonly [string, string | null, string | null, number | null, number, number])[],
+      readonly number[],
+    ];
+    const ended = await runCli(["import", file, "--json", "--output", join(output, name)]);
+    expect(ended.exitCode).toBe(0);
+    const report = jsonOf(ended) as unknown as Report;
+    return { places, rss, report, metadata: readMetadata(join(report.run_dir, "metadata.json")).metadata };
+  }
+
+  for (const [name, flags] of Object.entries({ plain: [], aggregated: ["--aggregate"] })) {
+    test(`has, where it is ${name}, the most memory that memray read as a lower end of the peak`, async () => {
+      const { rss, report, metadata } = await imported(`${name}-memory`, flags);
+      const most = Math.max(...rss);
+      expect(most).toBeGreaterThan(30 * 2 ** 20);
+      expect(report.metrics.filter(({ metric }) => metric === "rss_peak_bytes")).toMatchObject([
+        { source: "allocation", status: "bound", n: String(rss.length), value: null, lo: most, hi: null },
+      ]);
+      const told = metadata.target_use.filter(({ metric }) => metric === "rss_peak_bytes");
+      expect(told).toMatchObject([{ source: "allocation", lo: most, hi: null }]);
+    });
+  }
+
+  test("has, where it is aggregated, the places that held most, as memray's own reader sums them", async () => {
+    const { places, metadata } = await imported("places", ["--aggregate"]);
+    const sites = metadata.allocation_sites ?? [];
+    expect(sites.length).toBeGreaterThan(1);
+    expect(sites.length).toBeLessThanOrEqual(20);
+    expect(sites[0]).toMatchObject({ function: "large", line: 6, peak_allocations: 24 });
+    expect(sites[0]?.peak_bytes).toBeGreaterThanOrEqual(24 * 2 ** 20);
+    expect(sites[0]?.leaked_bytes).toBeLessThan(24 * 2 ** 20);
+    const inProgram = sites.filter(({ file }) => file?.endsWith("places.py"));
+    const said = places.filter(([, , file]) => file?.endsWith("places.py")).slice(0, inProgram.length);
+    expect(
+      inProgram.map((site) => [
+        site.allocator,
+        site.function,
+        site.file,
+        site.line,
+        site.peak_bytes,
+        site.leaked_bytes,
+      ]),
+    ).toEqual(said as never);
+  });
+
+  test("has no such places where every allocation was recorded", async () => {
+    const { metadata } = await imported("whole", []);
+    expect(metadata.allocation_sites).toBeNull();
   });
 });

@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LABEL_SUMMARY } from "../../../src/analyse/input/label-summary.ts";
 import { ALLOCATION_LIVES } from "../../../src/analyse/process/allocation-lives.ts";
+import { ALLOCATION_SITES } from "../../../src/analyse/process/allocation-sites.ts";
 import { ALLOCATION_TOTALS } from "../../../src/analyse/process/allocation-totals.ts";
 
 const QUERIES = {
   ALLOCATION_LIVES,
+  ALLOCATION_SITES,
   ALLOCATION_TOTALS,
   LABEL_SUMMARY,
 };

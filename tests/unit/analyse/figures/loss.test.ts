@@ -99,7 +99,7 @@ const FAULTS: FaultSums = {
 };
 
 const RUN: Partial<AnalysisInput> = {
-  counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE), points: [], faults: FAULTS },
+  counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE), memray: null, points: [], faults: FAULTS },
   watches: WATCHES,
   steps: STEPS,
   kvRows: KV_ROWS,
