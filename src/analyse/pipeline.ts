@@ -77,9 +77,11 @@ export async function analyseRun(
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
   const labelled = await labelRun(database, runDir, facts.run_id);
   const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
-  const allocationSites = await loadAllocationSites(labelled.capture);
+  const sites = await loadAllocationSites(labelled.capture);
   // Only now every segment was read.
   const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, labelled.watches);
+  // Of what is left of a capture the sums would be too small.
+  const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
   const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
@@ -115,7 +117,7 @@ export async function analyseRun(
       ...unplaced,
     ],
     traceRows: labelled.trace.rows,
-    allocationSites,
+    allocationSites: isWhole ? sites : null,
     engines: labelled.engines,
     counters: labelled.counters,
     warnings: [

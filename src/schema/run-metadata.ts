@@ -85,7 +85,7 @@ const knownSchema = z.object({
   end_ns: u64,
   seed: z.number(),
   trap_cost_ns: z.number().nullable(),
-  /** The 20 that held most bytes, most first; null without such a capture, missing in older files. */
+  /** The 20 that held most bytes, most first; null without such a capture and where a part of it is lost, missing in older files. */
   allocation_sites: z.array(allocationSiteSchema).readonly().nullable().optional(),
 });
 

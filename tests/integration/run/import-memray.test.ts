@@ -191,6 +191,23 @@ describe("an imported capture of a program that ran", () => {
     ).toEqual(said as never);
   });
 
+  test("tells no places where a part of the sums is lost", async () => {
+    const { report } = await imported("lost", ["--aggregate"]);
+    for (const stream of ["allocation_site", "allocation_stack"] as const) {
+      const [segment] = listSegments(report.run_dir, stream);
+      if (segment === undefined) throw new Error(`no segment of ${stream}`);
+      const kept = new Uint8Array(await Bun.file(segment.path).arrayBuffer());
+      writeFileSync(segment.path, kept.slice().fill(0xff, 4, Math.floor(kept.length / 3)));
+      expect((await runCli(["analyse", report.run_dir, "--json"])).exitCode).toBe(4);
+      const { metadata } = readMetadata(join(report.run_dir, "metadata.json"));
+      expect(metadata.allocation_sites).toBeNull();
+      expect(metadata.warnings.filter((line) => line.startsWith("skipped ")).length).toBe(1);
+      writeFileSync(segment.path, kept);
+    }
+    expect((await runCli(["analyse", report.run_dir, "--json"])).exitCode).toBe(0);
+    expect(readMetadata(join(report.run_dir, "metadata.json")).metadata.allocation_sites?.length).toBeGreaterThan(1);
+  });
+
   test("has no such places where every allocation was recorded", async () => {
     const { metadata } = await imported("whole", []);
     expect(metadata.allocation_sites).toBeNull();
