@@ -45,7 +45,7 @@ function contentRows(classes: readonly DataClass[]): GridRow[] {
   const isResident = classes.some(({ metrics }) => metrics.some((row) => row.metric === RESIDENT && isFigure(row)));
   const sizes = BYTES_LABELS.filter(([kind]) => classes.some(({ bytes }) => bytes[kind] !== undefined));
   return [
-    { label: "most at one moment", heading: true, cells: [] },
+    { label: "most at one moment, whole run", heading: true, cells: [] },
     ...(isResident ? [{ label: `${INDENT}resident`, cells: classes.map(residentCell) }] : []),
     ...sizes.map(([kind, label]) => ({
       label: `${INDENT}${label}`,

@@ -29,7 +29,7 @@ describe("what the target used", () => {
       "CPU",
       "  CPUs busy  -          -          0.840 [0.810, 0.860]",
     ]);
-    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("most at one moment")));
+    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("most at one moment, whole run")));
   });
 
   test("makes no column of the class table", () => {
@@ -51,7 +51,7 @@ describe("the report on a terminal", () => {
 
                      weight                        kv_cache
       ─────────────────────────────────────────────────────────────────────────
-      most at one moment
+      most at one moment, whole run
         mapped       118 MiB                       36.0 MiB
       seen in the run
         regions      201                           24
@@ -82,7 +82,7 @@ describe("the report on a terminal", () => {
 
                      activation                    runtime
       ───────────────────────────────────────────────────────────────
-      most at one moment
+      most at one moment, whole run
         mapped       4.20 MiB                      58.2 MiB
       seen in the run
         regions      6                             311
@@ -165,7 +165,7 @@ describe("the report on a terminal", () => {
 
                      weight                        kv_cache
       ─────────────────────────────────────────────────────────────────────────
-      most at one moment
+      most at one moment, whole run
         mapped       118 MiB                       36.0 MiB
       seen in the run
         regions      201                           24
@@ -196,7 +196,7 @@ describe("the report on a terminal", () => {
 
                      activation                    runtime
       ───────────────────────────────────────────────────────────────
-      most at one moment
+      most at one moment, whole run
         mapped       4.20 MiB                      58.2 MiB
       seen in the run
         regions      6                             311
