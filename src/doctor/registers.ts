@@ -1,7 +1,7 @@
 /** The debug registers: how many are free, who may hold the others, and what a trap costs. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import type { Calibration } from "../collect/ebpf/watch/calibrate.ts";
-import { type FreeRegisters, listTracers, probeRegisters, type Tracer } from "../collect/ebpf/watch/registers.ts";
+import { type FreeRegisters, listTracers, probeRegisters, type Tracer } from "../collect/ebpf/watch/free-registers.ts";
 import { openWatchProgram } from "../collect/ebpf/watch/watch-program.ts";
 import { MrmTraceError } from "../errors.ts";
 import { onlineCpus } from "../kernel/cpus.ts";

@@ -1,7 +1,7 @@
 /** Accesses gathered in memory, in buckets by page: small enough to sort and read within a CPU's own cache. */
 import { radixPass, varyingBits } from "../../columnar/keys/radix-pass.ts";
 import { twoWords } from "../../columnar/two-words.ts";
-import { type AccessColumns, CODE_BITS, classOf } from "./access-columns.ts";
+import { type AccessColumns, CODE_BITS, classOf } from "./trace-columns.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;

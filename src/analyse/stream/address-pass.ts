@@ -1,8 +1,8 @@
 /** What the accesses to each address say: how far apart they are, how long data is needed, how often it is written. */
 import { OP } from "../../schema/operation.ts";
 import type { SortedAccesses } from "./access-buckets.ts";
-import { classOf, opOf } from "./access-columns.ts";
 import { addTime, type BinnedTimes, binnedTimes, binOf, GROUPS } from "./binned-times.ts";
+import { classOf, opOf } from "./trace-columns.ts";
 
 const LINE_SHIFT = 6;
 const PAGE_SHIFT = 12;

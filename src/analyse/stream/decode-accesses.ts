@@ -1,8 +1,8 @@
 /** Labelled accesses of a trace file as typed arrays, one row group at a time, decoded without the SQL engine. */
 import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
 import { opOf } from "../../schema/operation.ts";
-import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./access-columns.ts";
 import type { RegionCounter } from "./region-counter.ts";
+import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./trace-columns.ts";
 
 /** Arrays for the rows of a group; numbers of 32 bits take the first half of theirs. */
 interface GroupRoom {

@@ -4,12 +4,12 @@ import { countRegions, type TraceFile } from "../../label/trace/trace-file.ts";
 import type { Database } from "../../sql/database.ts";
 import type { AccessStream, AccessSums } from "../input/input.ts";
 import { type AccessBuckets, accessBuckets } from "./access-buckets.ts";
-import { type AccessColumns, CLASSES, readAccesses } from "./access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "./address-pass.ts";
 import { GROUPS } from "./binned-times.ts";
 import { decodeAccesses } from "./decode-accesses.ts";
 import { regionCounter } from "./region-counter.ts";
 import { type TimePass, timePass } from "./time-pass.ts";
+import { type AccessColumns, CLASSES, readAccesses } from "./trace-columns.ts";
 
 const PAGE_BYTES = 4096;
 /** Accesses sorted at a time: bounds the memory to about 150 MiB. */

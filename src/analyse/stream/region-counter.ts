@@ -1,5 +1,5 @@
 /** Counts the regions of each class by a trace's own numbering. */
-import { CLASSES, classOf } from "./access-columns.ts";
+import { CLASSES, classOf } from "./trace-columns.ts";
 
 /** A byte for each region: numbering begins at 0, and what has more is counted by the SQL engine. */
 const MOST_REGIONS = 1 << 24;

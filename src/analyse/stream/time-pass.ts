@@ -1,7 +1,7 @@
 /** One pass over accesses in order of time: how many there are in each block of time, and how far each lies from the one before. */
 import { OP } from "../../schema/operation.ts";
-import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./access-columns.ts";
 import { addTime, type BinnedTimes, binnedTimes, binOf, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
+import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./trace-columns.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;

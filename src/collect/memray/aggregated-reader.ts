@@ -1,6 +1,6 @@
 /** Reads an aggregated capture: sums for each stack, and memory over time; no lifetimes. */
 import type { Batch } from "../../columnar/batch.ts";
-import type { ClockPair } from "../../columnar/clock.ts";
+import type { ClockPair } from "../../columnar/clock-pairs.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { MAX_NODES } from "./call-tree.ts";

@@ -8,7 +8,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Batch } from "../../columnar/batch.ts";
-import { type ClockPair, clockPair } from "../../columnar/clock.ts";
+import { type ClockPair, clockPair } from "../../columnar/clock-pairs.ts";
 import type { MemrayOption } from "../../config/schema.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs, realtimeNs } from "../../kernel/libc.ts";

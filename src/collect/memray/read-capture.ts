@@ -1,6 +1,6 @@
 /** Reads a memray capture of every allocation: batches of lifetimes, stacks and memory, and what was seen. */
 import type { Batch } from "../../columnar/batch.ts";
-import type { ClockPair } from "../../columnar/clock.ts";
+import type { ClockPair } from "../../columnar/clock-pairs.ts";
 import { readAggregated } from "./aggregated-reader.ts";
 import { type CaptureReading, type CaptureSummary, emptySites } from "./capture-summary.ts";
 import { type CaptureFile, openCapture, recordsIn } from "./format/capture-file.ts";

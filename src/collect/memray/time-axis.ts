@@ -5,7 +5,7 @@
  * [t, t + 1) ms and written after that, so what follows it in the file happened at `t` ms or later, and what comes
  * before the next one, at `u` ms, before `u + 1` ms. How long a thread waited to write is not in the file.
  */
-import type { ClockPair } from "../../columnar/clock.ts";
+import type { ClockPair } from "../../columnar/clock-pairs.ts";
 
 /** Eleven hours of memory records; beyond that, every second boundary is given up, again and again. */
 const MAX_INTERVALS = 1 << 22;

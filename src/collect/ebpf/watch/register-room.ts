@@ -1,5 +1,5 @@
 /** How many debug registers watching may hold, while others may hold some too. */
-import { listTracers, probeRegisters } from "./registers.ts";
+import { listTracers, probeRegisters } from "./free-registers.ts";
 import type { WatchSummary } from "./watch-summary.ts";
 
 export interface RegisterRoom {

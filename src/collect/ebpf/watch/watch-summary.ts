@@ -1,7 +1,7 @@
 /** What watching did, what it cost and what it lost: for the report and the run's validity. */
 import type { SeenAccesses } from "./accesses.ts";
 import type { Calibration } from "./calibrate.ts";
-import type { Tracer } from "./registers.ts";
+import type { Tracer } from "./free-registers.ts";
 
 /** How often decoding said what a pair of registers saw. */
 export interface DecoderAgreement {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
-import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
+import { listTracers, probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
 import { openWatchpoint, WATCHPOINT } from "../../../../src/kernel/watchpoint.ts";
 import type { WatchMode } from "../../../../src/schema/words.ts";

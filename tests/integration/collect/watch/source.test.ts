@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import type { DrawRegion } from "../../../../src/collect/ebpf/watch/draw.ts";
-import { probeRegisters } from "../../../../src/collect/ebpf/watch/registers.ts";
+import { probeRegisters } from "../../../../src/collect/ebpf/watch/free-registers.ts";
 import { startWatch, type WatchOptions, type WatchSource } from "../../../../src/collect/ebpf/watch/watch.ts";
 import type { Batch } from "../../../../src/columnar/batch.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { accessBuckets } from "../../../../src/analyse/stream/access-buckets.ts";
-import { CLASS_SHIFT, classOf } from "../../../../src/analyse/stream/access-columns.ts";
+import { CLASS_SHIFT, classOf } from "../../../../src/analyse/stream/trace-columns.ts";
 
 /** Addresses that differ in few bits, whose keys fit a word, and in all 64. */
 const addresses = fc.oneof(

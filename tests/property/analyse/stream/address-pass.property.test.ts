@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { accessBuckets } from "../../../../src/analyse/stream/access-buckets.ts";
-import { CLASS_SHIFT, CLASSES, CODE_BITS } from "../../../../src/analyse/stream/access-columns.ts";
 import { type AddressSums, addressPass, addressSums } from "../../../../src/analyse/stream/address-pass.ts";
 import { binnedQuantiles, censoredShare } from "../../../../src/analyse/stream/binned-quantiles.ts";
 import { timePass } from "../../../../src/analyse/stream/time-pass.ts";
+import { CLASS_SHIFT, CLASSES, CODE_BITS } from "../../../../src/analyse/stream/trace-columns.ts";
 import { OP } from "../../../../src/schema/operation.ts";
 
 interface Access {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { clockPair } from "../../../src/columnar/clock.ts";
+import { clockPair } from "../../../src/columnar/clock-pairs.ts";
 
 test("a pair lies in the middle of the readings around it and knows how far it may be wrong", () => {
   expect(clockPair(1000n, 5_000_000n, 1200n)).toEqual({
