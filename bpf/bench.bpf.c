@@ -2,6 +2,7 @@
 /* Producers for the benchmarks: they write rings as fast as asked, without anything to trace. Never loaded by a run. */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
+#include "ids.h"
 #include "ring.h"
 
 RING_AREA(bench, fault_block);
@@ -16,7 +17,7 @@ struct bench_request {
 /* What both loops do: a timestamp and the ids. `seen` keeps the results alive. */
 static long clock_only(__u64 index, __u64 *seen)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u64 now = bpf_ktime_get_ns();
 
 	*seen ^= now ^ id ^ index;
@@ -26,7 +27,7 @@ static long clock_only(__u64 index, __u64 *seen)
 /* The same and a row of the ring: the difference is what a record costs. */
 static long clock_and_row(__u64 index, __u64 *seen)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u64 now = bpf_ktime_get_ns();
 
 	*seen ^= now ^ id ^ index;
@@ -44,7 +45,7 @@ static long clock_and_row(__u64 index, __u64 *seen)
 /* The same with the columns of a sampled access. */
 static long clock_and_access(__u64 index, __u64 *seen)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u64 now = bpf_ktime_get_ns();
 
 	*seen ^= now ^ id ^ index;

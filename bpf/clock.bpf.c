@@ -37,7 +37,7 @@ struct {
 SEC("perf_event")
 int clock_tick(struct bpf_perf_event_data *ctx)
 {
-	__u64 now, id = bpf_get_current_pid_tgid();
+	__u64 now, id = current_ids();
 	__u64 selector = CODE_SELECTOR(ctx);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct tick_count *count = bpf_map_lookup_elem(&tick_counts, &cpu);

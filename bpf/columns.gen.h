@@ -191,6 +191,16 @@ enum lifecycle_kind {
 	LIFECYCLE_EXIT = 8,
 };
 
+struct pid_view {
+	__u64 ns;
+	__u32 level;
+	__u32 pid;
+};
+_Static_assert(sizeof(struct pid_view) == 16, "pid_view size");
+_Static_assert(__builtin_offsetof(struct pid_view, ns) == 0, "pid_view.ns");
+_Static_assert(__builtin_offsetof(struct pid_view, level) == 8, "pid_view.level");
+_Static_assert(__builtin_offsetof(struct pid_view, pid) == 12, "pid_view.pid");
+
 struct target {
 	__u32 exec_epoch;
 	__u32 pad;

@@ -61,6 +61,7 @@ static __always_inline struct engine_counts *counts(void)
 struct hit {
 	__u64 timestamp_ns;
 	__u64 args[4];
+	__u64 ids;
 	__u32 capture;
 	__u32 is_return;
 	__u32 exec_epoch;
@@ -73,14 +74,13 @@ static __always_inline struct engine_record *open_record(struct hit *hit, __u32 
 		COUNT(ring_full);
 		return 0;
 	}
-	__u64 id = bpf_get_current_pid_tgid();
 	r->timestamp_ns = hit->timestamp_ns;
 	r->args[0] = hit->args[0];
 	r->args[1] = hit->args[1];
 	r->args[2] = hit->args[2];
 	r->args[3] = hit->args[3];
-	r->pid = id >> 32;
-	r->tid = (__u32)id;
+	r->pid = hit->ids >> 32;
+	r->tid = (__u32)hit->ids;
 	r->capture = hit->capture;
 	r->is_return = hit->is_return;
 	r->unreadable = 0;
@@ -220,9 +220,9 @@ static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, co
 
 static __always_inline int record(struct pt_regs *ctx, bool is_return)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
-	struct target *target = target_of(tgid);
-	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .is_return = is_return };
+	__u64 ids = current_ids();
+	struct target *target = target_of(ids >> 32);
+	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .ids = ids, .is_return = is_return };
 	struct engine_capture *plan;
 	struct walk walk = {};
 

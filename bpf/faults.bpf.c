@@ -30,7 +30,7 @@ static __always_inline __u32 flags_of(__u64 error_code)
 
 /* A row of a fault as it is taken. A BTF tracepoint reads the registers without a helper call. */
 #define TAKEN(area, now)                                                      \
-	__u64 id = bpf_get_current_pid_tgid();                                \
+	__u64 id = current_ids();                                \
 	struct pt_regs *regs = (struct pt_regs *)ctx[1];                      \
 	if (!target_of(id >> 32))                                             \
 		return 0;                                                     \
@@ -64,7 +64,7 @@ int fault_kernel(unsigned long long *ctx)
 SEC("perf_event")
 int fault_major(struct bpf_perf_event_data *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u64 now;
 
 	if (!target_of(id >> 32))

@@ -69,7 +69,7 @@ static __always_inline struct lifecycle_record *begin(__u32 kind, __u32 tgid, __
 /* The kernel refuses a program that reads past the arguments that the call has. */
 static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_args)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	struct call call = {};
 
 	if (!target_of(id >> 32))
@@ -94,7 +94,7 @@ static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_ar
 
 static __always_inline int leave(struct trace_event_raw_sys_exit *ctx, __u32 kind)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	struct target *target = target_of(id >> 32);
 	struct lifecycle_record *record;
 	struct call *call;
@@ -148,8 +148,8 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *parent = (struct task_struct *)ctx->args[0];
 	struct task_struct *child = (struct task_struct *)ctx->args[1];
-	__u32 parent_tgid = BPF_CORE_READ(parent, tgid);
-	__u32 child_tgid = BPF_CORE_READ(child, tgid);
+	__u32 parent_tgid = process_of(parent);
+	__u32 child_tgid = process_of(child);
 	struct lifecycle_record *record;
 	struct target fresh = {};
 	struct target *target;
@@ -163,7 +163,7 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 		COUNT(dropped_target_table);
 		return 0;
 	}
-	record = begin(LIFECYCLE_FORK, parent_tgid, BPF_CORE_READ(parent, pid), target->exec_epoch);
+	record = begin(LIFECYCLE_FORK, parent_tgid, thread_of(parent), target->exec_epoch);
 	if (record) {
 		record->args[0] = child_tgid;
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -176,14 +176,14 @@ SEC("raw_tp/sched_process_exec")
 int process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 tgid = BPF_CORE_READ(task, tgid);
+	__u32 tgid = process_of(task);
 	struct target *target = target_of(tgid);
 	struct lifecycle_record *record;
 
 	if (!target)
 		return 0;
 	target->exec_epoch++;
-	record = begin(LIFECYCLE_EXEC, tgid, BPF_CORE_READ(task, pid), target->exec_epoch);
+	record = begin(LIFECYCLE_EXEC, tgid, thread_of(task), target->exec_epoch);
 	if (record)
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -194,13 +194,13 @@ SEC("raw_tp/sched_process_exit")
 int process_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 tgid = BPF_CORE_READ(task, tgid);
+	__u32 tgid = process_of(task);
 	struct target *target = target_of(tgid);
 	struct lifecycle_record *record;
 
 	if (!target || BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0;
-	record = begin(LIFECYCLE_EXIT, tgid, BPF_CORE_READ(task, pid), target->exec_epoch);
+	record = begin(LIFECYCLE_EXIT, tgid, thread_of(task), target->exec_epoch);
 	if (record) {
 		record->result = BPF_CORE_READ(task, exit_code);
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

@@ -63,7 +63,7 @@ struct sample {
 static __always_inline int keep(struct bpf_perf_event_data *ctx, const struct sample *sample,
 				struct sample_count *count, __u32 cookie)
 {
-	__u64 now, id = bpf_get_current_pid_tgid();
+	__u64 now, id = current_ids();
 	__u64 operation = sample->data_src & (PERF_MEM_OP_LOAD | PERF_MEM_OP_STORE);
 
 	/* The sample after which the kernel stops the event until its next tick comes with this mark. */

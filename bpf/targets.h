@@ -3,9 +3,7 @@
 #ifndef MRM_TARGETS_H
 #define MRM_TARGETS_H
 
-#include "vmlinux.h"
-#include <bpf/bpf_helpers.h>
-#include "columns.gen.h"
+#include "ids.h"
 
 #define MAX_TARGETS 16384
 

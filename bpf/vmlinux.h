@@ -48,8 +48,26 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+enum pid_type {
+	PIDTYPE_PID,
+	PIDTYPE_TGID,
+	PIDTYPE_PGID,
+	PIDTYPE_SID,
+	PIDTYPE_MAX,
+};
+
 struct signal_struct {
 	atomic_t live;
+	struct pid *pids[PIDTYPE_MAX];
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -64,6 +82,7 @@ struct task_struct {
 	pid_t tgid;
 	int exit_code;
 	struct signal_struct *signal;
+	struct pid *thread_pid;
 #if defined(__TARGET_ARCH_x86)
 	struct thread_struct thread;
 #endif

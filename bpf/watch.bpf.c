@@ -10,6 +10,7 @@
 
 /* A watch traps at most some hundred times per poll. */
 #define RING_BLOCKS 4
+#include "ids.h"
 #include "ring.h"
 
 /* perf_event programs do not interrupt each other on one CPU. */
@@ -80,7 +81,7 @@ SEC("perf_event")
 int watch_trap(struct bpf_perf_event_data *ctx)
 {
 	__u64 now = bpf_ktime_get_ns();
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u32 cookie = bpf_get_attach_cookie(ctx);
 	__u32 role = cookie & WATCH_COOKIE_ROLE_MASK;
 	__u32 slot_index = (cookie >> WATCH_COOKIE_SLOT_SHIFT) & (WATCH_SLOTS - 1);

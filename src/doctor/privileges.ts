@@ -120,8 +120,12 @@ function judgeNamespaces(facts: PrivilegeFacts): Check {
       data,
     });
   }
-  const bothKnown = initial_pid_namespace !== null && initial_user_namespace !== null;
-  return check("namespaces", bothKnown ? "ok" : "info", bothKnown ? "those of the host" : "not known", { data });
+  if (initial_pid_namespace === null || initial_user_namespace === null)
+    return check("namespaces", "info", "not known", { data });
+  const pids = initial_pid_namespace
+    ? "those of the host"
+    : "pids of a container: rows call processes as its /proc does";
+  return check("namespaces", "ok", pids, { data });
 }
 
 /** CPU-wide events need 0 or less without CAP_PERFMON (perf_allow_cpu in include/linux/perf_event.h). */

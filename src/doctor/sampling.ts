@@ -2,7 +2,7 @@
 import { type SamplePlan, UNTESTED } from "../collect/ebpf/samples/choose-sources.ts";
 import { openSamples } from "../collect/ebpf/samples/samples.ts";
 import { MrmTraceError } from "../errors.ts";
-import { openBpfObject } from "../kernel/bpf-object.ts";
+import { openBpfObject } from "../kernel/open-bpf-object.ts";
 import type { Check } from "../schema/examination.ts";
 import { check } from "./check.ts";
 

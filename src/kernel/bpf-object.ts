@@ -26,7 +26,7 @@ export interface BpfObject extends Disposable {
   readonly programs: readonly string[];
 }
 
-export interface OpenOptions {
+export interface LoadOptions {
   /** Entries of maps that are sized at start. */
   readonly maxEntries?: Readonly<Record<string, number>>;
   /** Maps whose entries are multiplied by the number of possible CPUs: the ring areas. */
@@ -37,13 +37,15 @@ export interface OpenOptions {
   readonly uprobeMulti?: readonly string[];
   /** Programs not to load. */
   readonly skip?: readonly string[];
+  /** What sections of constants hold, by name. */
+  readonly initial?: Readonly<Record<string, Uint8Array>>;
 }
 
 /**
- * Loads dist/bpf/NAME.bpf.o into the kernel.
+ * Loads dist/bpf/NAME.bpf.o into the kernel, with its constants as they are given.
  * @throws MrmTraceError environment, with errno and the end of the verifier's log
  */
-export async function openBpfObject(name: string, options: OpenOptions = {}): Promise<BpfObject> {
+export async function loadBpfObject(name: string, options: LoadOptions = {}): Promise<BpfObject> {
   for (let left = INTERRUPTED_TRIES; ; left--) {
     const result = await tryOpen(name, options);
     if (result.object) return result.object;
@@ -55,7 +57,7 @@ type Opened =
   | { readonly object: BpfObject }
   | { readonly object: null; readonly errno: number; readonly refused: MrmTraceError };
 
-async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
+async function tryOpen(name: string, options: LoadOptions): Promise<Opened> {
   const file = Bun.file(bpfObjectPath(name));
   if (!(await file.exists())) {
     throw new MrmTraceError(
@@ -95,7 +97,7 @@ async function tryOpen(name: string, options: OpenOptions): Promise<Opened> {
   return { object: describe(object, name, owned, options.skip ?? []) };
 }
 
-function prepare(object: Handle, name: string, options: OpenOptions): void {
+function prepare(object: Handle, name: string, options: LoadOptions): void {
   const lib = libbpf();
   const find = (map: string): Handle => {
     const found = handle(lib.bpf_object__find_map_by_name(object, cString(map)));
@@ -112,6 +114,10 @@ function prepare(object: Handle, name: string, options: OpenOptions): void {
   for (const [map, fd] of Object.entries(options.reuse ?? {})) {
     const result = lib.bpf_map__reuse_fd(find(map), fd);
     if (result !== 0) throw refusal(`sharing the map ${map} with ${name}`, -result, "");
+  }
+  for (const [map, bytes] of Object.entries(options.initial ?? {})) {
+    const result = lib.bpf_map__set_initial_value(find(map), addressOf(bytes), bytes.length);
+    if (result !== 0) throw refusal(`filling the constants ${map} of ${name}`, -result, "");
   }
   for (const program of options.uprobeMulti ?? []) {
     const found = handle(lib.bpf_object__find_program_by_name(object, cString(program)));

@@ -29,6 +29,7 @@ export const LIBBPF_SYMBOLS = {
   bpf_map__max_entries: { args: [ptr], returns: u32 },
   bpf_map__key_size: { args: [ptr], returns: u32 },
   bpf_map__value_size: { args: [ptr], returns: u32 },
+  bpf_map__set_initial_value: { args: [ptr, ptr, u64], returns: i32 },
   bpf_map__reuse_fd: { args: [ptr, i32], returns: i32 },
   bpf_map_update_elem: { args: [i32, ptr, ptr, u64], returns: i32 },
   bpf_map_lookup_elem: { args: [i32, ptr, ptr], returns: i32 },

@@ -22,6 +22,15 @@ type Field = readonly [name: string, type: FieldType, count?: number];
 
 /** Fields in order, each at a multiple of its width, so that no compiler pads. */
 export const RECORDS = {
+  /** The pid namespace by which processes are numbered; all 0 where the kernel's own numbers are. */
+  pid_view: [
+    /** Which it is: its address in the kernel. */
+    ["ns", "u64"],
+    /** How deep it lies below the first. */
+    ["level", "u32"],
+    /** The number that the tracer has in it. */
+    ["pid", "u32"],
+  ],
   /** What is known of a watched process. */
   target: [
     ["exec_epoch", "u32"],

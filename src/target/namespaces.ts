@@ -1,9 +1,10 @@
-/** Whether this process counts pids and users as the kernel does: in a container it may not, and would mean others. */
+/** Whether this process counts pids and users as the kernel does: in a container it may not. */
 import { readlinkSync } from "node:fs";
+import { INITIAL_PID_NAMESPACE } from "../kernel/pid-view.ts";
 import { readProc } from "./proc-file.ts";
 
 export interface NamespaceFacts {
-  /** False in a container with its own pids; null where not known. */
+  /** False in a container with its own pids, by which processes are then called; null where not known. */
   readonly initial_pid_namespace: boolean | null;
   /** False as root of a user namespace; null where not known. */
   readonly initial_user_namespace: boolean | null;
@@ -17,8 +18,6 @@ export interface Refusal {
   readonly fix: string;
 }
 
-/** PROC_PID_INIT_INO of include/linux/proc_ns.h. */
-const INITIAL_PID_NAMESPACE = "pid:[4026531836]";
 /** The whole range of ids onto itself. */
 const INITIAL_UID_MAP = /^\s*0\s+0\s+4294967295\s*$/;
 
@@ -42,21 +41,13 @@ export function namespaceFacts(procRoot = "/proc", pid = process.pid): Namespace
   };
 }
 
-/** Why BPF programs would see nothing, or another process; null where they would not. */
-export function refusalOfBpf({ initial_pid_namespace, initial_user_namespace }: NamespaceFacts): Refusal | null {
-  if (initial_user_namespace === false) {
-    return {
-      reason: "root of a user namespace only: the kernel asks for capabilities of the first",
-      fix: "run on the host, or in a container that is not rootless",
-    };
-  }
-  if (initial_pid_namespace === false) {
-    return {
-      reason: "this container has its own pids: BPF sees those of the host, so nothing would match",
-      fix: "run mrm-trace on the host and attach to the pid that the host shows, or docker run --pid=host --privileged ...",
-    };
-  }
-  return null;
+/** Why the kernel would load no BPF program for us; null where namespaces do not keep it from that. */
+export function refusalOfBpf({ initial_user_namespace }: NamespaceFacts): Refusal | null {
+  if (initial_user_namespace !== false) return null;
+  return {
+    reason: "root of a user namespace only: the kernel asks for capabilities of the first",
+    fix: "run on the host, or in a container that is not rootless",
+  };
 }
 
 /** Why what is read of a process would be of another; null where it would not. */

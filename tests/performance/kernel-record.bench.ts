@@ -1,6 +1,7 @@
 /** What a row costs in the kernel beyond its timestamp and ids: two BPF loops that differ in the row alone. */
-import { openBpfObject } from "../../src/kernel/bpf-object.ts";
+
 import { affinityCpus, monotonicNs } from "../../src/kernel/libc.ts";
+import { openBpfObject } from "../../src/kernel/open-bpf-object.ts";
 import { openRing } from "../../src/kernel/ring.ts";
 import { ringLayout } from "../../src/schema/c-header.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";

@@ -1,7 +1,7 @@
 /** From the rings to Bun: producers on two CPUs at a steady rate, one reader that polls as a run does. */
 import { type BlockRows, blockReader } from "../../src/columnar/blocks.ts";
-import { openBpfObject } from "../../src/kernel/bpf-object.ts";
 import { affinityCpus, monotonicNs } from "../../src/kernel/libc.ts";
+import { openBpfObject } from "../../src/kernel/open-bpf-object.ts";
 import { openRing } from "../../src/kernel/ring.ts";
 import { threadCpuNs } from "../../src/kernel/thread-time.ts";
 import { type RingLayout, ringLayout } from "../../src/schema/c-header.ts";

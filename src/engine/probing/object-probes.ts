@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { readElf } from "../../elf/elf.ts";
 import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
-import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
+import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineBuild, EngineProbe } from "../engine.ts";
@@ -78,7 +78,7 @@ const PROGRAMS = ["engine_entry", "engine_return"] as const;
 
 /** The object with its programs loaded for links of many probes, where the kernel knows those. @throws MrmTraceError environment */
 export async function openEngineObject(
-  openObject: (name: string, options: OpenOptions) => Promise<BpfObject>,
+  openObject: (name: string, options: LoadOptions) => Promise<BpfObject>,
   reuse: Readonly<Record<string, number>>,
 ): Promise<{ readonly object: BpfObject; readonly multi: boolean }> {
   const object = await openObject("engine", { reuse, uprobeMulti: PROGRAMS });

@@ -4,7 +4,7 @@ import type { Batch } from "../../columnar/batch.ts";
 import { GATHER_NS, GATHER_ROWS } from "../../columnar/gather.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { u32Bytes } from "../../kernel/bpf-map.ts";
-import type { BpfObject, OpenOptions } from "../../kernel/bpf-object.ts";
+import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { stableBytes } from "../../kernel/foreign-memory.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { openRingBuffer } from "../../kernel/ringbuf.ts";
@@ -23,7 +23,7 @@ import { type KernelCounts, recordAccount } from "./record-account.ts";
 export interface EngineSessionOptions {
   /** The map of watched processes; the caller keeps it. */
   readonly targetsFd: number;
-  readonly openObject: (name: string, options: OpenOptions) => Promise<BpfObject>;
+  readonly openObject: (name: string, options: LoadOptions) => Promise<BpfObject>;
   readonly readMemory: ReadProcess;
   readonly engines: readonly Engine[];
 }

@@ -15,7 +15,7 @@ import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/llama-cpp.ts";
 import { captureTable } from "../../../src/engine/probing/capture-table.ts";
 import { objectProbes } from "../../../src/engine/probing/object-probes.ts";
-import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
+import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
 import { createTokenCount, tokenFacts } from "../../../src/record/token-count.ts";
 import { balances, type Stage } from "../../../src/schema/ledger.ts";
 import { lostPct } from "../../../src/schema/loss.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { MrmTraceError } from "../../../src/errors.ts";
 import { refusal } from "../../../src/kernel/bpf-error.ts";
-import { openBpfObject } from "../../../src/kernel/bpf-object.ts";
+import { loadBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { bpfObjectPath } from "../../../src/kernel/bpf-object-files.ts";
 import { perfEventOpen } from "../../../src/kernel/perf-event.ts";
 
@@ -49,7 +49,7 @@ async function loadingFails(body: string): Promise<MrmTraceError> {
     });
     if (clang.exitCode !== 0) throw new Error(`clang-19 failed: ${clang.stderr}`);
     const name = relative(join(bpfObjectPath("x"), ".."), object).replace(/\.bpf\.o$/, "");
-    await openBpfObject(name);
+    await loadBpfObject(name);
   } catch (error) {
     if (error instanceof MrmTraceError) return error;
     throw error;
@@ -74,19 +74,19 @@ describe("a BPF object", () => {
     const folder = mkdtempSync(join(tmpdir(), "mrm-bpf-"));
     writeFileSync(join(folder, "text.bpf.o"), "not an object");
     const name = relative(join(bpfObjectPath("x"), ".."), join(folder, "text"));
-    const error = await openBpfObject(name).catch((caught: unknown) => caught);
+    const error = await loadBpfObject(name).catch((caught: unknown) => caught);
     rmSync(folder, { recursive: true });
     expect(error).toBeInstanceOf(MrmTraceError);
     expect((error as MrmTraceError).message).toContain("opening the BPF object");
   });
 
   test("that is not built is answered with the command that builds it", async () => {
-    const error = await openBpfObject("no-such-object").catch((caught: unknown) => caught);
+    const error = await loadBpfObject("no-such-object").catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: "environment", hint: expect.stringContaining("run: scripts/build-bpf") });
   });
 
   test("without a map or a program of the name says so", async () => {
-    using object = await openBpfObject("lifecycle");
+    using object = await loadBpfObject("lifecycle");
     expect(() => object.map("nothing")).toThrow("has no map nothing");
     expect(() => object.program("nothing")).toThrow("has no program nothing");
   });

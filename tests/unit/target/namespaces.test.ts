@@ -22,10 +22,10 @@ test("on the host nothing is refused", () => {
   expect([refusalOfBpf(facts), refusalOfProc(facts)]).toEqual([null, null]);
 });
 
-test("pids of a container refuse BPF, and what is read of /proc stays true", () => {
+test("pids of a container are a fact, and refuse nothing", () => {
   const facts = namespaceFacts(proc("pid:[4026532999]", HOST[1]), 7);
-  expect(refusalOfBpf(facts)?.reason).toContain("its own pids");
-  expect(refusalOfProc(facts)).toBeNull();
+  expect(facts.initial_pid_namespace).toBe(false);
+  expect([refusalOfBpf(facts), refusalOfProc(facts)]).toEqual([null, null]);
 });
 
 test("root of a user namespace is refused by name", () => {

@@ -1,9 +1,10 @@
 /** The kernel program of the timer, and the accounts that it keeps. */
 
 import type { BpfMap } from "../../../kernel/bpf-map.ts";
-import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import type { BpfProgram } from "../../../kernel/bpf-program.ts";
 import { possibleCpus } from "../../../kernel/cpus.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import { recordLayout } from "../../../schema/records.ts";

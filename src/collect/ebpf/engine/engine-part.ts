@@ -3,7 +3,7 @@ import type { Engine } from "../../../engine/engine.ts";
 import { ENGINES } from "../../../engine/engines.ts";
 import { openEngineObject } from "../../../engine/probing/object-probes.ts";
 import { createEngineSession, type EngineSession } from "../../../engine/probing/session.ts";
-import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { treeOf } from "../../../target/tree.ts";

@@ -1,8 +1,9 @@
 /** The fault stream: rings of faults as they are taken, and of major faults as their I/O ends. */
 import type { Batch } from "../../../columnar/batch.ts";
 import { type BlockReader, blockReader } from "../../../columnar/blocks.ts";
-import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../../../kernel/perf-event.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";

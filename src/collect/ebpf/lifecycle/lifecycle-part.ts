@@ -1,7 +1,7 @@
 /** The part that every run has: mappings and processes of the tree, and the map of them that other parts follow. */
 import { batchFromRows } from "../../../columnar/rows.ts";
 import { MrmTraceError } from "../../../errors.ts";
-import { openBpfObject } from "../../../kernel/bpf-object.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { createProcessMaps, type ProcessMaps } from "../../../regions/mapping-events.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import type { ProcessTree } from "../../../target/process-tree.ts";

@@ -1,10 +1,11 @@
 /** The mapping stream: calls that change an address space, process births and deaths, names and snapshots. */
 
 import { u32Bytes } from "../../../kernel/bpf-map.ts";
-import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import type { Mapped } from "../../../kernel/mapped.ts";
 import { openSideband, type Sideband } from "../../../kernel/mapping-names.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRingBuffer, type RingBufferReader } from "../../../kernel/ringbuf.ts";
 import { ensureTracefs } from "../../../kernel/tracefs.ts";
 import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";

@@ -1,6 +1,7 @@
 /** The kernel program of the sampling sources, and the accounts that it keeps. */
-import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import type { BpfProgram } from "../../../kernel/bpf-program.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRing, type RingReader } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import { recordLayout } from "../../../schema/records.ts";

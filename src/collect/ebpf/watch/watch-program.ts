@@ -1,5 +1,6 @@
 /** The kernel program of watches with its slots and its ring, and what its traps cost here, measured before the run. */
-import { type BpfObject, openBpfObject } from "../../../kernel/bpf-object.ts";
+import type { BpfObject } from "../../../kernel/bpf-object.ts";
+import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRing } from "../../../kernel/ring.ts";
 import { ringLayout } from "../../../schema/c-header.ts";
 import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";

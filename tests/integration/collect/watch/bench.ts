@@ -6,8 +6,8 @@ import { type SeenAccesses, seenAccesses } from "../../../../src/collect/ebpf/wa
 import { armWatch } from "../../../../src/collect/ebpf/watch/arm.ts";
 import { openSlots, type SharedSlots, type SlotState } from "../../../../src/collect/ebpf/watch/slots.ts";
 import { forEachTrap, type Trap } from "../../../../src/collect/ebpf/watch/traps.ts";
-import { openBpfObject } from "../../../../src/kernel/bpf-object.ts";
 import { onlineCpus } from "../../../../src/kernel/cpus.ts";
+import { openBpfObject } from "../../../../src/kernel/open-bpf-object.ts";
 import { openRing } from "../../../../src/kernel/ring.ts";
 import { ringLayout } from "../../../../src/schema/c-header.ts";
 import type { WatchMode } from "../../../../src/schema/words.ts";
