@@ -5,6 +5,7 @@ import { type Database, openDatabase } from "../sql/database.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import type { RecordedFacts } from "./input/load.ts";
+import { noRegions } from "./input/region-set.ts";
 import { computeMetrics } from "./metrics/registry.ts";
 import type { AnalysisResult } from "./pipeline.ts";
 import { reduceTrace } from "./stream/reduce.ts";
@@ -57,7 +58,7 @@ export async function analyseImport(
     t0_ns: reduced.origin_ns,
     window_ns: reduced.window_ns,
     watches: [],
-    regions: [],
+    regions: noRegions(),
     steps: [],
     kvRows: [],
     accessSums: reduced.sums,

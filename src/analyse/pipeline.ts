@@ -11,7 +11,7 @@ import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
 import type { AnalysisInput } from "./input/input.ts";
-import { LABEL_SUMMARY } from "./input/label-summary.ts";
+import { mappedTotals } from "./input/label-totals.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { computeMetrics } from "./metrics/registry.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
@@ -86,7 +86,6 @@ export async function analyseRun(
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
   writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
-  const totals = await database.rows(LABEL_SUMMARY);
   const { trace } = labelled;
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - sumOf(trace.accesses.rows));
   const { skipped } = labelled.capture;
@@ -98,13 +97,9 @@ export async function analyseRun(
     input,
     metrics,
     labels: [
-      ...totals.map((row) => ({
-        region_type: String(row.region_type),
-        mapping_kind: row.mapping_kind === null || row.mapping_kind === undefined ? null : String(row.mapping_kind),
-        regions: Number(row.regions),
-        bytes: Number(row.bytes),
+      ...mappedTotals(labelled.regions, trace.accesses.rows, labelled.window_ns).map((total) => ({
+        ...total,
         bytes_are: "mapped" as const,
-        access_rows: Number(row.accesses),
       })),
       ...allocated.map((all) => ({
         region_type: "runtime",

@@ -67,13 +67,19 @@ function cellOf(column: ColumnData | undefined, type: Column["type"], row: numbe
   return type === "bool" && value !== null ? value !== 0 : value;
 }
 
-/** The rows of a batch, each with every column of its table. */
-export function rowsFromBatch<T extends TableName>({ table, rows, columns }: Batch<T>): RowOf<T>[] {
+/** Gives single rows of a batch, each with every column of its table. */
+export function rowReader<T extends TableName>({ table, columns }: Batch<T>): (row: number) => RowOf<T> {
   const all = columnsOf(table).map(({ name, type }) => ({ name, type, data: columns[name] }));
-  return Array.from({ length: rows }, (_, row) => {
+  return (row) => {
     const cells: Record<string, Cell> = {};
     for (const { name, type, data } of all) cells[name] = cellOf(data, type, row);
     // The table of columns is what the type is made of.
     return cells as RowOf<T>;
-  });
+  };
+}
+
+/** The rows of a batch, each with every column of its table. */
+export function rowsFromBatch<T extends TableName>(batch: Batch<T>): RowOf<T>[] {
+  const rowAt = rowReader(batch);
+  return Array.from({ length: batch.rows }, (_, row) => rowAt(row));
 }

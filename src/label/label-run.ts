@@ -5,19 +5,22 @@ import type { StreamName } from "../schema/columns.ts";
 import type { RowOf } from "../schema/row.ts";
 import type { Database } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
-import { mappingLives, tensorLives } from "./capture/capture-events.ts";
+import { type MappingStays, mappingStays } from "./capture/mapping-stays.ts";
 import { withOlderLayouts } from "./capture/older-captures.ts";
+import { rowsInOrder } from "./capture/rows-in-order.ts";
 import { readStreamRows } from "./capture/stream-rows.ts";
+import { type ProcessEnd, tensorLives } from "./capture/tensor-lives.ts";
 import { type WatchHits, watchHits } from "./capture/watch-hits.ts";
 import { confirmRows } from "./kv/kv-confirm.ts";
 import { type KvRows, kvRows } from "./kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "./kv/kv-table.ts";
-import { addAllocationRegions } from "./regions/allocation-regions.ts";
-import { sinceFirstLook } from "./regions/censored-births.ts";
-import { type Region, regionMap } from "./regions/region-map.ts";
-import { fillRegionTable, writeRegionMap } from "./regions/region-table.ts";
+import { allocationRegions } from "./regions/allocation-regions.ts";
+import { oldMappings, sinceFirstLook } from "./regions/censored-births.ts";
+import { type PlaceIndex, placeIndex } from "./regions/place-index.ts";
+import { type Regions, regionMap } from "./regions/region-map.ts";
+import { writeRegionMap } from "./regions/region-table.ts";
 import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
-import { type Forks, forksOf } from "./timeline/forks.ts";
+import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
 import { type StepRow, stepRows } from "./timeline/step-row.ts";
@@ -34,7 +37,9 @@ export interface Labelled {
   readonly capture: Capture;
   readonly origin_ns: bigint;
   readonly window_ns: number;
-  readonly regions: readonly Region[];
+  readonly regions: Regions;
+  /** Over the regions. */
+  readonly regionIndex: PlaceIndex;
   /** Allocations in the region map, which has the largest only. */
   readonly allocationRegions: number;
   readonly steps: readonly StepRow[];
@@ -61,30 +66,55 @@ function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow
   }
 }
 
+/** The mappings of the run, and of the same rows when processes were forked and when those with tensors ended. */
+async function readMappings(
+  database: Database,
+  capture: Capture,
+  originNs: bigint,
+  tensorPids: ReadonlySet<number>,
+  timeline: Timeline,
+) {
+  const { rows, incomplete } = await rowsInOrder(database, capture, "mapping");
+  const forks = forkTimes(originNs);
+  const ends: ProcessEnd[] = [];
+  function* noted(): Generator<RowOf<"mapping">, void, void> {
+    for (const row of rows()) {
+      forks.take(row);
+      const isEnd = row.kind === "exit" || row.kind === "exec";
+      if (isEnd && tensorPids.has(row.pid)) ends.push({ pid: row.pid, time: row.timestamp_ns });
+      yield row;
+    }
+  }
+  const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()));
+  return { stays, forks, ends, incomplete };
+}
+
 /**
- * Labels a run and writes its derived files but for the metrics. Leaves the table `region_map` in the database.
+ * Labels a run and writes its derived files but for the metrics.
  * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
  */
 export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
   const capture = await openCapture(runDir);
-  const incomplete: Record<string, number> = {};
+  const incomplete: Record<string, number> = { mapping: 0 };
   const read = async <S extends StreamName>(stream: S): Promise<RowOf<S>[]> => {
     const result = await readStreamRows(database, capture, stream);
     incomplete[stream] = result.incomplete;
     return result.rows;
   };
-  const mappingEvents = await read("mapping");
   const tensorEvents = await read("tensor");
   const { origin_ns, window_ns, times } = await runWindow(database, capture);
   for (const stream of NOT_LABELLED) skipWithoutTimes(capture, stream, times);
   const steps = stepRows(await read("step"), origin_ns);
   const watchRows = await read("watch");
-  const mappings = mappingLives(mappingEvents);
-  const placed = tensorLives(tensorEvents, mappingEvents);
-  const tensors = withOlderLayouts(sinceFirstLook(placed.rows, mappings.rows), steps);
   const timeline = timelineOf(steps);
+  const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
+  const { stays, forks, ends, ...mapped } = await readMappings(database, capture, origin_ns, tensorPids, timeline);
+  incomplete.mapping = mapped.incomplete;
+  const placed = tensorLives(tensorEvents, ends);
+  const old = oldMappings(stays.list.places, tensorPids, origin_ns);
+  const tensors = withOlderLayouts(sinceFirstLook(placed.rows, old), steps);
   const regions = regionMap({
-    mappings: mappings.rows,
+    stays,
     tensors,
     timeline,
     enginePids: new Set(steps.map((step) => step.pid)),
@@ -92,25 +122,26 @@ export async function labelRun(database: Database, runDir: string, runId: string
     originNs: origin_ns,
     windowNs: window_ns,
   });
-  const labels = { runId, regions, mappings: mappings.rows, timeline, originNs: origin_ns };
+  const index = placeIndex(regions);
+  const labels = { runId, regions, index, code: stays.code, mappings: stays.facts, timeline, originNs: origin_ns };
   const trace = await writeTrace(database, capture, times, labels);
   incomplete.access = trace.incomplete;
-  await fillRegionTable(database, regions, trace.accesses, origin_ns);
-  const allocationRegions = await addAllocationRegions(database, capture, regions.length + 1);
-  await writeRegionMap(database, runDir);
+  const allocations = await allocationRegions(capture, regions);
+  writeRegionMap(runDir, regions, trace.accesses, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
   const rows = confirmRows(kvRows(steps, tensors, origin_ns), watches, steps);
   writeKvLifecycle(runDir, rows, origin_ns);
-  const counters = { incomplete, mapping: mappings.counters, tensor: placed.counters };
+  const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {
     capture,
     origin_ns,
     window_ns,
     regions,
-    allocationRegions,
+    regionIndex: index,
+    allocationRegions: allocations.length,
     steps,
     timeline,
-    forks: forksOf(mappingEvents, origin_ns),
+    forks,
     kvRows: rows,
     watches,
     engines: enginesSeen(steps),

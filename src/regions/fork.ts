@@ -1,18 +1,21 @@
 /** The copy of an address space that fork makes. */
-import { type AddressSpace, ALL_PAGES, type Mapping, newMapping, type PageState } from "./address-space.ts";
-import type { MappingHistory } from "./mapping-history.ts";
+import { type AddressSpace, ALL_PAGES, type Ended, type Mapping, newMapping, type PageState } from "./address-space.ts";
+
+/** The stay that held a page at a moment, of those that ended last. */
+function stayAt({ recent }: AddressSpace, page: number, time_ns: bigint): Ended | undefined {
+  return recent.find(({ state, from, to: end, death_ns }) => {
+    const isThen = state.since_ns <= time_ns && state.birth_ns <= time_ns && death_ns > time_ns;
+    return isThen && from <= page && page < end;
+  });
+}
 
 /**
  * Copies what `parent` had at `fork_ns` into `child`, born there and then; what the child did since stays.
- * Pieces of the parent that changed after the fork, and were delivered before it, come from the history.
- * @returns pieces that could not be told: changed since with no history, or changing while fork ran
+ * @param looksBack whether pieces of the parent that changed after the fork, and were delivered before it, come from the
+ *   stays that ended last
+ * @returns pieces that could not be told: changed since with no look back, or changing while fork ran
  */
-export function forkSpace(
-  parent: AddressSpace,
-  child: AddressSpace,
-  fork_ns: bigint,
-  history: MappingHistory | null,
-): number {
+export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bigint, looksBack: boolean): number {
   const copies = new Map<Mapping, Mapping>();
   let races = parent.pages.baseline_ns > fork_ns ? 1 : 0;
 
@@ -35,12 +38,12 @@ export function forkSpace(
       if (state.mapping === null && state.until_ns > fork_ns) races += 1;
       return;
     }
-    if (history === null) {
+    if (!looksBack) {
       races += 1;
       return;
     }
     for (let page = from; page < until; ) {
-      const ended = history.find(parent.pid, page, fork_ns);
+      const ended = stayAt(parent, page, fork_ns);
       const end = Math.min(until, ended?.to ?? until);
       if (ended) copy(ended.state, page, end);
       page = end;

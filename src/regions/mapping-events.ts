@@ -6,19 +6,23 @@ import {
   type Ended,
   hasFileOffset,
   liveRows,
-  mappingRow,
+  type PageState,
   unmapAll,
 } from "./address-space.ts";
 import { createFileNames, type FileNames } from "./file-names.ts";
 import { forkSpace } from "./fork.ts";
 import { applyCall, type Outcome, pageRange } from "./mapping-calls.ts";
-import { createMappingHistory } from "./mapping-history.ts";
 import { type MappingEvent, type MappingRow, observedFlags } from "./mapping-row.ts";
 import { applySnapshot, type Seen } from "./snapshot.ts";
 
 export interface ProcessMapsOptions {
-  /** Keep what ended, for `lifetimes`; grows with the number of unmappings. */
-  readonly keepHistory?: boolean;
+  /**
+   * Takes every stay of bytes at an address when it ends. The name of its mapping may come later, as may `ended_by`.
+   * Splitting, protecting and growing create no birth: pieces keep their mapping and the birth of their bytes, so the sum of
+   * size x (death - birth) over stays not ended by a move is the byte-time of the mappings. A move ends a stay
+   * (`ended_by` moved) and begins one with the same birth. A fork's copy is born at the fork.
+   */
+  readonly onEnd?: (ended: Ended) => void;
   /** Page size of the machine, a power of two. */
   readonly pageBytes?: number;
 }
@@ -44,13 +48,8 @@ export interface ProcessMaps {
   apply(row: MappingEvent): void;
   /** Live mappings of a process by address; empty for one that is unknown or ended. */
   mapsOf(pid: number): MappingRow[];
-  /**
-   * Every stay of bytes at an address: ended ones with `keepHistory`, live ones always.
-   * Splitting, protecting and growing create no birth: pieces keep `mapping_id` and the birth of their bytes, so the sum of
-   * size x (death - birth) over rows not ended by a move is the byte-time of the mappings. A move ends a stay
-   * (`ended_by` moved) and begins one with the same birth. A fork's copy is born at the fork.
-   */
-  lifetimes(): MappingRow[];
+  /** Visits the stays that have not ended, in pages, by process and address. */
+  eachLive(visit: (pid: number, state: PageState, from: number, end_page: number) => void): void;
   /** Live processes. */
   pids(): number[];
   /** Processes whose map may be wrong until a snapshot: a call failed half way, or something was missed. */
@@ -79,14 +78,13 @@ const CLONE_THREAD = 0x10000;
 const MAX_DEAD = 1024;
 const MAX_CHILDREN = 64;
 
-/** Empty maps. @param options see there; defaults: no history, pages of 4096 bytes */
+/** Empty maps. @param options see there; pages of 4096 bytes by default */
 export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps {
   const pageBytes = options.pageBytes ?? 4096;
   const pageShift = BigInt(Math.round(Math.log2(pageBytes)));
-  const history = options.keepHistory ? createMappingHistory() : null;
   const onEnd = (ended: Ended): void => {
     // A row that was older than the fork of this copy can end it before its birth.
-    if (history !== null && ended.death_ns > ended.state.birth_ns) history.add(ended);
+    if (ended.death_ns > ended.state.birth_ns) options.onEnd?.(ended);
   };
   const processes = new Map<number, Process>();
   const dead: number[] = [];
@@ -143,7 +141,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       return "applied";
     }
     const child = isSame ? existing : begin(pid);
-    const races = forkSpace(parent.space, child.space, fork_ns, history);
+    const races = forkSpace(parent.space, child.space, fork_ns, options.onEnd !== undefined);
     counters.fork_races += races;
     if (races > 0) child.needsSnapshot = true;
     parent.children.push({ pid, fork_ns });
@@ -274,21 +272,16 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       const process = processes.get(pid);
       return process?.alive ? liveRows(process.space, pid, pageShift) : [];
     },
-    lifetimes() {
-      const rows = history?.rows(pageShift) ?? [];
-      for (const [pid, process] of processes) {
-        if (process.alive && process.space.pid === pid) addStays(rows, process.space, pageShift);
+    eachLive(visit) {
+      for (const [pid, { alive, space }] of processes) {
+        if (!alive || space.pid !== pid) continue;
+        space.pages.each(0, ALL_PAGES, (state, from, end) => {
+          if (state.mapping !== null) visit(pid, state, from, end);
+        });
       }
-      return rows;
     },
     pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),
     counters,
   };
-}
-
-function addStays(rows: MappingRow[], space: AddressSpace, pageShift: bigint): void {
-  space.pages.each(0, ALL_PAGES, (state, from, end) => {
-    if (state.mapping !== null) rows.push(mappingRow(space.pid, state, from, end, pageShift, null, null));
-  });
 }

@@ -19,13 +19,6 @@ export function sqlType(column: Column): string {
   return SQL_TYPE[column.type];
 }
 
-/** `name TYPE, ...` of every column, in file order. */
-export function columnDefinitions(table: TableName): string {
-  return columnsOf(table)
-    .map((column) => `${column.name} ${sqlType(column)}`)
-    .join(", ");
-}
-
 /** A relation of the table's columns and no rows. */
 export function emptyRelation(table: TableName): string {
   const columns = columnsOf(table).map((column) => `CAST(NULL AS ${sqlType(column)}) AS ${column.name}`);

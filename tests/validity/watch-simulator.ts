@@ -1,8 +1,9 @@
 /** A seeded simulation of the watch design over memory whose accesses are known. */
-import type { AnalysisInput, RegionSample, WatchSample } from "../../src/analyse/input/input.ts";
+import type { AnalysisInput, WatchSample } from "../../src/analyse/input/input.ts";
 import { OP } from "../../src/schema/operation.ts";
 import type { RegionType } from "../../src/schema/words.ts";
 import { type Random, seededRandom } from "../../src/statistics/prng.ts";
+import { type GivenRegion, regionsOf } from "../fixtures/regions.ts";
 
 /** Accesses of one word over the whole run, in order of time. */
 export interface WordAccesses {
@@ -124,11 +125,8 @@ export function simulatedInput(
   design: Design,
 ): AnalysisInput {
   const regions = processes.map(
-    (process, i): RegionSample => ({
+    (process, i): GivenRegion => ({
       region_type: process.region_type,
-      mapping_kind: "anon",
-      logical_id: null,
-      tensor: null,
       pid: 1,
       addr: BigInt(i) << 32n,
       size_bytes: 8 * process.words,
@@ -143,7 +141,7 @@ export function simulatedInput(
     t0_ns: 0n,
     window_ns: design.run_ns,
     watches,
-    regions,
+    regions: regionsOf(regions),
     steps: [],
     kvRows: [],
     accessSums: [],

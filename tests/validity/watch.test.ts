@@ -9,6 +9,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { getPriority, setPriority } from "node:os";
 import type { AnalysisInput, WatchSample } from "../../src/analyse/input/input.ts";
+import { noRegions } from "../../src/analyse/input/region-set.ts";
 import { computeMetrics } from "../../src/analyse/metrics/registry.ts";
 import { AHEAD_TOKENS } from "../../src/collect/ebpf/watch/design.ts";
 import type { DrawRegion } from "../../src/collect/ebpf/watch/draw.ts";
@@ -190,7 +191,7 @@ async function observe(seed: number): Promise<Run> {
       t0_ns: t0,
       window_ns: Number(t1 - t0),
       watches: samplesOf([...batches, ...last], t0),
-      regions: [],
+      regions: noRegions(),
       steps: [],
       kvRows: [],
       accessSums: [],

@@ -1,32 +1,53 @@
 /** How many bytes of a class there are while a span lasts. */
-import type { RegionSample } from "./input.ts";
+import type { RegionSet } from "./region-set.ts";
 import type { Span } from "./span.ts";
+
+/** Peaks that were found, by span and grain: several metrics ask for one, and a class may have millions of regions. */
+const found = new WeakMap<RegionSet, Map<string, number>>();
 
 /**
  * The most bytes of the regions alive at one moment of the span.
+ * @param grain bytes of the blocks that count whole
  * @returns bytes, 0 without regions
  */
-export function peakBytes(regions: readonly RegionSample[], span: Span): number {
+export function peakBytes(regions: RegionSet, span: Span, grain = 1): number {
   const from = span.begin_ns[0] ?? 0;
   const end = span.end_ns[span.end_ns.length - 1] ?? 0;
-  const changes: [time: number, bytes: number][] = [];
-  for (const region of regions) {
-    if (region.death_ns < from || region.birth_ns > end) continue;
-    changes.push([Math.max(from, region.birth_ns), region.size_bytes]);
-    if (region.death_ns <= end) changes.push([region.death_ns, -region.size_bytes]);
-  }
-  changes.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  let now = 0;
-  let peak = 0;
-  for (const [, bytes] of changes) {
-    now += bytes;
-    peak = Math.max(peak, now);
-  }
+  const peaks = found.get(regions) ?? new Map<string, number>();
+  found.set(regions, peaks);
+  const key = `${from}/${end}/${grain}`;
+  const peak = peaks.get(key) ?? mostHeld(regions, from, end, grain);
+  peaks.set(key, peak);
   return peak;
 }
 
+/** Goes through births and deaths in order of time; of one moment deaths come first. */
+function mostHeld({ all, byBirth, byDeath }: RegionSet, from: number, until: number, grain: number): number {
+  const { begin, end, birth_ns, death_ns } = all;
+  const bytes = (row: number): number =>
+    (Math.ceil((end[row] as number) / grain) - Math.floor((begin[row] as number) / grain)) * grain;
+  let now = 0;
+  let most = 0;
+  let died = 0;
+  for (const row of byBirth) {
+    const birth = birth_ns[row] as number;
+    if (birth > until) break;
+    if ((death_ns[row] as number) < from) continue;
+    const time = Math.max(from, birth);
+    for (; died < byDeath.length; died++) {
+      const dead = byDeath[died] as number;
+      const death = death_ns[dead] as number;
+      if (death > time) break;
+      if (death >= from) now -= bytes(dead);
+    }
+    now += bytes(row);
+    if (now > most) most = now;
+  }
+  return most;
+}
+
 /** Share of the class's bytes that the draws could fall on, at most 1; null where no region is known. */
-export function drawnShare(drawnBytes: number, regions: readonly RegionSample[], span: Span): number | null {
+export function drawnShare(drawnBytes: number, regions: RegionSet, span: Span): number | null {
   const peak = peakBytes(regions, span);
   return peak > 0 ? Math.min(1, drawnBytes / peak) : null;
 }

@@ -7,15 +7,8 @@ import type { ProcessUse } from "../process/process-readings.ts";
 import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
 import { passGapNs } from "../watched/passes.ts";
-import type {
-  AccessStream,
-  AccessSums,
-  AllocationSample,
-  AnalysisInput,
-  KvRowSample,
-  RegionSample,
-  WatchSample,
-} from "./input.ts";
+import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
+import { noRegions, type RegionSet, regionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
 
 /** Watches of some designs inside the span, weighted back to bytes; arrays parallel. */
@@ -36,7 +29,7 @@ export interface Group {
   /** True for a span of which only what was counted is told: nothing is estimated of it. */
   readonly is_counted_only: boolean;
   readonly gap_ns: number;
-  readonly regions: readonly RegionSample[];
+  readonly regions: RegionSet;
   readonly kvRows: readonly KvRowSample[];
   /** What memray saw, of which the group then is; null for every other group. */
   readonly allocations: AllocationSample | null;
@@ -118,6 +111,8 @@ function blockResamples(seed: number): (count: number) => Resamples {
   };
 }
 
+const NO_REGIONS = regionSet(noRegions(), new Uint32Array(0));
+
 /** A group of which nothing is known yet. */
 function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
   const none = watchSet([], span, gap_ns, input.seed, 0);
@@ -129,7 +124,7 @@ function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Gr
     span,
     is_counted_only: false,
     gap_ns,
-    regions: [],
+    regions: NO_REGIONS,
     kvRows: [],
     allocations: null,
     use: null,
@@ -186,7 +181,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const gap = passGapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
-  const regions = split(input.regions);
+  const regions = regionSets(input.regions, keyOf);
   const sums = split(input.accessSums);
   const streams = split(input.streams);
   const faults = split(input.counts?.faults?.classes ?? []);
@@ -214,7 +209,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
         ...emptyGroup(input, span, gap, blocks),
         ...kind,
         faults: counted(span),
-        regions: regions.get(key) ?? [],
+        regions: regions.get(key) ?? NO_REGIONS,
         kvRows: key === "kv_cache" ? input.kvRows : [],
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
         sampled: rowsBySource(sums.get(key) ?? []),
@@ -228,7 +223,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
       ...emptyGroup(input, span, gap, blocks),
       ...kind,
       is_counted_only: true,
-      regions: regions.get(key) ?? [],
+      regions: regions.get(key) ?? NO_REGIONS,
       faults: counted(span),
     }));
     return [...figures, ...counts];

@@ -1,5 +1,6 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 
+import type { Regions } from "../../label/regions/region-map.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { RegionType, Step, WatchDesign, WatchEnding, WatchMode } from "../../schema/words.ts";
 import type { FaultSums } from "../process/fault-sums.ts";
@@ -35,21 +36,6 @@ export interface WatchSample {
   readonly region_death_ns: number | null;
   /** When the region (logical tensor where there is one) was born. */
   readonly region_birth_ns: number;
-}
-
-/** One row of region_map.parquet. */
-export interface RegionSample {
-  readonly region_type: RegionType;
-  readonly mapping_kind: string | null;
-  readonly logical_id: string | null;
-  readonly tensor: string | null;
-  readonly pid: number;
-  readonly addr: bigint;
-  readonly size_bytes: number;
-  readonly birth_ns: number;
-  readonly death_ns: number;
-  readonly birth_censored: boolean;
-  readonly death_censored: boolean;
 }
 
 /** Lifetimes of allocations in bins; arrays parallel, times in ns. */
@@ -194,7 +180,7 @@ export interface AnalysisInput {
   readonly t0_ns: bigint;
   readonly window_ns: number;
   readonly watches: readonly WatchSample[];
-  readonly regions: readonly RegionSample[];
+  readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];
   readonly accessSums: readonly AccessSums[];

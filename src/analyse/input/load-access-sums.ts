@@ -1,16 +1,16 @@
 /** Sums of sampled accesses as the metrics read them. */
 
+import type { Regions } from "../../label/regions/region-map.ts";
 import type { RegionType } from "../../schema/words.ts";
 import { blockPlan } from "../sampled/block-sums.ts";
 import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
 import { sourceKey } from "../sampled/sample-owners.ts";
-import type { SampleRegion } from "../sampled/sample-regions.ts";
 import { STEPS, sampledRows } from "../sampled/sampled-rows.ts";
 import type { AccessSums, StepSample, WrittenBlocks } from "./input.ts";
 
 export interface SumsInput {
   readonly traceParts: readonly string[];
-  readonly regions: readonly SampleRegion[];
+  readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly originNs: bigint;
   readonly windowNs: number;

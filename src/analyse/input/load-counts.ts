@@ -11,7 +11,7 @@ import { spanSlices } from "./span-slices.ts";
 
 /** Reads the streams of counts once, one row group at a time. */
 export async function loadCounts(labelled: Labelled, steps: readonly StepSample[]): Promise<RunCounts> {
-  const { capture, timeline, forks, regions, origin_ns, window_ns } = labelled;
+  const { capture, timeline, forks, regions, regionIndex, origin_ns, window_ns } = labelled;
   const spans = countedSpans(spansOf(steps, window_ns), timeline, window_ns);
   const slices = spanSlices(spans, window_ns);
   const points = processPoints();
@@ -21,6 +21,6 @@ export async function loadCounts(labelled: Labelled, steps: readonly StepSample[
     process,
     memray: process === null ? await loadMemoryReadings(capture, origin_ns) : null,
     points: points.all,
-    faults: await loadFaults(capture, regions, slices, origin_ns),
+    faults: await loadFaults(capture, regions, regionIndex, slices, origin_ns),
   };
 }

@@ -1,35 +1,18 @@
-/** Regions, steps, KV rows and watches of a labelled run as the metrics read them. */
+/** Steps, KV rows and watches of a labelled run as the metrics read them. */
 
 import type { WatchHits } from "../../label/capture/watch-hits.ts";
 import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
-import { type Place, placeIndex } from "../../label/regions/place-index.ts";
-import type { Region } from "../../label/regions/region-map.ts";
+import type { PlaceIndex } from "../../label/regions/place-index.ts";
+import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
 import { wordsOf } from "../../schema/row.ts";
 import type { RegionType } from "../../schema/words.ts";
-import type { KvRowSample, RegionSample, StepSample, WatchSample } from "./input.ts";
+import type { KvRowSample, StepSample, WatchSample } from "./input.ts";
 
 const REGION_TYPES = wordsOf("region_map", "region_type");
 const MODES: readonly string[] = wordsOf("watch", "mode");
 const DESIGNS: readonly string[] = wordsOf("watch", "design");
 const ENDINGS: readonly string[] = wordsOf("watch", "ended_by");
-
-/** Regions of region_map.parquet. */
-export function regionSamples(regions: readonly Region[]): RegionSample[] {
-  return regions.map((region) => ({
-    region_type: region.region_type,
-    mapping_kind: region.mapping_kind,
-    logical_id: region.logical_id,
-    tensor: region.tensor,
-    pid: region.pid,
-    addr: region.addr,
-    size_bytes: region.size_bytes,
-    birth_ns: region.birth_ns,
-    death_ns: region.death_ns,
-    birth_censored: region.birth_censored,
-    death_censored: region.death_censored,
-  }));
-}
 
 /** Batches that were carried out; one that had not returned ends with the run. */
 export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSample[] {
@@ -90,15 +73,10 @@ function isSound(watch: WatchHits): boolean {
  * Watches with the class of the region that held their first byte when they were armed; where the map has none, the
  * class when drawn. Watches that cannot be are left out: `watches.length` less the result's is their number.
  */
-export function watchSamples(watches: readonly WatchHits[], regions: readonly Region[]): WatchSample[] {
-  const places: Place[] = regions.map((region) => ({
-    ...region,
-    death_ns: region.death_censored ? Number.POSITIVE_INFINITY : region.death_ns,
-  }));
-  const index = placeIndex(places);
+export function watchSamples(watches: readonly WatchHits[], regions: Regions, index: PlaceIndex): WatchSample[] {
   return watches.filter(isSound).map((watch) => {
     const { row, hit_ns, hit_op } = watch;
-    const region = regions[index.find(watch.pid, Number(watch.addr), watch.begin_ns)];
+    const region = regionAt(regions, index.find(watch.pid, Number(watch.addr), watch.begin_ns));
     return {
       watch_id: watch.watch_id,
       pid: watch.pid,

@@ -7,7 +7,7 @@ import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums } from "./load-access-sums.ts";
 import { loadCounts } from "./load-counts.ts";
-import { kvRowSamples, regionSamples, stepSamples, watchSamples } from "./load-samples.ts";
+import { kvRowSamples, stepSamples, watchSamples } from "./load-samples.ts";
 
 /** What the recording knew beside its streams. */
 export interface RecordedFacts {
@@ -27,8 +27,8 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     run_id: facts.run_id,
     t0_ns: labelled.origin_ns,
     window_ns: labelled.window_ns,
-    watches: watchSamples(labelled.watches, labelled.regions),
-    regions: regionSamples(labelled.regions),
+    watches: watchSamples(labelled.watches, labelled.regions, labelled.regionIndex),
+    regions: labelled.regions,
     steps,
     kvRows,
     accessSums: await loadAccessSums({

@@ -8,13 +8,13 @@ import type { Figure, MetricFamily } from "./metric.ts";
 function figures(group: Group): Figure[] {
   if (group.allocations !== null) return [peakFigure("allocated_bytes", group.allocations)];
   const bytes = peakBytes(group.regions, group.span);
-  const value = group.regions.length > 0 ? bytes : null;
+  const value = group.regions.rows.length > 0 ? bytes : null;
   return [
     {
       metric: "allocated_bytes",
       source: "region_map",
       estimate: { value, lo: value, hi: value },
-      n: group.regions.length,
+      n: group.regions.rows.length,
       coverage: 1,
       census: true,
       method: "census of the regions: most bytes alive at one moment; no sampling error",

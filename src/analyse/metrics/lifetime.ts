@@ -1,8 +1,10 @@
 /** How long regions of a class live. */
 
-import { recurrentQuantiles, recurrentSample } from "../../statistics/recurrent-survival.ts";
-import { observedQuantile } from "../../statistics/weighted-quantile.ts";
+import { CENSORED } from "../../label/regions/places.ts";
+import { type RecurrentSample, recurrentQuantiles, singleSample } from "../../statistics/recurrent-survival.ts";
+import { quantileInOrder } from "../../statistics/weighted-quantile.ts";
 import type { Group } from "../input/group.ts";
+import type { RegionSet } from "../input/region-set.ts";
 import { lifetimeFigures } from "../process/allocation-figures.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
@@ -12,16 +14,20 @@ const QUANTILES = [
   ["lifetime_p99_ns", 0.99, "99th percentile"],
 ] as const;
 
+/** The life of each region, by its bytes; one whose begin or end was not seen has no whole one. */
+function livesOf({ all, rows }: RegionSet): RecurrentSample {
+  const { begin, end, birth_ns, death_ns, censored } = all;
+  const isOpen = (row: number): boolean => ((censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0;
+  return singleSample(
+    Float64Array.from(rows, (row) => (death_ns[row] as number) - (birth_ns[row] as number)),
+    Uint8Array.from(rows, (row) => (isOpen(row) ? 0 : 1)),
+    Float64Array.from(rows, (row) => (end[row] as number) - (begin[row] as number)),
+  );
+}
+
 function figures(group: Group): Figure[] {
   if (group.allocations !== null) return lifetimeFigures(group.allocations, QUANTILES);
-  const regions = group.regions.filter((region) => region.size_bytes > 0 && region.death_ns >= region.birth_ns);
-  const spans = regions.map((region) => region.death_ns - region.birth_ns);
-  const bytes = regions.map((region) => region.size_bytes);
-  const open = regions.map((region) => region.birth_censored || region.death_censored);
-  const sample = recurrentSample(
-    spans.map((time, i) => (open[i] ? { complete: [], censored: [time] } : { complete: [time], censored: [] })),
-    bytes,
-  );
+  const sample = livesOf(group.regions);
   const curve = recurrentQuantiles(
     sample,
     QUANTILES.map(([, q]) => q),
@@ -29,13 +35,13 @@ function figures(group: Group): Figure[] {
   );
   return QUANTILES.map(([metric, q], k) => {
     const value = curve[k]?.value ?? null;
-    const atLeast = observedQuantile(spans, bytes, q);
+    const atLeast = quantileInOrder(sample.time, sample.weight, q);
     return {
       metric,
       source: "region_map",
       estimate: value === null ? { value: null, lo: atLeast, hi: null } : { value, lo: value, hi: value },
-      n: regions.length,
-      n_censored: open.filter(Boolean).length,
+      n: sample.n,
+      n_censored: sample.n_censored,
       censored: sample.censored,
       coverage: 1,
       window_ns: group.input.window_ns,

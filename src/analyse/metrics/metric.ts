@@ -68,7 +68,8 @@ export interface MetricFamily {
 
 /** Why a class without a write has no retention, in words that its mapping allows. */
 export function noWriteReason(group: Group): string {
-  const mapped = group.regions.length > 0 && group.regions.every((region) => region.mapping_kind === "file");
+  const { all, rows } = group.regions;
+  const mapped = rows.length > 0 && rows.every((row) => all.facts[all.what[row] as number]?.mapping_kind === "file");
   if (mapped) return "no write in the run";
   return group.span.phase === "generation" ? "no write seen in generation" : "no write seen in the run";
 }

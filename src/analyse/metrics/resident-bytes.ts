@@ -14,7 +14,7 @@ function targetPeak({ input, span }: Group): number | null {
 }
 
 function figures(group: Group): Figure[] {
-  if (group.regions.length === 0) return [];
+  if (group.regions.rows.length === 0) return [];
   const mapped = peakBytes(group.regions, group.span);
   const target = targetPeak(group);
   const most = target === null ? mapped : Math.min(mapped, target);
@@ -23,7 +23,7 @@ function figures(group: Group): Figure[] {
       metric: METRIC,
       source: "region_map",
       estimate: interval(null, null, most),
-      n: group.regions.length,
+      n: group.regions.rows.length,
       coverage: 1,
       census: true,
       bound: true,

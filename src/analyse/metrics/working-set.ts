@@ -66,7 +66,7 @@ function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure 
     metric: "working_set_bytes",
     source: sum.source,
     // Blocks at the ends of a region hold bytes beside it: at large grains the whole may be more than what is mapped.
-    estimate: capped(scaled(blocks, seen.grain_bytes), peakBlocks(group, seen.grain_bytes)),
+    estimate: capped(scaled(blocks, seen.grain_bytes), peakBytes(group.regions, group.span, blockGrain(seen))),
     n: sum.rows,
     coverage,
     grain_bytes: seen.grain_bytes,
@@ -75,15 +75,8 @@ function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure 
   };
 }
 
-/** Most bytes that the class's blocks of a grain can have: every region may begin and end inside one. */
-function peakBlocks(group: Group, grain: number): number {
-  const step = BigInt(grain);
-  const whole = group.regions.map((region) => {
-    const end = region.addr + BigInt(region.size_bytes);
-    return { ...region, size_bytes: Number(((end + step - 1n) / step - region.addr / step) * step) };
-  });
-  return peakBytes(grain === LINE_BYTES ? group.regions : whole, group.span);
-}
+/** Every region may begin and end inside a block; lines are taken for whole. */
+const blockGrain = ({ grain_bytes }: SeenBlocks): number => (grain_bytes === LINE_BYTES ? 1 : grain_bytes);
 
 function sampledFigures(group: Group): Figure[] {
   return group.sums.flatMap((sum) => sum.seen.map((seen) => sampledFigure(group, sum, seen)));

@@ -1,6 +1,6 @@
 /** Page faults, summed by class of data and span of the run while they are read. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
-import type { Region } from "../../label/regions/region-map.ts";
+import type { RegionFacts, Regions } from "../../label/regions/region-map.ts";
 import { FAULT } from "../../schema/shared-numbers.ts";
 import type { RegionType } from "../../schema/words.ts";
 import type { SpanSlices } from "../input/span-slices.ts";
@@ -40,33 +40,34 @@ export interface FaultReader {
 const MOST_FILES = 20;
 const KINDS = FAULT_KINDS.length;
 
-/** Number of the class of each region, from 1, and the classes by number; 0 is for what lies in no region. */
-function classNumbers(regions: readonly Region[]) {
+/** Number of the class by the facts of a region, from 1, and the classes by number; 0 is for what lies in no region. */
+function classNumbers(facts: readonly RegionFacts[]) {
   const classes: { region_type: RegionType; mapping_kind: string | null }[] = [
     { region_type: "unknown", mapping_kind: null },
   ];
   const numbers = new Map<string, number>();
-  const ofRegion = new Uint16Array(regions.length + 1);
-  regions.forEach(({ region_type, mapping_kind }, i) => {
+  const ofFacts = new Uint16Array(facts.length + 1);
+  facts.forEach(({ region_type, mapping_kind }, i) => {
     const kind = region_type === "unknown" ? mapping_kind : null;
     const key = `${region_type}/${kind ?? ""}`;
     const classNumber =
       numbers.get(key) ?? classes.push({ region_type: region_type as RegionType, mapping_kind: kind }) - 1;
     numbers.set(key, classNumber);
-    ofRegion[i + 1] = classNumber;
+    ofFacts[i + 1] = classNumber;
   });
-  return { classes, ofRegion };
+  return { classes, ofFacts };
 }
 
-/** Sums faults one by one; holds a count for each class, slice of time and region, and no row. */
-export function faultReader(regions: readonly Region[], index: PlaceIndex, slices: SpanSlices): FaultReader {
-  const { classes, ofRegion } = classNumbers(regions);
+/** Sums faults one by one; holds a count for each class, slice of time and kind of region, and no row. */
+export function faultReader(regions: Regions, index: PlaceIndex, slices: SpanSlices): FaultReader {
+  const { facts, what } = regions;
+  const { classes, ofFacts } = classNumbers(facts);
   const { spans, spansOf, sliceAt } = slices;
   const n = spansOf.length;
-  const isFile = Uint8Array.from([0, ...regions.map(({ mapping_kind }) => (mapping_kind === "file" ? 1 : 0))]);
+  const isFile = Uint8Array.from([0, ...facts.map(({ mapping_kind }) => (mapping_kind === "file" ? 1 : 0))]);
   const counts = new Float64Array(classes.length * n * KINDS);
-  const touched = new Float64Array(regions.length + 1);
-  const major = new Float64Array(regions.length + 1);
+  const touched = new Float64Array(facts.length + 1);
+  const major = new Float64Array(facts.length + 1);
   let rows = 0;
 
   function countsOf(from: number, stop: number, span: number): FaultCounts {
@@ -83,7 +84,7 @@ export function faultReader(regions: readonly Region[], index: PlaceIndex, slice
 
   function files(): FileFaults[] {
     const sums = new Map<string, { first_touches: number; major_faults: number }>();
-    regions.forEach(({ file }, i) => {
+    facts.forEach(({ file }, i) => {
       const first_touches = touched[i + 1] as number;
       const major_faults = major[i + 1] as number;
       if (file === null || first_touches + major_faults === 0) return;
@@ -101,8 +102,9 @@ export function faultReader(regions: readonly Region[], index: PlaceIndex, slice
 
   return {
     take(time_ns, pid, address, flags) {
-      const place = index.find(pid, address, time_ns) + 1;
-      const word = ((ofRegion[place] as number) * n + sliceAt(time_ns)) * KINDS;
+      const row = index.find(pid, address, time_ns);
+      const place = row < 0 ? 0 : (what[row] as number) + 1;
+      const word = ((ofFacts[place] as number) * n + sliceAt(time_ns)) * KINDS;
       rows += 1;
       if (flags & FAULT.major_done) {
         counts[word + 3] = (counts[word + 3] as number) + 1;

@@ -2,8 +2,8 @@
 import { twoWords } from "../../columnar/two-words.ts";
 import type { Capture } from "../../label/capture/capture.ts";
 import { scanColumns } from "../../label/capture/stream-columns.ts";
-import { regionIndex } from "../../label/regions/region-index.ts";
-import type { Region } from "../../label/regions/region-map.ts";
+import type { PlaceIndex } from "../../label/regions/place-index.ts";
+import type { Regions } from "../../label/regions/region-map.ts";
 import type { SpanSlices } from "../input/span-slices.ts";
 import { type FaultSums, faultReader } from "./fault-sums.ts";
 
@@ -12,11 +12,12 @@ const WORD = 2 ** 32;
 /** Faults by class and span; null where none were recorded. */
 export async function loadFaults(
   capture: Capture,
-  regions: readonly Region[],
+  regions: Regions,
+  index: PlaceIndex,
   slices: SpanSlices,
   originNs: bigint,
 ): Promise<FaultSums | null> {
-  const reader = faultReader(regions, regionIndex(regions), slices);
+  const reader = faultReader(regions, index, slices);
   const { low, high } = twoWords(originNs);
   await scanColumns(capture, "fault", ["timestamp_ns", "address", "pid", "fault_flags"], (columns, rows) => {
     const time = columns.timestamp_ns.words;

@@ -1,12 +1,13 @@
 /** Samples of each class and source, reduced in one pass over the trace: sums by block of time, blocks seen, blocks written. */
 import { twoWords } from "../../columnar/two-words.ts";
 import { MrmTraceError } from "../../errors.ts";
+import type { Regions } from "../../label/regions/region-map.ts";
 import { OP } from "../../schema/operation.ts";
 import { formatBytes } from "../../units.ts";
 import { PAGE_GRAINS } from "../input/input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
 import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
-import { type RegionArrays, regionArrays, type SampleRegion } from "./sample-regions.ts";
+import { type NumberedRegions, numberedRegions } from "./sample-regions.ts";
 import type { SampledRows } from "./sampled-rows.ts";
 import { type SeenSums, seenPages, seenSums } from "./seen-pages.ts";
 import { type WriteRuns, type WrittenSums, writeRuns, writtenSums } from "./write-runs.ts";
@@ -24,7 +25,7 @@ const MOST_PARTS = 1 << 12;
 const BLIND = "clock";
 
 export interface SamplesInput {
-  readonly regions: readonly SampleRegion[];
+  readonly regions: Regions;
   readonly originNs: bigint;
   /** First and last moment that counts, whole ns since the origin. */
   readonly begin_ns: number;
@@ -64,7 +65,7 @@ function partOf(low: number, high: number, pid: number, parts: number): number {
 /** Takes a sample of a store; false where there is no room for another block. */
 function takeStore(
   runs: readonly WriteRuns[],
-  regions: RegionArrays,
+  regions: NumberedRegions,
   region: number,
   owner: number,
   low: number,
@@ -72,14 +73,12 @@ function takeStore(
   time_ns: number,
   life: number,
 ): boolean {
-  const death = regions.death_ns[region] ?? Number.POSITIVE_INFINITY;
   for (let grain = 0; grain < SHIFTS.length; grain++) {
     const shift = SHIFTS[grain] as number;
     const blockLow = ((low >>> shift) | (high << (32 - shift))) >>> 0;
     const blockHigh = high >>> shift;
     const begin = (blockLow + blockHigh * WORD) * 2 ** shift;
-    const isWhole = (regions.begin[region] ?? 0) <= begin && (regions.end[region] ?? 0) >= begin + 2 ** shift;
-    const dies = isWhole ? death : Number.POSITIVE_INFINITY;
+    const dies = regions.deathAround(region, begin, begin + 2 ** shift);
     if (!(runs[grain] as WriteRuns).add(owner, blockLow, blockHigh, time_ns, dies, life)) return false;
   }
   return true;
@@ -88,7 +87,7 @@ function takeStore(
 /** Takes every sample of the part; false where it has more blocks than there is memory for. */
 async function takePart(
   input: SamplesInput,
-  regions: RegionArrays,
+  regions: NumberedRegions,
   owners: Owners,
   samples: AsyncIterable<SampledRows>,
   part: Part,
@@ -117,7 +116,7 @@ async function takePart(
       if (time < begin_ns || time > end_ns || partOf(low, high, pid, part.of) !== part.index) continue;
       const region = region_id[i] as number;
       const source = from[i] as number;
-      const owner = owners.find(regions.kind[region] ?? 0, source, sources, pid);
+      const owner = owners.find(regions.classOf(region), source, sources, pid);
       const step = group.step[i] as number;
       const op = ops[i] as number;
       const period = group.period[i] as number;
@@ -127,7 +126,7 @@ async function takePart(
       if (!pages.add(owner, low, high, step)) return false;
       if ((op !== OP.store && op !== OP.load_store) || source === blind) continue;
       while ((clears[life] ?? Number.POSITIVE_INFINITY) <= time) life += 1;
-      const lifeNumber = regions.isCache[region] === 1 ? life : 0;
+      const lifeNumber = regions.isCache(region) ? life : 0;
       if (!takeStore(runs, regions, region, owner, low, high, time, lifeNumber)) return false;
     }
   }
@@ -148,7 +147,7 @@ export async function reduceSamples(
   input: SamplesInput,
   read: () => AsyncIterable<SampledRows>,
 ): Promise<readonly SourceSums[]> {
-  const regions = regionArrays(input.regions);
+  const regions = numberedRegions(input.regions);
   for (let parts = 1; parts <= MOST_PARTS; parts *= 2) {
     const owners: Owners = sampleOwners(regions.classes, (dataClass, source) => ({
       ...blockSums(input.plan),

@@ -1,52 +1,41 @@
-/** What the reduction of samples needs to know of each region, as arrays by the region's number. */
+/** What the reduction of samples needs to know of regions, by the region's number. */
+import { goneNs } from "../../label/regions/places.ts";
+import type { Regions } from "../../label/regions/region-map.ts";
 import { type SampleClass, sourceKey } from "./sample-owners.ts";
 
-/** A region as far as its blocks live and die with it; times as ns since the origin. */
-export interface SampleRegion extends SampleClass {
-  /** From 1; 0 is what no region holds. */
-  readonly region_id: number;
-  readonly begin: number;
-  readonly end: number;
-  readonly death_ns: number;
-  readonly death_censored: boolean;
-}
-
-export interface RegionArrays {
-  /** First byte, and the one behind the last. */
-  readonly begin: Float64Array;
-  readonly end: Float64Array;
-  /** Infinity for what outlived the run. */
-  readonly death_ns: Float64Array;
-  /** 1 where the life of a block also ends when the engine empties its cache. */
-  readonly isCache: Uint8Array;
-  /** Position in `classes`. */
-  readonly kind: Uint32Array;
+/** Regions by number, from 1; 0 is what no region holds. */
+export interface NumberedRegions {
   readonly classes: readonly SampleClass[];
+  /** Position in `classes`. */
+  classOf(region: number): number;
+  /** Whether the life of a block also ends when the engine empties its cache. */
+  isCache(region: number): boolean;
+  /** When the region died that holds all of [begin, end), whole ns since the origin; Infinity where it does not, or lived on. */
+  deathAround(region: number, begin: number, end: number): number;
 }
 
-export function regionArrays(regions: readonly SampleRegion[]): RegionArrays {
-  const length = regions.reduce((most, { region_id }) => Math.max(most, region_id), 0) + 1;
+export function numberedRegions(regions: Regions): NumberedRegions {
   const unknown: SampleClass = { region_type: "unknown", mapping_kind: null };
   const classes = [unknown];
   const kindOf = new Map([[sourceKey(unknown, ""), 0]]);
-  const arrays = {
-    begin: new Float64Array(length),
-    end: new Float64Array(length),
-    death_ns: new Float64Array(length).fill(Number.POSITIVE_INFINITY),
-    isCache: new Uint8Array(length),
-    kind: new Uint32Array(length),
-    classes,
-  };
-  for (const region of regions) {
-    const { region_id, begin, end, death_ns, death_censored, region_type } = region;
-    const key = sourceKey(region, "");
-    const kind = kindOf.get(key) ?? classes.push(region) - 1;
+  const kinds = Uint32Array.from(regions.facts, (facts) => {
+    const key = sourceKey(facts, "");
+    const kind = kindOf.get(key) ?? classes.push(facts) - 1;
     kindOf.set(key, kind);
-    arrays.begin[region_id] = begin;
-    arrays.end[region_id] = end;
-    if (!death_censored) arrays.death_ns[region_id] = Math.round(death_ns);
-    arrays.isCache[region_id] = region_type === "kv_cache" ? 1 : 0;
-    arrays.kind[region_id] = kind;
-  }
-  return arrays;
+    return kind;
+  });
+  const caches = Uint8Array.from(regions.facts, ({ region_type }) => (region_type === "kv_cache" ? 1 : 0));
+  const { count, what } = regions;
+  const isRegion = (region: number): boolean => region > 0 && region <= count;
+  return {
+    classes,
+    classOf: (region) => (isRegion(region) ? (kinds[what[region - 1] as number] as number) : 0),
+    isCache: (region) => isRegion(region) && caches[what[region - 1] as number] === 1,
+    deathAround(region, begin, end) {
+      const row = region - 1;
+      const isWhole =
+        isRegion(region) && (regions.begin[row] as number) <= begin && (regions.end[row] as number) >= end;
+      return isWhole ? Math.round(goneNs(regions, row)) : Number.POSITIVE_INFINITY;
+    },
+  };
 }

@@ -1,36 +1,35 @@
 /** How many blocks of a grain a class can have, each counted anew in each life of its bytes. */
-import type { RegionSample } from "../input/input.ts";
+import { CENSORED } from "../../label/regions/places.ts";
+import type { RegionSet } from "../input/region-set.ts";
 
 /** Blocks that the regions touch, each once. */
-function touched(regions: readonly RegionSample[], step: bigint): number {
-  const spans = regions
-    .filter((region) => region.size_bytes > 0)
-    .map(({ pid, addr, size_bytes }) => ({ pid, first: addr / step, last: (addr + BigInt(size_bytes) - 1n) / step }))
-    .sort((a, b) => a.pid - b.pid || (a.first < b.first ? -1 : a.first > b.first ? 1 : 0));
-  let count = 0n;
+function touched({ all, rows }: RegionSet, grain: number): number {
+  let count = 0;
   let pid = -1;
-  let upTo = -1n;
-  for (const span of spans) {
-    if (span.pid !== pid) upTo = -1n;
-    pid = span.pid;
-    if (span.last <= upTo) continue;
-    count += span.last - (span.first > upTo ? span.first - 1n : upTo);
-    upTo = span.last;
+  let upTo = -1;
+  for (const row of rows) {
+    if (all.pid[row] !== pid) upTo = -1;
+    pid = all.pid[row] as number;
+    const first = Math.floor((all.begin[row] as number) / grain);
+    const last = Math.ceil((all.end[row] as number) / grain) - 1;
+    if (last <= upTo) continue;
+    count += last - Math.max(first - 1, upTo);
+    upTo = last;
   }
-  return Number(count);
+  return count;
 }
 
 /**
  * An upper bound: every block that a region touches, once more for each region that held it whole and died, all of it
  * once more for each time that the cache was emptied.
  */
-export function mostBlocks(regions: readonly RegionSample[], grain: number, clears: number): number {
-  const step = BigInt(grain);
+export function mostBlocks(regions: RegionSet, grain: number, clears: number): number {
+  const { all, rows } = regions;
   let died = 0;
-  for (const { addr, size_bytes, death_censored } of regions) {
-    if (death_censored) continue;
-    const whole = (addr + BigInt(size_bytes)) / step - (addr + step - 1n) / step;
-    died += Math.max(0, Number(whole));
+  for (const row of rows) {
+    if (((all.censored[row] as number) & CENSORED.death) !== 0) continue;
+    const whole = Math.floor((all.end[row] as number) / grain) - Math.ceil((all.begin[row] as number) / grain);
+    died += Math.max(0, whole);
   }
-  return (touched(regions, step) + died) * (clears + 1);
+  return (touched(regions, grain) + died) * (clears + 1);
 }

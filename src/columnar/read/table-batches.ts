@@ -45,10 +45,15 @@ function columnOf(group: ScannedGroup, column: Column): ColumnData | null {
 
 /**
  * Batches in file order, in memory of their own; columns that the table does not know are left out.
+ * @param only number of the one row group that is wanted; all are where it is null
  * @throws Error where the file is missing, damaged, of another table or not decoded here; MrmTraceError data_quality at
  *   another major schema version
  */
-export function* tableBatches<N extends TableName>(path: string, table: N): Generator<Batch<N>, void, void> {
+export function* tableBatches<N extends TableName>(
+  path: string,
+  table: N,
+  only: number | null = null,
+): Generator<Batch<N>, void, void> {
   using source = openParquetSource(path);
   const { metadata } = source.footer;
   const version = metadata.get(SCHEMA_VERSION_KEY);
@@ -57,7 +62,9 @@ export function* tableBatches<N extends TableName>(path: string, table: N): Gene
   // Derived files carry no name: their columns say what they are.
   const named = metadata.get(TABLE_KEY) ?? table;
   if (named !== table) throw new Error(`it holds rows of ${named}`);
+  let number = 0;
   for (const group of groupsOf(source)) {
+    if (only !== null && number++ !== only) continue;
     const columns: Record<string, ColumnData> = {};
     for (const column of columnsOf(table)) {
       const data = columnOf(group, column);

@@ -39,7 +39,11 @@ function scannedRows<S extends StreamName>(path: string, stream: S): RowOf<S>[] 
 }
 
 /** The complete rows of a segment in an encoding, or with gaps, that the scan refuses. */
-async function queriedRows<S extends StreamName>(database: Database, segment: Segment, stream: S): Promise<RowOf<S>[]> {
+export async function queriedRows<S extends StreamName>(
+  database: Database,
+  segment: Segment,
+  stream: S,
+): Promise<RowOf<S>[]> {
   const rows = await database.rows(
     `SELECT ${segment.columns.join(", ")} FROM ${parquetScan([segment.path])} WHERE ${completeRow(stream)}`,
   );

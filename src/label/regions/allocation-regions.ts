@@ -4,14 +4,12 @@
  * A capture may hold hundreds of millions; all of them are in capture/allocation, and figures count all. Accesses are
  * labelled by mapping and tensor alone: an allocation's time is not known well enough to say that an access met it.
  */
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { type Database, parquetScan } from "../../sql/database.ts";
-import { copyToParquet, UNFINISHED } from "../../sql/derived-file.ts";
+import type { RowOf } from "../../schema/row.ts";
+import type { Database } from "../../sql/database.ts";
 import { withAllocations } from "../capture/allocation-database.ts";
 import type { Capture } from "../capture/capture.ts";
 import { CONFIDENCE } from "./evidence.ts";
-import { REGION_TABLE } from "./region-table.ts";
+import type { Regions } from "./region-map.ts";
 
 /** Rows of the region map for allocations, the largest first. */
 export const MAX_ALLOCATION_REGIONS = 1 << 16;
@@ -41,67 +39,85 @@ async function chooseSizes(database: Database): Promise<Choice | null> {
   return whole === null ? null : { whole, part: whole, room: 0 };
 }
 
+/** The chosen, the largest first. */
 const rowsOf = ({ whole, part, room }: Choice): string => `
   WITH chosen AS (
     SELECT * FROM allocation WHERE size_bytes >= ${whole}
     UNION ALL
     (SELECT * FROM allocation WHERE size_bytes >= ${part} AND size_bytes < ${whole} LIMIT ${room})
   )
-  SELECT c.*, coalesce(c.death_ns, e.end_ns, c.timestamp_ns) AS last_ns, s.function, s.file, s.line
+  SELECT c.pid, c.addr, c.size_bytes, c.allocator, c.timestamp_ns, c.death_ns, s.function, s.file, s.line,
+    coalesce(c.death_ns, e.end_ns, c.timestamp_ns) AS last_ns
   FROM chosen AS c
   LEFT JOIN allocation_end AS e ON e.pid = c.pid
-  LEFT JOIN (SELECT * FROM allocation_stack WHERE kind = 'python') AS s ON s.pid = c.pid AND s.stack_id = c.stack_id`;
+  LEFT JOIN (SELECT * FROM allocation_stack WHERE kind = 'python') AS s ON s.pid = c.pid AND s.stack_id = c.stack_id
+  ORDER BY c.size_bytes DESC, c.pid, c.birth_order, c.addr`;
 
-/** Rows of the region map, the largest first; the process's own program is the last that it executed. */
-const regionsOf = (path: string, firstId: number): string => `
-  SELECT
-    CAST(${firstId - 1} + row_number() OVER (ORDER BY c.size_bytes DESC, c.pid, c.birth_order, c.addr) AS BIGINT) AS region_id,
-    'runtime' AS region_type,
-    TRY_CAST(c.addr // 4096 AS BIGINT) AS page_min,
-    TRY_CAST((CAST(c.addr AS HUGEINT) + c.size_bytes - 1) // 4096 AS BIGINT) AS page_max,
-    TRY_CAST(c.timestamp_ns AS BIGINT) AS first_seen_ns,
-    TRY_CAST(c.last_ns AS BIGINT) AS last_seen_ns,
-    CAST(0 AS BIGINT) AS access_count,
-    c.pid,
-    coalesce(p.exec_epoch, CAST(0 AS UINTEGER)) AS exec_epoch,
-    CAST(NULL AS VARCHAR) AS logical_id,
-    c.function || ' (' || coalesce(c.file, '') || ':' || CAST(coalesce(c.line, 0) AS VARCHAR) || ')' AS name,
-    CAST(NULL AS VARCHAR) AS tensor,
-    CAST(NULL AS INTEGER) AS layer,
-    c.addr,
-    c.size_bytes,
-    'allocation/' || c.allocator AS mapping_kind,
-    c.timestamp_ns AS birth_ns,
-    c.last_ns AS death_ns,
-    false AS birth_censored,
-    c.death_ns IS NULL AS death_censored,
-    'memray' AS evidence,
-    CAST(${CONFIDENCE.memray} AS FLOAT) AS confidence,
-    CAST(NULL AS VARCHAR) AS candidates
-  FROM ${parquetScan([path])} AS c
-  LEFT JOIN (SELECT pid, max(exec_epoch) AS exec_epoch FROM ${REGION_TABLE} GROUP BY pid) AS p ON p.pid = c.pid
-  ORDER BY region_id`;
+const PAGE_BYTES = 4096n;
+const SIGNED_END = 1n << 63n;
+/** What a signed column can hold. */
+const signed = (value: bigint): bigint | null => (value < SIGNED_END ? value : null);
+
+/** The last program that each process executed. */
+function epochs({ count, pid, what, facts }: Regions): ReadonlyMap<number, number> {
+  const last = new Map<number, number>();
+  for (let row = 0; row < count; row++) {
+    const epoch = facts[what[row] as number]?.exec_epoch ?? 0;
+    if (epoch > (last.get(pid[row] as number) ?? 0)) last.set(pid[row] as number, epoch);
+  }
+  return last;
+}
+
+/** A row of the map; the program of the process is taken to be the last that it executed. */
+function regionRow(
+  row: Awaited<ReturnType<Database["rows"]>>[number],
+  region_id: number,
+  epochOf: ReadonlyMap<number, number>,
+): RowOf<"region_map"> {
+  const [addr, size_bytes, birth_ns, death_ns] = [row.addr, row.size_bytes, row.timestamp_ns, row.last_ns] as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
+  const pid = Number(row.pid);
+  return {
+    region_id: BigInt(region_id),
+    region_type: "runtime",
+    page_min: addr / PAGE_BYTES,
+    page_max: (addr + size_bytes - 1n) / PAGE_BYTES,
+    first_seen_ns: signed(birth_ns),
+    last_seen_ns: signed(death_ns),
+    access_count: 0n,
+    pid,
+    exec_epoch: epochOf.get(pid) ?? 0,
+    logical_id: null,
+    name: row.function === null ? null : `${row.function} (${row.file ?? ""}:${row.line ?? 0})`,
+    tensor: null,
+    layer: null,
+    addr,
+    size_bytes,
+    mapping_kind: `allocation/${row.allocator}`,
+    birth_ns,
+    death_ns,
+    birth_censored: false,
+    death_censored: row.death_ns === null,
+    evidence: "memray",
+    confidence: CONFIDENCE.memray,
+    candidates: null,
+  };
+}
 
 /**
- * Adds the largest allocations to the table of regions; at the bound, those within 0.5 % of a size come as they stand in
- * the capture. Segments that cannot be read are added to `capture.skipped`.
- * @param firstId number of the first region that it adds
- * @returns how many it added
+ * The largest allocations as rows of the region map, numbered on from the regions; at the bound, those within 0.5 % of a
+ * size come as they stand in the capture. Segments that cannot be read are added to `capture.skipped`.
  */
-export async function addAllocationRegions(database: Database, capture: Capture, firstId: number): Promise<number> {
-  if (capture.segments.allocation.length === 0) return 0;
-  const path = join(capture.runDir, `allocations${UNFINISHED}.parquet`);
-  try {
-    const found = await withAllocations(capture, async (allocations) => {
-      const choice = await chooseSizes(allocations);
-      if (choice !== null) await copyToParquet(allocations, rowsOf(choice), path);
-      return choice !== null;
-    });
-    if (!found) return 0;
-    await database.run(`INSERT INTO ${REGION_TABLE} ${regionsOf(path, firstId)}`);
-    const [added] = await database.rows(`SELECT count(*) AS n FROM ${REGION_TABLE} WHERE region_id >= ${firstId}`);
-    return Number(added?.n ?? 0);
-  } finally {
-    await rm(path, { force: true });
-  }
+export async function allocationRegions(capture: Capture, regions: Regions): Promise<RowOf<"region_map">[]> {
+  if (capture.segments.allocation.length === 0) return [];
+  const found = await withAllocations(capture, async (allocations) => {
+    const choice = await chooseSizes(allocations);
+    return choice === null ? [] : await allocations.rows(rowsOf(choice));
+  });
+  const epochOf = epochs(regions);
+  return found.map((row, i) => regionRow(row, regions.count + 1 + i, epochOf));
 }

@@ -1,19 +1,18 @@
 /** The region map: every byte that a process had, over its life, once, with what it is and how that is known. */
-import type { MappingRow } from "../../regions/mapping-row.ts";
+import { everyRow } from "../../columnar/keys/number-order.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import { wordsOf } from "../../schema/row.ts";
+import type { MappingFacts, MappingStays } from "../capture/mapping-stays.ts";
 import { phaseAt, type Timeline } from "../timeline/phase.ts";
 import { type EngineRegion, engineRegions } from "./engine-regions.ts";
 import { classifyMapping, type Verdict } from "./evidence.ts";
-import { type Place, placeIndex } from "./place-index.ts";
+import { placeIndex } from "./place-index.ts";
+import { CENSORED, goneNs, inOrder, type Places } from "./places.ts";
 import { type Extent, uncovered } from "./uncovered.ts";
 
-/** One region and lifetime; times as ns since the origin, `end` exclusive. */
-export interface Region extends Place, Verdict {
-  /** From 1, in order of process, address and birth. */
-  readonly region_id: number;
+/** What a region is; regions of one mapping's kind share it. */
+export interface RegionFacts extends Verdict {
   readonly exec_epoch: number;
-  readonly addr: bigint;
-  readonly size_bytes: number;
   readonly mapping_kind: string | null;
   /** The file that is mapped there; null for any other kind of mapping. */
   readonly file: string | null;
@@ -21,13 +20,20 @@ export interface Region extends Place, Verdict {
   readonly tensor: string | null;
   readonly logical_id: string | null;
   readonly layer: number | null;
-  readonly birth_censored: boolean;
-  readonly death_censored: boolean;
   readonly candidates: readonly string[];
 }
 
+/**
+ * Regions of all processes, disjoint in address and time within each, in order of process, address and birth: the number
+ * of a region is its row plus 1. No death is later than the end of the run. `what` is a position in `facts`.
+ */
+export interface Regions extends Places {
+  readonly facts: readonly RegionFacts[];
+}
+
 export interface RegionInputs {
-  readonly mappings: readonly MappingRow[];
+  /** What they hold becomes the regions. */
+  readonly stays: MappingStays;
   readonly tensors: readonly TensorLifetime[];
   readonly timeline: Timeline;
   /** Processes in which an engine was recognised. */
@@ -39,129 +45,178 @@ export interface RegionInputs {
   readonly windowNs: number;
 }
 
-interface MappingPlace extends Extent {
-  readonly pid: number;
-  readonly row: MappingRow;
-}
+/** Words of evidence fit, for every class. */
+const VERDICTS = 1 << 8;
+const EVIDENCE = wordsOf("region_map", "evidence");
+const REGION_TYPES = wordsOf("region_map", "region_type");
 
-type Unnumbered = Omit<Region, "region_id">;
+const fileOf = ({ mapping_kind, path }: MappingFacts): string | null => (mapping_kind === "file" ? path : null);
 
-function mappingPlaces(mappings: readonly MappingRow[], originNs: bigint): MappingPlace[] {
-  return mappings.map((row) => ({
-    pid: row.pid,
-    begin: Number(row.addr),
-    end: Number(row.addr + row.size_bytes),
-    birth_ns: Number(row.since_ns - originNs),
-    death_ns: row.death_ns === null ? Number.POSITIVE_INFINITY : Number(row.death_ns - originNs),
-    row,
-  }));
-}
+/** Facts of regions by what their mappings are and what that was taken for. */
+function factList(mappings: readonly MappingFacts[]) {
+  const facts: RegionFacts[] = [];
+  const numbers = new Map<number, number>();
 
-function groupByPid<T extends { readonly pid: number }>(items: readonly T[]): Map<number, T[]> {
-  const groups = new Map<number, T[]>();
-  for (const item of items) {
-    const group = groups.get(item.pid);
-    if (group === undefined) groups.set(item.pid, [item]);
-    else group.push(item);
+  function ofMapping(mapping: number, verdict: Verdict): number {
+    const words = REGION_TYPES.indexOf(verdict.region_type) * EVIDENCE.length + EVIDENCE.indexOf(verdict.evidence);
+    const key = mapping * VERDICTS + words;
+    const existing = numbers.get(key);
+    if (existing !== undefined) return existing;
+    const found = mappings[mapping] as MappingFacts;
+    const { exec_epoch, mapping_kind, path } = found;
+    const number = facts.push({
+      ...verdict,
+      exec_epoch,
+      mapping_kind,
+      file: fileOf(found),
+      name: path ?? mapping_kind,
+      tensor: null,
+      logical_id: null,
+      layer: null,
+      candidates: [],
+    });
+    numbers.set(key, number - 1);
+    return number - 1;
   }
-  return groups;
+
+  /** What a tensor's own mapping says of it is where it lies. */
+  function ofEngine(region: EngineRegion, mapping: MappingFacts | undefined): number {
+    const { region_type, evidence, confidence, name, tensor, logical_id, layer, candidates } = region;
+    const number = facts.push({
+      region_type,
+      evidence,
+      confidence,
+      name,
+      tensor,
+      logical_id,
+      layer,
+      candidates,
+      exec_epoch: mapping?.exec_epoch ?? 0,
+      mapping_kind: mapping?.mapping_kind ?? null,
+      file: mapping === undefined ? null : fileOf(mapping),
+    });
+    return number - 1;
+  }
+
+  return { facts, ofMapping, ofEngine };
 }
 
-/** Cuts a life at the end of the run. */
-function censored(death_ns: number, windowNs: number) {
-  return { death_ns: Math.min(death_ns, windowNs), death_censored: death_ns > windowNs };
+/** The regions of the engine's tensors, which are added to the list, and what they leave nothing of, by process. */
+function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<typeof factList>["ofEngine"]) {
+  const { stays, tensors, originNs, windowNs } = inputs;
+  const covers = new Map<number, Extent[]>();
+  if (tensors.length === 0) return covers;
+  const mappingAt = placeIndex(places);
+  const added: [pid: number, extent: Extent, what: number, censored: number][] = [];
+  for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
+    const extents: Extent[] = [];
+    for (const region of engineRegions(lives, originNs)) {
+      const row = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
+      // It must be gone with its mapping at the latest.
+      const mappingDeath = row < 0 ? Number.POSITIVE_INFINITY : goneNs(places, row);
+      const gone = Math.min(region.death_ns, mappingDeath);
+      const outlives = gone > windowNs;
+      const what = ofEngine(region, row < 0 ? undefined : stays.facts[places.what[row] as number]);
+      const { begin, end, birth_ns } = region;
+      const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
+      added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);
+      // What outlived the run leaves nothing of its mapping behind.
+      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone });
+    }
+    covers.set(pid, extents);
+  }
+  for (const [pid, { begin, end, birth_ns, death_ns }, what, censored] of added) {
+    stays.list.add(pid, begin, end, birth_ns, death_ns, what, censored);
+  }
+  return covers;
 }
 
-const fileOf = ({ mapping_kind, path }: MappingRow): string | null => (mapping_kind === "file" ? path : null);
+/** What is known of the regions of all processes; takes the stays over, as a run may have millions. */
+export function regionMap(inputs: RegionInputs): Regions {
+  const { stays, timeline, windowNs, enginePids, workedPids } = inputs;
+  const { list, births } = stays;
+  const { places } = list;
+  const { count } = places;
+  const { facts, ofMapping, ofEngine } = factList(stays.facts);
+  const covers = addTensors(inputs, places, ofEngine);
+  for (let row = 0; row < count; row++) {
+    const pid = places.pid[row] as number;
+    const begin = places.begin[row] as number;
+    const birth_ns = places.birth_ns[row] as number;
+    const whole: Extent = { begin, end: places.end[row] as number, birth_ns, death_ns: goneNs(places, row) };
+    const covering = covers.get(pid);
+    const hasTensors = covering !== undefined && covering.length > 0;
+    const number = places.what[row] as number;
+    const { mapping_kind, path } = stays.facts[number] as MappingFacts;
+    const verdict = classifyMapping({
+      mapping_kind,
+      path,
+      size_bytes: whole.end - begin,
+      born_in: phaseAt(timeline, pid, births.get(row) ?? birth_ns),
+      has_tensors: hasTensors,
+      has_engine: enginePids.has(pid) || hasTensors,
+      engine_worked: workedPids.has(pid),
+    });
+    const what = ofMapping(number, verdict);
+    const isOld = ((places.censored[row] as number) & CENSORED.birth) !== 0;
+    let next = row;
+    for (const piece of uncovered(whole, covering ?? [])) {
+      const outlives = piece.death_ns > windowNs;
+      const isOldPiece = isOld && piece.birth_ns === birth_ns;
+      const censored = (isOldPiece ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
+      const death_ns = Math.min(piece.death_ns, windowNs);
+      if (next < 0) list.add(pid, piece.begin, piece.end, piece.birth_ns, death_ns, what, censored);
+      else list.set(row, piece.begin, piece.end, piece.birth_ns, death_ns, what, censored);
+      next = -1;
+    }
+    // Nothing is left of it.
+    if (next >= 0) list.set(row, begin, begin, birth_ns, birth_ns, what, 0);
+  }
+  list.take(inOrder(places, living(places, windowNs)));
+  // The list is nobody's but the regions' from here on.
+  return Object.assign(places, { facts });
+}
 
-/** What a tensor's own mapping says of it: where it lies and when it must be gone at the latest. */
-function engineRow(region: EngineRegion, mapping: MappingPlace | undefined, windowNs: number): Unnumbered {
-  const mappingDeath = mapping === undefined ? Number.POSITIVE_INFINITY : mapping.death_ns;
-  const { begin, end, pid, addr, birth_ns, name, tensor, logical_id, layer, candidates } = region;
+/** Rows with bytes and a time inside the run. */
+function living({ count, begin, end, birth_ns, death_ns }: Places, windowNs: number): Uint32Array {
+  return everyRow(count).filter((row) => {
+    const birth = birth_ns[row] as number;
+    return (death_ns[row] as number) >= birth && birth <= windowNs && (end[row] as number) > (begin[row] as number);
+  });
+}
+
+/** One region and lifetime; times as ns since the origin, `end` exclusive. */
+export interface Region extends RegionFacts {
+  readonly region_id: number;
+  readonly pid: number;
+  readonly begin: number;
+  readonly end: number;
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly birth_ns: number;
+  readonly death_ns: number;
+  readonly birth_censored: boolean;
+  readonly death_censored: boolean;
+}
+
+/** A region by its row, for those that look at few. @returns undefined for a row that there is not */
+export function regionAt(regions: Regions, row: number): Region | undefined {
+  const facts = regions.facts[regions.what[row] ?? -1];
+  if (facts === undefined) return undefined;
+  const begin = regions.begin[row] as number;
+  const end = regions.end[row] as number;
+  const bits = regions.censored[row] as number;
   return {
-    pid,
-    addr,
+    ...facts,
+    region_id: row + 1,
+    pid: regions.pid[row] as number,
     begin,
     end,
-    birth_ns,
-    name,
-    tensor,
-    logical_id,
-    layer,
-    candidates,
-    region_type: region.region_type,
-    evidence: region.evidence,
-    confidence: region.confidence,
-    exec_epoch: mapping?.row.exec_epoch ?? 0,
+    addr: BigInt(begin),
     size_bytes: end - begin,
-    mapping_kind: mapping?.row.mapping_kind ?? null,
-    file: mapping === undefined ? null : fileOf(mapping.row),
-    birth_censored: region.birth_censored,
-    ...censored(Math.min(region.death_ns, mappingDeath), windowNs),
+    birth_ns: regions.birth_ns[row] as number,
+    death_ns: regions.death_ns[row] as number,
+    birth_censored: (bits & CENSORED.birth) !== 0,
+    death_censored: (bits & CENSORED.death) !== 0,
   };
-}
-
-function mappingRow(piece: Extent, mappingPlace: MappingPlace, verdict: Verdict, windowNs: number): Unnumbered {
-  const { row } = mappingPlace;
-  return {
-    ...verdict,
-    pid: row.pid,
-    exec_epoch: row.exec_epoch,
-    addr: row.addr + BigInt(piece.begin - mappingPlace.begin),
-    begin: piece.begin,
-    end: piece.end,
-    size_bytes: piece.end - piece.begin,
-    birth_ns: piece.birth_ns,
-    mapping_kind: row.mapping_kind,
-    file: fileOf(row),
-    name: row.path ?? row.mapping_kind,
-    tensor: null,
-    logical_id: null,
-    layer: null,
-    birth_censored: row.birth_censored && piece.birth_ns === mappingPlace.birth_ns,
-    candidates: [],
-    ...censored(piece.death_ns, windowNs),
-  };
-}
-
-/** Regions of all processes, disjoint in address and time within each. */
-export function regionMap(inputs: RegionInputs): Region[] {
-  const { timeline, windowNs, originNs, enginePids, workedPids } = inputs;
-  const places = mappingPlaces(inputs.mappings, originNs);
-  const mappingAt = placeIndex(places);
-  const tensorsOf = groupByPid(inputs.tensors);
-  const rows: Unnumbered[] = [];
-  const engineOf = new Map<number, Unnumbered[]>();
-  for (const [pid, lives] of tensorsOf) {
-    const engineRows = engineRegions(lives, originNs).map((region) => {
-      const index = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
-      return engineRow(region, places[index], windowNs);
-    });
-    // What outlived the run leaves nothing of its mapping behind.
-    const covering = engineRows.map((row) =>
-      row.death_censored ? { ...row, death_ns: Number.POSITIVE_INFINITY } : row,
-    );
-    engineOf.set(pid, covering);
-    rows.push(...engineRows);
-  }
-  for (const place of places) {
-    const covers = engineOf.get(place.pid) ?? [];
-    const birth = Number(place.row.birth_ns - originNs);
-    const verdict = classifyMapping({
-      mapping_kind: place.row.mapping_kind,
-      path: place.row.path,
-      size_bytes: place.end - place.begin,
-      born_in: phaseAt(timeline, place.pid, birth),
-      has_tensors: covers.length > 0,
-      has_engine: enginePids.has(place.pid) || covers.length > 0,
-      engine_worked: workedPids.has(place.pid),
-    });
-    for (const piece of uncovered(place, covers)) rows.push(mappingRow(piece, place, verdict, windowNs));
-  }
-  const living = rows.filter((row) => row.death_ns >= row.birth_ns && row.birth_ns <= windowNs && row.size_bytes > 0);
-  living.sort(
-    (left, right) =>
-      left.pid - right.pid || left.begin - right.begin || left.birth_ns - right.birth_ns || left.end - right.end,
-  );
-  return living.map((row, index) => ({ region_id: index + 1, ...row }));
 }

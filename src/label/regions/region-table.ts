@@ -1,57 +1,116 @@
 /** region_map.parquet: the regions, and what the trace saw of each. */
 import { join } from "node:path";
-import type { Database } from "../../sql/database.ts";
-import { copyToParquet, fillTable } from "../../sql/derived-file.ts";
+import { NULL_CODE, type StringColumn } from "../../columnar/batch.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
+import type { Encodable } from "../../columnar/write/encodable.ts";
+import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
+import type { EveryColumn, RowOf } from "../../schema/row.ts";
 import type { RegionAccesses } from "../trace/row-labels.ts";
-import type { Region } from "./region-map.ts";
+import { CENSORED } from "./places.ts";
+import type { RegionFacts, Regions } from "./region-map.ts";
 
+const TABLE = "region_map";
 const PAGE_BYTES = 4096;
+const GROUP_ROWS = 1 << 17;
 
-/** Name of the SQL table that `fillRegionTable` makes. */
-export const REGION_TABLE = "region_map";
-
-/** Creates the table `region_map` in SQL, with what the trace saw of each region. */
-export async function fillRegionTable(
-  database: Database,
-  regions: readonly Region[],
-  accesses: RegionAccesses,
-  originNs: bigint,
-): Promise<void> {
-  const time = (ns: number): bigint => originNs + BigInt(Math.round(ns));
-  const seen = (index: number): boolean => (accesses.rows[index] ?? 0) > 0;
-  await fillTable(
-    database,
-    REGION_TABLE,
-    "region_map",
-    regions.map((region, index) => ({
-      region_id: BigInt(region.region_id),
-      region_type: region.region_type,
-      page_min: BigInt(Math.floor(region.begin / PAGE_BYTES)),
-      page_max: BigInt(Math.floor((region.end - 1) / PAGE_BYTES)),
-      first_seen_ns: time(seen(index) ? (accesses.first_ns[index] ?? 0) : region.birth_ns),
-      last_seen_ns: time(seen(index) ? (accesses.last_ns[index] ?? 0) : region.death_ns),
-      access_count: BigInt(accesses.rows[index] ?? 0),
-      pid: region.pid,
-      exec_epoch: region.exec_epoch,
-      logical_id: region.logical_id,
-      name: region.name,
-      tensor: region.tensor,
-      layer: region.layer,
-      addr: region.addr,
-      size_bytes: BigInt(region.size_bytes),
-      mapping_kind: region.mapping_kind,
-      birth_ns: time(region.birth_ns),
-      death_ns: time(region.death_ns),
-      birth_censored: region.birth_censored,
-      death_censored: region.death_censored,
-      evidence: region.evidence,
-      confidence: region.confidence,
-      candidates: region.candidates.length === 0 ? null : JSON.stringify(region.candidates),
-    })),
-  );
+/** Texts of a column by the facts of the rows; null where there is none. */
+function factTexts(facts: readonly RegionFacts[], textOf: (found: RegionFacts) => string | null) {
+  const values: string[] = [];
+  const codeOf = new Map<string, number>();
+  const codes = Uint32Array.from(facts, (found) => {
+    const text = textOf(found);
+    if (text === null) return NULL_CODE;
+    const code = codeOf.get(text) ?? values.push(text) - 1;
+    codeOf.set(text, code);
+    return code;
+  });
+  return (what: Uint32Array): StringColumn => ({ codes: what.map((fact) => codes[fact] as number), values });
 }
 
-/** Writes region_map.parquet. */
-export async function writeRegionMap(database: Database, runDir: string): Promise<void> {
-  await copyToParquet(database, `SELECT * FROM ${REGION_TABLE} ORDER BY region_id`, join(runDir, "region_map.parquet"));
+/** Makes the columns of some rows. */
+function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: bigint) {
+  const { facts } = regions;
+  const texts = {
+    region_type: factTexts(facts, ({ region_type }) => region_type),
+    logical_id: factTexts(facts, ({ logical_id }) => logical_id),
+    name: factTexts(facts, ({ name }) => name),
+    tensor: factTexts(facts, ({ tensor }) => tensor),
+    mapping_kind: factTexts(facts, ({ mapping_kind }) => mapping_kind),
+    evidence: factTexts(facts, ({ evidence }) => evidence),
+    candidates: factTexts(facts, ({ candidates }) => (candidates.length === 0 ? null : JSON.stringify(candidates))),
+  };
+
+  return (from: number, end: number): Encodable => {
+    const rows = end - from;
+    const what = regions.what.subarray(from, end);
+    const times = (first: Float64Array): BigInt64Array =>
+      BigInt64Array.from({ length: rows }, (_, i) => originNs + BigInt(Math.round(first[from + i] as number)));
+    const seenOr = (seen: Float64Array, unseen: Float64Array): BigInt64Array =>
+      BigInt64Array.from({ length: rows }, (_, i) => {
+        const row = from + i;
+        const time_ns = (accesses.rows[row] as number) > 0 ? seen[row] : unseen[row];
+        return originNs + BigInt(Math.round(time_ns as number));
+      });
+    const pages = (bytes: (row: number) => number): BigInt64Array =>
+      BigInt64Array.from({ length: rows }, (_, i) => BigInt(Math.floor(bytes(from + i) / PAGE_BYTES)));
+    const bit = (mask: number): Uint8Array =>
+      regions.censored.subarray(from, end).map((bits) => ((bits & mask) !== 0 ? 1 : 0));
+    const layers = Int32Array.from(what, (fact) => facts[fact]?.layer ?? 0);
+    return {
+      table: TABLE,
+      rows,
+      columns: {
+        region_id: { data: BigInt64Array.from({ length: rows }, (_, i) => BigInt(from + i + 1)) },
+        region_type: texts.region_type(what),
+        page_min: { data: pages((row) => regions.begin[row] as number) },
+        page_max: { data: pages((row) => (regions.end[row] as number) - 1) },
+        first_seen_ns: { data: seenOr(accesses.first_ns, regions.birth_ns) },
+        last_seen_ns: { data: seenOr(accesses.last_ns, regions.death_ns) },
+        access_count: {
+          data: BigInt64Array.from({ length: rows }, (_, i) => BigInt(accesses.rows[from + i] as number)),
+        },
+        pid: { data: regions.pid.subarray(from, end) },
+        exec_epoch: { data: Uint32Array.from(what, (fact) => facts[fact]?.exec_epoch ?? 0) },
+        logical_id: texts.logical_id(what),
+        name: texts.name(what),
+        tensor: texts.tensor(what),
+        layer: { data: layers, valid: Uint8Array.from(what, (fact) => (facts[fact]?.layer == null ? 0 : 1)) },
+        addr: { data: BigUint64Array.from({ length: rows }, (_, i) => BigInt(regions.begin[from + i] as number)) },
+        size_bytes: {
+          data: BigUint64Array.from({ length: rows }, (_, i) =>
+            BigInt((regions.end[from + i] as number) - (regions.begin[from + i] as number)),
+          ),
+        },
+        mapping_kind: texts.mapping_kind(what),
+        birth_ns: { data: new BigUint64Array(times(regions.birth_ns).buffer) },
+        death_ns: { data: new BigUint64Array(times(regions.death_ns).buffer) },
+        birth_censored: { data: bit(CENSORED.birth) },
+        death_censored: { data: bit(CENSORED.death) },
+        evidence: texts.evidence(what),
+        confidence: { data: Float32Array.from(what, (fact) => facts[fact]?.confidence ?? 0) },
+        candidates: texts.candidates(what),
+      } satisfies EveryColumn<typeof TABLE>,
+    };
+  };
+}
+
+/**
+ * Writes region_map.parquet, a row group at a time.
+ * @param allocations rows that follow those of the regions
+ * @throws MrmTraceError failure where it cannot be written
+ */
+export function writeRegionMap(
+  runDir: string,
+  regions: Regions,
+  accesses: RegionAccesses,
+  originNs: bigint,
+  allocations: readonly RowOf<typeof TABLE>[],
+): void {
+  using writer = openParquetWriter(join(runDir, "region_map.parquet"), TABLE);
+  const columns = regionColumns(regions, accesses, originNs);
+  for (let from = 0; from < regions.count; from += GROUP_ROWS) {
+    writer.add(columns(from, Math.min(regions.count, from + GROUP_ROWS)));
+  }
+  writer.add(batchFromRows(TABLE, allocations));
+  writer.finish();
 }

@@ -1,6 +1,5 @@
 /** When each process of the run was forked. */
-import type { DuckDBValue } from "@duckdb/node-api";
-import { relativeNs } from "./origin.ts";
+import type { RowOf } from "../../schema/row.ts";
 
 const CLONE_THREAD = 0x10000;
 
@@ -9,16 +8,21 @@ export interface Forks {
   before(pid: number, time_ns: number): number | null;
 }
 
-/** @param rows of the mapping stream, in order of time */
-export function forksOf(rows: readonly Record<string, DuckDBValue>[], originNs: bigint): Forks {
+export interface ForkTimes extends Forks {
+  /** Takes a row of the mapping stream, in order of time. */
+  take(row: RowOf<"mapping">): void;
+}
+
+export function forkTimes(originNs: bigint): ForkTimes {
   const times = new Map<number, number[]>();
-  for (const row of rows) {
-    if (row.kind !== "fork" || typeof row.child_pid !== "number") continue;
-    if ((Number(row.flags ?? 0) & CLONE_THREAD) !== 0) continue;
-    const time = relativeNs(row.timestamp_ns, originNs) ?? 0;
-    const list = times.get(row.child_pid);
-    if (list === undefined) times.set(row.child_pid, [time]);
-    else list.push(time);
-  }
-  return { before: (pid, time_ns) => times.get(pid)?.findLast((time) => time <= time_ns) ?? null };
+  return {
+    take({ kind, child_pid, flags, timestamp_ns }) {
+      if (kind !== "fork" || child_pid === null || ((flags ?? 0) & CLONE_THREAD) !== 0) return;
+      const time = Number(timestamp_ns - originNs);
+      const list = times.get(child_pid);
+      if (list === undefined) times.set(child_pid, [time]);
+      else list.push(time);
+    },
+    before: (pid, time_ns) => times.get(pid)?.findLast((time) => time <= time_ns) ?? null,
+  };
 }

@@ -2,8 +2,8 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { type ElfFile, readElf } from "../../elf/elf.ts";
-import type { MappingRow } from "../../regions/mapping-row.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
+import type { CodePlaces, MappingFacts } from "../capture/mapping-stays.ts";
 import { placeIndex } from "../regions/place-index.ts";
 
 /** One distinct instruction of a process, and when it was first seen (ns since the origin). */
@@ -20,7 +20,6 @@ export interface CodeName {
   readonly symbol: string;
 }
 
-const PROT_EXEC = 4;
 /** Larger files are no libraries; bytes. */
 const MAX_OBJECT_BYTES = 2 ** 30;
 
@@ -66,29 +65,26 @@ function symbolAt(table: FunctionTable, fileOffset: number): string {
 }
 
 /** Names instructions; each file is read once. */
-export function codeNamer(mappings: readonly MappingRow[], originNs: bigint): (address: CodeAddress) => CodeName {
-  const code = mappings.filter((row) => (row.prot & PROT_EXEC) !== 0 && row.path !== null);
-  const index = placeIndex(
-    code.map((row) => ({
-      pid: row.pid,
-      begin: Number(row.addr),
-      end: Number(row.addr + row.size_bytes),
-      birth_ns: Number(row.since_ns - originNs),
-      death_ns: row.death_ns === null ? Number.POSITIVE_INFINITY : Number(row.death_ns - originNs),
-    })),
-  );
+export function codeNamer(
+  { places, offsets }: CodePlaces,
+  facts: readonly MappingFacts[],
+): (address: CodeAddress) => CodeName {
+  const index = placeIndex(places);
   const objects = new Map<string, FunctionTable | null>();
-  return (address) => {
-    const row = code[index.find(address.pid, Number(address.ip), address.first_ns)];
-    if (row === undefined || row.path === null) return { dso: "", symbol: "" };
-    if (row.mapping_kind !== "file" || row.file_offset_bytes === null) return { dso: row.path, symbol: "" };
-    const key = `${row.path}\0${row.inode}`;
+  return ({ pid, ip, first_ns }) => {
+    const row = index.find(pid, Number(ip), first_ns);
+    const found = facts[places.what[row] ?? -1];
+    if (row < 0 || found === undefined || found.path === null) return { dso: "", symbol: "" };
+    const { path, inode, mapping_kind } = found;
+    const begin_bytes = offsets[row] as number;
+    if (mapping_kind !== "file" || Number.isNaN(begin_bytes)) return { dso: path, symbol: "" };
+    const key = `${path}\0${inode}`;
     let table = objects.get(key);
     if (table === undefined) {
-      table = openObject(row.path, row.inode);
+      table = openObject(path, inode);
       objects.set(key, table);
     }
-    const offset = Number(row.file_offset_bytes + (address.ip - row.addr));
-    return { dso: row.path, symbol: table === null ? "" : symbolAt(table, offset) };
+    const offset = begin_bytes + Number(ip - BigInt(places.begin[row] as number));
+    return { dso: path, symbol: table === null ? "" : symbolAt(table, offset) };
   };
 }

@@ -4,7 +4,6 @@ import { keyNumbers } from "../../columnar/keys/key-numbers.ts";
 import { type RowKeys, rowKeys } from "../../columnar/keys/row-keys.ts";
 import { twoWords } from "../../columnar/two-words.ts";
 import type { Encodable, EncodableColumn } from "../../columnar/write/encodable.ts";
-import type { MappingRow } from "../../regions/mapping-row.ts";
 import type { EveryColumn } from "../../schema/row.ts";
 import {
   type AccessRows,
@@ -15,8 +14,9 @@ import {
   sliceRows,
   type WordLists,
 } from "../capture/access-rows.ts";
-import { regionIndex } from "../regions/region-index.ts";
-import type { Region } from "../regions/region-map.ts";
+import type { CodePlaces, MappingFacts } from "../capture/mapping-stays.ts";
+import type { PlaceIndex } from "../regions/place-index.ts";
+import type { RegionFacts, Regions } from "../regions/region-map.ts";
 import { type Slot, slotAt, type Timeline } from "../timeline/phase.ts";
 import { CACHE_LEVELS, cacheLevelOf } from "./cache-level.ts";
 import { codeNamer } from "./code-places.ts";
@@ -27,13 +27,17 @@ const PAGE_SHIFT = 12;
 
 export interface TraceLabels {
   readonly runId: string;
-  readonly regions: readonly Region[];
-  readonly mappings: readonly MappingRow[];
+  readonly regions: Regions;
+  /** Over the regions. */
+  readonly index: PlaceIndex;
+  readonly code: CodePlaces;
+  /** What the places of code are. */
+  readonly mappings: readonly MappingFacts[];
   readonly timeline: Timeline;
   readonly originNs: bigint;
 }
 
-/** What the rows said of each region, by its position in the list; times as ns since the origin. */
+/** What the rows said of each region, by its row; times as ns since the origin, 0 where no row met it. */
 export interface RegionAccesses {
   readonly rows: Float64Array;
   readonly first_ns: Float64Array;
@@ -76,24 +80,22 @@ function slotLabels(timeline: Timeline, runId: string) {
   return { firstOf, lists };
 }
 
-/** Regions in their order; number 0 is what none claims. */
-function regionLabels(regions: readonly Region[]) {
+/** What regions are, by its position in the list and 1; 0 is what no region claims. */
+function factLabels(facts: readonly RegionFacts[]) {
   const lists = {
     region_type: labelList<string>(),
-    region_id: labelList<number>(),
     logical_id: labelList<string>(),
     tensor: labelList<string>(),
     confidence: labelList<number>(),
   };
-  const push = (region: Region | null) => {
-    lists.region_type.push(region?.region_type ?? "unknown");
-    lists.region_id.push(region?.region_id ?? 0);
-    lists.logical_id.push(region?.logical_id ?? null);
-    lists.tensor.push(region?.tensor ?? null);
-    lists.confidence.push(region?.confidence ?? 0);
+  const push = (found: RegionFacts | null) => {
+    lists.region_type.push(found?.region_type ?? "unknown");
+    lists.logical_id.push(found?.logical_id ?? null);
+    lists.tensor.push(found?.tensor ?? null);
+    lists.confidence.push(found?.confidence ?? 0);
   };
   push(null);
-  for (const region of regions) push(region);
+  for (const found of facts) push(found);
   return lists;
 }
 
@@ -101,10 +103,11 @@ function regionLabels(regions: readonly Region[]) {
 function columnsFor(rows: number) {
   const narrow = () => new Uint32Array(rows);
   return {
-    place: narrow(),
+    region: narrow(),
+    fact: narrow(),
     slot: narrow(),
     code: narrow(),
-    placeCodes: narrow(),
+    factCodes: narrow(),
     slotCodes: narrow(),
     codeCodes: narrow(),
     page: new BigUint64Array(rows),
@@ -124,22 +127,21 @@ const wholes = (words: Uint32Array<ArrayBuffer>): BigUint64Array =>
 
 /** Times are exact as long as they lie within 104 days of the origin. */
 export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: number): RowLabels {
-  const { regions, timeline } = labels;
-  const index = regionIndex(regions);
-  const byPlace = regionLabels(regions);
+  const { regions, index, timeline } = labels;
+  const byFact = factLabels(regions.facts);
   const { firstOf, lists: bySlot } = slotLabels(timeline, labels.runId);
   const byCode = { symbol: labelList<string>(), dso: labelList<string>() };
   const ips: bigint[] = [];
   const ipCodes: number[] = [];
-  const nameOf = codeNamer(labels.mappings, labels.originNs);
+  const nameOf = codeNamer(labels.code, labels.mappings);
   const codes = keyNumbers();
   let ipNumbers = new BigUint64Array(0);
   const levelOf = cacheLevelOf();
   const { low: originLow, high: originHigh } = twoWords(labels.originNs);
   const accesses: RegionAccesses = {
-    rows: new Float64Array(regions.length),
-    first_ns: new Float64Array(regions.length).fill(Number.POSITIVE_INFINITY),
-    last_ns: new Float64Array(regions.length).fill(Number.NEGATIVE_INFINITY),
+    rows: new Float64Array(regions.count),
+    first_ns: new Float64Array(regions.count),
+    last_ns: new Float64Array(regions.count),
   };
   const out = columnsFor(groupRows);
   /** Rows in order of time, where they were not. */
@@ -213,11 +215,13 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       const when = (timestamp[low] as number) - originLow + ((timestamp[high] as number) - originHigh) * WORD;
       const pid = pids[i] as number;
       const place = index.find(pid, (address[low] as number) + (address[high] as number) * WORD, when);
-      out.place[i] = place + 1;
+      out.region[i] = place + 1;
+      out.fact[i] = place < 0 ? 0 : (regions.what[place] as number) + 1;
       if (place >= 0) {
-        accesses.rows[place] = (accesses.rows[place] as number) + 1;
-        if (when < (accesses.first_ns[place] as number)) accesses.first_ns[place] = when;
-        if (when > (accesses.last_ns[place] as number)) accesses.last_ns[place] = when;
+        const before = accesses.rows[place] as number;
+        accesses.rows[place] = before + 1;
+        if (before === 0 || when < (accesses.first_ns[place] as number)) accesses.first_ns[place] = when;
+        if (before === 0 || when > (accesses.last_ns[place] as number)) accesses.last_ns[place] = when;
       }
       out.slot[i] = slotOf(pid, when);
       out.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
@@ -254,7 +258,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       }
       unpack(words, n);
       lookUp(words, n, sample);
-      const place = rowKeys(out.place, n, out.placeCodes);
+      const fact = rowKeys(out.fact, n, out.factCodes);
       const slot = rowKeys(out.slot, n, out.slotCodes);
       const code = rowKeys(out.code, n, out.codeCodes);
       return {
@@ -270,8 +274,8 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
           op_type: { codes: out.op, values: lists.ops },
           symbol: texts(code, byCode.symbol),
           dso: texts(code, byCode.dso),
-          region_type: texts(place, byPlace.region_type),
-          region_id: numbers(place, byPlace.region_id, Uint32Array),
+          region_type: texts(fact, byFact.region_type),
+          region_id: { data: out.region },
           // What a source gives is cycles, never ns, and no source here says which node: both columns stay empty.
           cache_level: { codes: out.level, values: CACHE_LEVELS },
           cpu_id: { data: out.cpu },
@@ -284,9 +288,9 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
           period: { data: wholes(words.period) },
           watch_id: { data: words.watch, valid: out.hasWatch },
           step: texts(slot, bySlot.step),
-          logical_id: texts(place, byPlace.logical_id),
-          tensor: texts(place, byPlace.tensor),
-          confidence: numbers(place, byPlace.confidence, Float32Array),
+          logical_id: texts(fact, byFact.logical_id),
+          tensor: texts(fact, byFact.tensor),
+          confidence: numbers(fact, byFact.confidence, Float32Array),
           weight_cycles: { data: words.weight, valid: out.hasWeight },
         } satisfies EveryColumn<"trace", "access_latency_ns" | "numa_node">,
       };

@@ -3,7 +3,6 @@ import { link, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openParquetWriter, type ParquetWriter } from "../../columnar/write/parquet-writer.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
-import { UNFINISHED } from "../../sql/derived-file.ts";
 import { type AccessRows, accessRows, FACTS, readAccessRows, wordLists } from "../capture/access-rows.ts";
 import { type Capture, reasonOf, type Segment } from "../capture/capture.ts";
 import { decodeAccessRows } from "../capture/decode-access-rows.ts";
@@ -26,6 +25,8 @@ export interface TraceResult {
   readonly bySource: RowsBySource;
 }
 
+/** Suffix of a folder that is not finished; readers never look at it. */
+const UNFINISHED = ".unfinished";
 /** Rows that are labelled and encoded at a time: one row group of the file. */
 const GROUP_ROWS = 1 << 17;
 /** Rows that a file has at least, but for the last. */

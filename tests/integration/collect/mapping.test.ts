@@ -15,7 +15,7 @@ async function rebuiltDiffers(seed: number, phases: string): Promise<string[]> {
   await Bun.sleep(20);
   traced.drain();
   const text = readFileSync(`/proc/${traced.pid}/maps`, "utf8");
-  const maps = createProcessMaps({ keepHistory: false });
+  const maps = createProcessMaps();
   for (const row of traced.rows) maps.apply(row);
   expect(maps.counters.bad_rows).toBe(0);
   expect(maps.counters.applied).toBeGreaterThan(20);

@@ -11,6 +11,7 @@ import type { MappingEvent } from "../../../src/regions/mapping-row.ts";
 import { balances, placeWords } from "../../../src/schema/ledger.ts";
 import { diffAgainstProc } from "../../fixtures/flat-maps.ts";
 import { type Area, startLiveTree } from "../../fixtures/live-tree.ts";
+import { recordedMaps } from "../../fixtures/recorded-maps.ts";
 import { isRunning, waitUntil } from "../../fixtures/wait-until.ts";
 import { columnOf } from "./traced.ts";
 
@@ -76,7 +77,7 @@ describe("a tree that runs already", () => {
   });
 
   test("says of what was there that its birth is not known, and of what came later when it came", () => {
-    const maps = createProcessMaps({ keepHistory: true });
+    const maps = recordedMaps();
     for (const row of run.rows) maps.apply(row);
     const lives = maps.lifetimes();
     const program = lives.filter(({ path }) => path?.endsWith("/live-tree"));

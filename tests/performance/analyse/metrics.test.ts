@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { StepSample, WatchSample } from "../../../src/analyse/input/input.ts";
+import { noRegions } from "../../../src/analyse/input/region-set.ts";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import type { RegionType } from "../../../src/schema/words.ts";
@@ -50,7 +51,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     t0_ns: 0n,
     window_ns: run,
     watches,
-    regions: [],
+    regions: noRegions(),
     steps,
     kvRows: [],
     accessSums: [],

@@ -6,7 +6,6 @@ import {
   GRAINS,
   type KvRowSample,
   PAGE_GRAINS,
-  type RegionSample,
   type StepSample,
   type WatchSample,
 } from "../../../src/analyse/input/input.ts";
@@ -18,6 +17,7 @@ import { chao1 } from "../../../src/statistics/chao1.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 import { incompleteBeta } from "../../../src/statistics/incomplete-beta.ts";
 import { boundedQuantiles, survivalAt } from "../../../src/statistics/recurrent-survival.ts";
+import { type GivenRegion, regionsOf } from "../../fixtures/regions.ts";
 
 const RUN_NS = 1e9;
 const regionType = fc.constantFrom("weight", "kv_cache", "activation", "runtime", "unknown" as const);
@@ -67,7 +67,7 @@ const watches: fc.Arbitrary<WatchSample> = fc
     };
   });
 
-const regions: fc.Arbitrary<RegionSample> = fc
+const regions: fc.Arbitrary<GivenRegion> = fc
   .record({
     region_type: regionType,
     mapping_kind: kind,
@@ -77,7 +77,7 @@ const regions: fc.Arbitrary<RegionSample> = fc
     birth_censored: fc.boolean(),
     death_censored: fc.boolean(),
   })
-  .map((r) => ({ ...r, logical_id: null, tensor: null, pid: 1, addr: 0n }));
+  .map((r) => ({ ...r, pid: 1, addr: 0n }));
 
 const steps: fc.Arbitrary<StepSample[]> = fc.array(
   fc
@@ -144,7 +144,7 @@ const sums: fc.Arbitrary<AccessSums> = fc
 function metricsOf(
   seed: number,
   w: WatchSample[],
-  r: RegionSample[],
+  r: GivenRegion[],
   s: StepSample[],
   k: KvRowSample[],
   a: AccessSums[],
@@ -154,7 +154,7 @@ function metricsOf(
     t0_ns: 0n,
     window_ns: RUN_NS,
     watches: w,
-    regions: r,
+    regions: regionsOf(r),
     steps: s,
     kvRows: k,
     accessSums: a,

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import type { MappingEvent, MappingRow } from "../../../src/regions/mapping-row.ts";
 import { mappingRow, mmap, mprotect, mremap, munmap, page } from "../../fixtures/mapping-rows.ts";
+import { recordedMaps } from "../../fixtures/recorded-maps.ts";
 
 const SPACE = 48;
 const HEAP = 64;
@@ -117,7 +118,7 @@ describe("a map rebuilt from calls", () => {
   test("equals a naive map of single pages after every call, with births and byte-time kept", () => {
     fc.assert(
       fc.property(fc.array(call, { minLength: 1, maxLength: 60 }), (calls) => {
-        const maps = createProcessMaps({ keepHistory: true });
+        const maps = recordedMaps();
         const model: Model = { pages: new Map(), lived: 0, brk: 0 };
         let time = 10;
         for (const c of calls) {
@@ -212,7 +213,7 @@ describe("a map rebuilt from calls", () => {
     });
     fc.assert(
       fc.property(fc.array(hostile, { maxLength: 40 }), (rows) => {
-        const maps = createProcessMaps({ keepHistory: true });
+        const maps = recordedMaps();
         for (const row of rows) maps.apply(row);
         for (const pid of maps.pids()) pagesOfRowsOnly(maps.mapsOf(pid));
         maps.lifetimes();

@@ -1,6 +1,7 @@
 /** Small inputs made by hand. */
-import type { AnalysisInput, RegionSample, WatchSample } from "../../../src/analyse/input/input.ts";
+import type { AnalysisInput, WatchSample } from "../../../src/analyse/input/input.ts";
 import { OP } from "../../../src/schema/operation.ts";
+import { type GivenRegion, regionsOf } from "../../fixtures/regions.ts";
 
 export const MS = 1e6;
 
@@ -35,30 +36,20 @@ export function watch(
   };
 }
 
-export function region(over: Partial<RegionSample> = {}): RegionSample {
-  return {
-    region_type: "activation",
-    mapping_kind: "anon",
-    logical_id: null,
-    tensor: null,
-    pid: 1,
-    addr: 0n,
-    size_bytes: 8000,
-    birth_ns: 0,
-    death_ns: 1000 * MS,
-    birth_censored: false,
-    death_censored: true,
-    ...over,
-  };
+/** A region of 8000 bytes that outlives a run of a second. */
+export function region(over: GivenRegion = {}): GivenRegion {
+  return { size_bytes: 8000, death_ns: 1000 * MS, ...over };
 }
 
-export function input(over: Partial<AnalysisInput> = {}): AnalysisInput {
+export type GivenInput = Partial<Omit<AnalysisInput, "regions">> & { readonly regions?: readonly GivenRegion[] };
+
+export function input({ regions = [], ...over }: GivenInput = {}): AnalysisInput {
   return {
     run_id: "r",
     t0_ns: 0n,
     window_ns: 1000 * MS,
     watches: [],
-    regions: [],
+    regions: regionsOf(regions),
     steps: [],
     kvRows: [],
     accessSums: [],

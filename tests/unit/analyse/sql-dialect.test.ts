@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LABEL_SUMMARY } from "../../../src/analyse/input/label-summary.ts";
 import { ALLOCATION_LIVES } from "../../../src/analyse/process/allocation-lives.ts";
 import { ALLOCATION_SITES } from "../../../src/analyse/process/allocation-sites.ts";
 import { ALLOCATION_TOTALS } from "../../../src/analyse/process/allocation-totals.ts";
@@ -11,7 +10,6 @@ const QUERIES = {
   ALLOCATION_LIVES,
   ALLOCATION_SITES,
   ALLOCATION_TOTALS,
-  LABEL_SUMMARY,
 };
 const VENV = join(tmpdir(), "mrm-trace-sqlglot-30.30.0");
 const PYTHON = join(VENV, "bin", "python");

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { createProcessMaps } from "../../../src/regions/mapping-events.ts";
 import { mappingAt } from "../../fixtures/found-regions.ts";
 import { mappingRow, mmap, mprotect, mremap, munmap, page } from "../../fixtures/mapping-rows.ts";
+import { recordedMaps } from "../../fixtures/recorded-maps.ts";
 
 const places = (maps: ReturnType<typeof createProcessMaps>, pid = 100) =>
   maps.mapsOf(pid).map((row) => [Number(row.addr / 4096n), Number(row.size_bytes / 4096n), row.prot]);
@@ -18,7 +19,7 @@ describe("rows that come late", () => {
   });
 
   test("a move that was overtaken keeps the birth of what it moved", () => {
-    const maps = createProcessMaps({ keepHistory: true });
+    const maps = recordedMaps();
     maps.apply(mmap(1, 10, 4, 1));
     maps.apply(mmap(18, 10, 4, 3));
     maps.apply(mremap(20, 10, 4, 50, 4, { begin_ns: 10n, end_ns: 20n }));
@@ -62,7 +63,7 @@ describe("rows that come late", () => {
 
 describe("snapshots", () => {
   test("begin censored what nothing told of, end what is absent, keep what is newer", () => {
-    const maps = createProcessMaps({ keepHistory: true });
+    const maps = recordedMaps();
     maps.apply(mmap(1, 10, 2));
     maps.apply(mmap(50, 30, 2));
     maps.apply(mappingRow("snapshot_begin", 40));
@@ -110,7 +111,7 @@ describe("calls that the kernel refuses", () => {
 
 describe("processes", () => {
   test("a child gets a copy without what fork must not copy, and exec and exit end all", () => {
-    const maps = createProcessMaps({ keepHistory: true });
+    const maps = recordedMaps();
     maps.apply(mmap(1, 10, 4));
     maps.apply(mappingRow("madvise", 2, { addr: page(11), size_bytes: page(1), flags: 10 }));
     maps.apply(mappingRow("fork", 10, { child_pid: 200 }));
@@ -147,7 +148,7 @@ describe("names and stacks", () => {
   });
   for (const first of ["name", "call"]) {
     test(`a file is known by its name when the ${first} comes first`, () => {
-      const maps = createProcessMaps({ keepHistory: true });
+      const maps = recordedMaps();
       const call = mmap(8, 10, 4, 1, { ...file, begin_ns: 5n, end_ns: 8n });
       for (const row of first === "name" ? [name, call] : [call, name]) maps.apply(row);
       const [row, ...others] = maps.lifetimes();
@@ -158,7 +159,7 @@ describe("names and stacks", () => {
   }
 
   test("a stack begins with the exec that made it, and grows as perf tells, over nothing else", () => {
-    const maps = createProcessMaps({ keepHistory: true });
+    const maps = recordedMaps();
     const stack = (time: number, from: number, pages: number) =>
       mappingRow("file", time, {
         addr: page(from),

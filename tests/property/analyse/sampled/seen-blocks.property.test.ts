@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { GRAINS, type StepSample } from "../../../../src/analyse/input/input.ts";
 import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
 import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
+import { regionsOf } from "../../../fixtures/regions.ts";
 import { groupsOf, type Sample } from "../../../fixtures/sampled-rows.ts";
 
 const MS = 1e6;
@@ -18,12 +19,13 @@ const STEPS: readonly StepSample[] = [
   ),
 ];
 const PREFILL_BLOCKS = [0, 1, 2, 4, 5];
-const REGIONS = [
+const GIVEN = [
   { region_id: 1, region_type: "weight", mapping_kind: "anon" },
   { region_id: 2, region_type: "unknown", mapping_kind: "heap" },
   { region_id: 3, region_type: "unknown", mapping_kind: "stack" },
   { region_id: 4, region_type: "weight", mapping_kind: "file" },
-].map((region) => ({ ...region, begin: 0, end: 2 ** 51, death_ns: 0, death_censored: true }));
+] as const;
+const REGIONS = regionsOf(GIVEN.map((region) => ({ ...region, size_bytes: 2 ** 51 })));
 /** Classes by the regions that are theirs; what no region holds is a class of its own. */
 const CLASSES = [[1, 4], [2], [3], [0]];
 
@@ -92,7 +94,7 @@ test("samples are summed, and blocks of every grain counted, as one would by han
         for (const regions of CLASSES) {
           for (const source of ["pebs", "clock"]) {
             const mine = covered.filter((one) => regions.includes(one.region_id) && one.source === source);
-            const region = REGIONS.find(({ region_id }) => region_id === regions[0]);
+            const region = GIVEN.find(({ region_id }) => region_id === regions[0]);
             const [type, kind] = [region?.region_type ?? "unknown", region?.mapping_kind ?? null];
             const found = sums.find(
               (one) =>

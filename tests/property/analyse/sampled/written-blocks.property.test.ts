@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { PAGE_GRAINS, type StoreRuns } from "../../../../src/analyse/input/input.ts";
 import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
 import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
+import type { RegionType } from "../../../../src/schema/words.ts";
+import { regionsOf } from "../../../fixtures/regions.ts";
 import { groupsOf } from "../../../fixtures/sampled-rows.ts";
 
 /** Above 2^32, so that both words of a time count. */
@@ -14,7 +16,7 @@ const MIB = 2 ** 20;
 
 interface Region {
   readonly id: number;
-  readonly type: string;
+  readonly type: RegionType;
   readonly addr: number;
   readonly size: number;
   readonly birth: number;
@@ -128,15 +130,17 @@ test("runs of stores are told apart, block by block and life by life, as one wou
   const span = { begin_ns: 0, end_ns: END_NS };
   const input = {
     ...span,
-    regions: REGIONS.map(({ id, type, addr, size, death }) => ({
-      region_id: id,
-      region_type: type,
-      mapping_kind: "heap",
-      begin: addr,
-      end: addr + size,
-      death_ns: death ?? 90_000,
-      death_censored: death === null,
-    })),
+    regions: regionsOf(
+      REGIONS.map(({ type, addr, size, birth, death }) => ({
+        region_type: type,
+        mapping_kind: "heap",
+        addr: BigInt(addr),
+        size_bytes: size,
+        birth_ns: birth,
+        death_ns: death ?? 90_000,
+        death_censored: death === null,
+      })),
+    ),
     originNs: ORIGIN,
     plan: blockPlan(span, []),
     clears: Float64Array.from(CLEARS),
@@ -188,7 +192,7 @@ test("a process that touches more in 2 MiB than there is memory for is refused, 
   const span = { begin_ns: 0, end_ns: 100 };
   const input = {
     ...span,
-    regions: [],
+    regions: regionsOf([]),
     originNs: 0n,
     plan: blockPlan(span, []),
     clears: new Float64Array(0),

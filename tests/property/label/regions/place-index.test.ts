@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { type Extent, uncovered } from "../../../../src/label/regions/uncovered.ts";
+import { placesOf } from "../../../fixtures/regions.ts";
 
 const extent = fc
   .tuple(fc.nat(30), fc.integer({ min: 1, max: 12 }), fc.nat(30), fc.integer({ min: 1, max: 12 }))
@@ -31,7 +32,7 @@ test("a lookup finds the latest born place that holds the address at the time, a
       fc.array(fc.nat(1), { minLength: 12, maxLength: 12 }),
       (list, pids) => {
         const places = list.map((of, index) => ({ ...of, pid: pids[index] ?? 0 }));
-        const index = placeIndex(places);
+        const index = placeIndex(placesOf(places));
         for (let address = 0; address < 45; address += 2) {
           for (let time = 0; time < 45; time += 3) {
             let expected = -1;

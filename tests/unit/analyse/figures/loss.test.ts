@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { rowOf } from "../../../../src/analyse/figures/figure-row.ts";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
-import type { AccessSums, AnalysisInput, KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
+import type { AccessSums, KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
 import { type StepName, spanOf, spansOf } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { FaultSums } from "../../../../src/analyse/process/fault-sums.ts";
@@ -16,7 +16,7 @@ import { encodeRun } from "../../../../src/schema/run-json.ts";
 import { interval } from "../../../../src/statistics/interval.ts";
 import { type LossCase, ledgerWith, lossCases, sourcesHarmed } from "../../../fixtures/ledger.ts";
 import { demoReport } from "../../../fixtures/run-report.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import { type GivenInput, input, MS, region, watch } from "../sample-input.ts";
 
 const SOURCES = wordsOf("access", "source");
 
@@ -98,7 +98,7 @@ const FAULTS: FaultSums = {
   files: [],
 };
 
-const RUN: Partial<AnalysisInput> = {
+const RUN: GivenInput = {
   counts: { spans: SPANS_COUNTED, process: SPANS_COUNTED.map(() => USE), memray: null, points: [], faults: FAULTS },
   watches: WATCHES,
   steps: STEPS,

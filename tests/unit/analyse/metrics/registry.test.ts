@@ -1,17 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
-import type {
-  AllocationSample,
-  AnalysisInput,
-  KvRowSample,
-  StepSample,
-  WatchSample,
-} from "../../../../src/analyse/input/input.ts";
+import type { AllocationSample, KvRowSample, StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
 import { metricsPage } from "../../../../src/analyse/metrics/metrics-page.ts";
 import { computeMetrics, METRICS, printedFigures } from "../../../../src/analyse/metrics/registry.ts";
 import { columnsOf } from "../../../../src/schema/columns.ts";
 import { ledgerRow } from "../../../fixtures/ledger.ts";
-import { input, MS, region, watch } from "../sample-input.ts";
+import { type GivenInput, input, MS, region, watch } from "../sample-input.ts";
 
 const STEPS: StepSample[] = Array.from({ length: 180 }, (_, i) => ({
   step: "decode",
@@ -43,7 +37,7 @@ function one(rows: readonly MetricRow[], metric: string, step = "all", source = 
   return found;
 }
 
-function weights(over: Partial<AnalysisInput> = {}): MetricRow[] {
+function weights(over: GivenInput = {}): MetricRow[] {
   return computeMetrics(
     input({
       watches: readers(60),

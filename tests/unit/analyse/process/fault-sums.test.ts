@@ -2,43 +2,17 @@ import { describe, expect, test } from "bun:test";
 import { spanOf } from "../../../../src/analyse/input/span.ts";
 import { spanSlices } from "../../../../src/analyse/input/span-slices.ts";
 import { faultReader } from "../../../../src/analyse/process/fault-sums.ts";
-import { regionIndex } from "../../../../src/label/regions/region-index.ts";
-import type { Region } from "../../../../src/label/regions/region-map.ts";
+import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { FAULT } from "../../../../src/schema/shared-numbers.ts";
-
-function region(begin: number, over: Partial<Region>): Region {
-  return {
-    region_id: 1,
-    pid: 1,
-    exec_epoch: 0,
-    addr: BigInt(begin),
-    begin,
-    end: begin + 8192,
-    size_bytes: 8192,
-    birth_ns: 0,
-    death_ns: 1000,
-    birth_censored: false,
-    death_censored: true,
-    region_type: "unknown",
-    mapping_kind: "anon",
-    file: null,
-    name: null,
-    tensor: null,
-    logical_id: null,
-    layer: null,
-    candidates: [],
-    evidence: "mapping",
-    confidence: 1,
-    ...over,
-  };
-}
+import { regionsOf } from "../../../fixtures/regions.ts";
 
 const WEIGHT = 0x10000;
 const HEAP = 0x20000;
-const REGIONS = [
-  region(WEIGHT, { region_type: "weight", mapping_kind: "file", file: "/m.gguf" }),
-  region(HEAP, { mapping_kind: "heap", death_ns: 600, death_censored: false }),
-];
+const SIZE = { size_bytes: 8192, death_ns: 1000 };
+const REGIONS = regionsOf([
+  { ...SIZE, addr: BigInt(WEIGHT), region_type: "weight", mapping_kind: "file", file: "/m.gguf" },
+  { ...SIZE, addr: BigInt(HEAP), region_type: "unknown", mapping_kind: "heap", death_ns: 600, death_censored: false },
+]);
 const SPANS = [
   spanOf("all", "all", [[0, 1000]]),
   spanOf("weight_load", "all", [[0, 500]]),
@@ -46,7 +20,7 @@ const SPANS = [
 ];
 
 function sums(faults: readonly (readonly [time: number, address: number, flags: number])[]) {
-  const reader = faultReader(REGIONS, regionIndex(REGIONS), spanSlices(SPANS, 1000));
+  const reader = faultReader(REGIONS, placeIndex(REGIONS), spanSlices(SPANS, 1000));
   for (const [time, address, flags] of faults) reader.take(time, 1, address, flags);
   return reader.end();
 }

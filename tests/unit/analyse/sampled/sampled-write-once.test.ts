@@ -1,9 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import type { StoreRuns, WrittenBlocks } from "../../../../src/analyse/input/input.ts";
+import { regionSet } from "../../../../src/analyse/input/region-set.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { missedShare, onceOfWritten } from "../../../../src/analyse/sampled/missed-epochs.ts";
 import { mostBlocks } from "../../../../src/analyse/watched/block-lives.ts";
+import { everyRow } from "../../../../src/columnar/keys/number-order.ts";
+import { type GivenRegion, regionsOf } from "../../../fixtures/regions.ts";
 import { input, MS, region } from "../sample-input.ts";
 
 const runs = (blocks: number, each: number, samples: number, over: Partial<StoreRuns> = {}): StoreRuns => ({
@@ -50,16 +53,20 @@ describe("the share of epochs without a sample", () => {
 
 describe("the most blocks that can have been written", () => {
   const of = (addr: number, size_bytes: number, over = {}) => region({ addr: BigInt(addr), size_bytes, ...over });
+  const mostOf = (given: readonly GivenRegion[], clears: number): number => {
+    const regions = regionsOf(given);
+    return mostBlocks(regionSet(regions, everyRow(regions.count)), 4096, clears);
+  };
 
   test("counts a block that several regions touch once", () => {
-    expect(mostBlocks([of(0, 8192), of(4096, 100), of(100, 50), of(8000, 200)], 4096, 0)).toBe(3);
-    expect(mostBlocks([of(0, 4096), of(0, 4096, { pid: 2 })], 4096, 0)).toBe(2);
-    expect(mostBlocks([of(0, 0)], 4096, 0)).toBe(0);
+    expect(mostOf([of(0, 8192), of(4096, 100), of(100, 50), of(8000, 200)], 0)).toBe(3);
+    expect(mostOf([of(0, 4096), of(0, 4096, { pid: 2 })], 0)).toBe(2);
+    expect(mostOf([of(0, 0)], 0)).toBe(0);
   });
 
   test("counts it again where a region that held it died, and where the cache was emptied", () => {
-    expect(mostBlocks([of(100, 8192, { death_censored: false }), of(0, 4096)], 4096, 0)).toBe(4);
-    expect(mostBlocks([of(0, 4096)], 4096, 2)).toBe(3);
+    expect(mostOf([of(100, 8192, { death_censored: false }), of(0, 4096)], 0)).toBe(4);
+    expect(mostOf([of(0, 4096)], 2)).toBe(3);
   });
 });
 

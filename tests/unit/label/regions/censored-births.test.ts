@@ -1,20 +1,28 @@
 import { describe, expect, test } from "bun:test";
-import { sinceFirstLook } from "../../../../src/label/regions/censored-births.ts";
-import type { MappingRow } from "../../../../src/regions/mapping-row.ts";
+import { oldMappings, sinceFirstLook } from "../../../../src/label/regions/censored-births.ts";
+import { CENSORED, placeList } from "../../../../src/label/regions/places.ts";
 import type { TensorLifetime } from "../../../../src/regions/tensor-map.ts";
 
 const LOOK = 100n;
-const mapping = (fields: Partial<MappingRow> = {}): MappingRow =>
-  ({
-    pid: 7,
-    addr: 0x1000n,
-    size_bytes: 0x4000n,
-    since_ns: LOOK,
-    birth_ns: LOOK,
-    birth_censored: true,
-    death_ns: null,
-    ...fields,
-  }) as MappingRow;
+/** Times count from here. */
+const ORIGIN = 50n;
+
+interface Mapping {
+  readonly pid: number;
+  readonly addr: bigint;
+  readonly since_ns: bigint;
+  readonly birth_censored: boolean;
+  readonly death_ns: bigint | null;
+}
+
+const mapping = (fields: Partial<Mapping> = {}): Mapping => ({
+  pid: 7,
+  addr: 0x1000n,
+  since_ns: LOOK,
+  birth_censored: true,
+  death_ns: null,
+  ...fields,
+});
 
 const tensor = (fields: Partial<TensorLifetime> = {}): TensorLifetime =>
   ({
@@ -28,8 +36,17 @@ const tensor = (fields: Partial<TensorLifetime> = {}): TensorLifetime =>
     ...fields,
   }) as TensorLifetime;
 
-const births = (lives: readonly TensorLifetime[], mappings: readonly MappingRow[]) =>
-  sinceFirstLook(lives, mappings).map(({ birth_ns, birth_censored }) => [birth_ns, birth_censored]);
+function births(lives: readonly TensorLifetime[], mappings: readonly Mapping[]) {
+  const list = placeList();
+  for (const { pid, addr, since_ns, birth_censored, death_ns } of mappings) {
+    const begin = Number(addr);
+    const death = death_ns === null ? Number.POSITIVE_INFINITY : Number(death_ns - ORIGIN);
+    const censored = (birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0);
+    list.add(pid, begin, begin + 0x4000, Number(since_ns - ORIGIN), death, 0, censored);
+  }
+  const old = oldMappings(list.places, new Set([7]), ORIGIN);
+  return sinceFirstLook(lives, old).map(({ birth_ns, birth_censored }) => [birth_ns, birth_censored]);
+}
 
 describe("a tensor that was found in a graph", () => {
   test("lives since the first look at its mapping, and its birth stays unknown", () => {

@@ -46,7 +46,9 @@ async function traceOf(runDir: string, columns: string) {
   const { trace } = labelled;
   const files = trace.parts.map((part) => `'${part}'`).join(", ");
   const rows = await database.rows(`SELECT ${columns} FROM read_parquet([${files}])`);
-  const regions = await database.rows("SELECT access_count, first_seen_ns, last_seen_ns FROM region_map");
+  const regions = await database.rows(
+    `SELECT access_count, first_seen_ns, last_seen_ns FROM read_parquet('${join(runDir, "region_map.parquet")}')`,
+  );
   return { trace, rows, regions };
 }
 

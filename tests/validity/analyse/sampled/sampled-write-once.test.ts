@@ -9,6 +9,7 @@ import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
 import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
 import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
+import { regionsOf } from "../../../fixtures/regions.ts";
 import { groupsOf, type Sample } from "../../../fixtures/sampled-rows.ts";
 import { input, region } from "../../../unit/analyse/sample-input.ts";
 import { type Burst, type StoreSample, sampleStores, trueWriteOnce } from "../../store-simulator.ts";
@@ -40,11 +41,10 @@ async function figures(samples: readonly StoreSample[], size: number): Promise<M
     .toSorted((a, b) => a.time_ns - b.time_ns)
     .map(({ addr, time_ns }) => ({ ...SAMPLE, address: addr, time_ns }));
   const span = { begin_ns: 0, end_ns: RUN_NS };
-  const held = { begin: BASE, end: BASE + size, death_ns: 0, death_censored: true };
   const reduced = await reduceSamples(
     {
       ...span,
-      regions: [{ region_id: 1, region_type: "activation", mapping_kind: "anon", ...held }],
+      regions: regionsOf([region({ addr: BigInt(BASE), size_bytes: size })]),
       originNs: 0n,
       plan: blockPlan(span, []),
       clears: new Float64Array(0),

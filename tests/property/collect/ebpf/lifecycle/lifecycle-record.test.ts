@@ -38,7 +38,7 @@ describe("hostile lifecycle records", () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 20 }), (records) => {
         const { decode } = createLifecycleDecoder();
-        const maps = createProcessMaps({ keepHistory: true });
+        const maps = createProcessMaps({ onEnd: () => {} });
         const rows = records
           .map((content) =>
             decode(new DataView(content.buffer, content.byteOffset, content.byteLength), 0, content.length),

@@ -1,0 +1,59 @@
+/** Rows into order of a column of numbers, rows of equal ones as they were: a radix sort, in time linear in the rows. */
+import { radixPass, varyingBits } from "./radix-pass.ts";
+
+const DIGIT_BITS = 11;
+const DIGITS = 1 << DIGIT_BITS;
+const SIGN = 0x80000000;
+
+/** The numbers as words that are in order where the numbers are: see Herf, "Radix Tricks" (2001). */
+function sortableWords(numbers: Float64Array<ArrayBuffer>): Uint32Array {
+  const words = new Uint32Array(numbers.buffer);
+  for (let low = 0; low < words.length; low += 2) {
+    const high = words[low + 1] as number;
+    if (high & SIGN) {
+      words[low] = ~(words[low] as number);
+      words[low + 1] = ~high;
+    } else words[low + 1] = high | SIGN;
+  }
+  return words;
+}
+
+/**
+ * The same rows, least number first.
+ * @param rows positions in `values`, each once
+ * @param values no NaN
+ * @returns `rows` itself where it is in order
+ */
+export function numberOrder(rows: Uint32Array, values: Float64Array | Uint32Array): Uint32Array {
+  const n = rows.length;
+  const numbers = new Float64Array(n);
+  let isOrdered = true;
+  for (let i = 0; i < n; i++) {
+    // There is no negative zero.
+    numbers[i] = (values[rows[i] as number] as number) + 0;
+    if (i > 0 && (numbers[i] as number) < (numbers[i - 1] as number)) isOrdered = false;
+  }
+  if (isOrdered) return rows;
+  const words = sortableWords(numbers);
+  const places = new Uint32Array(DIGITS);
+  let from = new Uint32Array(n);
+  let target = new Uint32Array(n);
+  for (let i = 0; i < n; i++) from[i] = i;
+  for (const offset of [0, 1]) {
+    const varying = varyingBits(words, n, 2, offset);
+    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
+      if (((varying >>> shift) & (DIGITS - 1)) === 0) continue;
+      radixPass(from, target, { words, stride: 2, offset, shift }, n, places);
+      [from, target] = [target, from];
+    }
+  }
+  for (let i = 0; i < n; i++) target[i] = rows[from[i] as number] as number;
+  return target;
+}
+
+/** All rows from 0. */
+export function everyRow(count: number): Uint32Array {
+  const rows = new Uint32Array(count);
+  for (let row = 0; row < count; row++) rows[row] = row;
+  return rows;
+}

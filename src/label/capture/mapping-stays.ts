@@ -1,0 +1,159 @@
+/** Where the mappings of all processes lay and when, as columns: rows of the mapping stream go in one by one. */
+import { hasFileOffset, isAnonymous, type Mapping, type PageState } from "../../regions/address-space.ts";
+import { createProcessMaps, type MappingCounters } from "../../regions/mapping-events.ts";
+import { mappingKindOf } from "../../regions/mapping-row.ts";
+import { type RowOf, wordsOf } from "../../schema/row.ts";
+import type { MappingKind } from "../../schema/words.ts";
+import { CENSORED, type PlaceList, type Places, placeList } from "../regions/places.ts";
+
+const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
+const PAGE_BYTES = 4096;
+const PROT_EXEC = 4;
+
+/** What a mapping is; those of one kind, file and program are one. */
+export interface MappingFacts {
+  readonly exec_epoch: number;
+  readonly mapping_kind: MappingKind;
+  readonly path: string | null;
+  readonly inode: bigint | null;
+}
+
+/** Stays that hold code. */
+export interface CodePlaces {
+  /** `what` is a position in the facts. */
+  readonly places: Places;
+  /** Offset of each in its file, bytes; NaN where it has none. */
+  readonly offsets: readonly number[];
+}
+
+export interface MappingStays {
+  /** One row for each stay of bytes at an address; `what` is a position in `facts`. Others may put their own in place. */
+  readonly list: PlaceList;
+  readonly facts: readonly MappingFacts[];
+  /** When bytes were mapped that came to their address later, by row; of the processes that were asked for. */
+  readonly births: ReadonlyMap<number, number>;
+  readonly code: CodePlaces;
+  readonly counters: MappingCounters;
+}
+
+/** Numbers for what mappings are, in order of first appearance. */
+function factNumbers() {
+  const facts: MappingFacts[] = [];
+  const numbers = new Map<string, number>();
+  return {
+    facts,
+    numberOf({ exec_epoch, flags, path, inode }: Mapping): number {
+      const mapping_kind = mappingKindOf(flags, path);
+      const key = `${mapping_kind}/${exec_epoch}/${inode}/${path}`;
+      const number = numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode }) - 1;
+      numbers.set(key, number);
+      return number;
+    },
+  };
+}
+
+/**
+ * Follows the mappings of every process through the run.
+ * @param rows in order of time
+ * @param bornPids processes of which `births` are wanted
+ */
+export function mappingStays(
+  rows: Iterable<RowOf<"mapping">>,
+  originNs: bigint,
+  bornPids: ReadonlySet<number>,
+): MappingStays {
+  const list = placeList();
+  const births = new Map<number, number>();
+  const codeRows: number[] = [];
+  const offsets: number[] = [];
+  const { facts, numberOf } = factNumbers();
+  /** Rows of mappings whose file nobody has named yet. */
+  const unnamed = new WeakMap<Mapping, number[]>();
+  let lastMapping: Mapping | null = null;
+  let lastPath: string | null = null;
+  let lastInode: bigint | null = null;
+  let lastNumber = 0;
+
+  function whatOf(mapping: Mapping): number {
+    const { path, inode } = mapping;
+    if (mapping !== lastMapping || path !== lastPath || inode !== lastInode) {
+      [lastMapping, lastPath, lastInode] = [mapping, path, inode];
+      lastNumber = numberOf(mapping);
+    }
+    return lastNumber;
+  }
+
+  /** A name may come after a part of its mapping has gone. */
+  function nameEarlier(mapping: Mapping, row: number, what: number): void {
+    if (mapping.path === null) {
+      const waiting = unnamed.get(mapping);
+      if (waiting === undefined) unnamed.set(mapping, [row]);
+      else waiting.push(row);
+      return;
+    }
+    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = what;
+    unnamed.delete(mapping);
+  }
+
+  function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): void {
+    const { mapping } = state;
+    if (mapping === null) return;
+    const what = whatOf(mapping);
+    const born_ns = Number(state.birth_ns - originNs);
+    // What fork copied was its parent's before.
+    const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
+    const censored = (state.birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0);
+    const row = list.add(
+      pid,
+      from * PAGE_BYTES,
+      endPage * PAGE_BYTES,
+      came_ns,
+      death_ns === null ? Number.POSITIVE_INFINITY : Number(death_ns - originNs),
+      what,
+      censored,
+    );
+    if (!isAnonymous(mapping)) nameEarlier(mapping, row, what);
+    if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
+    if ((state.prot & PROT_EXEC) === 0) return;
+    codeRows.push(row);
+    offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
+  }
+
+  const maps = createProcessMaps({
+    onEnd: ({ space, state, from, to: endPage, death_ns }) => add(space.pid, state, from, endPage, death_ns),
+  });
+  let unknown = 0;
+  for (const row of rows) {
+    if (!MAPPING_KINDS.has(row.kind)) unknown += 1;
+    else maps.apply(row);
+  }
+  maps.eachLive((pid, state, from, endPage) => add(pid, state, from, endPage, null));
+  const counters = { ...maps.counters, bad_rows: maps.counters.bad_rows + unknown };
+  return { list, facts, births, code: codeOf(list.places, codeRows, offsets, facts), counters };
+}
+
+/** Copies of the stays with code whose file has a name. */
+function codeOf(
+  { pid, begin, end, birth_ns, death_ns, what, censored }: Places,
+  rows: readonly number[],
+  offsets: readonly number[],
+  facts: readonly MappingFacts[],
+): CodePlaces {
+  const list = placeList();
+  const kept: number[] = [];
+  for (const [i, row] of rows.entries()) {
+    const number = what[row] as number;
+    if (facts[number]?.path == null) continue;
+    kept.push(offsets[i] as number);
+    list.add(
+      pid[row] as number,
+      begin[row] as number,
+      end[row] as number,
+      birth_ns[row] as number,
+      death_ns[row] as number,
+      number,
+      censored[row] as number,
+    );
+  }
+  return { places: list.places, offsets: kept };
+}
