@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { type ElfFile, readElf } from "../elf/elf.ts";
 import { type ByteSource, openFileBytes } from "../elf/file-bytes.ts";
+import { type Look, UNCOUNTED } from "../kernel/looks.ts";
 
 export interface CodeObject {
   /** Device and inode, which name the file whatever its path. */
@@ -42,8 +43,8 @@ const X86_64 = 62;
 const RELEARN_NS = 100e6;
 const LINE = /^([0-9a-f]{1,16})-([0-9a-f]{1,16}) ..x. ([0-9a-f]{1,16}) ([0-9a-f:]+) (\d+) /;
 
-/** `nowNs` is a clock for the re-reading of unknown code only. */
-export function createCodeMap(nowNs: () => number): CodeMap {
+/** `nowNs` is a clock for the re-reading of unknown code only; `look` counts what is read of the process. */
+export function createCodeMap(nowNs: () => number, look: Look = UNCOUNTED): CodeMap {
   const objects = new Map<string, CodeObject | null>();
   const processes = new Map<number, { mappings: Mapping[]; readAtNs: number }>();
   const changed = new Set<number>();
@@ -61,7 +62,7 @@ export function createCodeMap(nowNs: () => number): CodeMap {
   function learn(pid: number): void {
     let text: string;
     try {
-      text = readFileSync(`/proc/${pid}/maps`, "latin1");
+      text = look(() => readFileSync(`/proc/${pid}/maps`, "latin1"));
     } catch {
       return; // It has ended: what was learnt before still answers.
     }

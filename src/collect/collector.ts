@@ -30,6 +30,8 @@ export interface CollectorCost {
   readonly each_ns: { readonly value: number; readonly lo: number; readonly hi: number };
   /** True where each event is a trap of a debug register, which the report counts by itself. */
   readonly is_trap?: true;
+  /** True where --budget bounds it: what causes it waits when the budget is spent. */
+  readonly is_budgeted?: true;
 }
 
 /** What a collector found out that figures depend on; each absent where it is not the collector's to know. */

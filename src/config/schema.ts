@@ -75,7 +75,9 @@ export const runSchema = z.object({
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.number().min(0.01).max(50))
     .default(1)
-    .describe("share of each CPU that watching may cost, in percent"),
+    .describe(
+      "share of each CPU that watching and sampling may cost, in percent; probes, faults and mapping calls add to it",
+    ),
   seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
   max_size: size.default(4 * 2 ** 30).describe("stop recording when capture has this size, such as 4GiB"),
   watch_registers: whole(0, 4).default(4).describe("debug registers to use on each CPU; 0 watches nothing"),

@@ -10,6 +10,8 @@ export interface EventCost {
   readonly each_ns: NumberInterval;
   /** True where each event is a trap of a debug register. */
   readonly is_trap?: boolean;
+  /** True where --budget bounds it. */
+  readonly is_budgeted?: boolean;
 }
 
 export interface ObserverInput {
@@ -24,6 +26,16 @@ export interface ObserverInput {
   readonly events: readonly EventCost[];
 }
 
+export interface CostPart {
+  readonly what: string;
+  readonly count: number;
+  readonly cost_ns: NumberInterval;
+  /** Of the CPU time that the target would have used alone, in %; NaN where that is not known. */
+  readonly cost_pct: number;
+  /** False where --budget does not bound it: it happens whatever is spent. */
+  readonly budgeted: boolean;
+}
+
 export interface ObserverCost {
   /** CPU time of the tracer in % of one CPU. */
   readonly cpu_pct: number;
@@ -32,7 +44,7 @@ export interface ObserverCost {
   readonly trap_ns: number;
   readonly slowdown_pct: NumberInterval & { readonly method: "model" };
   /** Cost on the target's time by cause, in ns, most first. */
-  readonly parts: readonly { readonly what: string; readonly count: number; readonly cost_ns: NumberInterval }[];
+  readonly parts: readonly CostPart[];
 }
 
 function times(count: number, each: NumberInterval): NumberInterval {
@@ -46,19 +58,29 @@ function times(count: number, each: NumberInterval): NumberInterval {
  * NaN figures where the target's CPU time is unknown or zero.
  */
 export function observerCost(input: ObserverInput): ObserverCost {
-  const parts = input.events
-    .map(({ what, count, each_ns }) => ({ what, count, cost_ns: times(count, each_ns) }))
+  const costs = input.events
+    .map(({ what, count, each_ns, is_budgeted }) => ({
+      what,
+      count,
+      cost_ns: times(count, each_ns),
+      budgeted: is_budgeted === true,
+    }))
     .sort((a, b) => b.cost_ns.value - a.cost_ns.value);
   const traps = input.events.filter(({ is_trap }) => is_trap === true);
   const targetCpu = input.target_cpu_ns ?? Number.NaN;
   const busyShare = Math.min(1, targetCpu / (input.wall_ns * input.cpus));
   const slowdown = (end: "value" | "lo" | "hi"): number => {
-    const cost = parts.reduce((sum, part) => sum + part.cost_ns[end], 0);
+    const cost = costs.reduce((sum, part) => sum + part.cost_ns[end], 0);
     const contention = end === "hi" ? input.tracer_cpu_ns * busyShare : 0;
     // The costs are inside the CPU time that was measured; contention is not.
     const targetAlone = targetCpu - cost;
     return targetAlone > 0 ? (100 * (cost + contention)) / targetAlone : Number.NaN;
   };
+  const alone = targetCpu - costs.reduce((sum, { cost_ns }) => sum + cost_ns.value, 0);
+  const parts = costs.map((part) => ({
+    ...part,
+    cost_pct: alone > 0 ? (100 * part.cost_ns.value) / alone : Number.NaN,
+  }));
   return {
     cpu_pct: (100 * input.tracer_cpu_ns) / input.wall_ns,
     rss_bytes: input.tracer_peak_rss_bytes,

@@ -107,6 +107,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       traps: cost.traps,
       trap_ns: cost.trap_ns,
       slowdown_pct: cost.slowdown_pct,
+      parts: cost.parts.map(({ what, count, cost_pct, budgeted }) => ({ what, count, cost_pct, budgeted })),
       rss_pct_of_target: pct(cost.rss_bytes, use.target.peak_rss_bytes),
       rss_pct_of_available: pct(cost.rss_bytes, use.mem_available_bytes),
       baseline_cpu_pct: input.baseline.cpu_pct,

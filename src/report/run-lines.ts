@@ -81,6 +81,22 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   return out;
 }
 
+/** Parts of the cost that are worth a word: a hundredth of a percent of the target's time. */
+const LEAST_PART_PCT = 0.01;
+
+/** What --budget bounds, and what it does not. */
+function partsText({ parts }: RunReport["observer"]): string[] {
+  const text = (budgeted: boolean): string | null => {
+    const worth = parts.filter((part) => part.budgeted === budgeted && (part.cost_pct ?? 0) >= LEAST_PART_PCT);
+    return worth.length === 0 ? null : worth.map(({ what, cost_pct }) => `${what} ${pct(cost_pct)}`).join(", ");
+  };
+  const [inside, outside] = [text(true), text(false)];
+  return [
+    ...(inside === null ? [] : [`within --budget: ${inside}`]),
+    ...(outside === null ? [] : [`not bound by --budget: ${outside}`]),
+  ];
+}
+
 function costText({ observer }: RunReport): string[] {
   const { value, lo, hi, method } = observer.slowdown_pct;
   const end = (figure: number | null): string => (isNumber(figure) ? formatCount(figure) : "?");
@@ -95,6 +111,7 @@ function costText({ observer }: RunReport): string[] {
       : `${formatBytes(Number(observer.rss_bytes))} of memory, ${pct(observer.rss_pct_of_target)} of the target's RSS and ${pct(observer.rss_pct_of_available)} of MemAvailable`;
   return [
     `${slowdown}; ${traps}, ${bpf}`,
+    ...partsText(observer),
     `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
     `machine before the run ${pct(observer.baseline_cpu_pct)} busy`,
   ];

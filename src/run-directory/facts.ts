@@ -75,6 +75,7 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
       traps: 0,
       trap_ns: 0,
       slowdown_pct: { value: null, lo: null, hi: null, method: "model" },
+      parts: [],
       rss_pct_of_target: null,
       rss_pct_of_available: null,
       baseline_cpu_pct: null,

@@ -158,7 +158,12 @@ export const CAPTURE_TABLES = {
       col("stratum", "string", "", "Stratum it was drawn from, such as weight/q8_0."),
       words("region_type", REGION_TYPES, "Class of the bytes when drawn"),
       opt("tensor", "string", "", "Tensor when drawn."),
-      col("stratum_bytes", "u64", "bytes", "Bytes of the stratum when drawn."),
+      col(
+        "stratum_bytes",
+        "u64",
+        "bytes",
+        "Bytes of the stratum when drawn; of memory without a tensor an estimate of what was in memory.",
+      ),
       col("inclusion_probability", "f64", "1", "Probability that this draw took these bytes, given its stratum."),
       col("draw_weight", "f64", "1", "Share of draws that its stratum was given."),
       col("trap_limit", "u32", "traps", "k: the watch ends at this trap."),

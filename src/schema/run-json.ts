@@ -96,6 +96,11 @@ const observer = z.object({
   traps: u64,
   trap_ns: u64,
   slowdown_pct: z.object({ value: figure, lo: figure, hi: figure, method: z.enum(["model", "paired"]) }),
+  /** What the slowdown is made of, most first; `budgeted` where --budget bounds it, which waits when that is spent. */
+  parts: z
+    .array(z.object({ what: word, count, cost_pct: figure, budgeted: z.boolean() }))
+    .readonly()
+    .default([]),
   /** Peak RSS of the tracer against the target's peak RSS and against MemAvailable before the run. */
   rss_pct_of_target: figure,
   rss_pct_of_available: figure,

@@ -16,6 +16,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   "perf-import": async (options) => (await import("./perf-import.bench.ts")).benchPerfImport(options),
   "decode-slowdown": async (options) => (await import("./decode-slowdown.bench.ts")).benchDecodeSlowdown(options),
   "observer-effect": async (options) => (await import("./observer-effect.bench.ts")).benchObserverEffect(options),
+  stall: async (options) => (await import("./stall.bench.ts")).benchStall(options),
   "same-events": async (options) => (await import("./same-events.bench.ts")).benchSameEvents(options),
   memray: async (options) => (await import("./memray.bench.ts")).benchMemray(options),
 };

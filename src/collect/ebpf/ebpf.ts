@@ -5,10 +5,12 @@ import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
+import { countLooks, type Looks } from "../../kernel/looks.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { namespaceFacts, refusalOfBpf } from "../../target/namespaces.ts";
 import type { ProcessTree } from "../../target/process-tree.ts";
 import type { Capability, Collector, CollectorFindings, Target } from "../collector.ts";
+import { lookCost } from "../look-cost.ts";
 import { splitBudget } from "./budget-shares.ts";
 import { startLifecycle } from "./lifecycle/lifecycle-part.ts";
 import type { Part, Scene } from "./part.ts";
@@ -95,6 +97,7 @@ function canRunHere(): Capability | null {
 interface Running {
   /** In the order in which they started: the mappings first. */
   readonly parts: readonly Part[];
+  readonly looks: Looks;
   readonly sampler: CostSampler;
 }
 
@@ -105,9 +108,10 @@ async function startParts(
   target: Target,
   plan: Plan,
 ): Promise<{ readonly plan: Plan; readonly running: Running }> {
-  const lifecycle = owned.use(await startLifecycle(target, tree));
+  const looks = countLooks();
+  const lifecycle = owned.use(await startLifecycle(target, tree, looks));
   const budget = splitBudget(budgetPct, plan.parts.filter(({ spends }) => spends).length);
-  let scene: Scene = { target, mappings: lifecycle.feed, budget, engine: null, heat: null };
+  let scene: Scene = { target, mappings: lifecycle.feed, budget, looks, engine: null, heat: null };
   const parts: Part[] = [lifecycle];
   let left = plan;
   for (const planned of plan.parts) {
@@ -120,11 +124,11 @@ async function startParts(
     scene = { ...scene, ...started.offers };
   }
   lifecycle.begin();
-  return { plan: left, running: { parts, sampler: owned.use(sampleBpfCosts(monotonicNs())) } };
+  return { plan: left, running: { parts, looks, sampler: owned.use(sampleBpfCosts(monotonicNs())) } };
 }
 
 /** The last to start looks away first: the registers are free before the programs go, and mappings are seen to the end. */
-function stopParts({ parts, sampler }: Running) {
+function stopParts({ parts, looks, sampler }: Running) {
   const nowNs = monotonicNs();
   const costs = sampler.costs(nowNs);
   const skipped = sampler.skipped(nowNs);
@@ -139,12 +143,17 @@ function stopParts({ parts, sampler }: Running) {
     const skippedHere = skipped.filter(({ object }) => object === part.name);
     ledger.push(...withSkippedRuns(skippedHere, part.sees, rest.ledger));
   }
-  return { batches, ledger, account: accountOf(parts, costs, costsOf) };
+  return { batches, ledger, account: accountOf(parts, looks, costs, costsOf) };
 }
 
-function accountOf(parts: readonly Part[], programs: readonly BpfCost[], costsOf: (part: Part) => BpfCost[]): Account {
+function accountOf(
+  parts: readonly Part[],
+  looks: Looks,
+  programs: readonly BpfCost[],
+  costsOf: (part: Part) => BpfCost[],
+): Account {
   const warnings = parts.flatMap((part) => part.warnings?.() ?? []);
-  const costs = parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []);
+  const costs = [...parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []), ...looks.sums().map(lookCost)];
   const bpf_run_ns = programs.length > 0 ? Math.round(programs.reduce((sum, { run_ns }) => sum + run_ns, 0)) : null;
   const findings: CollectorFindings = Object.assign({ bpf_run_ns }, ...parts.map((part) => part.findings?.()));
   const absent = Object.fromEntries(PROGRAMS.flatMap(({ tells }) => tells).map((key) => [key, null]));

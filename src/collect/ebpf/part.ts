@@ -2,6 +2,7 @@
 import type { Batch } from "../../columnar/batch.ts";
 import type { BpfCost } from "../../kernel/bpf-costs.ts";
 import type { BpfObject } from "../../kernel/bpf-object.ts";
+import type { Looks } from "../../kernel/looks.ts";
 import type { StreamName } from "../../schema/columns.ts";
 import type { LedgerPlace, LedgerRow } from "../../schema/ledger.ts";
 import type { CollectorCost, CollectorFindings, Target } from "../collector.ts";
@@ -39,6 +40,8 @@ export interface Scene {
   readonly target: Target;
   readonly mappings: MappingFeed;
   readonly budget: BudgetShares;
+  /** Where looks that hold a lock of the target are counted. */
+  readonly looks: Looks;
   /** Null where no engine is looked for. */
   readonly engine: EngineSight | null;
   /** Where samples fell lately; null where none are taken. */

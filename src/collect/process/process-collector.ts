@@ -1,6 +1,7 @@
 /** Samples /proc of every process of the tree, of the tracer and of the machine; runs beside every other collector. */
 import type { Batch } from "../../columnar/batch.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
+import { countLooks, UNCOUNTED } from "../../kernel/looks.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { memoryFolder } from "../../target/memory-folder.ts";
 import { type ProcRead, readProc } from "../../target/proc-file.ts";
@@ -15,6 +16,7 @@ import {
 import { createProcessTree, type ProcessTree } from "../../target/process-tree.ts";
 import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
+import { lookCost } from "../look-cost.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
@@ -81,7 +83,7 @@ function ledgerRow(way: string, account: Account): LedgerRow {
  * PSS walks every page table of the process and holds its map lock meanwhile, so its reads are spaced such that
  * they take at most 1/PSS_SHARE of the time.
  */
-const PSS_SHARE = 400n;
+const PSS_SHARE = 1000n;
 /** A machine of hundreds of CPUs has thousands of sensor files: they are read such that they take 1/SENSOR_SHARE of the time. */
 const SENSOR_SHARE = 400n;
 
@@ -93,6 +95,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   const followed = new Map<number, Followed>();
   /** Start of every process that has ended, as a zombie stays in the lists of its parent. */
   const ended = new Map<number, bigint>();
+  const looks = countLooks();
+  const lookAtTarget = looks.kind("reads of PSS");
   const rows = newAccount();
   const extras = newAccount();
   /** Samples for which the tracer came too late: the rows say when they were taken, and no event was lost. */
@@ -150,7 +154,11 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   function pss(folder: string, process: Followed): bigint | null {
     const atNs = now();
     if (atNs < process.nextPssNs) return null;
-    const value = extra(readProc(`${folder}/smaps_rollup`), (text) => parseField(text, "Pss"));
+    const look = process.role === "target" ? lookAtTarget : UNCOUNTED;
+    const value = extra(
+      look(() => readProc(`${folder}/smaps_rollup`)),
+      (text) => parseField(text, "Pss"),
+    );
     const costNs = now() - atNs;
     process.nextPssNs = atNs + (costNs * PSS_SHARE > pssNs ? costNs * PSS_SHARE : pssNs);
     return value;
@@ -254,6 +262,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       nextSampleNs += intervalNs * BigInt(late + 1);
       return sample();
     },
+    costs: () => looks.sums().map(lookCost),
     details: () => ({ process: { samples_late: lateSamples } }),
     async stop() {
       const batches = running ? sample(true) : [];

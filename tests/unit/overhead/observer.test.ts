@@ -42,3 +42,16 @@ describe("the observer's cost", () => {
     expect(idle.slowdown_pct.value).toBe(0);
   });
 });
+
+test("each part of the cost is in % of the same time, and says whether the budget bounds it", () => {
+  const cost = observerCost({
+    ...input,
+    events: input.events.map((one) => ({ ...one, is_budgeted: one.is_trap ?? false })),
+  });
+  expect(cost.parts.map(({ what, budgeted }) => [what, budgeted])).toEqual([
+    ["traps", true],
+    ["retargets", false],
+  ]);
+  const sum = cost.parts.reduce((total, { cost_pct }) => total + cost_pct, 0);
+  expect(sum).toBeCloseTo(cost.slowdown_pct.value, 9);
+});

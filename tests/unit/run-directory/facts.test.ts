@@ -64,6 +64,7 @@ const FACTS: RunFacts = {
     traps: 7n,
     trap_ns: 8n,
     slowdown_pct: { value: 0.5, lo: 0.1, hi: null, method: "model" },
+    parts: [{ what: "watch traps", count: 7, cost_pct: 0.5, budgeted: true }],
     rss_pct_of_target: null,
     rss_pct_of_available: 0.25,
     baseline_cpu_pct: 3,

@@ -30,9 +30,9 @@ function follow(clock: ClockSource, row: MappingEvent): void {
   else if (executable && row.kind !== "snapshot") clock.onCode(row.pid);
 }
 
-async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget }: Scene): Promise<Part> {
+async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget, looks }: Scene): Promise<Part> {
   const share = budget.next();
-  const clock = await openClock({ hz, budgetPct: share.pct, targetsFd: mappings.targetsFd, seed });
+  const clock = await openClock({ hz, budgetPct: share.pct, targetsFd: mappings.targetsFd, seed, looks });
   share.take(clock.spendsPct);
   mappings.follow((rows) => {
     for (const row of rows) follow(clock, row);
@@ -49,7 +49,7 @@ async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget }: 
     stop: () => clock.stop(),
     costs() {
       const { samples, foreign, cost } = clock.stop().summary;
-      return [{ what: "timer", count: samples - foreign, each_ns: cost }];
+      return [{ what: "timer", count: samples - foreign, each_ns: cost, is_budgeted: true }];
     },
     warnings: () => clockWarnings(clock.stop().summary),
     details: () => ({ clock: clock.stop().summary }),

@@ -8,6 +8,7 @@ import { GATHER_NS, GATHER_ROWS } from "../../../columnar/gather.ts";
 import { ownBatch } from "../../../columnar/own-batch.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
+import { type Looks, UNCOUNTED } from "../../../kernel/looks.ts";
 import { IOC, perfEventOpen, perfIoctl, setPerfPeriod } from "../../../kernel/perf-event.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
@@ -28,6 +29,8 @@ export interface ClockOptions {
   /** The map of watched processes. */
   readonly targetsFd: number;
   readonly seed: number;
+  /** Where looks at the target are counted; nowhere where it is absent. */
+  readonly looks?: Looks;
 }
 
 const PLACE = { stream: "access", source: "clock", way: null } as const;
@@ -72,8 +75,9 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
     timers.use(clock.program.attachPerfEvent(event.fd));
     return event;
   });
-  const code = opening.use(createCodeMap(() => Number(monotonicNs())));
-  const operands = createOperandFinder(code, readRemote);
+  const code = opening.use(createCodeMap(() => Number(monotonicNs()), options.looks?.kind("looks at maps")));
+  const look = options.looks?.kind("reads of its memory") ?? UNCOUNTED;
+  const operands = createOperandFinder(code, (pid, address, length) => look(() => readRemote(pid, address, length)));
   const began = new Map<number, number>();
   const reader = createTickReader(operands, (pid) => began.get(pid));
   const columns = accessColumns(GATHER_ROWS);

@@ -3,6 +3,7 @@ import type { Engine } from "../../../engine/engine.ts";
 import { ENGINES } from "../../../engine/engines.ts";
 import { openEngineObject } from "../../../engine/probing/object-probes.ts";
 import { createEngineSession, type EngineSession } from "../../../engine/probing/session.ts";
+import type { Look } from "../../../kernel/looks.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
@@ -33,26 +34,27 @@ export const enginePrograms: PartPrograms = {
 };
 
 /** Offers what the tree has mapped by now, so that its engine is probed before the first of its steps is asked for. */
-async function offerMapped(objects: EngineObjects, root: number): Promise<void> {
-  for (const pid of treeOf(root)) await objects.offer(snapshotRows(pid, 0) ?? []);
+async function offerMapped(objects: EngineObjects, root: number, look: Look): Promise<void> {
+  for (const pid of treeOf(root)) await objects.offer(snapshotRows(pid, 0, look) ?? []);
 }
 
 async function startEngine(
   paths: readonly string[],
   engines: readonly Engine[],
-  { target, mappings }: Scene,
+  { target, mappings, looks }: Scene,
 ): Promise<Part> {
+  const look = looks.kind("reads of its memory");
   const session = await createEngineSession({
     engines,
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
-    readMemory: readRemote,
+    readMemory: (pid, address, length) => look(() => readRemote(pid, address, length)),
   });
   using opening = new DisposableStack();
   opening.defer(() => void session.stop());
   const objects = createEngineObjects(session);
   for (const path of paths) await session.attachObject(path, target.pid);
-  if (!target.held) await offerMapped(objects, target.pid);
+  if (!target.held) await offerMapped(objects, target.pid, looks.kind("looks at maps"));
   let changes = 0;
   let hits = 0;
   let stopped: ReturnType<EngineSession["stop"]> | null = null;

@@ -1,6 +1,7 @@
 /** The part that every run has: mappings and processes of the tree, and the map of them that other parts follow. */
 import { batchFromRows } from "../../../columnar/rows.ts";
 import { MrmTraceError } from "../../../errors.ts";
+import type { Looks } from "../../../kernel/looks.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { createProcessMaps, type ProcessMaps } from "../../../regions/mapping-events.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
@@ -41,8 +42,8 @@ export const lifecyclePrograms: PartPrograms = {
 };
 
 /** Attaches its programs; nothing is watched until it begins. @throws MrmTraceError environment */
-export async function startLifecycle(target: Target, tree: ProcessTree): Promise<LifecyclePart> {
-  const lifecycle = await openLifecycle(target.held ? target.pid : null, tree);
+export async function startLifecycle(target: Target, tree: ProcessTree, looks: Looks): Promise<LifecyclePart> {
+  const lifecycle = await openLifecycle(target.held ? target.pid : null, tree, looks.kind("looks at maps"));
   const maps = createProcessMaps({});
   const followers: ((rows: readonly MappingEvent[]) => void)[] = [];
 

@@ -3,6 +3,7 @@
 import { u32Bytes } from "../../../kernel/bpf-map.ts";
 import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
+import { type Look, UNCOUNTED } from "../../../kernel/looks.ts";
 import type { Mapped } from "../../../kernel/mapped.ts";
 import { openSideband, type Sideband } from "../../../kernel/mapping-names.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
@@ -54,11 +55,13 @@ const STALE_PER_DRAIN = 16;
  * @param held the process, where it has one thread and no children yet: it alone is then asked for names of mappings.
  *   Null for processes that run: threads that exist already are reached only by asking for the names of all processes
  * @param tree is told of each process that begins and ends
+ * @param look counts the looks at maps
  * @throws MrmTraceError environment
  */
 export async function openLifecycle(
   held: number | null,
   tree: ProcessTree = createProcessTree(),
+  look: Look = UNCOUNTED,
 ): Promise<LifecycleSource> {
   ensureTracefs();
   const owned = new DisposableStack();
@@ -70,7 +73,7 @@ export async function openLifecycle(
     const sideband = owned.use(openSideband(held));
     owned.use(attached);
     for (const program of object.programs) attached.use(object.program(program).attach());
-    return assemble({ owned, attached, object, counters, events, sideband, tree, foreign: held === null });
+    return assemble({ owned, attached, object, counters, events, sideband, tree, look, foreign: held === null });
   } catch (error) {
     owned.dispose();
     throw error;
@@ -85,6 +88,7 @@ interface Parts {
   readonly events: RingBufferReader;
   readonly sideband: Sideband;
   readonly tree: ProcessTree;
+  readonly look: Look;
   /** True where the side band tells of processes that are not watched. */
   readonly foreign: boolean;
 }
@@ -107,7 +111,17 @@ function latelyEnded() {
   };
 }
 
-function assemble({ owned, attached, object, counters, events, sideband, tree, foreign }: Parts): LifecycleSource {
+function assemble({
+  owned,
+  attached,
+  object,
+  counters,
+  events,
+  sideband,
+  tree,
+  look,
+  foreign,
+}: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
   const epochs = new Map<number, number>();
   const wanted = new Set<number>();
@@ -120,7 +134,7 @@ function assemble({ owned, attached, object, counters, events, sideband, tree, f
   let snapshots = 0;
 
   const snapshot = (pid: number, out: MappingEvent[]): void => {
-    const rows = snapshotRows(pid, epochs.get(pid) ?? 0);
+    const rows = snapshotRows(pid, epochs.get(pid) ?? 0, look);
     if (rows === null) {
       vanished += 1;
       return;

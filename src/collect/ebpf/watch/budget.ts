@@ -1,4 +1,4 @@
-/** One budget for everything that watching costs the target, on each CPU by itself: traps and retargets alike. */
+/** One budget for everything that watching costs the target, on each CPU by itself: traps, retargets and looks alike. */
 
 /** What one event costs the CPU on which it happens, in ns. */
 export interface WatchCosts {
@@ -20,6 +20,11 @@ export interface Budget {
   chargeTraps(cpu: number, traps: number): void;
   /** Charges every CPU for arming and disarming `registers` registers on each. */
   chargeRetargets(registers: number): void;
+  /**
+   * Charges every CPU for looks that held a lock of the target, as a thread may have waited on any. Some cannot wait for
+   * the budget: what they owe holds arming up for half a second at most.
+   */
+  chargeLooks(ns: number): void;
   /** True while no CPU is in debt. */
   canSpend(): boolean;
   /** All that was charged, in ns, per CPU in the order of `cpus`. */
@@ -28,6 +33,8 @@ export interface Budget {
 
 /** An idle budget saves up this much time's share and no more, so that a pause is not followed by a storm. */
 const DEPTH_NS = 50e6;
+/** Debt of looks, as the time that pays for it. */
+const MOST_LOOK_DEBT_NS = 500e6;
 
 /**
  * A token bucket per CPU that may go into debt: a watch is armed only when no CPU owes anything. What one armed
@@ -53,6 +60,13 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
     chargeTraps: (cpu, traps) => charge(cpu, traps * costs.trapNs),
     chargeRetargets(registers) {
       for (const cpu of cpus) charge(cpu, registers * costs.retargetNs);
+    },
+    chargeLooks(ns) {
+      for (const cpu of cpus) {
+        const floor = Math.min(balance.get(cpu) ?? 0, -MOST_LOOK_DEBT_NS * share);
+        charge(cpu, ns);
+        balance.set(cpu, Math.max(balance.get(cpu) ?? 0, floor));
+      }
     },
     canSpend: () => [...balance.values()].every((ns) => ns >= 0),
     spentNs: () => cpus.map((cpu) => spent.get(cpu) ?? 0),

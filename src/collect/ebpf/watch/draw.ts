@@ -1,6 +1,7 @@
 /** Draws the bytes of the next watch: equal turns over strata, and every word of a stratum equally likely. */
 import type { RegionType } from "../../../schema/words.ts";
 import type { Random } from "../../../statistics/prng.ts";
+import type { ResidentWords } from "./frame/resident-words.ts";
 import { turnsOf } from "./stratum.ts";
 
 /** A live region that may be watched; regions of one stratum should not overlap. */
@@ -12,6 +13,8 @@ export interface DrawRegion {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly tensor: string | null;
+  /** True where only the words that are in memory are drawn. */
+  readonly resident_only?: boolean;
 }
 
 export interface Draw {
@@ -20,6 +23,7 @@ export interface Draw {
   readonly addr: bigint;
   /** 8 unless the region was smaller. */
   readonly sizeBytes: number;
+  /** Bytes of the words that could have been drawn; an estimate where only those in memory can. */
   readonly stratumBytes: number;
   /** Probability of these bytes, given the stratum: one word of all its words. */
   readonly inclusionProbability: number;
@@ -117,8 +121,32 @@ export interface Drawer {
   draw(regions: readonly DrawRegion[]): Draw | null;
 }
 
-/** Smooth weighted turns: each stratum earns its share every turn, the richest is drawn and pays one. */
-export function createDrawer(random: Random): Drawer {
+/** Tries for a word that is in memory: a stratum where 1 % is has one in 9 of 10 turns. */
+const TRIES = 256;
+
+/**
+ * A word of a frame that is in memory, each equally likely: words are drawn until one is. Null where none was found,
+ * so that a stratum in which nearly nothing is holds nobody up.
+ */
+function drawResident(frame: Frame, stratum: string, draw: () => Draw | null, resident: ResidentWords): Draw | null {
+  for (let i = 0; i < TRIES; i++) {
+    const drawn = draw();
+    if (drawn === null) return null;
+    if (!resident.has(drawn.region, drawn.addr)) continue;
+    const bytes = resident.bytesOf(stratum, frame);
+    const inclusionProbability = Math.min(1, (drawn.inclusionProbability * frame.bytes) / bytes);
+    return { ...drawn, stratumBytes: Math.round(bytes), inclusionProbability };
+  }
+  return null;
+}
+
+const ALL_WORDS: ResidentWords = { has: () => true, bytesOf: (_, { bytes }) => bytes };
+
+/**
+ * Smooth weighted turns: each stratum earns its share every turn, the richest is drawn and pays one.
+ * @param resident which words are in memory; all of them unless told
+ */
+export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS): Drawer {
   let lastRegions: readonly DrawRegion[] | null = null;
   let frames = new Map<string, Frame>();
   let shares = new Map<string, number>();
@@ -153,7 +181,8 @@ export function createDrawer(random: Random): Drawer {
       const frame = chosen === null ? undefined : frames.get(chosen);
       if (chosen === null || !frame) return null;
       credit.set(chosen, (credit.get(chosen) ?? 0) - 1);
-      return drawWord(frame, random, shares.get(chosen) ?? 0);
+      const weight = shares.get(chosen) ?? 0;
+      return drawResident(frame, chosen, () => drawWord(frame, random, weight), resident);
     },
   };
 }

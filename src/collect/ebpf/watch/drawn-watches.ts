@@ -2,6 +2,7 @@
 import type { Random } from "../../../statistics/prng.ts";
 import { chooseDesign, type Design } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
+import type { ResidentWords } from "./frame/resident-words.ts";
 import { wholeStratum } from "./stratum.ts";
 import type { PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
 
@@ -12,11 +13,13 @@ export interface DrawSources {
   readonly tokenPeriodNs: () => number | null;
   /** Rows just ahead of the token axis, as `rowsAhead` lists them; empty without one. */
   readonly rowsAhead: () => readonly DrawRegion[];
+  /** Which words are in memory; all of them where it is absent. */
+  readonly resident?: ResidentWords;
 }
 
 /** @param random decides draws and designs; nothing else may take from it */
 export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
-  const drawer = createDrawer(random);
+  const drawer = createDrawer(random, sources.resident);
   const needsPair = new Set<string>();
   const chosenOf = new Map<string, number>();
   let pending: { readonly draw: Draw; readonly from: readonly DrawRegion[] } | null = null;

@@ -1,10 +1,13 @@
 /** The part that watches bytes with debug registers: drawn at random over the live regions, or named by a person. */
 import type { WatchedWord } from "../../../config/watched-word.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
+import { seededRandom } from "../../../statistics/prng.ts";
 import { calibratedCost } from "../../calibrated-cost.ts";
 import { goneRanges } from "../lifecycle/gone-ranges.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
-import { liveRegions } from "./live-regions.ts";
+import { liveRegions } from "./frame/live-regions.ts";
+import { openResidency } from "./frame/residency.ts";
+import { createResidentWords } from "./frame/resident-words.ts";
 import { registerWarning } from "./register-warning.ts";
 import { treeAffinityCpus } from "./tree-cpus.ts";
 import { startWatch, type WatchSource } from "./watch.ts";
@@ -35,11 +38,16 @@ function follow(watch: WatchSource, row: MappingEvent): void {
   for (const { addr, size_bytes } of goneRanges(row)) watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
 }
 
+/** Separates questions for what is in memory from the draws of a seed. */
+const RESIDENCY = 0x72657364;
+
 async function start({ registers, seed, words }: WatchPartOptions, scene: Scene): Promise<Part> {
-  const { target, mappings, engine, budget } = scene;
+  const { target, mappings, engine, budget, looks } = scene;
   const share = budget.next();
   share.take(share.pct);
-  const live = liveRegions(scene);
+  using opening = new DisposableStack();
+  const residency = opening.use(openResidency(looks.kind("looks at pages", true)));
+  const live = liveRegions(scene, residency);
   const watch = await startWatch({
     regions: () => live.regions(),
     tokenPeriodNs: () => engine?.tokenPeriodNs() ?? null,
@@ -49,7 +57,12 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
     seed,
     affinityCpus: treeAffinityCpus(target.pid),
     named: { pid: target.pid, words },
+    // Seeded by itself: the draws are those of the seed whatever is in memory.
+    resident: createResidentWords(residency, seededRandom(seed, RESIDENCY)),
+    looks,
   });
+  const owned = opening.move();
+  owned.use(watch);
   mappings.follow((rows) => {
     live.changed(rows);
     for (const row of rows) follow(watch, row);
@@ -68,9 +81,20 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
     costs() {
       const { counts, calibration, cpus } = watch.stop().summary;
       return [
-        { what: "watch traps", count: counts.traps, each_ns: calibratedCost(calibration.trapNs), is_trap: true },
+        {
+          what: "watch traps",
+          count: counts.traps,
+          each_ns: calibratedCost(calibration.trapNs),
+          is_trap: true,
+          is_budgeted: true,
+        },
         // Every CPU of the target has its own registers: a retarget interrupts each of them once.
-        { what: "watch retargets", count: counts.armings * cpus, each_ns: calibratedCost(calibration.retargetNs) },
+        {
+          what: "watch retargets",
+          count: counts.armings * cpus,
+          each_ns: calibratedCost(calibration.retargetNs),
+          is_budgeted: true,
+        },
       ];
     },
     warnings() {
@@ -82,7 +106,7 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
       return { decoder_agreement: agreement, trap_cost_ns: calibration.trapNs };
     },
     details: () => ({ watch: watch.stop().summary }),
-    [Symbol.dispose]: () => watch[Symbol.dispose](),
+    [Symbol.dispose]: () => owned.dispose(),
   };
 }
 

@@ -4,6 +4,7 @@ import { createAccessDecoder } from "../../../code/trap-operation.ts";
 import type { Batch } from "../../../columnar/batch.ts";
 import { onlineCpus } from "../../../kernel/cpus.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
+import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../../../statistics/prng.ts";
 import { finishWatch, type WatchEnd } from "./active-watch.ts";
@@ -31,6 +32,8 @@ export interface WatchOptions extends DrawSources {
   readonly affinityCpus: readonly number[];
   /** Words to watch in place of drawn ones, outside the budget. */
   readonly named?: NamedWords;
+  /** Looks that hold locks of the target, charged to the budget; none where it is absent. */
+  readonly looks?: Looks;
 }
 
 export interface WatchSource extends Disposable {
@@ -80,7 +83,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const registers = registerRoom({ cpus, most: options.registers, wanted }, monotonicNs());
   const calibration = program.calibrate(allCpus);
   const budget = createBudget({ cpus, budgetPct: options.budgetPct, costs: calibration });
-  const code = opening.use(createCodeMap(() => Number(monotonicNs())));
+  const code = opening.use(createCodeMap(() => Number(monotonicNs()), options.looks?.kind("looks at maps")));
   const decode = createAccessDecoder(code);
   const watched = codeOfWatched(code);
   const owned = opening.move();
@@ -90,6 +93,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   const counts = emptyCounts();
   const agreement = { agreed: 0, compared: 0 };
   let lastId = 0;
+  let chargedLooksNs = 0;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
   function readTraps(): void {
@@ -107,6 +111,12 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       counts.early_traps += early;
       counts.beyond_traps += beyond;
     }
+  }
+
+  function chargeLooks(): void {
+    const ns = options.looks?.ns ?? 0;
+    budget.chargeLooks(ns - chargedLooksNs);
+    chargedLooksNs = ns;
   }
 
   /** Disarms, reads the last traps, and makes rows of what was seen. */
@@ -226,6 +236,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     poll(nowNs) {
       if (stopped !== null) return;
       budget.refill(Number(nowNs - beginNs));
+      chargeLooks();
       readTraps();
       finish(active.ending(slots, nowNs));
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);

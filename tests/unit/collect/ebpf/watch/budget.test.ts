@@ -29,6 +29,27 @@ describe("a budget of 1 % of each CPU", () => {
     budget.chargeTraps(7, 100);
     expect(budget.spentNs()).toEqual([60_000, 60_000]);
   });
+  test("charges looks at the target on every CPU, as debt of half a second at most: some could not wait", () => {
+    const budget = open();
+    budget.refill(0);
+    budget.chargeLooks(200_000);
+    expect(budget.canSpend()).toBe(true);
+    budget.chargeLooks(60e6);
+    expect(budget.spentNs()).toEqual([60_200_000, 60_200_000]);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(0.49e9);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(0.51e9);
+    expect(budget.canSpend()).toBe(true);
+  });
+  test("forgives a CPU no debt of traps for a look", () => {
+    const budget = open([0]);
+    budget.refill(0);
+    budget.chargeTraps(0, 10_000);
+    budget.chargeLooks(1);
+    budget.refill(9e9);
+    expect(budget.canSpend()).toBe(false);
+  });
   test("saves up no more than one bucket in a pause, nor when the clock goes back", () => {
     const budget = open([0]);
     budget.refill(0);

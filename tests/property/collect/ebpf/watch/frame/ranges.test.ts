@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { outside, unionOf } from "../../../../../src/collect/ebpf/watch/draw-regions.ts";
+import { outside, unionOf } from "../../../../../../src/collect/ebpf/watch/frame/ranges.ts";
 
 const SPAN = 64;
 /** Addresses of the upper half of the address space too: they are compared as bigints, never as numbers. */

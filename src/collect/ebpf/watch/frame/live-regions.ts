@@ -1,12 +1,14 @@
 /** What watches are drawn from, listed anew when the map or the tensors changed, but not at every change. */
-import type { LiveTensor } from "../../../engine/engine.ts";
-import { monotonicNs } from "../../../kernel/libc.ts";
-import type { MappingEvent } from "../../../regions/mapping-row.ts";
-import type { Scene } from "../part.ts";
-import { splitByHeat } from "../samples/heat.ts";
-import { rowsAhead } from "./ahead.ts";
-import type { DrawRegion } from "./draw.ts";
+import type { LiveTensor } from "../../../../engine/engine.ts";
+import { monotonicNs } from "../../../../kernel/libc.ts";
+import type { MappingEvent } from "../../../../regions/mapping-row.ts";
+import type { Scene } from "../../part.ts";
+import { splitByHeat } from "../../samples/heat.ts";
+import { rowsAhead } from "../ahead.ts";
+import type { DrawRegion } from "../draw.ts";
 import { drawRegions } from "./draw-regions.ts";
+import { createEmptyParts } from "./empty-parts.ts";
+import type { Residency } from "./residency.ts";
 
 /** How long a list stays good while nothing changed, and how long whatever changed. */
 const MAX_AGE_NS = 1_000_000_000n;
@@ -23,8 +25,12 @@ export interface LiveRegions {
 
 const NO_ENGINE = { liveTensors: () => [], kvHead: () => [], changes: () => 0 };
 
-export function liveRegions({ mappings, engine, heat }: Pick<Scene, "mappings" | "engine" | "heat">): LiveRegions {
+export function liveRegions(
+  { mappings, engine, heat }: Pick<Scene, "mappings" | "engine" | "heat">,
+  residency: Pick<Residency, "firstResident" | "forget">,
+): LiveRegions {
   const tensors = engine ?? NO_ENGINE;
+  const empty = createEmptyParts(residency);
   let listed: readonly DrawRegion[] = [];
   let listedNs = 0n;
   let listedChanges = -1;
@@ -46,7 +52,7 @@ export function liveRegions({ mappings, engine, heat }: Pick<Scene, "mappings" |
       if (age <= MAX_AGE_NS && !(hasChanged && age > MIN_AGE_NS)) return listed;
       listedChanges = tensors.changes();
       isStale = false;
-      const drawn = drawRegions(mappings.maps, tensors);
+      const drawn = drawRegions(mappings.maps, tensors, empty);
       listed = heat === null ? drawn : splitByHeat(drawn, heat);
       listedNs = monotonicNs();
       return listed;
@@ -54,6 +60,7 @@ export function liveRegions({ mappings, engine, heat }: Pick<Scene, "mappings" |
     rowsAhead: () => rowsAhead(tensors.kvHead(), cacheTensors()),
     changed(rows) {
       isStale ||= rows.some(({ kind }) => kind !== "madvise");
+      for (const { kind, pid } of rows) if (kind === "exit" || kind === "exec") residency.forget(pid);
     },
   };
 }
