@@ -9,8 +9,8 @@ import { onlineCpus } from "../kernel/cpus.ts";
 import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../kernel/perf-event.ts";
 import { openProbedCall } from "../kernel/probed-call.ts";
 import { linkUprobeMulti } from "../kernel/uprobe-multi.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
-import { check } from "./check.ts";
 
 export interface AttachFacts {
   readonly object: string;

@@ -2,8 +2,8 @@
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
 import { ENGINES } from "../engine/engines.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
-import { check } from "./check.ts";
 import { programPath } from "./software.ts";
 
 export interface EngineFacts {

@@ -1,18 +1,18 @@
 /** The examination of this machine: facts first, judgement after, nothing changed and nothing left attached. */
 import { sourceFacts } from "../collect/ebpf/ebpf.ts";
+import { judgePrivileges, privilegeFacts } from "../collect/ebpf/requirements.ts";
 import { chooseSources } from "../collect/ebpf/samples/choose-sources.ts";
 import { createSensorReader, findSensors } from "../collect/process/sensors.ts";
 import { runSchema } from "../config/schema.ts";
 import { EXIT_CODES } from "../errors.ts";
 import { hostFacts } from "../overhead/host.ts";
+import { check } from "../schema/check.ts";
 import { CHECK_STATUSES, type Check, type CheckStatus, type Examination } from "../schema/examination.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { type AttachFacts, attachFacts, builtParts, judgeAttachPoints } from "./attach-points.ts";
-import { check } from "./check.ts";
 import { engineFacts, judgeEngines } from "./engines.ts";
 import { judgeKernel, kernelFacts } from "./kernel.ts";
 import { judgePmu } from "./pmu.ts";
-import { judgePrivileges, privilegeFacts } from "./privileges.ts";
 import { judgeRegisters, judgeTrapCost, registerFacts, trapCostFacts } from "./registers.ts";
 import { judgeRoom, roomFacts } from "./room.ts";
 import { judgeSampling, samplingFacts } from "./sampling.ts";
@@ -67,9 +67,7 @@ export async function examineMachine({ output, bunNeeded }: ExamineOptions): Pro
   const thermal = { sensors, reading: createSensorReader(sensors)(), ...host };
   const checks = [
     ...(await looked("kernel", () => judgeKernel(kernel))),
-    ...(await looked("user", () =>
-      judgePrivileges(privilegeFacts(process.getuid?.() ?? -1, host.perf_event_paranoid)),
-    )),
+    ...(await looked("user", () => judgePrivileges(privilegeFacts()))),
     ...(await looked("bun", async () => judgeSoftware(await softwareFacts(bunNeeded)))),
     ...(await looked("attach", async () => judgeAttachPoints(await attachAll(kernel.tracefs)))),
     ...(await looked("watch_registers", () => [judgeRegisters(registerFacts())])),

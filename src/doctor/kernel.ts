@@ -1,9 +1,11 @@
 /** The kernel: its version, BTF, tracefs, lockdown, and what it hides. */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { judgeBtf, judgeVersion } from "../collect/ebpf/kernel-needs.ts";
+import { tracefsState } from "../kernel/tracefs.ts";
 import type { HostFacts } from "../overhead/host.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { readProc } from "../target/proc-file.ts";
-import { check } from "./check.ts";
 
 export interface KernelFacts {
   readonly release: string | null;
@@ -44,39 +46,11 @@ export function kernelFacts(host: HostFacts, root = ""): KernelFacts {
     cpu_model: host.cpu_model,
     virtualisation: host.virtualisation,
     btf: host.btf,
-    tracefs:
-      existsSync(`${root}/sys/kernel/tracing/events`) ||
-      existsSync(`${root}/sys/kernel/debug/tracing/events`) ||
-      // Closed to us, which says that it is there.
-      (existsSync(`${root}/sys/kernel/tracing`) && !isEmpty(`${root}/sys/kernel/tracing`)),
+    tracefs: tracefsState(root) !== "not mounted",
     lockdown: host.lockdown,
     securityfs: securityfs(root),
     kptr_restrict: kptr.ok && /^\d\s*$/.test(kptr.text) ? Number(kptr.text) : null,
   };
-}
-
-/** The first kernel with cookies of perf events (bpf_get_attach_cookie), which tell watches apart. */
-const OLDEST = [5, 15] as const;
-
-function version(release: string | null): readonly [number, number] | null {
-  const match = /^(\d{1,4})\.(\d{1,4})/.exec(release ?? "");
-  return match === null ? null : [Number(match[1]), Number(match[2])];
-}
-
-const isBefore = ([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean =>
-  a < c || (a === c && b < d);
-
-function judgeVersion({ release, architecture }: KernelFacts): Check {
-  const found = version(release);
-  const data = { release, architecture };
-  if (found === null) return check("kernel", "warn", "the kernel does not say its version", { fix: "uname -r", data });
-  const name = `Linux ${release} on ${architecture === "x64" ? "x86-64" : architecture}`;
-  if (isBefore(found, OLDEST)) {
-    const summary = `${name}: watches need ${OLDEST.join(".")} or later`;
-    return check("kernel", "fail", summary, { fix: "boot a newer kernel, such as that of Debian 12 (6.1)", data });
-  }
-  const slower = isBefore(found, [6, 6]) ? ": engine probes attach and detach one by one (6.6 does all at once)" : "";
-  return check("kernel", "ok", name + slower, { data });
 }
 
 function judgeProcessor({ architecture, cpu_model, virtualisation }: KernelFacts): Check {
@@ -87,14 +61,6 @@ function judgeProcessor({ architecture, cpu_model, virtualisation }: KernelFacts
   if (architecture === "x64") return check("processor", "ok", name, { data });
   const summary = `${name}: only x86-64 code is decoded, so a watch must tell loads from stores by two registers`;
   return check("processor", "warn", summary, { fix: "trace on x86-64 for the full rate of watches", data });
-}
-
-function judgeBtf({ btf }: KernelFacts): Check {
-  if (btf) return check("btf", "ok", "/sys/kernel/btf/vmlinux is there", { data: { btf } });
-  return check("btf", "fail", "/sys/kernel/btf/vmlinux is missing: no BPF program fits this kernel", {
-    fix: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y, as distributions build it",
-    data: { btf },
-  });
 }
 
 function judgeTracefs({ tracefs }: KernelFacts): Check {

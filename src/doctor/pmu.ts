@@ -2,8 +2,8 @@
 import { type SourceFacts, sampleChoices } from "../collect/ebpf/samples/choose-sources.ts";
 import type { Pmu } from "../collect/ebpf/samples/pmu.ts";
 import type { EventChoice, SampleEvent } from "../collect/ebpf/samples/sample-event.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
-import { check } from "./check.ts";
 
 export interface PmuFacts extends SourceFacts {
   /** none on bare metal; null where the machine does not say. */

@@ -6,9 +6,9 @@ import { openWatchProgram } from "../collect/ebpf/watch/watch-program.ts";
 import { MrmTraceError } from "../errors.ts";
 import { onlineCpus } from "../kernel/cpus.ts";
 import { errnoName, monotonicNs } from "../kernel/libc.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { formatCount, formatNs } from "../units.ts";
-import { check } from "./check.ts";
 
 /** A process with perf events open; which of them are watchpoints the kernel does not say. */
 export interface EventHolder {

@@ -2,9 +2,9 @@
 import { constants } from "node:fs";
 import { access, statfs } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { formatBytes } from "../units.ts";
-import { check } from "./check.ts";
 
 export interface RoomFacts {
   readonly output: string;

@@ -3,8 +3,8 @@ import { type SamplePlan, UNTESTED } from "../collect/ebpf/samples/choose-source
 import { openSamples } from "../collect/ebpf/samples/samples.ts";
 import { MrmTraceError } from "../errors.ts";
 import { openBpfObject } from "../kernel/open-bpf-object.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
-import { check } from "./check.ts";
 
 export interface SamplingFacts {
   readonly source: string;

@@ -2,10 +2,10 @@
 
 import { MrmTraceError } from "../errors.ts";
 import { libbpf } from "../kernel/libbpf.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { findProgram } from "../target/held-command.ts";
 import { invokingUser, withoutPrivileges } from "../target/invoking-user.ts";
-import { check } from "./check.ts";
 
 export interface ProgramFacts {
   /** Null where it is not on PATH. */

@@ -3,8 +3,8 @@
 import type { SensorReading, Sensors } from "../collect/process/sensors.ts";
 import type { HostFacts } from "../overhead/host.ts";
 import { THRESHOLDS } from "../overhead/validity.ts";
+import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
-import { check } from "./check.ts";
 
 export interface ThermalFacts {
   readonly sensors: Sensors;

@@ -1,4 +1,5 @@
 /** The user who called sudo: commands run with their rights, and files that are made for them belong to them. */
+import { areCapabilitiesPassedOn } from "./capabilities.ts";
 
 export interface InvokingUser {
   readonly uid: number;
@@ -46,7 +47,8 @@ function said(words: readonly string[]): string {
     .trim();
 }
 
-/** Words to put before a command that must not have our privileges; none where nobody stands behind sudo. */
+/** Words to put before a command that must not have our privileges; none where it would have none. */
 export function withoutPrivileges(user: InvokingUser | null): string[] {
-  return user ? ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"] : [];
+  if (user !== null) return ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"];
+  return areCapabilitiesPassedOn() ? ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"] : [];
 }

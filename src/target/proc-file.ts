@@ -1,12 +1,11 @@
 /** Reads files of /proc, where a file that goes away is normal and every other failure is counted. */
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 
-export type ProcRead =
-  | { readonly ok: true; readonly text: string }
-  /** gone: the process ended. denied: not for us. unsupported: this kernel has no such file. error: anything else. */
-  | { readonly ok: false; readonly why: "gone" | "denied" | "unsupported" | "error" };
+/** gone: the process ended. denied: not for us. unsupported: this kernel has no such file. error: anything else. */
+export type Obstacle = "gone" | "denied" | "unsupported" | "error";
+export type ProcRead = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly why: Obstacle };
 
-const WHY: Record<string, "gone" | "denied" | "unsupported"> = {
+const WHY: Record<string, Obstacle> = {
   ENOENT: "gone",
   ESRCH: "gone",
   EACCES: "denied",
@@ -14,6 +13,21 @@ const WHY: Record<string, "gone" | "denied" | "unsupported"> = {
   EOPNOTSUPP: "unsupported",
   ENOSYS: "unsupported",
 };
+
+function whyOf(cause: unknown): Obstacle {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  return WHY[code] ?? "error";
+}
+
+/** Why a file of /proc cannot be opened; null where it can. Nothing of it is read: maps would hold a lock of the process. */
+export function obstacleTo(path: string): Obstacle | null {
+  try {
+    closeSync(openSync(path, "r"));
+    return null;
+  } catch (cause) {
+    return whyOf(cause);
+  }
+}
 
 /** The largest file we read is a children list; longer ones are cut, and parsers reject what is cut inside a figure. */
 const buffer = Buffer.alloc(64 * 1024);
@@ -31,8 +45,7 @@ export function readProc(path: string): ProcRead {
     }
     return { ok: true, text: buffer.toString("latin1", 0, length) };
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-    return { ok: false, why: WHY[code] ?? "error" };
+    return { ok: false, why: whyOf(cause) };
   } finally {
     if (fd >= 0) closeSync(fd);
   }

@@ -1,5 +1,4 @@
 /** The eBPF collector: a loop over the parts that were asked for, all of one process tree and on one clock. */
-import { existsSync } from "node:fs";
 import { release } from "node:os";
 import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
@@ -7,7 +6,6 @@ import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf
 import { monotonicNs } from "../../kernel/libc.ts";
 import { countLooks, type Looks } from "../../kernel/looks.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
-import { namespaceFacts, refusalOfBpf } from "../../target/namespaces.ts";
 import type { ProcessTree } from "../../target/process-tree.ts";
 import type { Capability, Collector, CollectorFindings, Target } from "../collector.ts";
 import { lookCost } from "../look-cost.ts";
@@ -15,6 +13,7 @@ import { splitBudget } from "./budget-shares.ts";
 import { startLifecycle } from "./lifecycle/lifecycle-part.ts";
 import type { Part, Scene } from "./part.ts";
 import { capabilityOf, type PartOptions, type Plan, PROGRAMS, planParts } from "./parts.ts";
+import { closedTarget, failedRequirements } from "./requirements.ts";
 import type { SourceFacts } from "./samples/choose-sources.ts";
 import { readPmus } from "./samples/pmu.ts";
 import { withSkippedRuns } from "./skipped-runs.ts";
@@ -43,7 +42,7 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
   let account = NOTHING;
   return {
     name: "ebpf",
-    canRun: async () => canRunHere() ?? (plan.ok ? capabilityOf(plan) : plan),
+    canRun: async (target) => canRunHere(target) ?? (plan.ok ? capabilityOf(plan) : plan),
     async start(target) {
       if (!plan.ok) throw new MrmTraceError("environment", plan.reason, plan.hint);
       try {
@@ -76,22 +75,15 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
   };
 }
 
-/** Why nothing can be loaded here; null where it can. */
-function canRunHere(): Capability | null {
-  if (process.getuid?.() !== 0) {
-    return { ok: false, reason: `eBPF needs root, and this is uid ${process.getuid?.()}`, hint: "run it with sudo" };
+/** Why nothing can be loaded here, or nothing told of the target; null where all can. */
+function canRunHere({ pid }: Target): Capability | null {
+  const failed = failedRequirements();
+  if (failed.length > 0) {
+    const reasons = failed.map(({ name, summary }) => `${name}: ${summary}`).join("; ");
+    const hint = [...new Set(failed.map(({ fix }) => fix))].join("; ");
+    return { ok: false, reason: `eBPF cannot run here: ${reasons}`, hint };
   }
-  const elsewhere = refusalOfBpf(namespaceFacts());
-  if (elsewhere !== null)
-    return { ok: false, reason: `eBPF cannot run here: ${elsewhere.reason}`, hint: elsewhere.fix };
-  if (!existsSync("/sys/kernel/btf/vmlinux")) {
-    return {
-      ok: false,
-      reason: "the kernel has no BTF: /sys/kernel/btf/vmlinux is missing",
-      hint: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (every current distribution kernel has it)",
-    };
-  }
-  return null;
+  return closedTarget(pid);
 }
 
 interface Running {

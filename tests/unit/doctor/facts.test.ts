@@ -1,13 +1,11 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { judgeKernel, kernelFacts } from "../../../src/doctor/kernel.ts";
-import { judgePrivileges, privilegeFacts } from "../../../src/doctor/privileges.ts";
 import { roomFacts } from "../../../src/doctor/room.ts";
 import { hostFacts } from "../../../src/overhead/host.ts";
-import { named } from "./machines.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-facts-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,54 +54,15 @@ describe("the facts of the kernel", () => {
     mkdirSync(join(root, "sys/kernel/tracing"));
     expect(kernelFacts(hostFacts(root), root).tracefs).toBe(false);
   });
-});
 
-describe("the facts of privileges", () => {
-  const process_ = (status: string, uidMap: string, pidNamespace: string): string => {
-    const root = machine({ "self/status": status, "self/uid_map": uidMap });
-    mkdirSync(join(root, "self/ns"), { recursive: true });
-    symlinkSync(pidNamespace, join(root, "self/ns/pid"));
-    return root;
-  };
-
-  test("tell a container from the host", () => {
-    const root = process_(
-      "Name:\tbun\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n",
-      "         0     100000      65536\n",
-      "pid:[4026532300]",
-    );
-    const facts = privilegeFacts(0, 2, root);
-    expect(facts).toEqual({
-      uid: 0,
-      capabilities: 0xa80425fbn,
-      seccomp: 2,
-      initial_pid_namespace: false,
-      initial_user_namespace: false,
-      own_proc: null,
-      perf_event_paranoid: 2,
-    });
-    // Docker's default set has neither.
-    expect(named(judgePrivileges(facts), "CAP_BPF").status).toBe("fail");
-    expect(named(judgePrivileges(facts), "CAP_PERFMON").status).toBe("fail");
-  });
-
-  test("of the host are all the initial ones", () => {
-    const root = process_("CapEff:\t000001ffffffffff\nSeccomp:\t0\n", "0 0 4294967295\n", "pid:[4026531836]");
-    expect(privilegeFacts(0, -1, root)).toMatchObject({ initial_pid_namespace: true, initial_user_namespace: true });
-  });
-
-  test("are not known, and judged as such, where /proc is hostile or absent", () => {
-    const bytes = fc.uint8Array({ maxLength: 300 });
+  test("are judged where /proc is hostile", () => {
     fc.assert(
-      fc.property(bytes, bytes, bytes, (status, map, kptr) => {
-        const root = machine({ "self/status": status, "self/uid_map": map, "proc/sys/kernel/kptr_restrict": kptr });
-        const checks = judgePrivileges(privilegeFacts(1000, null, root));
-        expect(named(checks, "user").status).toBe("fail");
+      fc.property(fc.uint8Array({ maxLength: 300 }), (kptr) => {
+        const root = machine({ "proc/sys/kernel/kptr_restrict": kptr });
         expect(judgeKernel(kernelFacts(hostFacts(root), root)).length).toBeGreaterThan(0);
       }),
       { numRuns: 60 },
     );
-    expect(privilegeFacts(0, null, join(folder, "nothing")).capabilities).toBeNull();
   });
 });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { judgePrivileges } from "../../../src/collect/ebpf/requirements.ts";
 import { judgeAttachPoints } from "../../../src/doctor/attach-points.ts";
 import { judgeEngines } from "../../../src/doctor/engines.ts";
 import { judgeKernel, type KernelFacts } from "../../../src/doctor/kernel.ts";
 import { judgePmu } from "../../../src/doctor/pmu.ts";
-import { judgePrivileges, type PrivilegeFacts } from "../../../src/doctor/privileges.ts";
 import { judgeRegisters, judgeTrapCost, type RegisterFacts } from "../../../src/doctor/registers.ts";
 import { judgeRoom } from "../../../src/doctor/room.ts";
 import { judgeSampling } from "../../../src/doctor/sampling.ts";
@@ -11,15 +11,10 @@ import { judgeSoftware } from "../../../src/doctor/software.ts";
 import { judgeSources } from "../../../src/doctor/sources.ts";
 import { judgeThermal } from "../../../src/doctor/thermal.ts";
 import type { Check } from "../../../src/schema/examination.ts";
-import { ALL_CAPABILITIES, attached, GOOD_KERNEL, named, pmusOf, ROOT, withoutFix } from "./machines.ts";
+import { attached, bad, GOOD_KERNEL, named, pmusOf, ROOT, withoutFix } from "./machines.ts";
 
 const GIB = 2 ** 30;
 const kernel = (change: Partial<KernelFacts>) => judgeKernel({ ...GOOD_KERNEL, ...change });
-const privileges = (change: Partial<PrivilegeFacts>) => judgePrivileges({ ...ROOT, ...change });
-const bad = (checks: readonly Check[]) =>
-  checks.filter(({ status }) => status === "fail" || status === "warn").map(({ name, status }) => `${status} ${name}`);
-const without = (...bits: number[]) => bits.reduce((caps, bit) => caps & ~(1n << BigInt(bit)), ALL_CAPABILITIES);
-const [PERFMON, BPF, SYS_ADMIN, SYS_PTRACE] = [38, 39, 21, 19];
 
 describe("the kernel", () => {
   test("is fine on a current distribution", () => {
@@ -51,55 +46,6 @@ describe("the kernel", () => {
 
   test("takes 5.15 and a release with one figure more or less as they are", () => {
     for (const release of ["5.15.0", "6.1", "10.0-rc1"]) expect(named(kernel({ release }), "kernel").status).toBe("ok");
-  });
-});
-
-describe("privileges", () => {
-  test("are enough as root, whatever perf_event_paranoid says", () => {
-    for (const perf_event_paranoid of [-1, 2, 3, 4]) expect(bad(privileges({ perf_event_paranoid }))).toEqual([]);
-  });
-
-  test("of a user without any say what each missing capability costs", () => {
-    const checks = privileges({ uid: 1000, capabilities: 0n, perf_event_paranoid: 4 });
-    expect(bad(checks)).toEqual([
-      "fail user",
-      "fail CAP_BPF",
-      "fail CAP_PERFMON",
-      "warn CAP_SYS_ADMIN",
-      "warn CAP_SYS_PTRACE",
-      "fail CAP_DAC_READ_SEARCH",
-      "fail perf_event_paranoid",
-    ]);
-    expect(named(checks, "CAP_PERFMON").summary).toContain("no watched loads and stores");
-    expect(withoutFix(checks)).toEqual([]);
-  });
-
-  test("of CAP_SYS_ADMIN stand for CAP_BPF and CAP_PERFMON, as in the kernel", () => {
-    expect(bad(privileges({ capabilities: without(BPF, PERFMON) }))).toEqual([]);
-    expect(bad(privileges({ capabilities: without(BPF, SYS_ADMIN) }))).toEqual(["fail CAP_BPF", "warn CAP_SYS_ADMIN"]);
-  });
-
-  test("of a container name the capability to add", () => {
-    const checks = privileges({ capabilities: without(SYS_PTRACE) });
-    expect(bad(checks)).toEqual(["warn CAP_SYS_PTRACE"]);
-    expect(named(checks, "CAP_SYS_PTRACE").fix).toContain("--cap-add=SYS_PTRACE");
-  });
-
-  test("fail where /proc shows other pids, or where root is root of a user namespace only", () => {
-    expect(named(privileges({ initial_pid_namespace: false }), "namespaces")).toMatchObject({
-      status: "ok",
-      summary: expect.stringContaining("pids of a container"),
-    });
-    expect(named(privileges({ own_proc: false }), "namespaces").fix).toContain("mount -t proc");
-    expect(named(privileges({ initial_user_namespace: false }), "namespaces").status).toBe("fail");
-    expect(named(privileges({ seccomp: 2 }), "namespaces").status).toBe("warn");
-    expect(named(privileges({ initial_pid_namespace: null }), "namespaces").status).toBe("info");
-  });
-
-  test("allow events of a CPU without capabilities only where perf_event_paranoid is 0 or less", () => {
-    const level = (perf_event_paranoid: number | null) =>
-      named(privileges({ capabilities: 0n, perf_event_paranoid }), "perf_event_paranoid").status;
-    expect([-1, 0, 1, 2, 4, null].map(level)).toEqual(["ok", "ok", "fail", "fail", "fail", "fail"]);
   });
 });
 
@@ -300,7 +246,7 @@ describe("the access source", () => {
   });
 
   test("is none, with the check that failed, where nothing can be watched", () => {
-    const found = sources("skylake", privileges({ uid: 1000 }));
+    const found = sources("skylake", judgePrivileges({ ...ROOT, uid: 1000, capabilities: 0n }));
     expect(found.auto).toBeNull();
     expect(candidate(found, "watch")?.why_not).toStartWith("user: uid 1000");
     expect(candidate(found, "pebs")?.why_not).toStartWith("user: uid 1000");

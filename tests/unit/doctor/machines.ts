@@ -1,10 +1,10 @@
 /** Facts of machines that are not this one, as the kernel's documentation and recorded trees describe them. */
 import { rmSync } from "node:fs";
+import type { PrivilegeFacts } from "../../../src/collect/ebpf/requirements.ts";
 import { readPmus } from "../../../src/collect/ebpf/samples/pmu.ts";
 import type { AttachFacts } from "../../../src/doctor/attach-points.ts";
 import type { KernelFacts } from "../../../src/doctor/kernel.ts";
 import type { PmuFacts } from "../../../src/doctor/pmu.ts";
-import type { PrivilegeFacts } from "../../../src/doctor/privileges.ts";
 import type { Check } from "../../../src/schema/examination.ts";
 import { TREES, writeTree } from "../../fixtures/pmu-trees.ts";
 
@@ -31,6 +31,7 @@ export const ROOT: PrivilegeFacts = {
   initial_user_namespace: true,
   own_proc: true,
   perf_event_paranoid: 3,
+  tracefs: "open",
 };
 
 /** The PMUs of a documented tree of sysfs, on bare metal unless said otherwise. */
@@ -52,6 +53,13 @@ export function named(checks: readonly Check[], name: string): Check {
   const found = checks.find((check) => check.name === name);
   if (found === undefined) throw new Error(`no check ${name} among ${checks.map((check) => check.name).join(", ")}`);
   return found;
+}
+
+/** Status and name of each check that warns or fails. */
+export function bad(checks: readonly Check[]): string[] {
+  return checks
+    .filter(({ status }) => status === "fail" || status === "warn")
+    .map(({ name, status }) => `${status} ${name}`);
 }
 
 /** Checks that warn or fail without saying what to do. */

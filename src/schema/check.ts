@@ -1,5 +1,5 @@
 /** One line of the examination. */
-import type { Check, CheckStatus } from "../schema/examination.ts";
+import type { Check, CheckStatus } from "./examination.ts";
 
 export interface CheckDetails {
   /** The command or change that fixes it. */

@@ -1,0 +1,211 @@
+/** What eBPF needs here, as checks: the one list that doctor prints and that a recording asks before it traces anything. */
+import { existsSync } from "node:fs";
+import { release } from "node:os";
+import { type TracefsState, tracefsState } from "../../kernel/tracefs.ts";
+import { check } from "../../schema/check.ts";
+import type { Check } from "../../schema/examination.ts";
+import { capabilitiesIn } from "../../target/capabilities.ts";
+import { type NamespaceFacts, namespaceFacts, refusalOfBpf, refusalOfProc } from "../../target/namespaces.ts";
+import { obstacleTo, readProc } from "../../target/proc-file.ts";
+import { judgeBtf, judgeVersion } from "./kernel-needs.ts";
+
+export interface PrivilegeFacts extends NamespaceFacts {
+  readonly uid: number;
+  /** Those in effect; null where they cannot be read. */
+  readonly capabilities: bigint | null;
+  /** 2 where a filter decides about system calls, as in containers. */
+  readonly seccomp: number | null;
+  readonly perf_event_paranoid: number | null;
+  readonly tracefs: TracefsState;
+}
+
+/** @param root prefix of /proc and /sys */
+export function privilegeFacts(uid = process.getuid?.() ?? -1, root = ""): PrivilegeFacts {
+  const read = readProc(`${root}/proc/self/status`);
+  const status = read.ok ? read.text : "";
+  const seccomp = /^Seccomp:\s*(\d)$/m.exec(status)?.[1];
+  const paranoid = readProc(`${root}/proc/sys/kernel/perf_event_paranoid`);
+  return {
+    uid,
+    capabilities: capabilitiesIn(status, "CapEff"),
+    seccomp: seccomp === undefined ? null : Number(seccomp),
+    ...namespaceFacts(`${root}/proc`),
+    perf_event_paranoid: paranoid.ok && /^-?\d{1,9}\s*$/.test(paranoid.text) ? Number(paranoid.text) : null,
+    tracefs: tracefsState(root),
+  };
+}
+
+interface Needed {
+  readonly name: string;
+  /** Number in include/uapi/linux/capability.h. */
+  readonly bit: number;
+  /** What there is not without it. */
+  readonly cost: string;
+  readonly status: "fail" | "warn";
+  /** A capability that gives the same. */
+  readonly or?: number;
+}
+
+const CAP_SYS_PTRACE = 19;
+const CAP_SYS_ADMIN = 21;
+
+/** What is needed here: tracefs may be open to us as it is, or wait for somebody who may mount it. */
+function neededHere({ tracefs }: PrivilegeFacts): readonly Needed[] {
+  const needed: Needed[] = [
+    { name: "CAP_BPF", bit: 39, or: CAP_SYS_ADMIN, status: "fail", cost: "no BPF program or map: nothing is traced" },
+    {
+      name: "CAP_PERFMON",
+      bit: 38,
+      or: CAP_SYS_ADMIN,
+      status: "fail",
+      cost: "no perf events: no faults, no watched loads and stores, no names of mappings",
+    },
+    tracefs === "not mounted"
+      ? {
+          name: "CAP_SYS_ADMIN",
+          bit: CAP_SYS_ADMIN,
+          status: "fail",
+          cost: "tracefs is not mounted and cannot be: no system calls, so no mappings",
+        }
+      : {
+          name: "CAP_SYS_ADMIN",
+          bit: CAP_SYS_ADMIN,
+          status: "warn",
+          cost: "no measured cost of our own programs; before Linux 6.6 no engine probes: no tensors, no steps",
+        },
+    {
+      name: "CAP_SYS_PTRACE",
+      bit: CAP_SYS_PTRACE,
+      status: "warn",
+      cost: "no process of another user can be attached to",
+    },
+    {
+      name: "CAP_CHECKPOINT_RESTORE",
+      bit: 40,
+      or: CAP_SYS_ADMIN,
+      status: "warn",
+      cost: "files by their mappings: no engine on overlay or btrfs, as in a container, or whose file was replaced",
+    },
+  ];
+  if (tracefs !== "closed") return needed;
+  const cost = "tracefs stays closed: no system calls, so no mappings";
+  return [...needed, { name: "CAP_DAC_READ_SEARCH", bit: 2, status: "fail", cost }];
+}
+
+const has = (capabilities: bigint, bit: number): boolean => ((capabilities >> BigInt(bit)) & 1n) === 1n;
+
+function missing(facts: PrivilegeFacts): readonly Needed[] {
+  const { capabilities } = facts;
+  if (capabilities === null) return [];
+  return neededHere(facts).filter(
+    ({ bit, or }) => !has(capabilities, bit) && !(or !== undefined && has(capabilities, or)),
+  );
+}
+
+/** For those who are not root: sudo, or to stay who they are with the capabilities that a recording needs. */
+const GIVE = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
+  .map((name) => `+${name}`)
+  .join(",");
+const FOR_USERS = `sudo mrm-trace run; or as yourself: sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=${GIVE} --ambient-caps=${GIVE} mrm-trace run`;
+
+function judgeUser(facts: PrivilegeFacts): Check {
+  const { uid } = facts;
+  const data = { uid };
+  if (uid === 0) return check("user", "ok", "root", { data });
+  if (facts.capabilities !== null && !missing(facts).some(({ status }) => status === "fail"))
+    return check("user", "ok", `uid ${uid}, with the capabilities that tracing needs`, { data });
+  const summary = `uid ${uid}: \`run\` needs root or capabilities; analyse and import do not`;
+  return check("user", "fail", summary, { fix: FOR_USERS, data });
+}
+
+function judgeCapabilities(facts: PrivilegeFacts): Check[] {
+  if (facts.capabilities === null) {
+    return [check("capabilities", "warn", "/proc/self/status does not say them", { fix: "mount -t proc proc /proc" })];
+  }
+  const lacking = missing(facts);
+  const data = { effective: `0x${facts.capabilities.toString(16)}`, missing: lacking.map(({ name }) => name) };
+  const names = neededHere(facts).map(({ name }) => name);
+  if (lacking.length === 0) return [check("capabilities", "ok", names.join(", "), { data })];
+  return lacking.map(({ name, cost, status }) =>
+    check(name, status, `missing: ${cost}`, {
+      fix:
+        facts.uid === 0
+          ? `docker run --cap-add=${name.slice(4)} ..., or AmbientCapabilities=${name} in its unit`
+          : name === "CAP_SYS_ADMIN"
+            ? "sudo mrm-trace run"
+            : FOR_USERS,
+      data,
+    }),
+  );
+}
+
+function judgeNamespaces(facts: PrivilegeFacts): Check {
+  const { initial_pid_namespace, initial_user_namespace, own_proc, seccomp } = facts;
+  const data = { initial_pid_namespace, initial_user_namespace, own_proc, seccomp };
+  const refusal = refusalOfBpf(facts) ?? refusalOfProc(facts);
+  if (refusal !== null) return check("namespaces", "fail", refusal.reason, { fix: refusal.fix, data });
+  if (seccomp === 2) {
+    return check("namespaces", "warn", "a seccomp filter is on: it may refuse bpf and perf_event_open", {
+      fix: "docker run --security-opt seccomp=unconfined ...",
+      data,
+    });
+  }
+  if (initial_pid_namespace === null || initial_user_namespace === null)
+    return check("namespaces", "info", "not known", { data });
+  const pids = initial_pid_namespace
+    ? "those of the host"
+    : "pids of a container: rows call processes as its /proc does";
+  return check("namespaces", "ok", pids, { data });
+}
+
+/** CPU-wide events need 0 or less without CAP_PERFMON (perf_allow_cpu in include/linux/perf_event.h). */
+function judgeParanoid({ perf_event_paranoid: level, capabilities }: PrivilegeFacts): Check {
+  const data = { perf_event_paranoid: level };
+  if (level === null) {
+    return check(
+      "perf_event_paranoid",
+      "fail",
+      "missing: this kernel has no perf events, so no faults and no watches",
+      {
+        fix: "boot a kernel with CONFIG_PERF_EVENTS=y",
+        data,
+      },
+    );
+  }
+  if (capabilities !== null && (has(capabilities, 38) || has(capabilities, CAP_SYS_ADMIN))) {
+    return check("perf_event_paranoid", "ok", `${level}: does not bind who has CAP_PERFMON`, { data });
+  }
+  if (level <= 0)
+    return check("perf_event_paranoid", "ok", `${level}: events of whole CPUs are allowed to all`, { data });
+  return check(
+    "perf_event_paranoid",
+    "fail",
+    `${level}: without CAP_PERFMON no event may cover a CPU: no watches, no faults`,
+    { fix: FOR_USERS, data },
+  );
+}
+
+export function judgePrivileges(facts: PrivilegeFacts): Check[] {
+  return [judgeUser(facts), ...judgeCapabilities(facts), judgeNamespaces(facts), judgeParanoid(facts)];
+}
+
+/** What fails of it on this machine, for this process. */
+export function failedRequirements(): Check[] {
+  const kernel = { release: release(), architecture: process.arch, btf: existsSync("/sys/kernel/btf/vmlinux") };
+  const checks = [judgeVersion(kernel), judgeBtf(kernel), ...judgePrivileges(privilegeFacts())];
+  return checks.filter(({ status }) => status === "fail");
+}
+
+/**
+ * Why the memory of a process is not ours to read, from which its code and tensors are; null where it is, or where more
+ * than a capability keeps it from us. Of our own command it is, and for all who may trace.
+ */
+export function closedTarget(
+  pid: number,
+): { readonly ok: false; readonly reason: string; readonly hint: string } | null {
+  const { uid, capabilities } = privilegeFacts();
+  if (capabilities === null || has(capabilities, CAP_SYS_PTRACE)) return null;
+  if (obstacleTo(`/proc/${pid}/mem`) !== "denied") return null;
+  const reason = `CAP_SYS_PTRACE: missing: the memory of process ${pid} is closed to uid ${uid}`;
+  return { ok: false, reason, hint: FOR_USERS };
+}
