@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /**
- * Hostile bytes for the readers of recorded files: `bun run fuzz [--cases N] [--seed N] [--jobs N]`. Ends at the first case
- * that crashes, hangs, takes memory without bound or answers with anything but rows or one clear error, and names its seed.
+ * Hostile bytes for the readers of recorded files: `bun run fuzz [--cases N] [--seed N] [--jobs N] [--only NAME]`. Ends at the
+ * first case that crashes, hangs, takes memory without bound or answers with anything but rows or one clear error, and names its seed.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -12,6 +12,8 @@ const { values } = parseArgs({
     cases: { type: "string", default: "10000000" },
     seed: { type: "string", default: "1" },
     jobs: { type: "string", default: String(availableParallelism()) },
+    /** The cases of one reader alone, such as `perf script`: some take a thousand times as long as others. */
+    only: { type: "string" },
     /** Every so many seeds, by a child of this program. */
     stride: { type: "string" },
   },
@@ -34,12 +36,17 @@ function fail(seed: number, what: string): never {
 
 async function runHere(stride: number): Promise<Counts> {
   using targets = await fuzzTargets();
+  const list = targets.list.filter(({ name }) => values.only === undefined || name === values.only);
+  if (list.length === 0)
+    throw new Error(
+      `no reader is called ${values.only}: ${[...new Set(targets.list.map(({ name }) => name))].join(", ")}`,
+    );
   const counts: Counts = {};
   for (let i = 0; i < cases; i++) {
     const seed = first + i * stride;
     const wall = performance.now();
     const cpu = process.cpuUsage();
-    const { name, refused, wrong } = await fuzzCase(targets.list, seed);
+    const { name, refused, wrong } = await fuzzCase(list, seed);
     if (wrong !== null) fail(seed, `${name}: ${wrong}`);
     if (performance.now() - wall > MOST_CPU_MS) {
       const used = process.cpuUsage(cpu);
@@ -60,6 +67,7 @@ async function runAll(): Promise<Counts> {
   const children = Array.from({ length: jobs }, (_, job) => {
     const share = Math.floor(cases / jobs) + (job < cases % jobs ? 1 : 0);
     const words = ["--cases", String(share), "--seed", String(first + job), "--stride", String(jobs)];
+    if (values.only !== undefined) words.push("--only", values.only);
     return Bun.spawn([process.execPath, import.meta.path, ...words], { stdout: "pipe", stderr: "inherit" });
   });
   const total: Counts = {};
@@ -89,6 +97,6 @@ if (values.stride !== undefined) {
   }
   const rate = Math.round(cases / seconds);
   process.stdout.write(
-    `${cases} cases from seed ${first} in ${seconds.toFixed(1)} s, ${rate} per second in ${jobs} processes: none failed\n`,
+    `${cases} cases${values.only === undefined ? "" : ` of ${values.only}`} from seed ${first} in ${seconds.toFixed(1)} s, ${rate} per second in ${jobs} processes: none failed\n`,
   );
 }
