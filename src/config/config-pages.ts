@@ -136,7 +136,7 @@ export function configPage(): string {
     "prints all options, `mrm-trace config show` those that hold, each with where it comes from.",
     "",
     `Order: flags, then the environment (\`${variableOf("budget")}=2\` is \`--budget 2\`), then \`--config FILE\`, then \`./mrm-trace.yaml\`,`,
-    "then defaults. Of `./mrm-trace.yaml` only `run`, `demo` and `output.base_dir` are taken unless `--config` names it. Quantities have a unit; a bare number of a duration is seconds.",
+    "then defaults. Of `./mrm-trace.yaml` only options are taken (`run`, `demo`, what keys of the Python package say of them) unless `--config` names it. Quantities have a unit; a bare number of a duration is seconds.",
     "Paths are from the current folder.",
     "",
     "An experiment runs every model with every combination of context length, batch size and output tokens: warm-ups first, then",

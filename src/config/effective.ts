@@ -5,6 +5,7 @@ import { defaultOf } from "./default-of.ts";
 import { type Environment, optionsOfEnvironment, variableOf } from "./environment.ts";
 import { givenOptions } from "./flags.ts";
 import { problemsError, valueAt } from "./problem.ts";
+import { pythonOptions } from "./python-options.ts";
 import { type DemoOptions, demoSchema, parseOptions, type RunOptions, runSchema } from "./schema.ts";
 
 /** Read where it is in the current folder: the options of runs; its models are run when --config names it. */
@@ -38,18 +39,19 @@ export interface Layers {
   readonly config?: string | undefined;
 }
 
-/** Options of a section in a file; `output.base_dir` of the Python package is `run.output`. */
+/** Options of a section in a file; those that keys of the Python package give stand behind its own. */
 function ofFile(file: ConfigFile, section: Section): Map<string, { value: unknown; from: string }> {
   const found = new Map<string, { value: unknown; from: string }>();
-  const take = (name: string, path: readonly string[]): void => {
-    const value = valueAt(file.yaml.value, path);
+  const take = (name: string, path: readonly string[], value: unknown): void => {
     // As on the command line, where everything is text.
     const text = typeof value === "number" ? String(value) : value;
     if (value !== undefined)
       found.set(name, { value: text, from: `${file.path}:${file.yaml.locate(path, "key").line}` });
   };
-  if (section === "run") take("output", ["output", "base_dir"]);
-  for (const name of Object.keys(SECTIONS[section].shape)) take(name, [section, name]);
+  if (section === "run") for (const { name, path, value } of pythonOptions(file.yaml.value)) take(name, path, value);
+  for (const name of Object.keys(SECTIONS[section].shape)) {
+    take(name, [section, name], valueAt(file.yaml.value, [section, name]));
+  }
   return found;
 }
 

@@ -1,4 +1,4 @@
-/** Keys of the Python package's experiment file that mean nothing here: each is read, and warns with its reason. */
+/** The sections of the Python package's experiment file: keys that are options here, and those that mean nothing and warn. */
 import { z } from "zod";
 
 /** What a schema says of a key that is read and does nothing. */
@@ -15,8 +15,6 @@ function meaningless(why: string, ...same: readonly unknown[]) {
   return z.unknown().optional().register(MEANINGLESS, { why, same });
 }
 
-const PERF = "it is of perf mem; runs are traced by eBPF";
-const MEMRAY = "it is of memray; runs are traced by eBPF";
 const ALWAYS = "always recorded";
 const METRICS = "every metric is always computed, for every class, with its interval";
 
@@ -24,31 +22,32 @@ export const collectorSchema = z.strictObject({
   primary: z
     .enum(["ebpf", "perf_mem", "memray", "process_monitor"])
     .optional()
-    .register(MEANINGLESS, {
-      why: "runs are traced by eBPF, which needs no PMU, or by what run.collector names",
-      same: ["ebpf"],
-    }),
+    .describe("the same as run.collector, where perf_mem is perf-mem and process_monitor is process"),
   fallback: meaningless("there is no silent fallback: what the machine cannot do is told", null),
   fallback_2: meaningless("there is no silent fallback: what the machine cannot do is told", null),
   perf_mem: z
     .strictObject({
-      sample_period: meaningless(PERF),
-      ldlat_threshold: meaningless(PERF),
-      events: meaningless(PERF),
-      extra_flags: meaningless(PERF),
-      require_root: meaningless(PERF),
+      sample_period: z.int().min(1).optional().describe("the same as period=N in run.perf"),
+      ldlat_threshold: z.int().min(1).optional().describe("the same as ldlat=N in run.perf"),
+      events: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe("the same as run.perf; memory events of the processor, such as cpu/mem-loads/P, are its mem"),
+      extra_flags: meaningless("perf is given the words of run.perf and no others", []),
+      require_root: meaningless("perf needs root wherever the kernel asks for it", true),
     })
     .optional(),
   memray: z
     .strictObject({
-      native_traces: meaningless(MEMRAY),
-      follow_fork: meaningless(MEMRAY),
+      native_traces: z.boolean().optional().describe("the same as native in run.memray"),
+      follow_fork: z.boolean().optional().describe("the same as follow-fork in run.memray, which is there by default"),
       file_size_limit_gb: meaningless("use run.max_size"),
     })
     .optional(),
   process_monitor: z
     .strictObject({
-      poll_interval_ms: meaningless("processes are sampled at a rate of our own"),
+      poll_interval_ms: meaningless("processes are sampled ten times a second", 100),
       metrics: meaningless("RSS split, PSS, CPU, PSI, threads and I/O are always recorded"),
     })
     .optional(),
@@ -56,7 +55,7 @@ export const collectorSchema = z.strictObject({
 
 export const telemetrySchema = z.strictObject({
   capture: meaningless(ALWAYS, true),
-  thermal_sampling_interval_s: meaningless("throttle counters and temperature are read around each run"),
+  thermal_sampling_interval_s: meaningless("temperature, throttling and frequency are read once a second", 1),
   thermal_source: meaningless("found by itself", "auto"),
   invalidate_on_throttle: meaningless("throttling always lowers the validity class", true),
   software_versions: meaningless(ALWAYS, true),

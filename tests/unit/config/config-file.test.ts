@@ -229,9 +229,9 @@ prompts: null
 collector:
   primary: perf_mem
   fallback: null
-  perf_mem: {sample_period: 4000, ldlat_threshold: 20, events: [a], extra_flags: [], require_root: true}
+  perf_mem: {sample_period: 4000, ldlat_threshold: 20, events: [a], extra_flags: [-v], require_root: false}
   memray: {native_traces: true, follow_fork: true, file_size_limit_gb: 20}
-  process_monitor: {poll_interval_ms: 100, metrics: [rss]}
+  process_monitor: {poll_interval_ms: 50, metrics: [rss]}
 telemetry: {capture: true, thermal_sampling_interval_s: 5, thermal_source: auto, invalidate_on_throttle: true, software_versions: true, hardware_topology: true, run_fio_benchmark: false}
 labeller: {rules_file: config/models.yaml, unknown_policy: log_and_skip, min_sample_count: 10}
 analyser: {metrics: [retention_duration], histogram_bins: 100, cdf_resolution: 1000, group_by: [region_type]}
@@ -245,14 +245,8 @@ output:
   expect(problems).toEqual([]);
   expect(exitCode).toBe(0);
   expect(warnings.map((line) => line.split(": ")[1])).toEqual([
-    "collector.primary",
-    "collector.perf_mem.sample_period",
-    "collector.perf_mem.ldlat_threshold",
-    "collector.perf_mem.events",
     "collector.perf_mem.extra_flags",
     "collector.perf_mem.require_root",
-    "collector.memray.native_traces",
-    "collector.memray.follow_fork",
     "collector.memray.file_size_limit_gb",
     "collector.process_monitor.poll_interval_ms",
     "collector.process_monitor.metrics",

@@ -44,6 +44,37 @@ describe("the options that hold", () => {
     expect(effectiveOptions({ args: {}, env: {} }).run).toMatchObject({ budget: 2, output: "results" });
   });
 
+  test("come from keys of the Python package too, under the line of the key, but for what `run` says itself", () => {
+    const of = (text: string) => {
+      writeFileSync("python.yaml", text);
+      return effectiveOptions({ args: {}, env: {}, config: "python.yaml" });
+    };
+    const found = of(
+      "collector:\n  primary: perf_mem\n  perf_mem:\n    sample_period: 4000\n    ldlat_threshold: 20\n" +
+        '    events: ["cpu/mem-loads,ldlat=20/P", cpu/mem-stores/P]\n  memray: {native_traces: true}\n',
+    );
+    expect(found.run).toMatchObject({
+      collector: ["perf-mem"],
+      perf: ["mem", "period=4000", "ldlat=20"],
+      memray: ["native", "follow-fork"],
+    });
+    expect(["collector", "perf", "memray"].map((name) => from(found, `run.${name}`))).toEqual([
+      "python.yaml:2",
+      "python.yaml:6",
+      "python.yaml:7",
+    ]);
+    expect(of("collector: {primary: memray, memray: {follow_fork: false}}").run).toMatchObject({
+      collector: ["memray"],
+      memray: [],
+    });
+    expect(of("collector: {primary: process_monitor, perf_mem: {events: [page-faults]}}").run).toMatchObject({
+      collector: ["process"],
+      perf: ["page-faults"],
+    });
+    expect(of("collector: {primary: memray}\nrun: {collector: ebpf}").run.collector).toEqual(["ebpf"]);
+    expect(() => of("collector: {perf_mem: {sample_period: -1}}")).toThrow("whole number from 1");
+  });
+
   const wrong: [env: Record<string, string>, message: string][] = [
     [{ MRM_TRACE_BUDGET: "lots" }, "MRM_TRACE_BUDGET: "],
     [{ MRM_TRACE_DURATION: "5y" }, "MRM_TRACE_DURATION: a duration expected"],
