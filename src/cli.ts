@@ -93,7 +93,7 @@ function requireWords(verb: Verb, verbArgs: readonly string[]): void {
   const words = number === undefined ? parseArgs([...verbArgs], Object.fromEntries(optional))._ : [number];
   const missing = places.find(([, arg], i) => arg.required !== false && words[i] === undefined);
   if (missing !== undefined) {
-    throw new MrmTraceError("usage", `${missing[0].toUpperCase()} is missing`, `such as: ${verb.example}`);
+    throw new MrmTraceError("usage", `${missing[0].toUpperCase()} is missing`, `give it, such as: ${verb.example}`);
   }
   const surplus = number ?? words[places.length];
   if (surplus !== undefined && verb.surplus !== null) {
@@ -104,7 +104,8 @@ function requireWords(verb: Verb, verbArgs: readonly string[]): void {
 function unknownVerb(name: string): MrmTraceError {
   const what = name === "" ? "no command given" : `unknown command "${name}"`;
   const nearest = nearestWord(name, VERB_NAMES);
-  const hint = nearest === null ? `one of ${VERB_NAMES.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
+  const hint =
+    nearest === null ? `use one of ${VERB_NAMES.join(", ")}; see: mrm-trace --help` : `did you mean ${nearest}?`;
   return new MrmTraceError("usage", what, hint);
 }
 

@@ -20,7 +20,7 @@ export function programOptions<S extends z.ZodObject>(schema: S, given: ProgramO
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;
     const nearest = nearestWord(name, names);
-    const hint = nearest === null ? `one of ${names.join(", ")}` : `did you mean ${where}${nearest}?`;
+    const hint = nearest === null ? `use one of ${names.join(", ")}` : `did you mean ${where}${nearest}?`;
     throw new MrmTraceError("usage", `unknown option ${where}${name}`, hint);
   }
   return parseOptions(schema, { ...given });

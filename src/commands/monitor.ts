@@ -19,7 +19,11 @@ const flags = flagsOf(monitorSchema);
 /** @throws MrmTraceError usage */
 function checkChoices({ name, pid, json, output }: MonitorOptions): void {
   if ((name === undefined) === (pid === undefined)) {
-    throw new MrmTraceError("usage", "one of --name and --pid expected", "such as: mrm-trace monitor --name ollama");
+    throw new MrmTraceError(
+      "usage",
+      "one of --name and --pid expected",
+      "give one of them, such as: mrm-trace monitor --name ollama",
+    );
   }
   if (json && output === undefined) {
     throw new MrmTraceError("usage", "--json and the CSV both want stdout", "give the CSV a file: --output FILE.csv");

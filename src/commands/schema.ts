@@ -45,7 +45,7 @@ const isStored = (name: string): name is TableName => STORED.some((table) => tab
 
 function unknown(name: string): MrmTraceError {
   const nearest = nearestWord(name, NAMES);
-  const hint = nearest === null ? `one of ${NAMES.join(", ")}` : `did you mean: mrm-trace schema ${nearest}`;
+  const hint = nearest === null ? `give one of ${NAMES.join(", ")}` : `did you mean: mrm-trace schema ${nearest}`;
   return new MrmTraceError("usage", `there is no schema "${name}"`, hint);
 }
 

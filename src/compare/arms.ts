@@ -26,7 +26,7 @@ const MODES: Record<string, (mode: string) => readonly string[]> = {
       throw new MrmTraceError(
         "usage",
         `--arms: perf-mem: ${wrong}`,
-        "such as: perf-mem:page-faults, perf-mem:cpu-clock+freq=500",
+        "give arms such as: perf-mem:page-faults, perf-mem:cpu-clock+freq=500",
       );
     }
     return ["--perf", mode];

@@ -45,10 +45,13 @@ const LOG_TAIL = 600;
 const GRACE_MS = 15_000;
 const TRACED_GRACE_MS = 60_000;
 
-/** The last of what was printed, for the error of a unit that failed. */
-function logTail(path: string): string {
-  const text = readFileSync(path, "utf8").trim();
-  return text === "" ? "it printed nothing" : `the last it printed: ${text.slice(-LOG_TAIL)}`;
+const ALONE = "run it alone and see why, such as: mrm-trace run -- COMMAND";
+
+/** The error of a unit that failed, with the last of what it printed. */
+function unitError(message: string, log: string, options: { cause?: unknown } = {}): MrmTraceError {
+  const text = readFileSync(log, "utf8").trim();
+  const printed = text === "" ? "it printed nothing" : `the last it printed: ${text.slice(-LOG_TAIL)}`;
+  return new MrmTraceError("target", `${message}; ${printed}`, ALONE, options);
 }
 
 /** Waits for one of: the end, the time limit, the signal. @throws MrmTraceError target; what the signal carries */
@@ -74,7 +77,7 @@ async function bounded<T>(what: Promise<T>, ms: number, signal: AbortSignal, wor
 function lostServer(error: unknown, arm: Arm, log: string): never {
   if (error instanceof MrmTraceError) throw error;
   const why = error instanceof Error ? error.message : String(error);
-  throw new MrmTraceError("target", `${arm.name}: the client lost the server: ${why}`, logTail(log), { cause: error });
+  throw unitError(`${arm.name}: the client lost the server: ${why}`, log, { cause: error });
 }
 
 /** Lets the unit do its work until it has ended; a unit that is driven is told when to end. */
@@ -94,7 +97,7 @@ async function work(running: RunningUnit, unit: Unit, request: UnitRequest, log:
   ).finally(() => over.abort());
   if (first !== null) {
     const how = first.signal ?? `exit code ${first.exit_code}`;
-    throw new MrmTraceError("target", `${arm.name}: the server ended with ${how}`, logTail(log));
+    throw unitError(`${arm.name}: the server ended with ${how}`, log);
   }
   running.stop();
   const graceMs = arm.options === null ? GRACE_MS : TRACED_GRACE_MS;
@@ -157,7 +160,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
     const end = await work(running, unit, request, log).finally(() => clearInterval(asked));
     if (unit.drive === null && end.exit_code !== 0) {
       const how = end.signal ?? `exit code ${end.exit_code}`;
-      throw new MrmTraceError("target", `${arm.name}: the command ended with ${how}`, logTail(log));
+      throw unitError(`${arm.name}: the command ended with ${how}`, log);
     }
     const isTarget = (pid: number): boolean => end.facts === null || end.targetPids.includes(pid);
     const use = sampler.use(isTarget, end.from_ns, end.to_ns);

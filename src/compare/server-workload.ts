@@ -70,7 +70,7 @@ export function serverWorkload(command: readonly string[], options: ServerOption
     throw new MrmTraceError(
       "usage",
       `--serve needs ${PORT_MARK} in the command, but received "${command.join(" ")}"`,
-      `such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --host 127.0.0.1 --port ${PORT_MARK}`,
+      `put it in, such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --host 127.0.0.1 --port ${PORT_MARK}`,
     );
   }
   const model = command.find((word) => word.endsWith(".gguf"));

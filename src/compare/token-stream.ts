@@ -41,7 +41,7 @@ export async function streamTokens({ url, prompt, tokens, signal }: TokenRequest
     keepalive: false,
     signal,
   });
-  const hint = "--serve drives a llama-server: check that the command is one, and what it prints";
+  const hint = "check that the command is a llama-server, which --serve drives, and what it prints";
   if (!response.ok || response.body === null) {
     throw new MrmTraceError("target", `the server answered ${response.status} to a completion`, hint);
   }

@@ -46,7 +46,7 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
   );
   for (const name of DECIDED_BY_SWEEP) {
     if (valueAt(yaml.value, ["demo", name]) === undefined) continue;
-    const hint = "the sweep, the models and the prompts decide it";
+    const hint = "leave it out: the sweep, the models and the prompts decide it";
     warnings.push(
       problemAt(yaml, ["demo", name], "does nothing in an experiment", { hint, what: "key", received: null }),
     );
@@ -73,7 +73,7 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const found: ConfigProblem[] = [];
   const id = valueAt(value, ["id"]);
   if (typeof id === "string" && (HOSTILE.test(id) || modelSlug(id) === "unknown")) {
-    const hint = "a name without .., \\, control characters, or a first / ~ or .";
+    const hint = "give a name without .., \\, control characters, or a first / ~ or .";
     found.push(problemAt(yaml, pathOf("id"), "this id is no name for a folder", { hint }));
   }
   const parsed = modelSchema.partial({ id: true }).safeParse(value);
@@ -135,7 +135,7 @@ function sameNames({ yaml }: ConfigFile, models: readonly unknown[]): ConfigProb
       first.set(slug, index);
       return [];
     }
-    const hint = `models[${other}] has the folder ${slug} already; give each model an id of its own`;
+    const hint = `give each model an id of its own: models[${other}] has the folder ${slug} already`;
     return [problemAt(yaml, ["models", index, "id"], "id given twice", { hint })];
   });
 }
@@ -157,7 +157,7 @@ function sweepProblems({ yaml }: ConfigFile, sweep: SweepConfig, total: number, 
   for (const axis of ["context_lengths", "batch_sizes", "output_tokens"] as const) {
     const twice = sweep[axis].findIndex((value, index) => sweep[axis].indexOf(value) !== index);
     if (twice >= 0) {
-      const hint = "each value is run once; for more runs of it use sweep.repetitions";
+      const hint = "leave one out: each value is run once, and sweep.repetitions makes more runs of it";
       found.push(problemAt(yaml, ["sweep", axis, twice], "value given twice", { hint }));
     }
   }

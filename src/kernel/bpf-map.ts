@@ -45,7 +45,7 @@ export function openMap(map: Handle, name: string): BpfMap {
       throw new MrmTraceError(
         "environment",
         `writing the BPF map ${name} failed: ${words}`,
-        "if it says E2BIG, the map is full: trace fewer processes",
+        "trace fewer processes where it says E2BIG: the map is full",
       );
     },
     lookup: (key, value) => lib.bpf_map_lookup_elem(fd, addressOf(key), addressOf(value)) === 0,

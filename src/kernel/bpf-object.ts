@@ -63,7 +63,7 @@ async function tryOpen(name: string, options: LoadOptions): Promise<Opened> {
     throw new MrmTraceError(
       "environment",
       `the BPF object ${name} is not built`,
-      "in a work tree run: scripts/build-bpf; a package that lacks it is to be added again",
+      "run scripts/build-bpf in a work tree; add a package again that lacks it",
     );
   }
   const lib = libbpf();

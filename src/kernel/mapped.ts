@@ -26,7 +26,7 @@ export function mapFd(fd: number, bytes: number, options: { offset_bytes?: numbe
     throw new MrmTraceError(
       "environment",
       `mapping ${length} bytes of kernel memory failed: ${name}`,
-      "run as root; if it says ENOMEM, free memory or raise the memory limit of the cgroup",
+      "run as root; where it says ENOMEM, free memory or raise the memory limit of the cgroup",
     );
   }
   let mapped = true;

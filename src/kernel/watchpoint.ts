@@ -59,7 +59,7 @@ export function linkPerfEvent(programFd: number, event: Fd, cookie: number): Fd 
   throw new MrmTraceError(
     "environment",
     `linking a program to a watchpoint failed: ${errnoName(errno())}`,
-    "needs Linux 5.15 or later and root (or CAP_BPF and CAP_PERFMON)",
+    "use Linux 5.15 or later, as root or with CAP_BPF and CAP_PERFMON",
   );
 }
 

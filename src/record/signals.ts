@@ -45,5 +45,6 @@ export function reasonOf(signal: StopSignal): "interrupted" | "terminated" {
 /** @throws MrmTraceError interrupted or terminated, when a signal came before anything was recorded */
 export function stopIfAsked({ received }: SignalWatch): void {
   if (received === null) return;
-  throw new MrmTraceError(reasonOf(received), `${received} came before the target was traced`, "nothing was recorded");
+  const message = `${received} came before the target was traced: nothing was recorded`;
+  throw new MrmTraceError(reasonOf(received), message, "start it again");
 }

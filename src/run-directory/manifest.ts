@@ -112,7 +112,7 @@ export async function readManifest(runDir: string): Promise<Manifest> {
     throw new MrmTraceError(
       "data_quality",
       `${path} cannot be read as a manifest: ${why}`,
-      `a run that did not end has none: mrm-trace analyse ${runDir}`,
+      `derive it again: mrm-trace analyse ${runDir}; a run that did not end has none`,
       { cause },
     );
   }

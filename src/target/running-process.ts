@@ -128,7 +128,7 @@ function processOfName(name: string, self: number, procRoot: string): RunningPro
   );
   if (top !== undefined) return top;
   if (found.length === 0) {
-    const hint = `the whole name of a process or of its executable counts; ${FIND}`;
+    const hint = `give the whole name of a process or of its executable; ${FIND}`;
     throw new MrmTraceError("target", `no process is named "${name}"`, hint);
   }
   const more = found.length > SHOWN_MATCHES ? `, and ${found.length - SHOWN_MATCHES} more` : "";

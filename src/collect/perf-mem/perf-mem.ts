@@ -33,7 +33,11 @@ function program(name: string): string | null {
 
 function canRunHere(options: PerfMemOptions | string): Capability {
   if (typeof options === "string") {
-    return { ok: false, reason: `--perf: ${options}`, hint: "such as: --perf page-faults,cpu-clock,freq=500" };
+    return {
+      ok: false,
+      reason: `--perf: ${options}`,
+      hint: "give events and settings, such as: --perf page-faults,cpu-clock,freq=500",
+    };
   }
   const { events } = options;
   if (program("perf") === null || program("setpriv") === null) {
@@ -52,7 +56,7 @@ function canRunHere(options: PerfMemOptions | string): Capability {
     return {
       ok: false,
       reason: "perf mem cannot run: no PMU here has memory events",
-      hint: "what works here: --perf page-faults, --perf cpu-clock or --perf mem:0xADDRESS/8:rw",
+      hint: "use what works here: --perf page-faults, --perf cpu-clock or --perf mem:0xADDRESS/8:rw",
     };
   }
   const sources = events.flatMap((event) =>

@@ -48,7 +48,7 @@ export async function runWindow(database: Database, capture: Capture): Promise<R
     throw new MrmTraceError(
       "data_quality",
       `the times of the capture lie ${(last - first) / DAY_NS} days apart, more than the ${LONGEST_NS / DAY_NS} that are told exactly`,
-      "one of its files is damaged or of another recording; mrm-trace verify RUN_DIR says which was changed",
+      "run mrm-trace verify RUN_DIR: it says which file was changed, or is of another recording",
     );
   }
   return { origin_ns: first, window_ns: Number(last - first), times };

@@ -31,7 +31,7 @@ function refused(path: string, why: string, cause?: unknown): MrmTraceError {
   return new MrmTraceError(
     "data_quality",
     `${path} cannot be read as a labelled trace: ${why}`,
-    `it needs the columns ${NEEDED.join(", ")} of docs/columns.md, section trace`,
+    `give a trace with the columns ${NEEDED.join(", ")} of docs/columns.md, section trace`,
     { cause },
   );
 }

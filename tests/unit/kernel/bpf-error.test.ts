@@ -82,7 +82,7 @@ describe("a BPF object", () => {
 
   test("that is not built is answered with the command that builds it", async () => {
     const error = await loadBpfObject("no-such-object").catch((caught: unknown) => caught);
-    expect(error).toMatchObject({ code: "environment", hint: expect.stringContaining("run: scripts/build-bpf") });
+    expect(error).toMatchObject({ code: "environment", hint: expect.stringContaining("run scripts/build-bpf") });
   });
 
   test("without a map or a program of the name says so", async () => {
