@@ -1,7 +1,8 @@
 /** The only place where figures become text and text becomes figures. */
 import { MrmTraceError } from "./errors.ts";
 
-const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"] as const;
+const COUNT_UNITS = ["", "k", "M", "G", "T", "P", "E"] as const;
 const DURATION_NS: Record<string, number> = {
   // Seconds, as other tools of the command line take them.
   "": 1e9,
@@ -65,23 +66,37 @@ export function nsScale(ns: number): Scale {
   return size < 7200e9 ? { factor: 60e9, unit: " min" } : { factor: 3600e9, unit: " h" };
 }
 
-/** k, M or G for large plain figures, a power of ten such as `e-4` for those below a thousandth. */
+/** A plain figure below this is nothing: no run is long enough to count it. */
+const LEAST_COUNT = 1e-12;
+
+/** k, M, G and so on for large plain figures, a power of ten such as `e-4` for those below a thousandth. */
 export function countScale(value: number): Scale {
   const size = Math.abs(value);
-  if (size > 0 && size < 1e-3) {
+  if (size >= LEAST_COUNT && size < 1e-3) {
     const exponent = Math.floor(Math.log10(size));
     return { factor: 10 ** exponent, unit: `e${exponent}` };
   }
-  if (size >= 1e9) return { factor: 1e9, unit: "G" };
-  if (size >= 1e6) return { factor: 1e6, unit: "M" };
-  return size >= 1e4 ? { factor: 1e3, unit: "k" } : { factor: 1, unit: "" };
+  if (size < 1e4) return { factor: 1, unit: "" };
+  let place = 1;
+  while (size / 1e3 ** place >= 1e3 && place < COUNT_UNITS.length - 1) place += 1;
+  return { factor: 1e3 ** place, unit: COUNT_UNITS[place] ?? "" };
+}
+
+/** What no counter of 64 bits can hold, in any unit, is no figure. */
+const MOST_SHOWN = 2 ** 64;
+const UNKNOWN = "unknown";
+
+/** True for what can be a figure: NaN, infinity and what is beyond every counter cannot. */
+export function isShown(value: number | null): value is number {
+  return value !== null && Math.abs(value) <= MOST_SHOWN;
 }
 
 /** Less than this part of the unit is nothing: a lower end of 1e-59 bytes is a number that nobody measured. */
 const LEAST_SHOWN = 1e-6;
 
-/** The figure in the scale, without its unit: the ends of an interval are shown in the unit of its value. */
+/** The figure in the scale, without its unit: the ends of an interval are shown in the unit of its value; `?` for what is none. */
 export function formatIn(value: number, { factor, unit }: Scale): string {
+  if (!isShown(value)) return "?";
   const scaled = Math.abs(value / factor) < LEAST_SHOWN ? 0 : value / factor;
   const isWhole = factor === 1 && (unit === " B" || (unit === "" && Number.isInteger(value)));
   return isWhole ? String(Math.round(scaled)) : significant(scaled);
@@ -89,18 +104,21 @@ export function formatIn(value: number, { factor, unit }: Scale): string {
 
 /** Bytes as text with a binary unit and three significant digits. */
 export function formatBytes(bytes: number): string {
+  if (!isShown(bytes)) return UNKNOWN;
   const scale = byteScale(bytes);
   return formatIn(bytes, scale) + scale.unit;
 }
 
 /** Nanoseconds as text in the largest unit that keeps the figure at or above one. */
 export function formatNs(ns: number): string {
+  if (!isShown(ns)) return UNKNOWN;
   const scale = nsScale(ns);
   return formatIn(ns, scale) + scale.unit;
 }
 
-/** A plain figure with three significant digits; large ones with k, M, G. */
+/** A plain figure with three significant digits; large ones with k, M, G and so on. */
 export function formatCount(value: number): string {
+  if (!isShown(value)) return UNKNOWN;
   const scale = countScale(value);
   return formatIn(value, scale) + scale.unit;
 }

@@ -1,6 +1,6 @@
 /** One figure as a cell: value, interval, samples, method and reason. */
 import type { ReportMetric } from "../schema/run-json.ts";
-import { byteScale, countScale, formatCount, formatIn, nsScale, type Scale } from "../units.ts";
+import { byteScale, countScale, formatCount, formatIn, isShown, nsScale, type Scale } from "../units.ts";
 import type { Footnotes } from "./footnotes.ts";
 import type { Line, Span } from "./terminal.ts";
 
@@ -20,7 +20,8 @@ export function scaleOf(unit: string, size: number): Scale {
   return unit === "%" ? { factor: 1, unit: " %" } : countScale(size);
 }
 
-const isNumber = (value: number | null): value is number => value !== null && Number.isFinite(value);
+/** Nothing that a run tells of its target is below nothing. */
+const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
 
 /** `1.20 ms`, with the unit. */
 function withUnit(value: number, unit: string): string {

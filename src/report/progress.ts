@@ -42,11 +42,11 @@ export function progressText(
   const parts = [
     state.phase,
     ...(state.tokens > 0 ? [`${formatCount(state.tokens)} tokens`] : []),
-    `${formatCount(Math.round(eventsPerS))} events/s`,
+    `${formatCount(Math.max(0, Math.round(eventsPerS)))} events/s`,
     `${formatCount(state.lost)} lost`,
-    formatNs(elapsedMs * 1e6),
+    formatNs(Math.max(0, elapsedMs) * 1e6),
   ];
-  if (leftMs !== null) parts.push(`${formatNs(leftMs * 1e6)} left`);
+  if (leftMs !== null) parts.push(`${formatNs(Math.max(0, leftMs) * 1e6)} left`);
   return parts.join("  ");
 }
 

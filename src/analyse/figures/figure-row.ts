@@ -91,11 +91,37 @@ function judge(figure: Figure, lost: string | null): Verdict {
   return { status: "ok", why: figure.why ?? null, keep: { value: true, lo: true, hi: true } };
 }
 
+/** How far a ratio may stand above one by rounding. */
+const ROUNDING = 1e-9;
+
+/**
+ * The estimate where it can be: nothing that is measured here is below nothing, and no ratio above one. An interval that
+ * reaches farther ends there; a value that does is none, and `impossible` says what it was.
+ */
+function withinRange({ value: estimated, lo, hi }: Figure["estimate"], unit: string) {
+  const value = Number.isFinite(estimated) ? estimated : null;
+  const most = unit === "ratio" ? 1 : Number.POSITIVE_INFINITY;
+  const within = (figure: number): number => Math.min(most, Math.max(0, figure));
+  const isOutside = value !== null && !(value >= -ROUNDING && value <= most + ROUNDING);
+  const end = (figure: number | null): number | null => (figure === null ? null : within(figure));
+  const estimate = { value: value === null || isOutside ? null : within(value), lo: end(lo), hi: end(hi) };
+  return { estimate, impossible: isOutside ? value : null };
+}
+
 /** The row of a figure. Missing segments of its source, loss above 1 %, n below 30 or more than half censored take its value away. */
 export function rowOf(group: Group, figure: Figure, unit: string): MetricRow {
   const loss = lossUnder(group, figure);
-  const { status, why, keep } = judge(figure, tooLossy(loss));
-  const { value, lo, hi } = figure.estimate;
+  const { estimate, impossible } = withinRange(figure.estimate, unit);
+  const judged = judge({ ...figure, estimate }, tooLossy(loss));
+  const { status, why, keep } =
+    impossible === null || judged.status === "not_identifiable"
+      ? judged
+      : {
+          status: "insufficient" as const,
+          why: `the estimate was ${Number(impossible.toPrecision(3))}, which cannot be`,
+          keep: NOTHING,
+        };
+  const { value, lo, hi } = estimate;
   const shownLo = keep.lo ? lo : null;
   const shownHi = keep.hi ? hi : null;
   return {
