@@ -1,6 +1,6 @@
 /** What plan and run of an experiment print for people. */
 import { type GridRow, grid } from "../report/grid.ts";
-import { type Line, render, type Terminal } from "../report/terminal.ts";
+import { type Line, render, type Terminal, wrap } from "../report/terminal.ts";
 import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
 import { type Aggregate, type CellSummary, summarise } from "./cell-summary.ts";
 import type { RunResult } from "./outcome.ts";
@@ -90,11 +90,10 @@ function summaryRow({ cell, runs, used, aggregates }: CellSummary): GridRow {
   return { label: `${cell.model_id} ${axes}`, cells: [cellOf(`${used} of ${runs}`), ...figures] };
 }
 
-/** Why runs are missing in the summary: those that did not end well each, the contaminated together. */
-function missingText(results: readonly RunResult[]): Line[] {
+/** Why runs are missing in the summary, in whole sentences: those that did not end well each, the contaminated together. */
+function missingText(results: readonly RunResult[], width: number): Line[] {
   const isOver = ({ status }: RunResult): boolean => status === "complete" || status === "skipped";
   const contaminated = results.filter((result) => isOver(result) && result.why !== null);
-  const count = (n: number): string => `${n} run${n === 1 ? "" : "s"}`;
   const counts = new Map<string, number>();
   for (const result of results) {
     if (isOver(result)) continue;
@@ -102,10 +101,9 @@ function missingText(results: readonly RunResult[]): Line[] {
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const [first] = contaminated;
-  return [
-    ...[...counts].map(([text, n]) => cellOf(`${count(n)} ${text}`)),
-    ...(first === undefined ? [] : [cellOf(`${count(contaminated.length)} kept out, the first ${first.why}`)]),
-  ];
+  const texts = [...counts].map(([text, n]) => `${formatCounted(n, "run")} ${text}`);
+  if (first !== undefined) texts.push(`${formatCounted(contaminated.length, "run")} kept out, the first ${first.why}`);
+  return texts.flatMap((text) => wrap(text, width - 2).map((part, i) => cellOf(i === 0 ? part : `  ${part}`)));
 }
 
 /** The summary of an experiment: a line per combination, and why runs are missing in it. */
@@ -119,7 +117,7 @@ export function summaryText(name: string, results: readonly RunResult[], runsCsv
     [],
     ...grid(titles, summarise(results).map(summaryRow), terminal.width, "-"),
     [],
-    ...missingText(results),
+    ...missingText(results, terminal.width),
     cellOf(`runs       ${runsCsv}`),
   ];
   return render(lines, terminal);

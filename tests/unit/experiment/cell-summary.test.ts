@@ -104,6 +104,17 @@ describe("a summary", () => {
     expect(text).toContain("2 of 5");
   });
 
+  test("gives its reason for every run that is kept out whole, however narrow the terminal", () => {
+    const reason =
+      "time that the target waited for a CPU that the tracer had 7.25 % of its CPU time: above the limit of 5 for marginal";
+    const kept = result("rep9", 1, { why: `contaminated: ${reason}` });
+    const text = summaryText("x", [...results, kept], "results/runs.csv", { width: 50, color: false, unicode: false });
+    expect(text.replace(/\n {2}/g, " ")).toContain(`1 run kept out, the first contaminated: ${reason}`);
+    const stopped = result("rep8", null, { status: "failed", why: `the target failed: ${reason}` });
+    const told = summaryText("x", [stopped], "results/runs.csv", { width: 50, color: false, unicode: false });
+    expect(told.replace(/\n {2}/g, " ")).toContain(`1 run failed: the target failed: ${reason}`);
+  });
+
   test("goes to runs.csv, where other experiments stay and the own rows are replaced", () => {
     const folder = mkdtempSync(join(tmpdir(), "mrm-trace-csv-"));
     try {
