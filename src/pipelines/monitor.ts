@@ -9,6 +9,7 @@ import type { StopSignal } from "../record/signals.ts";
 import { MEMORY_CSV_HEADER, memoryCsvRow } from "../report/memory-csv.ts";
 import { type Cooldown, createCooldown } from "../target/cooldown.ts";
 import { isKernelThread, type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
+import { namespaceFacts, refusalOfProc } from "../target/namespaces.ts";
 import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import { createTreeMemorySum } from "../target/tree-memory.ts";
 
@@ -34,7 +35,7 @@ export interface MonitorResult {
   readonly peak_pss_bytes: number | null;
   /** From the first to the last sample, in ns. */
   readonly window_ns: number;
-  /** CPU time of this process over the window in % of one CPU. */
+  /** CPU time of this process while it watched in % of one CPU. */
   readonly own_cpu_pct: number | null;
 }
 
@@ -152,7 +153,7 @@ async function sample({ request, collector, tree, cooldown }: Sampling, first: N
     for (const now_ns = monotonicNs(); next_ns <= now_ns; ) next_ns += interval_ns;
   }
   const cpu = process.cpuUsage(beginCpu);
-  const window_ns = Number(last_ns - begin_ns);
+  const watched_ns = Number(monotonicNs() - begin_ns);
   return {
     stopped_by,
     samples,
@@ -160,19 +161,22 @@ async function sample({ request, collector, tree, cooldown }: Sampling, first: N
     pids: tree.pids(),
     peak_rss_bytes,
     peak_pss_bytes,
-    window_ns,
+    window_ns: Number(last_ns - begin_ns),
     // One sample has no time behind it.
-    own_cpu_pct: samples > 1 ? (100_000 * (cpu.user + cpu.system)) / window_ns : null,
+    own_cpu_pct: samples > 1 ? (100_000 * (cpu.user + cpu.system)) / watched_ns : null,
   };
 }
 
 /**
  * Writes the memory of a process tree as CSV until it ends or a limit is reached; null where a signal came before the
  * process did.
- * @throws MrmTraceError target, when the process is not there; what `write` throws
+ * @throws MrmTraceError target, when the process is not there; environment, where /proc numbers other processes; what
+ *   `write` throws
  */
 export async function monitor(request: MonitorRequest): Promise<MonitorResult | null> {
   const { options } = request;
+  const refusal = refusalOfProc(namespaceFacts());
+  if (refusal !== null) throw new MrmTraceError("environment", refusal.reason, refusal.fix);
   // A pid of no process is refused before a file is begun; a name is waited for with the header in it.
   sought(options);
   request.write(MEMORY_CSV_HEADER);

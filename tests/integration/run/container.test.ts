@@ -218,6 +218,14 @@ describe("nothing is recorded", () => {
     expect(readdirSync(nothing)).toEqual([]);
   });
 
+  test("of the memory of another process, by monitor, under the number that was asked for", async () => {
+    const prefix = ["unshare", "--pid", "--fork"];
+    const ended = await runCli(["monitor", "--pid", "1", "--max-samples", "2"], { prefix });
+    expect(ended.stderr).toContain("/proc is that of another pid namespace");
+    expect(ended.stderr).toContain("fix: mount -t proc proc /proc");
+    expect([ended.exitCode, ended.stdout]).toEqual([3, ""]);
+  });
+
   test("by root of a user namespace, who is told so as doctor does", async () => {
     const prefix = ["unshare", "--user", "--map-root-user", ...OWN_PIDS.slice(1)];
     const ended = await runCli(["run", ...QUICK, "--output", nothing, "--", "sleep", "2"], { prefix });
