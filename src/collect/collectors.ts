@@ -1,5 +1,5 @@
 /** The collectors of a run by their names: those that were asked for, and `process` beside them. */
-import type { CollectorName, MemrayOption } from "../config/schema.ts";
+import type { CollectorName, CommandRecording, MemrayOption } from "../config/schema.ts";
 import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import type { Collector } from "./collector.ts";
 import { createEbpfCollector, type EbpfOptions } from "./ebpf/ebpf.ts";
@@ -13,6 +13,8 @@ export interface CollectorSettings extends Omit<EbpfOptions, "tree"> {
   readonly rawDir: string;
   /** What memray is told to record. */
   readonly memray: readonly MemrayOption[];
+  /** What the files of outside tools may keep of the command line. */
+  readonly recordCommand: CommandRecording;
   /** What perf is told to record. */
   readonly perfMem: readonly string[];
 }
@@ -30,7 +32,7 @@ const MAKERS: Record<
   (settings: CollectorSettings, tree: ProcessTree) => Collector
 > = {
   ebpf: (settings, tree) => createEbpfCollector({ ...settings, tree }),
-  memray: ({ rawDir, memray }) => createMemrayCollector({ rawDir, record: memray }),
+  memray: ({ rawDir, memray, recordCommand }) => createMemrayCollector({ rawDir, record: memray, recordCommand }),
   "perf-mem": ({ perfMem, rawDir }) => createPerfMemCollector({ words: perfMem, rawDir }),
 };
 

@@ -107,6 +107,7 @@ export const compareCommand = defineCommand({
       ...(decodingOf(effective, command) ?? { demo: effective.demo }),
       tracer: tracerWords(effective.options),
       command,
+      recordCommand: effective.run.record_command,
       signals,
       say,
     });

@@ -9,6 +9,7 @@ const schema = runSchema.pick({
   output: true,
   force: true,
   run_id: true,
+  record_command: true,
   json: true,
   quiet: true,
   color: true,
@@ -33,6 +34,7 @@ export const importCommand = defineCommand({
       output: options.output,
       run_id: options.run_id,
       force: options.force,
+      record_command: options.record_command,
     });
     return printReport(report, { ...options, stdoutIsTargets: false });
   },

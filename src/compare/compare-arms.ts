@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { batchFromRows } from "../columnar/rows.ts";
 import { writeParquetFile } from "../columnar/write/parquet-writer.ts";
 import type { CompareOptions } from "../config/compare.ts";
-import type { DemoOptions } from "../config/schema.ts";
+import type { CommandRecording, DemoOptions } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { affinityCpus } from "../kernel/libc.ts";
@@ -14,6 +14,7 @@ import { hostFacts } from "../overhead/host.ts";
 import type { Workload as Decoding } from "../pipelines/launched-target.ts";
 import type { SignalWatch } from "../record/signals.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
+import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
 import { type ArmEffect, encodeEffect, type ObserverEffect } from "../schema/observer-effect.ts";
 import type { RowOf } from "../schema/row.ts";
@@ -40,6 +41,7 @@ export interface CompareArmsRequest {
   readonly tracer: readonly string[];
   /** Empty for the demo. */
   readonly command: readonly string[];
+  readonly recordCommand: CommandRecording;
   readonly signals: SignalWatch;
   readonly say: (line: string) => void;
 }
@@ -60,7 +62,7 @@ function workloadOf(
 ): Promise<Workload> | Workload {
   if (command.length === 0) {
     if (options.serve !== undefined) {
-      const hint = "such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --port {port}";
+      const hint = "name it, such as: mrm-trace compare --serve 30s -- llama-server -m model.gguf --port {port}";
       throw new MrmTraceError("usage", "--serve needs the command of a server", hint);
     }
     return demoWorkload({ demo, decoding, seed: options.seed, threads, folder, signal, say });
@@ -131,7 +133,13 @@ function abortOn(signals: SignalWatch): AbortSignal {
   const abort = new AbortController();
   signals.onFirst((signal) => {
     const code = signal === "SIGINT" ? "interrupted" : "terminated";
-    abort.abort(new MrmTraceError(code, `${signal} came before the first run that counts`, "nothing was compared"));
+    abort.abort(
+      new MrmTraceError(
+        code,
+        `${signal} came before the first run that counts`,
+        "start it again: nothing was compared",
+      ),
+    );
   });
   return abort.signal;
 }
@@ -168,7 +176,7 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
     const effect: ObserverEffect = {
       schema_version: JSON_SCHEMA_VERSION,
       compare_id,
-      workload: { kind: workload.kind, command: workload.command },
+      workload: { kind: workload.kind, command: recordedCommand(workload.command, request.recordCommand) },
       repeats,
       blocks: measured.blocks,
       seed,

@@ -16,13 +16,17 @@ export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs", "clock"] as const;
 export const MEMRAY_OPTIONS = ["native", "follow-fork", "aggregate", "python-allocators"] as const;
 export type MemrayOption = (typeof MEMRAY_OPTIONS)[number];
 
-/** Some of these names, each once, as an array or as text with commas. */
-function listOf<const T extends readonly string[]>(names: T) {
+/** What is kept of command lines: all of them, all but what looks like a secret, or nothing. */
+export const COMMAND_RECORDINGS = ["full", "masked", "none"] as const;
+export type CommandRecording = (typeof COMMAND_RECORDINGS)[number];
+
+/** Some of these names, `least` or more, each once, as an array or as text with commas. */
+function listOf<const T extends readonly string[]>(names: T, least = 1) {
   return z
     .preprocess(
       (value: string | readonly T[number][]) =>
         typeof value === "string" ? value.split(",").map((name) => name.trim()) : value,
-      z.array(z.enum(names)).min(1),
+      z.array(z.enum(names)).min(least),
     )
     .transform((given) => [...new Set(given)]);
 }
@@ -68,7 +72,7 @@ export const runSchema = z.object({
   clock_hz: numeric(z.number().min(1).max(10_000))
     .default(100)
     .describe("samples per second and CPU of --source clock, within --budget"),
-  memray: listOf(MEMRAY_OPTIONS)
+  memray: listOf(MEMRAY_OPTIONS, 0)
     .default(["follow-fork"])
     .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),
   perf: words.default(["mem"]).describe("what perf-mem records: mem, page-faults, cpu-clock, period=N, ..."),
@@ -82,6 +86,10 @@ export const runSchema = z.object({
   max_size: size.default(4 * 2 ** 30).describe("stop recording when capture has this size, such as 4GiB"),
   watch_registers: whole(0, 4).default(4).describe("debug registers to use on each CPU; 0 watches nothing"),
   baseline: duration.default(2e9).describe("how long the machine is looked at before the run, such as 2s"),
+  record_command: z
+    .enum(COMMAND_RECORDINGS)
+    .default("masked")
+    .describe("how command lines are kept: full, masked (without what looks like a secret) or none"),
   json: z.boolean().default(false).describe("print one JSON object on stdout"),
   quiet: z.boolean().default(false).describe("print no progress and no table"),
   verbose: z.boolean().default(false).describe("say what is attached"),

@@ -91,7 +91,17 @@ export function* cellsOf({
 }
 
 /** Options that change nothing in what is measured. */
-const PRESENTATION = new Set(["output", "force", "run_id", "json", "quiet", "verbose", "debug", "color"]);
+const PRESENTATION = new Set([
+  "output",
+  "force",
+  "run_id",
+  "record_command",
+  "json",
+  "quiet",
+  "verbose",
+  "debug",
+  "color",
+]);
 const HASH_DIGITS = 8;
 const MOST_NAME = 80;
 

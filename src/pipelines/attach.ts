@@ -11,6 +11,7 @@ import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
 import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
 import { shownError } from "../run-directory/held-folder.ts";
+import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
@@ -54,7 +55,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
   using folder = openRecordingFolder(options, modelId(runningModelName(found), found.command), request.notice);
   const { directory } = folder;
-  say(`process ${found.pid}: ${found.command.join(" ")}`);
+  say(`process ${found.pid}: ${recordedCommand(found.command, options.record_command).join(" ")}`);
   say(`run directory ${directory.path}`);
   const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });
   const abort = new AbortController();

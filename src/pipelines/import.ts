@@ -7,11 +7,13 @@ import { plausibleTimes, withoutImplausible } from "../collect/plausible-times.t
 import type { Batch } from "../columnar/batch.ts";
 import { openEncoder } from "../columnar/segments/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
+import type { CommandRecording } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { judgeValidity } from "../overhead/validity.ts";
 import { createRun, discardRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
+import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { holdRun, modelSlug, newRunId, type RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
@@ -24,6 +26,7 @@ export interface ImportRequest {
   readonly output: string;
   readonly run_id: string | undefined;
   readonly force: boolean;
+  readonly record_command: CommandRecording;
 }
 
 /** Bytes of segments that may wait for the encoder, and how many of them hold the reading up. */
@@ -120,6 +123,7 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
   const validity = judgeValidity({
     loss_pct: worstLossPct(ledger),
     observer_cpu_pct: null,
+    contention_pct: null,
     observer_rss_bytes: null,
     target_rss_bytes: null,
     mem_available_bytes: null,
@@ -138,7 +142,11 @@ function factsOf(request: ImportRequest, directory: RunDirectory, { imported, ro
     warnings: [...imported.warnings],
     collectors: [{ name: collector, sources: [...sources], why_not_better: "imported from a file" }],
     sight: [{ collector, identifies: [...identifies], blind_to: blindTo }],
-    target: { ...unknown.target, command: [...command], wall_s: Number(last_ns - first_ns) / 1e9 },
+    target: {
+      ...unknown.target,
+      command: recordedCommand(command, request.record_command),
+      wall_s: Number(last_ns - first_ns) / 1e9,
+    },
     ledger: ledger.map((row) => ({ ...row })),
     started_ns: first_ns,
     end_ns: last_ns,

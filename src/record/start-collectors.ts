@@ -23,6 +23,7 @@ export function collectorsOf(
     parts: options.ebpf,
     clockHz: options.clock_hz,
     memray: options.memray ?? [],
+    recordCommand: options.record_command,
     seed: options.seed,
     perfMem: options.perf,
     ...target_known,

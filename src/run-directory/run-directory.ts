@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { basename, join, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { lockFolder } from "./folder-lock.ts";
+import { recordedCommand } from "./recorded-command.ts";
 
 export interface RunDirectory {
   /** As the user would type it: to be told. */
@@ -35,9 +36,10 @@ export function modelSlug(name: string): string {
   return slug || "unknown";
 }
 
-/** Slug of the model's own name (general.name of its GGUF), else of the command's base name. */
+/** Slug of the model's own name (general.name of its GGUF), else of the command's base name, which may be a title with options. */
 export function modelId(modelName: string | null, command: readonly string[]): string {
-  return modelSlug(modelName?.trim() || basename(command[0] ?? ""));
+  const [program = ""] = recordedCommand(command.slice(0, 1), "masked");
+  return modelSlug(modelName?.trim() || basename(program));
 }
 
 /** `YYYYmmddTHHMMSSZ-<4 hex>` in UTC. */

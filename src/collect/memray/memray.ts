@@ -9,16 +9,18 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Batch } from "../../columnar/batch.ts";
 import { type ClockPair, clockPair } from "../../columnar/clock-pairs.ts";
-import type { MemrayOption } from "../../config/schema.ts";
+import type { CommandRecording, MemrayOption } from "../../config/schema.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs, realtimeNs } from "../../kernel/libc.ts";
 import { shown } from "../../run-directory/held-folder.ts";
+import { recordedCommandText } from "../../run-directory/recorded-command.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { findProgram } from "../../target/held-command.ts";
 import type { Capability, Collector, CollectorCost, Target } from "../collector.ts";
 import { type CaptureFolder, openCaptureFolder } from "./capture-folder.ts";
 import { captureWarnings, detailsOf, IDENTIFIES, MEMRAY_BLIND_TO } from "./capture-report.ts";
 import { captureLedger } from "./capture-summary.ts";
+import { hideCommand } from "./hide-command.ts";
 import { type MemrayVersion, memrayVersion } from "./memray-version.ts";
 import { pythonCommand } from "./python-command.ts";
 import { readCapture } from "./read-capture.ts";
@@ -27,6 +29,8 @@ export interface MemrayOptions {
   /** The run's folder for files of outside tools. */
   readonly rawDir: string;
   readonly record: readonly MemrayOption[];
+  /** What the captures may keep of the command line, which memray writes into them. */
+  readonly recordCommand: CommandRecording;
 }
 
 const FLAGS: Readonly<Record<MemrayOption, string>> = {
@@ -130,6 +134,9 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       folder ??= openCaptureFolder(options.rawDir);
       const { interpreter, options: words, program } = python;
       const flags = options.record.map((name) => FLAGS[name]);
+      const typed = program.join(" ");
+      // Only in a raw capture can it be changed in its place.
+      if (recordedCommandText(typed, options.recordCommand) !== typed) flags.push("--no-compress");
       return [interpreter, ...words, "-m", "memray", "run", "-q", "-f", ...flags, "-o", folder.file, ...program];
     },
     async start() {
@@ -141,6 +148,7 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       if (begun === null || folder === null) return { batches: [], ledger };
       const clock = clockOver(begun, bothClocks());
       const { paths, refused } = folder.settle();
+      warnings.push(...paths.flatMap((path) => stillTyped(path, options.recordCommand)));
       for (const name of refused) {
         warnings.push(`${name} was not read: in its place stood a link, or what its user may not read`);
         ledger.push(nothingRead());
@@ -158,6 +166,18 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       records === 0 ? [] : [{ what: "memray records", count: records, each_ns: RECORD_COST }],
     details: () => ({ memray: { captures: details } }),
   };
+}
+
+/** Hides the command line in a capture; the warning where that cannot be done. */
+function stillTyped(path: string, how: CommandRecording): string[] {
+  try {
+    if (hideCommand(path, how)) return [];
+  } catch (error) {
+    // What is no capture is told when it is read.
+    if (error instanceof MrmTraceError) return [];
+    throw error;
+  }
+  return [`${shown(path)} holds the command line as it was typed: memray compressed it`];
 }
 
 /** What is said of a capture of which nothing can be said. */

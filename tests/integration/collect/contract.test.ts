@@ -24,7 +24,15 @@ let recordings = 0;
 const PERF = ["page-faults", "cpu-clock"];
 const COLLECTORS: readonly (readonly [string, () => Collector])[] = [
   ["ebpf", () => createEbpfCollector({ ...EBPF, tree: createProcessTree() })],
-  ["memray", () => createMemrayCollector({ rawDir: join(raw, String(++recordings)), record: ["follow-fork"] })],
+  [
+    "memray",
+    () =>
+      createMemrayCollector({
+        rawDir: join(raw, String(++recordings)),
+        record: ["follow-fork"],
+        recordCommand: "masked",
+      }),
+  ],
   ["perf-mem", () => createPerfMemCollector({ words: PERF, rawDir: join(raw, String(++recordings)) })],
   ["process", () => createProcessCollector({ intervalNs: 20_000_000n })],
 ];

@@ -39,6 +39,12 @@ export function captureVersion(cursor: Cursor): number | null {
   return same ? version : null;
 }
 
+/** Where the command line stands in a raw capture: behind magic, version and the fixed fields. */
+export function commandLineOffset(version: number): number {
+  const fields = (version >= 12 ? 4 : 0) + 1 + 1 + 4 * 8;
+  return MAGIC.length + 4 + fields;
+}
+
 /** Reads what follows the version. */
 export function readHeader(cursor: Cursor, version: number): CaptureHeader {
   const pythonVersion = version >= 12 ? cursor.u32() : null;
