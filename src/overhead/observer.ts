@@ -22,6 +22,10 @@ export interface ObserverInput {
   readonly tracer_peak_rss_bytes: number;
   /** CPU time of all processes of the target during the run; null where unknown. */
   readonly target_cpu_ns: number | null;
+  /** Time that threads of the target could run and waited for a CPU; null where the kernel does not tell. */
+  readonly target_run_delay_ns: number | null;
+  /** CPU time of everything that ran on the machine; null where not known. */
+  readonly machine_busy_ns: number | null;
   /** Traps and retargets of watches, probes, page faults recorded: whatever the target pays for. */
   readonly events: readonly EventCost[];
 }
@@ -39,6 +43,8 @@ export interface CostPart {
 export interface ObserverCost {
   /** CPU time of the tracer in % of one CPU. */
   readonly cpu_pct: number;
+  /** Time that the target waited for a CPU which the tracer had, in % of the target's CPU time; null where not measured. */
+  readonly contention_pct: number | null;
   readonly rss_bytes: number;
   readonly traps: number;
   readonly trap_ns: number;
@@ -52,9 +58,22 @@ function times(count: number, each: NumberInterval): NumberInterval {
 }
 
 /**
+ * Time that the target waited for a CPU because the tracer had it, in ns: of all its waiting, the tracer's share of the CPU
+ * time that others than the target had, and never more than the tracer used. Null where the kernel does not tell the waiting.
+ */
+function contentionNs(input: ObserverInput): number | null {
+  const { tracer_cpu_ns, target_run_delay_ns: waited_ns, machine_busy_ns, target_cpu_ns } = input;
+  if (waited_ns === null) return null;
+  // Where nobody else is known, all of the waiting may be for the tracer.
+  const others_ns = Math.max(0, (machine_busy_ns ?? 0) - (target_cpu_ns ?? 0) - tracer_cpu_ns);
+  return tracer_cpu_ns > 0 ? tracer_cpu_ns * Math.min(1, waited_ns / (tracer_cpu_ns + others_ns)) : 0;
+}
+
+/**
  * The observer's cost. Slowdown model: the sum of all costs on the target's time over the CPU time that the target
- * would have used without them. The upper end also takes the tracer's CPU time as stolen from the target in
- * proportion to the share of the CPUs that the target keeps busy, as if the scheduler never found an idle one.
+ * would have used without them. The upper end also has the time that the target waited for CPUs which the
+ * tracer had; where that is not measured, the tracer's CPU time in proportion to the share of the CPUs that the target keeps
+ * busy, as if the scheduler never found an idle one.
  * NaN figures where the target's CPU time is unknown or zero.
  */
 export function observerCost(input: ObserverInput): ObserverCost {
@@ -69,9 +88,10 @@ export function observerCost(input: ObserverInput): ObserverCost {
   const traps = input.events.filter(({ is_trap }) => is_trap === true);
   const targetCpu = input.target_cpu_ns ?? Number.NaN;
   const busyShare = Math.min(1, targetCpu / (input.wall_ns * input.cpus));
+  const contention_ns = contentionNs(input);
   const slowdown = (end: "value" | "lo" | "hi"): number => {
     const cost = costs.reduce((sum, part) => sum + part.cost_ns[end], 0);
-    const contention = end === "hi" ? input.tracer_cpu_ns * busyShare : 0;
+    const contention = end === "hi" ? (contention_ns ?? input.tracer_cpu_ns * busyShare) : 0;
     // The costs are inside the CPU time that was measured; contention is not.
     const targetAlone = targetCpu - cost;
     return targetAlone > 0 ? (100 * (cost + contention)) / targetAlone : Number.NaN;
@@ -83,6 +103,7 @@ export function observerCost(input: ObserverInput): ObserverCost {
   }));
   return {
     cpu_pct: (100 * input.tracer_cpu_ns) / input.wall_ns,
+    contention_pct: contention_ns !== null && targetCpu > 0 ? (100 * contention_ns) / targetCpu : null,
     rss_bytes: input.tracer_peak_rss_bytes,
     traps: traps.reduce((sum, { count }) => sum + count, 0),
     trap_ns: Math.round(traps.reduce((sum, { count, each_ns }) => sum + count * each_ns.value, 0)),

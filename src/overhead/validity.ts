@@ -5,8 +5,10 @@ import { VALIDITY_CLASSES, type Validity } from "../schema/run-json.ts";
 export interface ValidityInput {
   /** Events lost of all seen, over every path. */
   readonly loss_pct: number | null;
-  /** CPU time of the tracer in % of one CPU, all its processes together. */
+  /** CPU time of the tracer in % of one CPU, all its processes together: what its work may have cost the target at most. */
   readonly observer_cpu_pct: number | null;
+  /** What it did cost: time that the target waited for CPUs which the tracer had, in % of the target's CPU time. */
+  readonly contention_pct: number | null;
   readonly observer_rss_bytes: number | null;
   readonly target_rss_bytes: number | null;
   /** MemAvailable before the run. */
@@ -25,10 +27,11 @@ interface Threshold {
   readonly inclusive: boolean;
 }
 
-/** The Python package's thresholds for CPU, memory, throttling and temperature; ours for loss and slowdown. */
+/** The Python package's thresholds for CPU, memory, throttling and temperature; ours for loss, slowdown and waiting. */
 export const THRESHOLDS = {
   loss_pct: { clean: 1, marginal: 5, inclusive: true },
   slowdown_pct: { clean: 2, marginal: 5, inclusive: true },
+  contention_pct: { clean: 2, marginal: 5, inclusive: true },
   observer_cpu_pct: { clean: 10, marginal: 20, inclusive: false },
   baseline_cpu_pct: { clean: 15, marginal: 30, inclusive: false },
   rss_pct_of_target: { clean: 5, marginal: 15, inclusive: false },
@@ -42,6 +45,7 @@ type CheckName = keyof typeof THRESHOLDS;
 const WORDS: Record<CheckName, readonly [what: string, unit: string]> = {
   loss_pct: ["events lost", " %"],
   slowdown_pct: ["estimated slowdown of the target", " %"],
+  contention_pct: ["time that the target waited for a CPU that the tracer had", " % of its CPU time"],
   observer_cpu_pct: ["CPU of the tracer", " % of one CPU"],
   baseline_cpu_pct: ["CPU of the machine before the run", " %"],
   rss_pct_of_target: ["memory of the tracer against the target's RSS", " %"],
@@ -87,11 +91,13 @@ function sentence({ check, value, result }: ValidityCheck): string {
 }
 
 /**
- * Class of the run: the worst of its checks. Loss, observer CPU, baseline CPU and slowdown are required; memory is
+ * Class of the run: the worst of its checks. Loss, slowdown, baseline CPU and how long the target waited for the tracer's CPUs
+ * are required; where that waiting is not measured, the tracer's CPU time stands for it. Memory is
  * required by one of its two ratios and passes by the better one. Without them a run is at best marginal.
  */
 export function judgeValidity(input: ValidityInput): ValidityResult {
-  const required = (["loss_pct", "slowdown_pct", "observer_cpu_pct", "baseline_cpu_pct"] as const).map((check) =>
+  const waiting = input.contention_pct === null ? "observer_cpu_pct" : "contention_pct";
+  const required = (["loss_pct", "slowdown_pct", waiting, "baseline_cpu_pct"] as const).map((check) =>
     grade(check, input[check]),
   );
   const ratios = [

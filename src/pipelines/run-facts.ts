@@ -11,6 +11,7 @@ import type { Recording } from "../record/recorder.ts";
 import type { CanRun, TracerOptions } from "../record/start-collectors.ts";
 import { type TokenCount, tokenFacts } from "../record/token-count.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
+import { recordedCommand } from "../run-directory/recorded-command.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, placeWords } from "../schema/ledger.ts";
 import { lostPct, worstLossPct } from "../schema/loss.ts";
@@ -58,11 +59,14 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
+    target_run_delay_ns: use.target.run_delay_ns,
+    machine_busy_ns: use.machine_busy_ns,
     events: input.collectors.flatMap(({ collector }) => collector.costs?.() ?? []),
   });
   const validity = judgeValidity({
     loss_pct: worstLossPct(ledger),
     observer_cpu_pct: cost.cpu_pct,
+    contention_pct: cost.contention_pct,
     observer_rss_bytes: cost.rss_bytes,
     target_rss_bytes: use.target.peak_rss_bytes || null,
     mem_available_bytes: use.mem_available_bytes,
@@ -90,7 +94,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       blind_to: can.blindTo,
     })),
     target: {
-      command: [...target.command],
+      command: recordedCommand(target.command, input.options.record_command),
       pid: target.pid,
       pids: [...input.pids],
       exit_code: ended?.exit_code ?? null,
@@ -102,6 +106,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     ledger: ledger.map((row) => ({ ...row })),
     observer: {
       cpu_pct: cost.cpu_pct,
+      contention_pct: cost.contention_pct,
       rss_bytes: cost.rss_bytes,
       bpf_run_ns: findings.bpf_run_ns ?? null,
       traps: cost.traps,

@@ -9,6 +9,8 @@ export interface ProcessUse {
   readonly tracer: RoleUse;
   /** MemAvailable when first seen; null before. */
   readonly mem_available_bytes: number | null;
+  /** CPU time of everything on the machine between the first and the last reading of it, in ns; null before two. */
+  readonly machine_busy_ns: number | null;
 }
 
 export interface RoleUse {
@@ -16,9 +18,32 @@ export interface RoleUse {
   readonly peak_rss_bytes: number;
   /** CPU time between the first and the last sample of every process, in ns. */
   readonly cpu_ns: number;
+  /** Of processes that were read twice, the time that their threads waited for a CPU in between, in ns; null without any. */
+  readonly run_delay_ns: number | null;
   readonly peak_threads: number;
   /** From the first to the last sample of the role, in ns. */
   readonly window_ns: number;
+}
+
+/** How much a figure grew that is read now and then; null before its second reading. */
+interface Growth {
+  take(value: number | null): void;
+  readonly total: number | null;
+}
+
+function createGrowth(): Growth {
+  let first: number | null = null;
+  let total: number | null = null;
+  return {
+    take(value) {
+      if (value === null) return;
+      if (first === null) first = value;
+      else total = value - first;
+    },
+    get total() {
+      return total;
+    },
+  };
 }
 
 interface Seen {
@@ -26,6 +51,7 @@ interface Seen {
   last_ns: number;
   first_cpu_ns: number;
   last_cpu_ns: number;
+  readonly run_delay: Growth;
   peak_rss_bytes: number;
   peak_threads: number;
 }
@@ -36,6 +62,7 @@ function roleAt(column: ColumnData | undefined, row: number): string | null {
 
 function sum(seenProcesses: Map<number, Seen>): RoleUse {
   const use = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0 };
+  let run_delay_ns: number | null = null;
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const seen of seenProcesses.values()) {
@@ -44,16 +71,20 @@ function sum(seenProcesses: Map<number, Seen>): RoleUse {
     use.peak_rss_bytes += seen.peak_rss_bytes;
     use.cpu_ns += seen.last_cpu_ns - seen.first_cpu_ns;
     use.peak_threads += seen.peak_threads;
+    if (seen.run_delay.total !== null) run_delay_ns = (run_delay_ns ?? 0) + seen.run_delay.total;
   }
-  return { ...use, window_ns: Math.max(0, last - first) };
+  return { ...use, run_delay_ns, window_ns: Math.max(0, last - first) };
 }
 
 export function createProcessUse(): ProcessUse {
   const roles = { target: new Map<number, Seen>(), tracer: new Map<number, Seen>() };
   let available: number | null = null;
+  const busy = createGrowth();
   return {
     take(batch) {
       const { columns } = batch;
+      // A batch is one sample, and every row of it has the same.
+      if (batch.rows > 0) busy.take(numberAt(columns.machine_busy_ns, 0));
       for (let row = 0; row < batch.rows; row++) {
         const role = roleAt(columns.role, row) === "tracer" ? roles.tracer : roles.target;
         const pid = numberAt(columns.pid, row) ?? 0;
@@ -64,11 +95,13 @@ export function createProcessUse(): ProcessUse {
           last_ns: now_ns,
           first_cpu_ns: cpu_ns,
           last_cpu_ns: cpu_ns,
+          run_delay: createGrowth(),
           peak_rss_bytes: 0,
           peak_threads: 0,
         };
         seen.last_ns = now_ns;
         seen.last_cpu_ns = cpu_ns;
+        seen.run_delay.take(numberAt(columns.run_delay_ns, row));
         seen.peak_rss_bytes = Math.max(seen.peak_rss_bytes, numberAt(columns.rss_bytes, row) ?? 0);
         seen.peak_threads = Math.max(seen.peak_threads, numberAt(columns.threads, row) ?? 0);
         role.set(pid, seen);
@@ -83,6 +116,9 @@ export function createProcessUse(): ProcessUse {
     },
     get mem_available_bytes() {
       return available;
+    },
+    get machine_busy_ns() {
+      return busy.total;
     },
   };
 }

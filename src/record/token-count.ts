@@ -1,5 +1,6 @@
 /** Tokens of a run, counted from the engine's steps as they pass. */
 import { type Batch, type ColumnData, isStringColumn } from "../columnar/batch.ts";
+import { numberAt } from "../columnar/cell.ts";
 
 export interface TokenCount {
   /** Looks at a batch of the step table. */
@@ -7,8 +8,13 @@ export interface TokenCount {
   /** Tokens of batches with more than one token of a sequence; null before any. */
   readonly prompt_tokens: number | null;
   readonly decode_tokens: number;
-  /** Decoded tokens per second inside the decode calls; null before two. */
+  /**
+   * Decoded tokens per second of wall time while a process generates, as engines count them: from the end of a prompt,
+   * or the first token where there is none, to the end of the last token behind it; null before two.
+   */
   readonly decode_tokens_per_s: number | null;
+  /** The same tokens per second inside the calls that decode them: what is done between the calls is left out. */
+  readonly decode_call_tokens_per_s: number | null;
   /** From the start of the first prefill to its end; null before it ended. */
   readonly ttft_ms: number | null;
   /** Decode calls whose batch could not be read: their tokens are not counted. */
@@ -24,6 +30,7 @@ export interface TokenFacts {
   readonly prompt_tokens_at_least: number | null;
   readonly decode_tokens_at_least: number | null;
   readonly decode_tokens_per_s: number | null;
+  readonly decode_call_tokens_per_s: number | null;
   readonly ttft_ms: number | null;
 }
 
@@ -42,6 +49,7 @@ export function tokenFacts(tokens: TokenCount, lost: boolean): TokenFacts {
     prompt_tokens_at_least: isWhole ? null : prompt,
     decode_tokens_at_least: isWhole ? null : decoded,
     decode_tokens_per_s: isWhole ? tokens.decode_tokens_per_s : null,
+    decode_call_tokens_per_s: isWhole ? tokens.decode_call_tokens_per_s : null,
     ttft_ms: isWhole ? tokens.ttft_ms : null,
   };
 }
@@ -55,7 +63,10 @@ function sequencesAt(column: ColumnData | undefined, row: number): number {
 export function createTokenCount(): TokenCount {
   let prompt = 0;
   let decoded = 0;
-  let decode_ns = 0;
+  let call_ns = 0;
+  let wall_ns = 0;
+  /** Where the last token, or the prompt, of each process ended. */
+  const reached_ns = new Map<number, bigint>();
   let ttft_ns: bigint | null = null;
   let unread = 0;
   let phase = "running";
@@ -73,17 +84,20 @@ export function createTokenCount(): TokenCount {
           continue;
         }
         const tokens = Number(n_tokens.data[row] ?? 0);
-        const took = BigInt(end_ns.data[row] ?? 0) - BigInt(timestamp_ns.data[row] ?? 0);
+        const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
+        const pid = numberAt(batch.columns.pid, row) ?? 0;
         // One token of each of several sequences is a decode step too.
         if (tokens > sequencesAt(n_sequences, row)) {
           prompt += tokens;
-          ttft_ns ??= took;
+          ttft_ns ??= ended - began;
           phase = "prefill";
         } else {
           decoded += tokens;
-          decode_ns += Number(took);
+          call_ns += Number(ended - began);
+          wall_ns += Number(ended - (reached_ns.get(pid) ?? began));
           phase = "decoding";
         }
+        reached_ns.set(pid, ended);
       }
     },
     get prompt_tokens() {
@@ -93,7 +107,10 @@ export function createTokenCount(): TokenCount {
       return decoded;
     },
     get decode_tokens_per_s() {
-      return decoded > 1 ? decoded / (decode_ns / 1e9) : null;
+      return decoded > 1 ? decoded / (wall_ns / 1e9) : null;
+    },
+    get decode_call_tokens_per_s() {
+      return decoded > 1 ? decoded / (call_ns / 1e9) : null;
     },
     get ttft_ms() {
       return ttft_ns === null ? null : Number(ttft_ns) / 1e6;

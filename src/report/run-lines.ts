@@ -2,7 +2,7 @@
 import { inNumbers, placeWords } from "../schema/ledger.ts";
 import { eventsOf } from "../schema/loss.ts";
 import type { RunReport } from "../schema/run-json.ts";
-import { formatBytes, formatCount, formatCounted, formatNs } from "../units.ts";
+import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
 import { type Ink, type Line, type Terminal, wrap } from "./terminal.ts";
 
 const KEY_WIDTH = 11;
@@ -11,8 +11,13 @@ const VALIDITY_INK = { clean: "good", marginal: "warn", contaminated: "bad" } as
   Ink
 >;
 
-const isNumber = (value: number | null): value is number => value !== null && Number.isFinite(value);
-const pct = (value: number | null): string => (isNumber(value) ? `${Number(value.toPrecision(3))} %` : "unknown");
+const isNumber = (value: number | null): value is number => isShown(value) && value >= 0;
+/** No two things that are compared here differ by more, in %; below the least a share is nothing. */
+const [LEAST_PCT, MOST_PCT] = [1e-6, 1e9];
+const pct = (value: number | null): string =>
+  isNumber(value) && value < MOST_PCT ? `${value < LEAST_PCT ? 0 : Number(value.toPrecision(3))} %` : "unknown";
+/** Of a part of a whole, which cannot be more than that. */
+const sharePct = (value: number | null): string => (isNumber(value) && value <= 100 ? pct(value) : "unknown");
 
 /** `key   text`, the text broken below itself. */
 function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
@@ -49,11 +54,18 @@ function countText(exact: number | null, least: number | null, what: string): st
   return least === null ? [] : [`>= ${formatCount(least)} ${what}`];
 }
 
+/** Tokens per second of wall time, as engines count, and inside their decode calls. */
+function rateText({ decode_tokens_per_s: wall, decode_call_tokens_per_s: calls }: RunReport["target"]): string[] {
+  const inCalls = isNumber(calls) ? `${formatCount(calls)} in decode calls` : null;
+  if (isNumber(wall)) return [`${formatCount(wall)} per second${inCalls === null ? "" : ` (${inCalls})`}`];
+  return inCalls === null ? [] : [`per second ${inCalls}`];
+}
+
 function tokensText({ target }: RunReport): string | null {
   const parts = [
     ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "of prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
-    ...(isNumber(target.decode_tokens_per_s) ? [`${formatCount(target.decode_tokens_per_s)} per second`] : []),
+    ...rateText(target),
     ...(isNumber(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];
   return parts.length === 0 ? null : parts.join(", ");
@@ -113,6 +125,9 @@ function costText({ observer }: RunReport): string[] {
     `${slowdown}; ${traps}, ${bpf}`,
     ...partsText(observer),
     `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
+    ...(isNumber(observer.contention_pct)
+      ? [`target waited ${pct(observer.contention_pct)} of its CPU time for a CPU that the tracer had`]
+      : []),
     `machine before the run ${pct(observer.baseline_cpu_pct)} busy`,
   ];
 }
@@ -129,7 +144,7 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
   const { kept, dropped, filtered } = eventsOf(ledger);
   const shares = loss
     .filter(({ lost_pct }) => isNumber(lost_pct) && lost_pct > 0)
-    .map(({ source, lost_pct }) => `${source} ${pct(lost_pct)}`);
+    .map(({ source, lost_pct }) => `${source} ${sharePct(lost_pct)}`);
   const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
   const unknown = ledger.filter((row) => row.stage === "read" && row.dropped === 0);
   const least = dropped === 0 ? "nobody knows how much" : `at least ${formatCount(dropped)}`;
@@ -155,7 +170,7 @@ function labelText({ labels }: RunReport): string | null {
   const unknown = labels
     .filter((row) => row.region_type === "unknown")
     .reduce((sum, row) => sum + Number(row.access_rows), 0);
-  return total === 0 ? null : `${pct((100 * unknown) / total)} of ${formatCounted(total, "access")}`;
+  return total === 0 ? null : `${sharePct((100 * unknown) / total)} of ${formatCounted(total, "access")}`;
 }
 
 /** How far the run may be trusted, what watching cost and lost, and where the files are. */

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import { runDetailsSchema } from "../schema/run-details.ts";
-import { runJsonSchema, toJson } from "../schema/run-json.ts";
+import { runJsonSchema, toJson, withRatesRenamed } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
 
@@ -65,11 +65,13 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
       prompt_tokens_at_least: null,
       decode_tokens_at_least: null,
       decode_tokens_per_s: null,
+      decode_call_tokens_per_s: null,
       ttft_ms: null,
     },
     ledger: [],
     observer: {
       cpu_pct: null,
+      contention_pct: null,
       rss_bytes: null,
       bpf_run_ns: null,
       traps: 0,
@@ -111,13 +113,13 @@ export function readFacts(runDir: string, runId: string, modelId: string): RunFa
     const object = JSON.parse(readFileSync(path, "utf8"));
     const versioned = z.object({ schema_version: z.string() }).safeParse(object).data;
     if (versioned !== undefined) refuseOtherMajor(path, versioned.schema_version, JSON_SCHEMA_VERSION);
-    return z.decode(factsSchema, object);
+    return z.decode(factsSchema, withRatesRenamed(object) as z.input<typeof factsSchema>);
   } catch (cause) {
     if (cause instanceof MrmTraceError) throw cause;
     throw new MrmTraceError(
       "data_quality",
       `${path} cannot be read as facts of a run`,
-      "it was changed; move it away to analyse the streams without it",
+      "move it away to analyse the streams without it; it was changed",
       { cause },
     );
   }

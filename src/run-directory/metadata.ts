@@ -5,7 +5,7 @@ import { MrmTraceError } from "../errors.ts";
 import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import type { RunDetails } from "../schema/run-details.ts";
-import type { RunReport } from "../schema/run-json.ts";
+import { type RunReport, withRatesRenamed } from "../schema/run-json.ts";
 import { type AllocationSite, metadataSchema, type RunMetadata } from "../schema/run-metadata.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 
@@ -116,7 +116,7 @@ function decode(path: string): z.output<typeof metadataSchema> {
   // Of another major version nothing else has to fit.
   const version = z.object({ schema_version: z.string() }).safeParse(object).data?.schema_version;
   refuseOtherMajor(path, version ?? JSON_SCHEMA_VERSION, JSON_SCHEMA_VERSION);
-  const result = z.safeDecode(metadataSchema, object as z.input<typeof metadataSchema>);
+  const result = z.safeDecode(metadataSchema, withRatesRenamed(object) as z.input<typeof metadataSchema>);
   if (!result.success) throw unreadable(path, result.error);
   return result.data;
 }

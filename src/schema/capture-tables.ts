@@ -207,6 +207,12 @@ export const CAPTURE_TABLES = {
       col("threads", "u32", "threads", "Threads."),
       opt("read_bytes", "u64", "bytes", "Read from storage so far."),
       opt("write_bytes", "u64", "bytes", "Written to storage so far."),
+      opt(
+        "run_delay_ns",
+        "u64",
+        "ns",
+        "Time so far that threads of the process could run and waited for a CPU, read less often; null of the tracer.",
+      ),
       opt("psi_cpu_some_ns", "u64", "ns", "CPU pressure of the machine so far."),
       opt("psi_memory_some_ns", "u64", "ns", "Memory pressure of the machine so far."),
       opt("mem_available_bytes", "u64", "bytes", "MemAvailable of the machine."),
@@ -223,6 +229,7 @@ export const CAPTURE_TABLES = {
       opt("cpu_freq_mean_mhz", "f32", "MHz", "Mean frequency of the CPUs now."),
       opt("cpu_freq_max_mhz", "f32", "MHz", "Highest frequency of a CPU now."),
       opt("steal_ns", "u64", "ns", "Time that the host took from the CPUs of this virtual machine since boot."),
+      opt("machine_busy_ns", "u64", "ns", "CPU time of everything that ran on this machine since boot."),
     ],
   },
   allocation: {

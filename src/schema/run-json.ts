@@ -84,13 +84,31 @@ const target = z.object({
   /** Tokens that were seen, where records of the engine were lost: there were at least so many. */
   prompt_tokens_at_least: count.nullable(),
   decode_tokens_at_least: count.nullable(),
-  /** Null too where records of the engine were lost. */
+  /**
+   * Per second of wall time while tokens are generated, as engines count; null too where records of the engine were lost,
+   * and in files before 2.1.
+   */
   decode_tokens_per_s: figure,
+  /** Per second inside the engine's decode calls. */
+  decode_call_tokens_per_s: figure,
   ttft_ms: figure,
 });
 
+/** Before 2.1 the rate inside the decode calls had the name of the other one. */
+export function withRatesRenamed(file: unknown): unknown {
+  const old = z.looseObject({ target: z.looseObject({ decode_tokens_per_s: z.unknown() }) }).safeParse(file).data;
+  if (old === undefined || "decode_call_tokens_per_s" in old.target) return file;
+  const { decode_tokens_per_s } = old.target;
+  return {
+    ...old,
+    target: { ...old.target, decode_tokens_per_s: null, decode_call_tokens_per_s: decode_tokens_per_s },
+  };
+}
+
 const observer = z.object({
   cpu_pct: figure,
+  /** Time that the target waited for CPUs which the tracer had, in % of the target's CPU time; null where not measured. */
+  contention_pct: figure.default(null),
   rss_bytes: u64.nullable(),
   bpf_run_ns: u64.nullable(),
   traps: u64,

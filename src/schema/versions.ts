@@ -6,7 +6,7 @@ export const PARQUET_SCHEMA_VERSION = "1.0";
 /** Metadata key that names the table of a file. */
 export const TABLE_KEY = "mrm_trace_table";
 /** Version of the object that `--json` prints and of metadata.json. */
-export const JSON_SCHEMA_VERSION = "2.0";
+export const JSON_SCHEMA_VERSION = "2.1";
 
 /** Metadata that every Parquet file of a table carries, in that of the file as in that of its Arrow schema. */
 export function tableMetadata(table: string): Map<string, string> {

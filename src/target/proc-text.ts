@@ -135,6 +135,31 @@ export function parseStealNs(text: string): bigint | null {
   return ticks !== null && ticks <= U64_MAX / TICK_NS ? ticks * TICK_NS : null;
 }
 
+/**
+ * CPU time of everything that ran, on all CPUs, in ns: user, nice, system, irq and softirq of the first line of /proc/stat
+ * (proc_stat(5)); what guests used is in the first two.
+ */
+export function parseBusyNs(text: string): bigint | null {
+  const fields = /^cpu +((?:\d{1,20} ){7})/.exec(text)?.[1]?.trim().split(" ").map(parseU64);
+  if (fields === undefined) return null;
+  let ticks = 0n;
+  for (const i of [0, 1, 2, 5, 6]) {
+    const value = fields[i];
+    if (value === null || value === undefined) return null;
+    ticks += value;
+  }
+  return ticks <= U64_MAX / TICK_NS ? ticks * TICK_NS : null;
+}
+
+/**
+ * Time that a thread could run and waited for a CPU, in ns: the second figure of /proc/PID/task/TID/schedstat
+ * (sched-stats.rst). Null where the kernel keeps no such account, which it says with a thread that never ran.
+ */
+export function parseRunDelayNs(text: string): bigint | null {
+  const [ran, waited, slices] = text.trim().split(" ").map(parseU64);
+  return ran === 0n && slices === 0n ? null : (waited ?? null);
+}
+
 /** Pids of /proc/PID/task/TID/children; words that are no pid are left out and counted. */
 export function parseChildren(text: string): { readonly pids: number[]; readonly malformed: number } {
   const pids: number[] = [];

@@ -7,6 +7,7 @@ import { memoryFolder } from "../../target/memory-folder.ts";
 import { type ProcRead, readProc } from "../../target/proc-file.ts";
 import {
   isOver,
+  parseBusyNs,
   parseField,
   parsePressureSomeNs,
   parseStat,
@@ -18,6 +19,7 @@ import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { lookCost } from "../look-cost.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
+import { createRunDelay, type RunDelay } from "./run-delay.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
 export interface ProcessCollectorOptions {
@@ -46,6 +48,8 @@ interface Followed {
   /** With the pid it names the process; null before the first read. */
   startTicks: bigint | null;
   nextPssNs: bigint;
+  readonly runDelay: RunDelay;
+  nextRunDelayNs: bigint;
 }
 
 interface Account {
@@ -84,6 +88,9 @@ function ledgerRow(way: string, account: Account): LedgerRow {
  * they take at most 1/PSS_SHARE of the time.
  */
 const PSS_SHARE = 1000n;
+/** A thread is a file: those of a process are read such that they take at most 1/RUN_DELAY_SHARE of the time. */
+const RUN_DELAY_SHARE = 400n;
+const LEAST_RUN_DELAY_GAP_NS = 200_000_000n;
 /** A machine of hundreds of CPUs has thousands of sensor files: they are read such that they take 1/SENSOR_SHARE of the time. */
 const SENSOR_SHARE = 400n;
 
@@ -110,7 +117,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
 
   function follow(pid: number, role: "target" | "tracer"): void {
     if (followed.has(pid)) return;
-    followed.set(pid, { role, startTicks: null, nextPssNs: 0n });
+    const runDelay = createRunDelay(`${procRoot}/${pid}`);
+    followed.set(pid, { role, startTicks: null, nextPssNs: 0n, runDelay, nextRunDelayNs: 0n });
   }
 
   /** It has ended, or its number is another's now. */
@@ -136,10 +144,11 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     const atNs = now();
     if (readSensors === null || (atNs < nextSensorNs && !last)) return null;
     const reading = readSensors();
-    const steal_ns = extra(readProc(`${procRoot}/stat`), parseStealNs);
+    const stat = readProc(`${procRoot}/stat`);
+    const [steal_ns, machine_busy_ns] = [extra(stat, parseStealNs), extra(stat, parseBusyNs)];
     const costNs = now() - atNs;
     nextSensorNs = atNs + (costNs * SENSOR_SHARE > sensorNs ? costNs * SENSOR_SHARE : sensorNs);
-    return { ...reading, steal_ns };
+    return { ...reading, steal_ns, machine_busy_ns };
   }
 
   function machine(last: boolean): MachineSample {
@@ -164,6 +173,16 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     return value;
   }
 
+  /** Null while the next reading is not due, unless it is the last, and for what is not the target. */
+  function runDelay(process: Followed, last: boolean): bigint | null {
+    const atNs = now();
+    if (process.role !== "target" || (atNs < process.nextRunDelayNs && !last)) return null;
+    const value = process.runDelay();
+    const gapNs = (now() - atNs) * RUN_DELAY_SHARE;
+    process.nextRunDelayNs = atNs + (gapNs > LEAST_RUN_DELAY_GAP_NS ? gapNs : LEAST_RUN_DELAY_GAP_NS);
+    return value;
+  }
+
   /** No row of a process whose files cannot be read, and none later. */
   function unread(pid: number, why: string): null {
     unfollow(pid);
@@ -173,7 +192,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   }
 
   /** One row, or null where there is none; the reason is in the account. */
-  function sampleOf(pid: number, process: Followed, machineNow: MachineSample): ProcessSample | null {
+  function sampleOf(pid: number, process: Followed, machineNow: MachineSample, last: boolean): ProcessSample | null {
     rows.seen += 1;
     const timestampNs = now();
     const statRead = readProc(`${procRoot}/${pid}/stat`);
@@ -209,6 +228,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       stat,
       memory,
       pss_bytes: hasEnded ? null : pss(folder, process),
+      run_delay_ns: hasEnded ? null : runDelay(process, last),
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),
       machine: machineNow,
@@ -227,7 +247,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     for (const pid of tree.living()) follow(pid, "target");
     const machineNow = machine(last);
     const samples = [...followed]
-      .map(([pid, process]) => sampleOf(pid, process, machineNow))
+      .map(([pid, process]) => sampleOf(pid, process, machineNow, last))
       .filter((row) => row !== null);
     return samples.length === 0 ? [] : [processBatch(samples)];
   }

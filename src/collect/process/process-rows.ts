@@ -12,7 +12,9 @@ export interface MachineSample {
   readonly psi_memory_some_ns: bigint | null;
   readonly mem_available_bytes: bigint | null;
   /** Null between two readings, which are further apart than samples. */
-  readonly sensors: (SensorReading & { readonly steal_ns: bigint | null }) | null;
+  readonly sensors:
+    | (SensorReading & { readonly steal_ns: bigint | null; readonly machine_busy_ns: bigint | null })
+    | null;
 }
 
 export interface ProcessSample {
@@ -22,6 +24,7 @@ export interface ProcessSample {
   readonly stat: ProcStat;
   readonly memory: ProcMemory;
   readonly pss_bytes: bigint | null;
+  readonly run_delay_ns: bigint | null;
   readonly read_bytes: bigint | null;
   readonly write_bytes: bigint | null;
   readonly machine: MachineSample;
@@ -44,6 +47,7 @@ function rowOf(sample: ProcessSample): RowOf<"process"> {
     cpu_freq_mean_mhz: sensors?.cpu_freq_mean_mhz ?? null,
     cpu_freq_max_mhz: sensors?.cpu_freq_max_mhz ?? null,
     steal_ns: sensors?.steal_ns ?? null,
+    machine_busy_ns: sensors?.machine_busy_ns ?? null,
     minor_faults: stat.minor_faults,
     major_faults: stat.major_faults,
     threads: stat.threads,

@@ -1,9 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  parseBusyNs,
   parseChildren,
   parseField,
   parsePressureSomeNs,
+  parseRunDelayNs,
   parseStat,
   parseStatusMemory,
   parseU64,
@@ -18,7 +20,21 @@ const hostile = fc.oneof(
   fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes).toString("latin1")),
   fc
     .array(
-      fc.constantFrom("some", "total=", "VmRSS:", "kB", "\n", " ", ")", "(", "-1", "99999999999999999999", "7", "Pid:"),
+      fc.constantFrom(
+        "some",
+        "cpu  ",
+        "total=",
+        "VmRSS:",
+        "kB",
+        "\n",
+        " ",
+        ")",
+        "(",
+        "-1",
+        "99999999999999999999",
+        "7",
+        "Pid:",
+      ),
       {
         maxLength: 60,
       },
@@ -37,6 +53,8 @@ describe("parsers of /proc", () => {
           ...(memory ? Object.values(memory) : []),
           parseField(text, "VmRSS"),
           parsePressureSomeNs(text),
+          parseBusyNs(text),
+          parseRunDelayNs(text),
         ];
         for (const value of figures) {
           if (value !== null) expect(value >= 0n && value <= U64_MAX).toBe(true);

@@ -7,6 +7,8 @@ const input: ObserverInput = {
   tracer_cpu_ns: 0.4e9,
   tracer_peak_rss_bytes: 90 * 2 ** 20,
   target_cpu_ns: 10.1e9,
+  target_run_delay_ns: null,
+  machine_busy_ns: null,
   events: [
     { what: "retargets", count: 100, each_ns: { value: 40_000, lo: 30_000, hi: 50_000 } },
     { what: "traps", count: 10_000, each_ns: { value: 9000, lo: 8000, hi: 12_000 }, is_trap: true },
@@ -29,6 +31,28 @@ describe("the observer's cost", () => {
     const alone = observerCost({ ...input, cpus: 64 }).slowdown_pct;
     expect(alone.hi).toBeLessThan(slowdown_pct.hi);
     expect(alone.value).toBe(slowdown_pct.value);
+  });
+
+  test("takes of the target's waiting the tracer's share of what others than the target ran, and no more than it ran", () => {
+    const waited = (target_run_delay_ns: number | null, machine_busy_ns: number | null) =>
+      observerCost({ ...input, target_cpu_ns: 10e9, target_run_delay_ns, machine_busy_ns });
+    // Nobody else ran: all of the waiting was for the tracer.
+    expect(waited(0.05e9, 10.4e9).contention_pct).toBeCloseTo(0.5, 9);
+    expect(waited(0.05e9, null).contention_pct).toBeCloseTo(0.5, 9);
+    // Neighbours ran four times as long as the tracer.
+    expect(waited(0.05e9, 12e9).contention_pct).toBeCloseTo(0.1, 9);
+    // More threads than CPUs wait for each other too.
+    expect(waited(30e9, 10.4e9).contention_pct).toBeCloseTo(4, 9);
+    expect(waited(0, 10.4e9).contention_pct).toBe(0);
+    expect(waited(null, 10.4e9).contention_pct).toBeNull();
+  });
+
+  test("has an upper end with the waiting that was measured, not with all that the tracer ran", () => {
+    const guessed = observerCost(input).slowdown_pct;
+    const measured = observerCost({ ...input, target_run_delay_ns: 0.01e9, machine_busy_ns: 10.5e9 }).slowdown_pct;
+    expect(measured.value).toBe(guessed.value);
+    expect(measured.hi).toBeLessThan(guessed.hi - 1);
+    expect(measured.hi).toBeGreaterThan(measured.value);
   });
 
   test("is unknown, not zero, where the target's CPU time is", () => {

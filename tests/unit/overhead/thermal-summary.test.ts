@@ -82,6 +82,7 @@ describe("the thermal summary of a run", () => {
       loss_pct: 0,
       slowdown_pct: 0,
       observer_cpu_pct: 1,
+      contention_pct: 0,
       observer_rss_bytes: 1,
       target_rss_bytes: 1000,
       mem_available_bytes: 1000,

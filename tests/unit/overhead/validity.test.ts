@@ -8,6 +8,7 @@ const good: ValidityInput = {
   loss_pct: 0,
   slowdown_pct: 0.5,
   observer_cpu_pct: 3,
+  contention_pct: 0.2,
   observer_rss_bytes: 40 * MIB,
   target_rss_bytes: 1000 * MIB,
   mem_available_bytes: 8000 * MIB,
@@ -23,7 +24,7 @@ describe("the validity class", () => {
   });
 
   test.each([
-    ["observer_cpu_pct", 9.99, 10, 20],
+    ["contention_pct", 2, 2.01, 5.01],
     ["baseline_cpu_pct", 14.99, 15, 30],
     ["loss_pct", 1, 1.01, 5.01],
     ["slowdown_pct", 2, 2.01, 5.01],
@@ -34,6 +35,17 @@ describe("the validity class", () => {
     expect(judge({ [name]: marginal }).validity).toBe("marginal");
     expect(judge({ [name]: contaminated }).validity).toBe("contaminated");
     expect(judge({ [name]: contaminated }).reasons).toHaveLength(1);
+  });
+
+  test("asks what the tracer's work cost the target, and how much it was only where that is not measured", () => {
+    expect(judge({ observer_cpu_pct: 45 })).toMatchObject({ validity: "clean", reasons: [] });
+    const unmeasured = (observer_cpu_pct: number) => judge({ contention_pct: null, observer_cpu_pct });
+    expect(unmeasured(9.99).validity).toBe("clean");
+    expect(unmeasured(10).reasons).toEqual(["CPU of the tracer 10 % of one CPU: not below the limit of 10 for clean"]);
+    expect(unmeasured(20).validity).toBe("contaminated");
+    expect(judge({ contention_pct: 2.6 }).reasons).toEqual([
+      "time that the target waited for a CPU that the tracer had 2.6 % of its CPU time: above the limit of 2 for clean",
+    ]);
   });
 
   test("takes memory by the better of its two ratios and names both when it fails", () => {
@@ -57,9 +69,9 @@ describe("the validity class", () => {
   });
 
   test("is not clean without a required figure, and NaN is not a figure", () => {
-    for (const name of ["loss_pct", "slowdown_pct", "observer_cpu_pct", "baseline_cpu_pct"] as const) {
+    for (const name of ["loss_pct", "slowdown_pct", "contention_pct", "baseline_cpu_pct"] as const) {
       for (const value of [null, Number.NaN]) {
-        const { validity, reasons } = judge({ [name]: value });
+        const { validity, reasons } = judge({ [name]: value, observer_cpu_pct: null });
         expect(validity).toBe("marginal");
         expect(reasons[0]).toContain("not measured");
       }

@@ -9,7 +9,7 @@ const sample = (pid: number, role: Given<"process">["role"] & string, at_s: numb
 describe("the use of processes", () => {
   test("is nothing before the first sample", () => {
     const { target, tracer, mem_available_bytes } = createProcessUse();
-    const nothing = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0, window_ns: 0 };
+    const nothing = { peak_rss_bytes: 0, cpu_ns: 0, run_delay_ns: null, peak_threads: 0, window_ns: 0 };
     expect([target, tracer, mem_available_bytes]).toEqual([nothing, nothing, null]);
   });
 
@@ -29,8 +29,24 @@ describe("the use of processes", () => {
         sample(9, "tracer", 2, { rss_bytes: 900n, cpu_user_ns: 450n }),
       ]),
     );
-    expect(use.target).toEqual({ peak_rss_bytes: 120, cpu_ns: 34 + 10, peak_threads: 7, window_ns: 3e9 });
-    expect(use.tracer).toEqual({ peak_rss_bytes: 1000, cpu_ns: 50, peak_threads: 1, window_ns: 1e9 });
+    const unread = { run_delay_ns: null };
+    expect(use.target).toEqual({ ...unread, peak_rss_bytes: 120, cpu_ns: 34 + 10, peak_threads: 7, window_ns: 3e9 });
+    expect(use.tracer).toEqual({ ...unread, peak_rss_bytes: 1000, cpu_ns: 50, peak_threads: 1, window_ns: 1e9 });
+  });
+
+  test("has the waiting of all processes and the work of the machine between first and last reading", () => {
+    const use = createProcessUse();
+    const at = (at_s: number, first: bigint | null, second: bigint | null, machine_busy_ns: bigint | null) =>
+      batchFromRows("process", [
+        sample(1, "target", at_s, { run_delay_ns: first, machine_busy_ns }),
+        sample(2, "target", at_s, { run_delay_ns: second, machine_busy_ns }),
+      ]);
+    use.take(at(1, 100n, 7n, 5000n));
+    expect([use.target.run_delay_ns, use.machine_busy_ns]).toEqual([null, null]);
+    use.take(at(2, null, null, null));
+    use.take(at(3, 150n, 9n, 5800n));
+    use.take(at(4, 170n, null, 6000n));
+    expect([use.target.run_delay_ns, use.machine_busy_ns]).toEqual([70 + 2, 1000]);
   });
 
   test("has the memory that was available first, where the machine says it", () => {

@@ -24,15 +24,28 @@ describe("tokens of a run", () => {
       prompt_tokens: null,
       decode_tokens: 0,
       decode_tokens_per_s: null,
+      decode_call_tokens_per_s: null,
       ttft_ms: null,
       phase: "running",
     });
   });
 
-  test("are of the prompt where a batch has several, else decoded, at the rate of the decode calls", () => {
+  test("are of the prompt where a batch has several, else decoded: per second of wall time, and of the decode calls alone", () => {
     const tokens = counted(decode(66, 0, 250), decode(1, 300, 310), decode(1, 400, 430));
     expect(tokens).toMatchObject({ prompt_tokens: 66, decode_tokens: 2, ttft_ms: 250, phase: "decoding" });
-    expect(tokens.decode_tokens_per_s).toBeCloseTo(50, 9);
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.18, 9);
+    expect(tokens.decode_call_tokens_per_s).toBeCloseTo(50, 9);
+  });
+
+  test("take no time between the last token of an answer and the end of the next prompt", () => {
+    const tokens = counted(decode(8, 0, 100), decode(1, 100, 110), decode(8, 5000, 5100), decode(1, 5110, 5130));
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.04, 9);
+  });
+
+  test("take the time of each process for itself", () => {
+    const other = { ...decode(1, 105, 125), pid: 2 };
+    const tokens = counted(decode(8, 0, 100), decode(1, 100, 110), other, decode(1, 110, 120));
+    expect(tokens.decode_tokens_per_s).toBeCloseTo(3 / 0.04, 9);
   });
 
   test("are decoded where a batch has one of each of several sequences", () => {
@@ -41,7 +54,7 @@ describe("tokens of a run", () => {
   });
 
   test("give no rate before the second", () => {
-    expect(counted(decode(1, 0, 10)).decode_tokens_per_s).toBeNull();
+    expect(counted(decode(1, 0, 10))).toMatchObject({ decode_tokens_per_s: null, decode_call_tokens_per_s: null });
   });
 
   test("take the first prefill for the time to the first token", () => {
@@ -63,6 +76,7 @@ describe("tokens of a run", () => {
       prompt_tokens_at_least: null,
       decode_tokens_at_least: null,
       decode_tokens_per_s: whole.decode_tokens_per_s,
+      decode_call_tokens_per_s: whole.decode_call_tokens_per_s,
       ttft_ms: 250,
     });
     const bound = {
@@ -71,6 +85,7 @@ describe("tokens of a run", () => {
       prompt_tokens_at_least: 66,
       decode_tokens_at_least: 2,
       decode_tokens_per_s: null,
+      decode_call_tokens_per_s: null,
       ttft_ms: null,
     };
     expect(tokenFacts(whole, true)).toEqual(bound);
@@ -78,7 +93,7 @@ describe("tokens of a run", () => {
   });
 
   test("are not known, and bounded by nothing, where no call was seen", () => {
-    expect(Object.values(tokenFacts(counted(), true))).toEqual(Array(6).fill(null));
+    expect(Object.values(tokenFacts(counted(), true))).toEqual(Array(7).fill(null));
   });
 
   test("keep times beyond 2^53 exact", () => {

@@ -44,7 +44,8 @@ describe("the report on a terminal", () => {
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf …
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 of prompt, 4213 decoded, 140 per second, first after 213 ms
+      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls),
+                 first after 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has
                  no PMU
       collector  process: proc
@@ -140,6 +141,7 @@ describe("the report on a terminal", () => {
                  %
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's
                  RSS and 0.41 % of MemAvailable
+                 target waited 0.41 % of its CPU time for a CPU that the tracer had
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of
                  153 accesses
@@ -162,7 +164,7 @@ describe("the report on a terminal", () => {
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf --seconds 30 --threads 1
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 of prompt, 4213 decoded, 140 per second, first after 213 ms
+      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls), first after 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has no PMU
       collector  process: proc
 
@@ -251,6 +253,7 @@ describe("the report on a terminal", () => {
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
                  not bound by --budget: engine probes 0.098 %, faults recorded 0.0107 %
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
+                 target waited 0.41 % of its CPU time for a CPU that the tracer had
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of 153 accesses
       lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on purpose
@@ -373,7 +376,13 @@ describe("the report on a terminal", () => {
 
   test("says of tokens how many there were at least where records of the engine were lost", () => {
     const { target } = demoReport();
-    const lost = { prompt_tokens: null, decode_tokens: null, decode_tokens_per_s: null, ttft_ms: null };
+    const lost = {
+      prompt_tokens: null,
+      decode_tokens: null,
+      decode_tokens_per_s: null,
+      ttft_ms: null,
+      decode_call_tokens_per_s: null,
+    };
     const least = { prompt_tokens_at_least: 64, decode_tokens_at_least: 331 };
     const text = renderRun(demoReport({ target: { ...target, ...lost, ...least } }), plain(80));
     expect(text).toContain("tokens     >= 64 of prompt, >= 331 decoded\n");

@@ -40,6 +40,7 @@ const FACTS: RunFacts = {
     prompt_tokens_at_least: null,
     decode_tokens_at_least: null,
     decode_tokens_per_s: 20.5,
+    decode_call_tokens_per_s: 24.1,
     ttft_ms: 3,
   },
   ledger: [
@@ -59,6 +60,7 @@ const FACTS: RunFacts = {
   ],
   observer: {
     cpu_pct: 1.5,
+    contention_pct: 0.1,
     rss_bytes: 100n,
     bpf_run_ns: null,
     traps: 7n,
@@ -92,6 +94,15 @@ describe("facts of a run", () => {
     const path = join(dir, "capture", "facts.json");
     writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), flash_attention: true }));
     expect(readFacts(dir, "other", "other")).toEqual(FACTS);
+  });
+
+  test("of a version in which the rate of the decode calls had another name are read under its name", () => {
+    const dir = runDir();
+    writeFacts(dir, FACTS);
+    const { target, ...rest } = JSON.parse(readFileSync(path(dir), "utf8"));
+    delete target.decode_call_tokens_per_s;
+    writeFileSync(path(dir), JSON.stringify({ ...rest, target }));
+    expect(readFacts(dir, "", "").target).toMatchObject({ decode_tokens_per_s: null, decode_call_tokens_per_s: 20.5 });
   });
 
   test("hold null, not NaN or infinity, in their JSON", () => {

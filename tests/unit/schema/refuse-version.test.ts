@@ -104,7 +104,7 @@ test.each([
     code: "data_quality",
     exitCode: 4,
     message: expect.stringMatching(
-      / has schema version (2\.0; this mrm-trace reads 1|3\.0; this mrm-trace reads 2)\.0$/,
+      / has schema version (2\.0; this mrm-trace reads 1\.0|3\.0; this mrm-trace reads 2\.\d+)$/,
     ),
     hint: expect.stringContaining("the version of mrm-trace that wrote it"),
   });

@@ -144,6 +144,7 @@ function outputs(ledger: readonly LedgerRow[]) {
   const loss = lossOf(ledger);
   const unmeasured = {
     observer_cpu_pct: null,
+    contention_pct: null,
     observer_rss_bytes: null,
     target_rss_bytes: null,
     mem_available_bytes: null,
