@@ -118,7 +118,12 @@ export const DERIVED_TABLES = {
       col("rss_anon_bytes", "u64", "bytes", "Anonymous part of it."),
       col("rss_file_bytes", "u64", "bytes", "File part of it."),
       col("rss_shmem_bytes", "u64", "bytes", "Shared memory part of it."),
-      opt("pss_bytes", "u64", "bytes", "Proportional set of those that it was read of, every 5 s at most."),
+      opt(
+        "pss_bytes",
+        "u64",
+        "bytes",
+        "Proportional set of all of them, where it was read: every 5 s at most, and not of a process so large that it would wait.",
+      ),
       col("cpu_user_ns", "u64", "ns", "CPU time in user mode."),
       col("cpu_system_ns", "u64", "ns", "CPU time in the kernel."),
       col("minor_faults", "u64", "faults", "Minor faults."),

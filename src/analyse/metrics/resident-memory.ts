@@ -58,7 +58,7 @@ function figures(group: Group): Figure[] {
     use.pss_bytes === null
       ? unread(group, [PSS]).map((figure) => ({
           ...figure,
-          why: "not read in this span: it is read every 5 s at most",
+          why: "not read in this span: every 5 s at most, and never where that would hold a lock of the target for 10 ms",
         }))
       : [atReading(PSS, use.pss_bytes)];
   return [peakFigure(group, use), ...PARTS.map(([metric, part]) => atReading(metric, use.most[part])), ...pss];

@@ -76,6 +76,15 @@ interface Known {
   readonly round: number;
   /** Spans in which it was counted. */
   readonly counted: number;
+  /** As it was read last, which is seldom; null before, and of a process too large for it. */
+  readonly pss_bytes: number | null;
+}
+
+const newPss = () => ({ bytes: 0, read: false, missing: false });
+
+/** PSS of a round in which some was read, with that of the others from before; null where one has none: a part is no sum. */
+function pssOf({ bytes, read, missing }: ReturnType<typeof newPss>): number | null {
+  return read && !missing ? bytes : null;
 }
 
 /** Sums by span of one amount. */
@@ -129,7 +138,7 @@ export function processReadings(
   let first_ns: number | null = null;
   let last_ns = 0;
   let held = { rss_bytes: 0, rss_anon_bytes: 0, rss_file_bytes: 0, rss_shmem_bytes: 0 };
-  let heldPss = -1;
+  let heldPss = newPss();
   let heldCeiling = 0;
   let alive = 0;
   let grown = noGrowth();
@@ -185,7 +194,7 @@ export function processReadings(
       }
       raise(processes, mask, alive);
       for (const part of PARTS) raise(most[part], mask, held[part]);
-      raise(pss, mask, heldPss);
+      raise(pss, mask, pssOf(heldPss) ?? -1);
       raise(reached, mask, held.rss_bytes);
       raise(ceiling, any, heldCeiling);
       first_ns ??= roundNs;
@@ -194,7 +203,7 @@ export function processReadings(
         time_ns: roundNs,
         processes: alive,
         ...held,
-        pss_bytes: heldPss < 0 ? null : heldPss,
+        pss_bytes: pssOf(heldPss),
         ...grown,
       });
       grown = noGrowth();
@@ -203,7 +212,7 @@ export function processReadings(
     round += 1;
     inRound.clear();
     held = { rss_bytes: 0, rss_anon_bytes: 0, rss_file_bytes: 0, rss_shmem_bytes: 0 };
-    heldPss = -1;
+    heldPss = newPss();
     heldCeiling = 0;
     alive = 0;
   }
@@ -236,7 +245,7 @@ export function processReadings(
       inRound.add(now.pid);
       if (!now.is_target) return;
       const old = knownOf.get(now.pid);
-      const seen = { last: now, round, counted: follow(now, old) };
+      const seen = { last: now, round, counted: follow(now, old), pss_bytes: now.pss_bytes ?? old?.pss_bytes ?? null };
       if (now.vms_bytes === 0) {
         // Ended, and only its parent has not asked how.
         knownOf.set(now.pid, { ...seen, peak_bytes: null });
@@ -247,7 +256,9 @@ export function processReadings(
       heldCeiling += Math.max(now.rss_peak_bytes ?? Number.POSITIVE_INFINITY, old?.peak_bytes ?? 0);
       alive += 1;
       for (const part of PARTS) held[part] += now[part];
-      if (now.pss_bytes !== null) heldPss = Math.max(0, heldPss) + now.pss_bytes;
+      heldPss.bytes += seen.pss_bytes ?? 0;
+      heldPss.read ||= now.pss_bytes !== null;
+      heldPss.missing ||= seen.pss_bytes === null;
     },
     end() {
       closeRound();

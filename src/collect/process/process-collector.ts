@@ -19,6 +19,7 @@ import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { lookCost } from "../look-cost.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
+import { createPssPace, type PssPace } from "./pss-pace.ts";
 import { createRunDelay, type RunDelay } from "./run-delay.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
@@ -47,7 +48,7 @@ interface Followed {
   readonly role: "target" | "tracer";
   /** With the pid it names the process; null before the first read. */
   startTicks: bigint | null;
-  nextPssNs: bigint;
+  readonly pss: PssPace;
   readonly runDelay: RunDelay;
   nextRunDelayNs: bigint;
 }
@@ -83,11 +84,6 @@ function ledgerRow(way: string, account: Account): LedgerRow {
   };
 }
 
-/**
- * PSS walks every page table of the process and holds its map lock meanwhile, so its reads are spaced such that
- * they take at most 1/PSS_SHARE of the time.
- */
-const PSS_SHARE = 1000n;
 /** A thread is a file: those of a process are read such that they take at most 1/RUN_DELAY_SHARE of the time. */
 const RUN_DELAY_SHARE = 400n;
 const LEAST_RUN_DELAY_GAP_NS = 200_000_000n;
@@ -118,7 +114,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   function follow(pid: number, role: "target" | "tracer"): void {
     if (followed.has(pid)) return;
     const runDelay = createRunDelay(`${procRoot}/${pid}`);
-    followed.set(pid, { role, startTicks: null, nextPssNs: 0n, runDelay, nextRunDelayNs: 0n });
+    followed.set(pid, { role, startTicks: null, pss: createPssPace(pssNs), runDelay, nextRunDelayNs: 0n });
   }
 
   /** It has ended, or its number is another's now. */
@@ -160,16 +156,15 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     };
   }
 
-  function pss(folder: string, process: Followed): bigint | null {
-    const atNs = now();
-    if (atNs < process.nextPssNs) return null;
+  function pss(folder: string, process: Followed, rssBytes: bigint): bigint | null {
+    const beginNs = now();
+    if (!process.pss.isDue(beginNs, rssBytes)) return null;
     const look = process.role === "target" ? lookAtTarget : UNCOUNTED;
     const value = extra(
       look(() => readProc(`${folder}/smaps_rollup`)),
       (text) => parseField(text, "Pss"),
     );
-    const costNs = now() - atNs;
-    process.nextPssNs = atNs + (costNs * PSS_SHARE > pssNs ? costNs * PSS_SHARE : pssNs);
+    process.pss.read(beginNs, now() - beginNs, rssBytes);
     return value;
   }
 
@@ -227,7 +222,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       role: process.role,
       stat,
       memory,
-      pss_bytes: hasEnded ? null : pss(folder, process),
+      pss_bytes: hasEnded ? null : pss(folder, process, memory.rss_bytes),
       run_delay_ns: hasEnded ? null : runDelay(process, last),
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),

@@ -209,6 +209,32 @@ describe("the process collector on a real child", () => {
   });
 });
 
+test("PSS is read of a process of 190 MiB, and not of one of 30 GB: it would wait for its map for a second", async () => {
+  const procRoot = join(folder, "proc-large");
+  for (const [pid, kib] of [
+    ["41", 190 * 1024],
+    ["42", 30 * 1024 ** 2],
+  ] as const) {
+    mkdirSync(join(procRoot, pid), { recursive: true });
+    writeFileSync(join(procRoot, pid, "stat"), `${pid} (x) S 1 ${"1 ".repeat(40)}`);
+    const sizes = ["VmHWM", "VmRSS", "RssAnon", "VmSize"].map((name) => `${name}:\t${kib} kB\n`).join("");
+    writeFileSync(join(procRoot, pid, "status"), `Name:\tx\nPid:\t${pid}\n${sizes}RssFile:\t0 kB\nRssShmem:\t0 kB\n`);
+    writeFileSync(join(procRoot, pid, "smaps_rollup"), `Rss: ${kib} kB\nPss: ${kib} kB\n`);
+  }
+  const tree = createProcessTree();
+  tree.begin(41);
+  tree.begin(42);
+  const collector = createProcessCollector({ procRoot, tree, searches: false });
+  await collector.start({ pid: 41, command: [], held: false });
+  const rows = rowsOf(collector.batches());
+  expect(rows.map(({ pid, pss_bytes }) => [Number(pid), pss_bytes === null ? null : Number(pss_bytes)])).toEqual([
+    [41, 190 * 2 ** 20],
+    [42, null],
+  ]);
+  await collector.stop();
+  expect(collector.costs?.()).toMatchObject([{ what: "reads of PSS", count: 1 }]);
+});
+
 describe("the process collector on a hostile /proc", () => {
   test("counts what it cannot parse, drops the row, and goes on", async () => {
     const procRoot = join(folder, "proc");

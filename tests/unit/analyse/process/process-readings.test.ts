@@ -142,3 +142,27 @@ describe("what a counter grew by", () => {
     expect(whole.peak_hi_bytes).toBe(MIB);
   });
 });
+
+describe("the proportional set of several processes", () => {
+  const pss = (time_ms: number, pid: number, pss_bytes: number | null) =>
+    reading(time_ms, { pid, pss_bytes, rss_peak_bytes: MIB });
+
+  test("is the sum of what was read of each, the rest as it was read before", () => {
+    const { whole, load, idle } = sums([
+      pss(0, 1, 5 * MIB),
+      pss(0, 2, 3 * MIB),
+      pss(400, 1, null),
+      pss(400, 2, null),
+      pss(800, 1, null),
+      pss(800, 2, 9 * MIB),
+      pss(1000, 1, null),
+      pss(1000, 2, null),
+    ]);
+    expect([whole.pss_bytes, load.pss_bytes, idle.pss_bytes]).toEqual([14 * MIB, 8 * MIB, 14 * MIB]);
+  });
+
+  test("is not known where it was never read of one: what the others have is no sum", () => {
+    const { whole } = sums([pss(0, 1, 5 * MIB), pss(0, 2, null), pss(900, 1, 6 * MIB), pss(900, 2, null)]);
+    expect(whole.pss_bytes).toBeNull();
+  });
+});
