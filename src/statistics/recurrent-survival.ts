@@ -1,5 +1,4 @@
 /** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
-import { everyRow, numberOrder } from "../columnar/keys/number-order.ts";
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
@@ -86,39 +85,6 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
     n_censored: alone,
     censored: covered > 0 ? censored / covered : 0,
     coverage: all > 0 ? covered / all : 0,
-  };
-}
-
-/**
- * The sample of units that each show one time, without an object for each: for point estimates, as it says nothing of
- * which unit an observation is.
- * @param event 1 for a complete time
- */
-export function singleSample(times: Float64Array, event: Uint8Array, weights: Float64Array): RecurrentSample {
-  const n = times.length;
-  const isCensored = Uint32Array.from(event, (one) => 1 - one);
-  const order = numberOrder(numberOrder(everyRow(n), isCensored), times);
-  const weight = Float64Array.from(order, (i) => weights[i] as number);
-  let all = 0;
-  let censored = 0;
-  let alone = 0;
-  for (let i = 0; i < n; i++) {
-    const w = weights[i] as number;
-    all += w;
-    if (event[i] === 1) continue;
-    alone += 1;
-    censored += w;
-  }
-  return {
-    time: Float64Array.from(order, (i) => times[i] as number),
-    event: Uint8Array.from(order, (i) => event[i] as number),
-    unit: new Uint32Array(0),
-    weight,
-    unit_weight: weight,
-    n,
-    n_censored: alone,
-    censored: all > 0 ? censored / all : 0,
-    coverage: all > 0 ? 1 : 0,
   };
 }
 

@@ -1,8 +1,7 @@
 /** How long regions of a class live. */
 
 import { CENSORED } from "../../label/regions/places.ts";
-import { type RecurrentSample, recurrentQuantiles, singleSample } from "../../statistics/recurrent-survival.ts";
-import { quantileInOrder } from "../../statistics/weighted-quantile.ts";
+import { type Lives, lifeQuantiles } from "../../statistics/weighted-lives.ts";
 import type { Group } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import { lifetimeFigures } from "../process/allocation-figures.ts";
@@ -14,35 +13,34 @@ const QUANTILES = [
   ["lifetime_p99_ns", 0.99, "99th percentile"],
 ] as const;
 
-/** The life of each region, by its bytes; one whose begin or end was not seen has no whole one. */
-function livesOf({ all, rows }: RegionSet): RecurrentSample {
+/** The life of each region, by its bytes; one whose begin or end was not seen is not whole. */
+function livesOf({ all, rows }: RegionSet): Lives {
   const { begin, end, birth_ns, death_ns, censored } = all;
-  const isOpen = (row: number): boolean => ((censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0;
-  return singleSample(
-    Float64Array.from(rows, (row) => (death_ns[row] as number) - (birth_ns[row] as number)),
-    Uint8Array.from(rows, (row) => (isOpen(row) ? 0 : 1)),
-    Float64Array.from(rows, (row) => (end[row] as number) - (begin[row] as number)),
-  );
+  const rowOf = (life: number): number => rows[life] as number;
+  return {
+    count: rows.length,
+    time: (life) => (death_ns[rowOf(life)] as number) - (birth_ns[rowOf(life)] as number),
+    isWhole: (life) => ((censored[rowOf(life)] as number) & (CENSORED.birth | CENSORED.death)) === 0,
+    weight: (life) => (end[rowOf(life)] as number) - (begin[rowOf(life)] as number),
+  };
 }
 
 function figures(group: Group): Figure[] {
   if (group.allocations !== null) return lifetimeFigures(group.allocations, QUANTILES);
-  const sample = livesOf(group.regions);
-  const curve = recurrentQuantiles(
-    sample,
+  const lives = livesOf(group.regions);
+  const { curve, seen, n_censored, censored } = lifeQuantiles(
+    lives,
     QUANTILES.map(([, q]) => q),
-    [],
   );
-  return QUANTILES.map(([metric, q], k) => {
-    const value = curve[k]?.value ?? null;
-    const atLeast = quantileInOrder(sample.time, sample.weight, q);
+  return QUANTILES.map(([metric], k) => {
+    const value = curve[k] ?? null;
     return {
       metric,
       source: "region_map",
-      estimate: value === null ? { value: null, lo: atLeast, hi: null } : { value, lo: value, hi: value },
-      n: sample.n,
-      n_censored: sample.n_censored,
-      censored: sample.censored,
+      estimate: value === null ? { value: null, lo: seen[k] ?? null, hi: null } : { value, lo: value, hi: value },
+      n: lives.count,
+      n_censored,
+      censored,
       coverage: 1,
       window_ns: group.input.window_ns,
       census: true,

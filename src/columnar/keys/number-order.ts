@@ -1,4 +1,5 @@
 /** Rows into order of a column of numbers, rows of equal ones as they were: a radix sort, in time linear in the rows. */
+import { collectAround } from "../collect-after.ts";
 import { radixPass, varyingBits } from "./radix-pass.ts";
 
 const DIGIT_BITS = 11;
@@ -19,21 +20,12 @@ function sortableWords(numbers: Float64Array<ArrayBuffer>): Uint32Array {
 }
 
 /**
- * The same rows, least number first.
- * @param rows positions in `values`, each once
- * @param values no NaN
- * @returns `rows` itself where it is in order
+ * Positions of the numbers, that of the least first.
+ * @param numbers no NaN and no negative zero; they are something else afterwards, so that nothing is there twice
  */
-export function numberOrder(rows: Uint32Array, values: Float64Array | Uint32Array): Uint32Array {
-  const n = rows.length;
-  const numbers = new Float64Array(n);
-  let isOrdered = true;
-  for (let i = 0; i < n; i++) {
-    // There is no negative zero.
-    numbers[i] = (values[rows[i] as number] as number) + 0;
-    if (i > 0 && (numbers[i] as number) < (numbers[i - 1] as number)) isOrdered = false;
-  }
-  if (isOrdered) return rows;
+export function positionsInOrder(numbers: Float64Array<ArrayBuffer>): Uint32Array {
+  const n = numbers.length;
+  collectAround(n);
   const words = sortableWords(numbers);
   const places = new Uint32Array(DIGITS);
   let from = new Uint32Array(n);
@@ -47,8 +39,29 @@ export function numberOrder(rows: Uint32Array, values: Float64Array | Uint32Arra
       [from, target] = [target, from];
     }
   }
-  for (let i = 0; i < n; i++) target[i] = rows[from[i] as number] as number;
-  return target;
+  return from;
+}
+
+/**
+ * The same rows, least number first.
+ * @param rows positions in `values`, each once
+ * @param values no NaN
+ * @returns `rows` itself where it is in order
+ */
+export function numberOrder(rows: Uint32Array, values: Float64Array | Uint32Array): Uint32Array {
+  const n = rows.length;
+  collectAround(n);
+  const numbers = new Float64Array(n);
+  let isOrdered = true;
+  for (let i = 0; i < n; i++) {
+    // There is no negative zero.
+    numbers[i] = (values[rows[i] as number] as number) + 0;
+    if (i > 0 && (numbers[i] as number) < (numbers[i - 1] as number)) isOrdered = false;
+  }
+  if (isOrdered) return rows;
+  const order = positionsInOrder(numbers);
+  for (let i = 0; i < n; i++) order[i] = rows[order[i] as number] as number;
+  return order;
 }
 
 /** All rows from 0. */

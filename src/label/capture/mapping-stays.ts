@@ -1,4 +1,5 @@
 /** Where the mappings of all processes lay and when, as columns: rows of the mapping stream go in one by one. */
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { hasFileOffset, isAnonymous, type Mapping, type PageState } from "../../regions/address-space.ts";
 import { createProcessMaps, type MappingCounters } from "../../regions/mapping-events.ts";
 import { mappingKindOf } from "../../regions/mapping-row.ts";
@@ -9,6 +10,8 @@ import { CENSORED, type PlaceList, type Places, placeList } from "../regions/pla
 const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
 const PROT_EXEC = 4;
+/** Stays until what following them left behind is collected. */
+const COLLECT_AFTER = 1 << 16;
 
 /** What a mapping is; those of one kind, file and program are one. */
 export interface MappingFacts {
@@ -64,6 +67,7 @@ export function mappingStays(
 ): MappingStays {
   const list = placeList();
   const births = new Map<number, number>();
+  const added = collectAfter(COLLECT_AFTER);
   const codeRows: number[] = [];
   const offsets: number[] = [];
   const { facts, numberOf } = factNumbers();
@@ -103,6 +107,7 @@ export function mappingStays(
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
     const censored = (state.birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0);
+    added(1);
     const row = list.add(
       pid,
       from * PAGE_BYTES,

@@ -1,5 +1,6 @@
 /** A stream of any length as rows in order of time, of which few are held: it is read twice, first for its times. */
 import { type Batch, isStringColumn } from "../../columnar/batch.ts";
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import { assertRefusal } from "../../columnar/read/refusal.ts";
 import { tableBatches } from "../../columnar/read/table-batches.ts";
@@ -20,7 +21,7 @@ export interface RowsInOrder<S extends StreamName> {
 }
 
 /** Decoded rows that are held at a time, unless one row group has more. */
-const HELD_ROWS = 1 << 17;
+const HELD_ROWS = 1 << 16;
 
 /** A row group, or what the SQL engine read of a segment that is not decoded here. */
 interface Block<S extends StreamName> {
@@ -42,6 +43,7 @@ function timesOf(batch: Batch, baseNs: bigint): Float64Array {
 function blockReaders<S extends StreamName>(stream: S): (block: Block<S>) => (row: number) => RowOf<S> {
   const readers = new Map<Block<S>, (row: number) => RowOf<S>>();
   let held = 0;
+  const decoded = collectAfter(HELD_ROWS);
 
   function read({ path, group, queried }: Block<S>): Batch<S> {
     const [batch] = queried === null ? tableBatches(path, stream, group) : [queried];
@@ -51,7 +53,10 @@ function blockReaders<S extends StreamName>(stream: S): (block: Block<S>) => (ro
 
   return (block) => {
     const reader = readers.get(block) ?? rowReader(read(block));
-    if (!readers.delete(block)) held += block.rows;
+    if (!readers.delete(block)) {
+      held += block.rows;
+      decoded(block.rows);
+    }
     readers.set(block, reader);
     for (const oldest of readers.keys()) {
       if (held <= HELD_ROWS || oldest === block) break;

@@ -3,6 +3,7 @@
  * was there, latest birth first: binary searches over typed arrays. A stretch is laid out when somebody first asks for it,
  * so memory does not follow from how many places, addresses and moments could meet.
  */
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import { goneNs, type Places } from "./places.ts";
@@ -35,7 +36,9 @@ interface ProcessPlaces {
 /** Births of a stretch, unless more places live at its begin: then as many as do. */
 const STRETCH_BIRTHS = 1024;
 /** Entries, members and cuts that are held at a time, of some 20 bytes each. */
-const MOST_HELD = 1 << 21;
+const MOST_HELD = 1 << 20;
+/** What is laid out until what that left behind is collected. */
+const COLLECT_AFTER = 1 << 18;
 
 const NONE: Slices = {
   cuts: new Float64Array(0),
@@ -131,6 +134,7 @@ export function placeIndex(places: Places): PlaceIndex {
   const rowAt = (position: number): number => (order === null ? position : (order[position] as number));
   const processes = new Map<number, ProcessPlaces>();
   let held = 0;
+  const laidOut = collectAfter(COLLECT_AFTER);
   let lastPid = -1;
   let last: ProcessPlaces | null = null;
   let stretchBegin = Number.POSITIVE_INFINITY;
@@ -140,6 +144,7 @@ export function placeIndex(places: Places): PlaceIndex {
 
   function hold(more: number): void {
     held += more;
+    laidOut(more);
     if (held <= MOST_HELD) return;
     processes.clear();
     held = more;

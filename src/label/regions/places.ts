@@ -1,4 +1,5 @@
 /** Places as columns: addresses that a process held over a time. A run may have millions, so none is an object. */
+import { collectAround } from "../../columnar/collect-after.ts";
 import { numberOrder } from "../../columnar/keys/number-order.ts";
 
 /** Columns of equal meaning by row; arrays may be longer than `count`. Addresses and times are exact below 2^53. */
@@ -45,7 +46,11 @@ function replaceColumns(
   columns: Columns,
   make: <A extends Float64Array | Uint32Array | Uint8Array>(old: A) => A,
 ): void {
-  for (const name of NAMES) Object.assign(columns, { [name]: make(columns[name]) });
+  for (const name of NAMES) {
+    const column = make(columns[name]);
+    columns[name] = column as never;
+    collectAround(column.length);
+  }
 }
 
 /** An array of the same kind. */

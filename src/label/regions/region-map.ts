@@ -1,4 +1,5 @@
 /** The region map: every byte that a process had, over its life, once, with what it is and how that is known. */
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { everyRow } from "../../columnar/keys/number-order.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import { wordsOf } from "../../schema/row.ts";
@@ -45,6 +46,8 @@ export interface RegionInputs {
   readonly windowNs: number;
 }
 
+/** Stays until what judging them left behind is collected. */
+const COLLECT_AFTER = 1 << 17;
 /** Words of evidence fit, for every class. */
 const VERDICTS = 1 << 8;
 const EVIDENCE = wordsOf("region_map", "evidence");
@@ -139,7 +142,9 @@ export function regionMap(inputs: RegionInputs): Regions {
   const { count } = places;
   const { facts, ofMapping, ofEngine } = factList(stays.facts);
   const covers = addTensors(inputs, places, ofEngine);
+  const judged = collectAfter(COLLECT_AFTER);
   for (let row = 0; row < count; row++) {
+    judged(1);
     const pid = places.pid[row] as number;
     const begin = places.begin[row] as number;
     const birth_ns = places.birth_ns[row] as number;
@@ -179,10 +184,14 @@ export function regionMap(inputs: RegionInputs): Regions {
 
 /** Rows with bytes and a time inside the run. */
 function living({ count, begin, end, birth_ns, death_ns }: Places, windowNs: number): Uint32Array {
-  return everyRow(count).filter((row) => {
+  const rows = everyRow(count);
+  let kept = 0;
+  for (let row = 0; row < count; row++) {
     const birth = birth_ns[row] as number;
-    return (death_ns[row] as number) >= birth && birth <= windowNs && (end[row] as number) > (begin[row] as number);
-  });
+    const isInside = (death_ns[row] as number) >= birth && birth <= windowNs;
+    if (isInside && (end[row] as number) > (begin[row] as number)) rows[kept++] = row;
+  }
+  return rows.subarray(0, kept);
 }
 
 /** One region and lifetime; times as ns since the origin, `end` exclusive. */

@@ -1,6 +1,7 @@
 /** region_map.parquet: the regions, and what the trace saw of each. */
 import { join } from "node:path";
 import { NULL_CODE, type StringColumn } from "../../columnar/batch.ts";
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { Encodable } from "../../columnar/write/encodable.ts";
 import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
@@ -11,7 +12,7 @@ import type { RegionFacts, Regions } from "./region-map.ts";
 
 const TABLE = "region_map";
 const PAGE_BYTES = 4096;
-const GROUP_ROWS = 1 << 17;
+const GROUP_ROWS = 1 << 16;
 
 /** Texts of a column by the facts of the rows; null where there is none. */
 function factTexts(facts: readonly RegionFacts[], textOf: (found: RegionFacts) => string | null) {
@@ -107,9 +108,11 @@ export function writeRegionMap(
   allocations: readonly RowOf<typeof TABLE>[],
 ): void {
   using writer = openParquetWriter(join(runDir, "region_map.parquet"), TABLE);
+  const written = collectAfter(GROUP_ROWS);
   const columns = regionColumns(regions, accesses, originNs);
   for (let from = 0; from < regions.count; from += GROUP_ROWS) {
     writer.add(columns(from, Math.min(regions.count, from + GROUP_ROWS)));
+    written(GROUP_ROWS);
   }
   writer.add(batchFromRows(TABLE, allocations));
   writer.finish();
