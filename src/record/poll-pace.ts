@@ -1,16 +1,25 @@
 /** How long a recorder rests between two looks at the rings: long enough to cost little, short enough to lose nothing. */
+import type { Random } from "../statistics/prng.ts";
 
 /** While a target starts, libraries and tensors appear: the sooner they are seen, the less is missed. Also the least rest. */
 export const EAGER_POLL_MS = 5;
 /** The rest of a recorder whose every collector can wait: a ring holds 115 ms of faults that take a microsecond each. */
 export const STEADY_POLL_MS = 50;
 const EAGER_NS = 2_000_000_000n;
+/** A rest is cut by up to this share of it, at random. */
+export const MOST_CUT_SHARE = 0.4;
+
 export interface PollPace {
   /**
    * Rest in ms after a poll at `now_ns`.
    * @param filled what that poll took, as a share of what the collectors may hold between two polls; 1 is all of it
    */
   after(now_ns: bigint, filled: number): number;
+}
+
+/** A rest of uneven length: looks at even distances would fall into step with a program that works in even steps. */
+export function unevenRest(rest_ms: number, random: Random): number {
+  return rest_ms * (1 - MOST_CUT_SHARE * random());
 }
 
 /**

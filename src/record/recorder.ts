@@ -8,7 +8,8 @@ import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
-import { pollPace } from "./poll-pace.ts";
+import { seededRandom } from "../statistics/prng.ts";
+import { pollPace, unevenRest } from "./poll-pace.ts";
 
 /** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
 const REST_QUEUE_BYTES = 2 ** 20;
@@ -88,6 +89,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   const patience_ms = Math.min(...options.collectors.map((collector) => collector.patienceMs?.() ?? Infinity));
   const held = options.collectors.map((collector) => ({ collector, holds: collector.holds?.() }));
   const pace = pollPace(begin_ns, options.starting, patience_ms);
+  const random = seededRandom(Number(begin_ns % 2n ** 32n));
   let last_ns = begin_ns;
   let slowest_ns = 0n;
   while (reason === null) {
@@ -106,7 +108,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
     else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
-    else await Bun.sleep(pace.after(now_ns, filled));
+    else await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
   }
   const end_ns = monotonicNs();
   const ledger: LedgerRow[] = [];

@@ -41,6 +41,18 @@ export function openInterval(complete: readonly number[], open: number): number[
  * @param weights one per unit, such as the bytes that it stands for
  */
 export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
+  return sampleOf(units, weights, true);
+}
+
+/**
+ * Puts the units' times together, each time with the weight of its unit: a unit counts as often as it shows.
+ * @param weights one per unit: how much each of its times stands for
+ */
+export function pooledSample(units: readonly UnitTimes[], weights: ArrayLike<number>): RecurrentSample {
+  return sampleOf(units, weights, false);
+}
+
+function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isShared: boolean): RecurrentSample {
   const time: number[] = [];
   const event: number[] = [];
   const owners: number[] = [];
@@ -56,10 +68,11 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
     const rows = times.complete.length + times.censored.length;
     all += w;
     if (rows === 0) return;
+    const each = isShared ? w / rows : w;
     n += 1;
-    covered += w;
-    unitWeight[unit] = w;
-    censored += (w * times.censored.length) / rows;
+    covered += each * rows;
+    unitWeight[unit] = each * rows;
+    censored += each * times.censored.length;
     if (times.complete.length === 0) alone += 1;
     for (const [list, kind] of [
       [times.complete, 1],
@@ -69,7 +82,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
         time.push(t);
         event.push(kind);
         owners.push(unit);
-        weight.push(w / rows);
+        weight.push(each);
       }
     }
   });
@@ -84,7 +97,7 @@ export function recurrentSample(units: readonly UnitTimes[], weights: ArrayLike<
     n,
     n_censored: alone,
     censored: covered > 0 ? censored / covered : 0,
-    coverage: all > 0 ? covered / all : 0,
+    coverage: isShared ? (all > 0 ? covered / all : 0) : 1,
   };
 }
 
@@ -151,17 +164,21 @@ export function boundedQuantiles(
   resamples: Resamples,
 ): { sample: RecurrentSample; estimates: Interval[] } {
   const sample = recurrentSample(units, weights);
+  return { sample, estimates: boundedQuantilesOf(sample, qs, resamples) };
+}
+
+/** The same of a sample that is put together. */
+export function boundedQuantilesOf(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
   const found = recurrentQuantiles(sample, qs, resamples);
-  if (found.every((one) => one.value !== null && one.lo !== null)) return { sample, estimates: found };
+  if (found.every((one) => one.value !== null && one.lo !== null)) return found;
   const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
   const floor = recurrentQuantiles(seen, qs, resamples);
-  const estimates = found.map((one, k) => {
+  return found.map((one, k) => {
     const least = floor[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;
     const lo = one.lo !== null && least !== null ? Math.max(one.lo, least) : (one.lo ?? least);
     return { value: one.value, lo, hi: one.hi };
   });
-  return { sample, estimates };
 }
 
 /** The curve's mean up to its last time, and S there: what the mean leaves out when it is not 0. */

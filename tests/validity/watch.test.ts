@@ -18,9 +18,9 @@ import type { Batch } from "../../src/columnar/batch.ts";
 import { onlineCpus } from "../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
-import { OP } from "../../src/schema/operation.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { registersFree } from "../fixtures/registers-free.ts";
+import { samplesOf } from "./laboratory/trial.ts";
 
 setDefaultTimeout(120_000);
 
@@ -49,42 +49,9 @@ interface Run {
   readonly summary: WatchSummary;
 }
 
-function cellsOf(batch: Batch, name: string): (string | number | bigint | undefined)[] {
-  const column = batch.columns[name];
-  if (!column) throw new Error(`no column ${name}`);
-  return "codes" in column ? [...column.codes].map((code) => column.values[code]) : [...column.data];
-}
-function rowsOf(batches: readonly Batch[], table: string): Record<string, string | number | bigint | undefined>[] {
-  return batches
-    .filter((batch) => batch.table === table)
-    .flatMap((batch) => {
-      const cells = Object.keys(batch.columns).map((name) => [name, cellsOf(batch, name)] as const);
-      return Array.from({ length: batch.rows }, (_, i) =>
-        Object.fromEntries(cells.map(([name, all]) => [name, all[i]])),
-      );
-    });
-}
-
-function samplesOf(batches: readonly Batch[], t0: bigint): WatchSample[] {
-  const since = (ns: unknown) => Number(BigInt(ns as bigint) - t0);
-  const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
-  return rowsOf(batches, "watch").map((row): WatchSample => {
-    const own = hits.get(row.watch_id) ?? [];
-    return {
-      ...(row as unknown as WatchSample),
-      size_bytes: Number(row.size_bytes),
-      stratum_bytes: Number(row.stratum_bytes),
-      region_type: "unknown",
-      mapping_kind: String(row.stratum),
-      begin_ns: since(row.timestamp_ns),
-      end_ns: since(row.end_ns),
-      hit_ns: Float64Array.from(own, (hit) => since(hit.timestamp_ns)),
-      hit_op: Uint8Array.from(own, (hit) => OP[hit.op_type as keyof typeof OP]),
-      region_death_ns: null,
-      region_birth_ns: -1e9,
-    };
-  });
-}
+/** Each kind of use is analysed by itself: its stratum takes the place of a class. */
+const byStratum = (watches: readonly WatchSample[]): WatchSample[] =>
+  watches.map((watch) => ({ ...watch, region_type: "unknown", mapping_kind: watch.stratum }));
 
 /** As in tests/fixtures/programs/known-rates.c. */
 function touched(period: number, block: number): boolean {
@@ -190,7 +157,7 @@ async function observe(seed: number): Promise<Run> {
       run_id: `seed-${seed}`,
       t0_ns: t0,
       window_ns: Number(t1 - t0),
-      watches: samplesOf([...batches, ...last], t0),
+      watches: byStratum(samplesOf([...batches, ...last], t0)),
       regions: noRegions(),
       steps: [],
       kvRows: [],

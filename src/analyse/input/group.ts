@@ -4,15 +4,20 @@ import type { RegionType, Scope } from "../../schema/words.ts";
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import { type ClassFaults, FAULT_KINDS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
-import { type Exposure, exposureIn, withoutLate } from "../watched/exposure.ts";
+import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
 import { passGapNs } from "../watched/passes.ts";
+import { unwatchedShare } from "../watched/unwatched.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
 import { noRegions, type RegionSet, regionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
 
 /** Watches of some designs inside the span, weighted back to bytes; arrays parallel. */
 export interface WatchSet {
+  readonly span: Span;
+  readonly gap_ns: number;
+  /** Share of the span in which no watch of any class began for long. */
+  readonly unwatched: number;
   readonly exposures: readonly Exposure[];
   readonly weights: DesignWeights;
   readonly resamples: () => Resamples;
@@ -53,16 +58,25 @@ export interface Group {
   readonly every: WatchSet;
 }
 
-function watchSet(watches: readonly WatchSample[], span: Span, gap: number, seed: number, stream: number): WatchSet {
-  const all: Exposure[] = [];
+interface SetPlace {
+  readonly span: Span;
+  readonly gap: number;
+  readonly unwatched: number;
+  readonly seed: number;
+}
+
+function watchSet(watches: readonly WatchSample[], { span, gap, unwatched, seed }: SetPlace, stream: number): WatchSet {
+  const exposures: Exposure[] = [];
   for (const watch of watches) {
     const exposure = exposureIn(watch, span, gap);
-    if (exposure) all.push(exposure);
+    if (exposure) exposures.push(exposure);
   }
-  const exposures = withoutLate(all);
   const weights = designWeights(exposures.map((e) => e.watch));
   let drawn: Resamples | null = null;
   return {
+    span,
+    gap_ns: gap,
+    unwatched,
     exposures,
     weights,
     resamples: () => {
@@ -115,7 +129,7 @@ const NO_REGIONS = regionSet(noRegions(), new Uint32Array(0));
 
 /** A group of which nothing is known yet. */
 function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
-  const none = watchSet([], span, gap_ns, input.seed, 0);
+  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, seed: input.seed }, 0);
   return {
     input,
     scope: "class",
@@ -181,6 +195,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const gap = passGapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
+  const unwatched = spans.map((span) => unwatchedShare(input.watches, span));
   const regions = regionSets(input.regions, keyOf);
   const sums = split(input.accessSums);
   const streams = split(input.streams);
@@ -204,7 +219,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const others = (input.counts?.spans ?? []).filter((one) => !spans.some((span) => isSame(span, one)));
     const figures = spans.map((span, s): Group => {
       const stream = 16 * (k * spans.length + s);
-      const uniform = watchSet(readable, span, gap, input.seed, stream);
+      const place = { span, gap, unwatched: unwatched[s] ?? 0, seed: input.seed };
+      const uniform = watchSet(readable, place, stream);
       return {
         ...emptyGroup(input, span, gap, blocks),
         ...kind,
@@ -215,8 +231,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
         sampled: rowsBySource(sums.get(key) ?? []),
         stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
         uniform,
-        stores: storing.length === readable.length ? uniform : watchSet(storing, span, gap, input.seed, stream + 1),
-        every: mine.length === readable.length ? uniform : watchSet(mine, span, gap, input.seed, stream + 2),
+        stores: storing.length === readable.length ? uniform : watchSet(storing, place, stream + 1),
+        every: mine.length === readable.length ? uniform : watchSet(mine, place, stream + 2),
       };
     });
     const counts = others.map((span) => ({

@@ -29,6 +29,8 @@ export interface WatchSample {
   readonly end_ns: number;
   readonly ended_by: WatchEnding;
   readonly trap_limit: number;
+  /** The time that it was given when it was armed, whatever it saw. */
+  readonly dwell_limit_ns: number;
   readonly hit_ns: Float64Array;
   /** Values of OP (schema/operation.ts). */
   readonly hit_op: Uint8Array;

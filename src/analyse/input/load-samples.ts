@@ -95,6 +95,7 @@ export function watchSamples(watches: readonly WatchHits[], regions: Regions, in
       end_ns: watch.end_ns,
       ended_by: String(row.ended_by) as WatchSample["ended_by"],
       trap_limit: row.trap_limit,
+      dwell_limit_ns: Number(row.dwell_limit_ns),
       hit_ns,
       hit_op,
       region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,

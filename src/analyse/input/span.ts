@@ -1,6 +1,8 @@
 /** The pieces of time that a figure covers: the run, a phase of it, or the prefill or decode steps of its generation. */
+
 import { type WordOf, wordsOf } from "../../schema/row.ts";
 import type { Phase, Step } from "../../schema/words.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { StepSample } from "./input.ts";
 
 /** Phases in which the engine decodes nothing. */
@@ -21,6 +23,26 @@ export interface Span {
   readonly token_period_ns: number | null;
   /** Time in which the engine goes over its data once: of a decode call, whatever its sequences; of a token of a prefill. */
   readonly turn_ns: number | null;
+}
+
+/** Number of the first piece that ends after a time. */
+function pieceAfter({ end_ns }: Span, time: number): number {
+  return firstIndex(end_ns.length, (i) => (end_ns[i] ?? 0) <= time);
+}
+
+/** True where a time lies in a piece of the span. */
+export function isInside(span: Span, time: number): boolean {
+  const piece = pieceAfter(span, time);
+  return piece < span.begin_ns.length && (span.begin_ns[piece] ?? 0) <= time;
+}
+
+/** Time from one moment to another that lies in pieces of the span, ns. */
+export function coveredNs(span: Span, from: number, end: number): number {
+  let sum = 0;
+  for (let i = pieceAfter(span, from); i < span.begin_ns.length && (span.begin_ns[i] ?? 0) < end; i++) {
+    sum += Math.max(0, Math.min(end, span.end_ns[i] ?? 0) - Math.max(from, span.begin_ns[i] ?? 0));
+  }
+  return sum;
 }
 
 interface Count {

@@ -1,5 +1,6 @@
 /** How old data is when it is read: from its last write to the read. */
 import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
+import { agesSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 
 const TIMES: EpochTimes = {
@@ -8,13 +9,13 @@ const TIMES: EpochTimes = {
     ["age_at_read_p99_ns", 0.99, 299],
   ],
   ofRows: ({ ages: times, readBytes, there }) => ({ times, weights: readBytes, open: there }),
-  ofWatch: (history) => history.ages,
+  ofWatch: agesSeen,
   ofStream: (stream) => stream.ages,
   stepMethod:
     "reads of KV rows by the engine's steps, per byte read; percentile bootstrap over writing steps, n counts them",
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
-    "KM of the time back to the last write, censored at the start of the exposure, per byte read; percentile bootstrap over addresses",
+    "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; percentile bootstrap over addresses",
   streamMethod: "KM of the time back to the last store (per address read), n counts reads",
   streamOpen: "written before the trace begins, or never",
   stream: 1004,
@@ -31,7 +32,7 @@ export const ageAtRead: MetricFamily = {
     definition: `${words} of the time from the last write of a byte to a read pass over it.`,
   })),
   estimator:
-    "Looking back from each read pass: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve; the reads of an address share the bytes that it stands for. KV rows by steps: reads spaced evenly from write to last read, weighted by bytes read; a row that was in the cache before the first step is older than the time since that step, and censored there.",
+    "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. KV rows by steps: reads spaced evenly from write to last read, weighted by bytes read; a row that was in the cache before the first step is older than the time since that step, and censored there.",
   sources: [
     ["step", "KV rows: one read pass per step"],
     ["watch", "writes and reads of the watched bytes"],

@@ -5,11 +5,20 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import { drawnShare } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { type KvTokens, kvTokens } from "../steps/kv-token-sums.ts";
-import { type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
+import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import {
+  FEWEST_CARRYING,
+  fewCarry,
+  MOST_UNKNOWN,
+  type PassKind,
+  type PassRate,
+  passRate,
+} from "../watched/pass-rate.ts";
+import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
 import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
 
-/** Passes of unknown kind above this share make the figure a bound between none and all of them. */
-const MOST_UNKNOWN = 0.01;
+/** Fewer addresses with a pass have an interval of their own, by their share. */
+const FEW_SEEN = 10;
 
 interface Rate {
   readonly rate: Interval;
@@ -25,9 +34,20 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
     const why = `${Math.round(100 * passes.unknown)} % of the passes may have read or written`;
     return { rate: { value: null, lo: passes.rate.lo, hi: most.rate.hi }, bound: true, why };
   }
-  if (passes.n_seen > 0 && passes.rate.value !== 0) return { rate: passes.rate, bound: false };
+  if (set.unwatched > MOST_UNWATCHED) {
+    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: unwatchedReason(set.unwatched) };
+  }
+  if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
+  if (passes.n_counted >= FEW_SEEN && passes.n_effective < FEWEST_CARRYING) {
+    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewCarry(passes.n_effective) };
+  }
+  if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {
+    const why = `${passes.n_counted} of ${passes.n} watched addresses show one in the time in which passes are counted`;
+    return { rate: { ...passes.rate, value: null, lo: 0 }, bound: true, why };
+  }
+  if (passes.n_counted > 0 && passes.rate.value !== 0) return { rate: passes.rate, bound: false };
   if (passes.n_seen > 0) {
-    const why = `${passes.n_seen} of ${passes.n} watched addresses show one, outside the time that all of them see`;
+    const why = `${passes.n_seen} of ${passes.n} watched addresses show one, outside the time in which passes are counted`;
     return { rate: { ...passes.rate, value: null }, bound: true, why };
   }
   const none = kind === "write" ? noWriteReason(group) : "no read seen";
@@ -44,12 +64,10 @@ function watchFigure(group: Group, kind: PassKind, metric: string, factor: numbe
     source: "watch",
     estimate: scaled(rate, factor),
     n: passes.n,
-    n_censored: passes.n_censored,
-    censored: 1 - passes.coverage,
-    coverage: share === null ? passes.coverage : share * passes.coverage,
+    coverage: share ?? 1,
     grain_bytes: 8,
     bound,
-    method: `Hansen-Hurwitz mean over bytes of ${kind} passes, ends by trap unbiased, BCa over addresses (${passes.n_seen} with such a pass)`,
+    method: `Hansen-Hurwitz mean over bytes of ${kind} passes, counted in a common window, BCa over addresses (${passes.n_counted} with such a pass)`,
     ...(why ? { why } : {}),
   };
 }
@@ -96,7 +114,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Per address: passes within a time from arming that 95 % of the watches of its stratum see whole, so that the count has nothing to do with what ended them; where the k-th trap came sooner, the rest of that time by its own rate: n intervals over their sum, times 1 - cv^2 / n (exact for periodic passes and for Poisson ones). Where the addresses of a stratum are too unlike for one such time: passes over exposure, and that rate where the k-th trap ended it. Mean over bytes by the design's weights, BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. KV rows by steps: sums per step over time or filled bytes.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. KV rows by steps: sums per step over time or filled bytes.",
     sources:
       kind === "write"
         ? [
@@ -109,7 +127,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; none with such a pass: an upper bound; fewer than 20 addresses that carry most of it, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -1,49 +1,62 @@
 /** How many instructions touch a byte in one pass of a kernel over the tensor. */
 
-import { openInterval, recurrentMean, recurrentSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
-import type { Group } from "../input/group.ts";
-import type { Exposure } from "../watched/exposure.ts";
+import { ratioInterval } from "../../statistics/ratio.ts";
+import type { Group, WatchSet } from "../input/group.ts";
+import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
 const MOST_CUT = 0.01;
 
-/** Hits of the passes that lie inside the exposure; of a pass that its end cut, as censored. */
-function passHits(exposure: Exposure, gap: number): UnitTimes {
-  const { passes } = exposure;
-  const complete: number[] = [];
-  let cut = Number.NaN;
-  for (let i = 0; i < passes.count; i++) {
-    if ((passes.start_ns[i] ?? 0) - exposure.begin_ns < gap) continue;
-    const last = i === passes.count - 1;
-    const open = last && (exposure.byTrap || exposure.end_ns - (passes.end_ns[i] ?? 0) < gap);
-    if (open) cut = passes.hits[i] ?? 0;
-    else complete.push(passes.hits[i] ?? 0);
-  }
-  return { complete, censored: openInterval(complete, cut) };
+interface PassHits {
+  readonly hits: number;
+  readonly passes: number;
+  /** Passes that the k-th trap cut short. */
+  readonly cut: number;
+}
+
+/** Hits of the passes in the window of a watch. */
+function passHits(set: WatchSet, i: number, length: number): PassHits {
+  const exposure = set.exposures[i];
+  const inside = passesIn(set, i, length);
+  if (exposure === undefined) return { hits: 0, passes: 0, cut: 0 };
+  const { passes, byTrap, end_ns } = exposure;
+  let hits = 0;
+  for (const p of inside) hits += passes.hits[p] ?? 0;
+  const last = inside.at(-1);
+  const isCut =
+    byTrap && last !== undefined && last === passes.count - 1 && end_ns - (passes.end_ns[last] ?? 0) < set.gap_ns;
+  return { hits, passes: inside.length, cut: isCut ? 1 : 0 };
 }
 
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
-  const sample = recurrentSample(
-    uniform.exposures.map((exposure) => passHits(exposure, gap_ns)),
-    uniform.weights.bytes,
+  const { length_ns, cut: cutBytes } = countWindows(uniform);
+  const seen = uniform.exposures.map((_, i) => passHits(uniform, i, length_ns[i] ?? 0));
+  const weights = passWeights(uniform);
+  const weigh = (count: (one: PassHits) => number): Float64Array =>
+    Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
+  const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
+  const passes = weigh((one) => one.passes);
+  const mean = ratioInterval(
+    weigh((one) => one.hits),
+    passes,
+    uniform.resamples(),
   );
-  const { mean, tail } = recurrentMean(sample, uniform.resamples());
-  const bounded = tail > MOST_CUT;
+  const cut = sum(passes) > 0 ? sum(weigh((one) => one.cut)) / sum(passes) : 0;
+  const bounded = Math.max(cut, cutBytes) > MOST_CUT;
+  const n = seen.filter((one) => one.passes > 0).length;
   return [
     {
       metric: "hits_per_pass",
       source: "watch",
       estimate: bounded ? { value: null, lo: mean.lo, hi: null } : mean,
-      n: sample.n,
-      n_censored: sample.n_censored,
-      censored: sample.censored,
-      coverage: sample.coverage,
+      n,
+      coverage: uniform.exposures.length > 0 ? n / uniform.exposures.length : null,
       grain_bytes: 8,
-      method: `mean of the KM curve of hits (Wang-Chang weights, per byte), percentile bootstrap over addresses; passes merged below ${gap_ns} ns`,
+      method: `accesses over passes in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${gap_ns} ns`,
       bound: bounded,
-      ...(bounded ? { why: `the trap limit cut the pass of ${Math.round(100 * tail)} % of the bytes short` } : {}),
+      ...(bounded ? { why: `the trap limit cut ${Math.round(100 * cut)} % of the passes short` } : {}),
     },
   ];
 }
@@ -57,10 +70,10 @@ export const hitsPerPass: MetricFamily = {
     },
   ],
   estimator:
-    "Hits of the passes that lie wholly inside the exposure; a pass that the trap limit cut is censored at its hits. Mean of the product-limit curve, each address weighted by the bytes that it stands for.",
+    "Accesses of the passes that begin in a window after the arming, as they are counted for rates, over those passes; each address weighted by the bytes that it stands for.",
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
-  suppressed: "n < 30 addresses; a lower bound where the trap limit cut the passes of more than 1 % of the bytes.",
+  suppressed: "n < 30 addresses; a lower bound where the trap limit cut more than 1 % of the passes short.",
   spans: "every",
   figures,
 };

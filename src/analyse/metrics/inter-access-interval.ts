@@ -1,9 +1,9 @@
 /** Time between passes over a byte. */
 
-import { boundedQuantiles, openInterval, type UnitTimes } from "../../statistics/recurrent-survival.ts";
-import type { Group } from "../input/group.ts";
+import { boundedQuantilesOf, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
-import type { Exposure } from "../watched/exposure.ts";
+import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const QUANTILES = [
@@ -12,13 +12,21 @@ const QUANTILES = [
   ["iai_p99_ns", 0.99, 299],
 ] as const;
 
-/** Intervals between passes, start to start; the wait for the first pass is left out, because it is length-biased. */
-export function passIntervals(exposure: Exposure): UnitTimes {
-  const { start_ns, count } = exposure.passes;
+const NOTHING = { value: null, lo: null, hi: null };
+
+/** For each pass in the window of a watch the time to the next pass, start to start; of one with no next, what was seen. */
+function passIntervals(set: WatchSet, i: number, length: number): UnitTimes {
+  const exposure = set.exposures[i];
   const complete: number[] = [];
-  for (let i = 1; i < count; i++) complete.push((start_ns[i] ?? 0) - (start_ns[i - 1] ?? 0));
-  const open = count > 0 ? exposure.end_ns - (start_ns[count - 1] ?? 0) : Number.NaN;
-  return { complete, censored: openInterval(complete, open) };
+  const censored: number[] = [];
+  if (exposure === undefined) return { complete, censored };
+  const { start_ns, count } = exposure.passes;
+  for (const p of passesIn(set, i, length)) {
+    const start = start_ns[p] ?? 0;
+    if (p + 1 < count) complete.push((start_ns[p + 1] ?? 0) - start);
+    else censored.push(exposure.end_ns - start);
+  }
+  return { complete, censored };
 }
 
 function everyFigures(group: Group): Figure[] {
@@ -29,23 +37,28 @@ function everyFigures(group: Group): Figure[] {
 
 function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
-  const { sample, estimates } = boundedQuantiles(
-    uniform.exposures.map(passIntervals),
-    uniform.weights.bytes,
+  const { length_ns, cut } = countWindows(uniform);
+  const sample = pooledSample(
+    uniform.exposures.map((_, i) => passIntervals(uniform, i, length_ns[i] ?? 0)),
+    passWeights(uniform),
+  );
+  const estimates = boundedQuantilesOf(
+    sample,
     QUANTILES.map(([, q]) => q),
     uniform.resamples(),
   );
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
-    estimate: estimates[k] ?? { value: null, lo: null, hi: null },
+    estimate: cut > MOST_CUT ? { value: null, lo: null, hi: null } : (estimates[k] ?? NOTHING),
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,
     coverage: sample.coverage,
     grain_bytes: 8,
     fewest_for_hi: fewest,
-    method: `KM (Wang-Chang weights, per byte), percentile bootstrap over addresses; passes merged below ${group.gap_ns} ns`,
+    method: `KM of the passes in a common window, each by the bytes that it stands for; percentile bootstrap over addresses; passes merged below ${group.gap_ns} ns`,
+    ...(cut > MOST_CUT ? { why: CUT } : {}),
     ...(sample.n === 0 && uniform.exposures.length > 0
       ? { why: `no access to ${uniform.exposures.length} watched addresses` }
       : {}),
@@ -60,10 +73,10 @@ export const interAccessInterval: MetricFamily = {
   ].map(([p, words]) => ({
     name: `iai_${p}_ns`,
     unit: "ns",
-    definition: `${words} of the time from the start of one pass over a byte to the start of the next, among bytes that are accessed.`,
+    definition: `${words}, over passes, of the time from the start of a pass over a byte to the start of the next pass over it. A byte that is used often has many passes, and counts with each.`,
   })),
   estimator:
-    "Complete intervals of one address share the bytes that it stands for; the open last interval of an address without a complete one is right-censored; the wait for the first pass is discarded (residual life is length-biased). Product-limit curve, percentile bootstrap over addresses within strata. Intervals shorter than the pass gap cannot appear.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, percentile bootstrap over addresses within strata. Intervals shorter than the pass gap cannot appear.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],

@@ -2,9 +2,11 @@
 import { resample } from "../../statistics/bootstrap.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
+import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
 import type { Group } from "../input/group.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
-import { passRate } from "../watched/pass-rate.ts";
+import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { FEWEST_CARRYING, fewCarry, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
 import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";
@@ -13,27 +15,37 @@ function watchFigure(group: Group): Figure {
   const set = group.uniform;
   const read = passRate(set, "read");
   const write = passRate(set, "write");
-  const top = new Float64Array(set.exposures.length);
-  const bottom = new Float64Array(set.exposures.length);
-  set.exposures.forEach((_, i) => {
-    const r = read.perUnit[i] ?? Number.NaN;
-    const w = write.perUnit[i] ?? Number.NaN;
-    if (Number.isNaN(r) || Number.isNaN(w)) return;
-    top[i] = r * (set.weights.bytes[i] ?? 0);
-    bottom[i] = w * (set.weights.bytes[i] ?? 0);
-  });
+  const unknown = Math.max(read.unknown, write.unknown);
   const none = write.n_seen === 0;
+  const carried = Math.min(read.n_effective, write.n_effective);
+  const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
+  const few = !isOpen && carried < FEWEST_CARRYING;
+  const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated));
+  // The few passes that the windows may have missed are in the interval, whichever kind they were.
+  const ratio = interval(
+    value,
+    lo === null ? null : lo * (1 - write.unseen),
+    hi === null ? null : hi / (1 - read.unseen),
+  );
+  const why = none
+    ? noWriteReason(group)
+    : unknown > MOST_UNKNOWN
+      ? `${Math.round(100 * unknown)} % of the passes may have read or written`
+      : write.cut > MOST_CUT
+        ? CUT
+        : few
+          ? fewCarry(carried)
+          : null;
   return {
     metric: METRIC,
     source: "watch",
-    estimate: none ? interval(null, null, null) : ratioInterval(top, bottom, set.resamples()),
+    estimate: isOpen || few ? interval(null, null, null) : ratio,
     n: read.n,
-    n_censored: read.n_censored,
-    censored: 1 - read.coverage,
-    coverage: read.coverage,
+    coverage: 1,
     grain_bytes: 8,
-    method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_seen} with a write)`,
-    ...(none ? { not_identifiable: set.exposures.length > 0, why: noWriteReason(group) } : {}),
+    method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_counted} with a write)`,
+    ...(none ? { not_identifiable: set.exposures.length > 0 } : {}),
+    ...(why === null ? {} : { why }),
   };
 }
 

@@ -1,5 +1,6 @@
 /** How long written data must be kept: from its write to its last read. */
 import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
+import { retentionSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 
 const TIMES: EpochTimes = {
@@ -9,13 +10,13 @@ const TIMES: EpochTimes = {
     ["retention_p99_ns", 0.99, 299],
   ],
   ofRows: ({ retention: times, bytes, open }) => ({ times, weights: bytes, open }),
-  ofWatch: (history) => history.retention,
+  ofWatch: retentionSeen,
   ofStream: (stream) => stream.retention,
   stepMethod:
     "KM over KV rows by the engine's steps, per byte written; percentile bootstrap over writing steps, n counts them",
   stepOpen: "rows still in the cache at the end",
   watchMethod:
-    "KM of write to last read before overwrite or free (Wang-Chang weights, per byte written in the exposure), percentile bootstrap over addresses",
+    "write to last read before the next write or the free, over write passes in a common window (inverse probability of censoring), percentile bootstrap over addresses",
   streamMethod:
     "KM of store to last read before the next store (Wang-Chang weights, per address written), n counts stores",
   streamOpen: "not overwritten by the end of the trace",
@@ -34,7 +35,7 @@ export const retention: MetricFamily = {
     definition: `${words}, over bytes written, of the time from a write to the last read of what it wrote; 0 for data that is overwritten or freed unread.`,
   })),
   estimator:
-    "Survival analysis. Data that was overwritten or freed inside the exposure is complete; data whose end was not seen is right-censored at its last read seen, which leans to longer retention, since the end of the need shows only at the overwrite. What was read before the first write seen is left out: its write is not known. Addresses weigh as in iai. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
+    "The write passes in a window after the arming are writes picked at random. Of one whose bytes are written again or freed while they are watched the need is known: from the write to the last read before that. Each stands also for those like it of which the watch ended first, by the chance that a watch lasts so long. Where the k-th trap ends the watch before the next write in more than 1 % of them, only a lower end is told. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
   sources: [
     ["step", "KV rows: the engine's batches, clears and trims"],
     ["watch", "writes, reads and the free of the watched bytes"],

@@ -1,12 +1,14 @@
 /** Bytes touched within a window of time. */
 import { chao1, goodCoverage } from "../../statistics/chao1.ts";
-import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
+import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
-import { recurrentSample, survivalAt } from "../../statistics/recurrent-survival.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
-import type { Group } from "../input/group.ts";
+import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessSums, SeenBlocks } from "../input/input.ts";
+import { isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
+import type { Exposure } from "../watched/exposure.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const LINE_BYTES = 64;
@@ -23,38 +25,52 @@ function capped(uncapped: Interval, most: number): Interval {
   return interval(cap(uncapped.value), cap(uncapped.lo), cap(uncapped.hi));
 }
 
+/** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least. */
+function touchedShare(
+  { exposures, weights, span, unwatched }: WatchSet,
+  window: number,
+): { share: Interval; n: number; whole: boolean } {
+  const fits = (e: Exposure): boolean =>
+    isInside(span, e.armed_ns) && isInside(span, e.armed_ns + window) && e.armed_ns + window <= e.window_end_ns;
+  const touched = (e: Exposure): boolean => e.passes.count > 0 && (e.passes.start_ns[0] ?? 0) <= e.armed_ns + window;
+  const count = (which: (e: Exposure) => boolean): { share: Interval; n: number } => {
+    const members = exposures.map((e, i) => [e, weights.bytes[i] ?? 0] as const).filter(([e]) => which(e));
+    const share = weightedProportion(
+      members.map(([e]) => (touched(e) ? 1 : 0)),
+      members.map(([, w]) => w),
+    );
+    return { share, n: members.length };
+  };
+  const long = count(fits);
+  if (long.n >= FEWEST) {
+    const { value, lo, hi } = long.share;
+    const wide = interval(
+      value,
+      lo === null ? null : lo * (1 - unwatched),
+      hi === null ? null : Math.min(1, hi + unwatched),
+    );
+    return { share: wide, n: long.n, whole: true };
+  }
+  const some = count((e) => isInside(span, e.armed_ns));
+  return { share: interval(null, some.share.lo, null), n: some.n, whole: false };
+}
+
 function watchFigure(group: Group): Figure {
   const { uniform } = group;
-  const bytes = uniform.weights.bytes;
   const period = group.span.turn_ns;
   const window = period === null ? DEFAULT_WINDOW_NS : TURNS * period;
-  const sample = recurrentSample(
-    uniform.exposures.map((exposure) =>
-      exposure.passes.count > 0
-        ? { complete: [(exposure.passes.start_ns[0] ?? 0) - exposure.begin_ns], censored: [] }
-        : { complete: [], censored: [exposure.end_ns - exposure.begin_ns] },
-    ),
-    bytes,
-  );
-  const untouched = survivalAt(sample, window);
-  const n = effectiveSize(bytes);
-  const share = Number.isNaN(untouched) ? interval(null, null, null) : clopperPearson((1 - untouched) * n, n);
-  let early = 0;
-  for (const exposure of uniform.exposures) {
-    if (exposure.passes.count === 0 && exposure.end_ns - exposure.begin_ns < window) early += 1;
-  }
+  const { share, n, whole } = touchedShare(uniform, window);
   const peak = peakBytes(group.regions, group.span);
   return {
     metric: "working_set_bytes",
     source: "watch",
     estimate: capped(scaled(share, uniform.weights.total_bytes), peak),
-    n: uniform.exposures.length,
-    n_censored: early,
+    n,
     coverage: peak > 0 ? Math.min(1, uniform.weights.total_bytes / peak) : null,
     grain_bytes: 8,
     window_ns: window,
-    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two decode calls (in prefill: two tokens)"} of a random moment (KM of the first wait), Clopper-Pearson at the effective sample size`,
-    ...(early > 0 ? { why: "watches shorter than the window" } : {}),
+    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two decode calls (in prefill: two tokens)"} of a random moment, Clopper-Pearson at the effective sample size`,
+    ...(whole ? {} : { bound: true, why: "too few watches are as long as the window" }),
   };
 }
 
@@ -112,7 +128,7 @@ export const workingSet: MetricFamily = {
     },
   ],
   estimator:
-    "The wait from a random moment to the first access is what a watch sees first: its distribution at window_ns, times the bytes drawn. Sampled sources: Chao1 per class and grain. Never above the mapped size, in whole blocks.",
+    "A watch begins at a random moment: the share of the watches as long as window_ns that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Sampled sources: Chao1 per class and grain. Never above the mapped size, in whole blocks.",
   sources: [
     ["watch", "uniform draws of addresses at random times"],
     ["pebs", "distinct blocks of samples"],

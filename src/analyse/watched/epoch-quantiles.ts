@@ -2,17 +2,17 @@
 import { resample } from "../../statistics/bootstrap.ts";
 import { interval } from "../../statistics/interval.ts";
 import { boundedQuantiles, type UnitTimes } from "../../statistics/recurrent-survival.ts";
-import type { Group } from "../input/group.ts";
+import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessStream } from "../input/input.ts";
 import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { kvUnits } from "../steps/kv-need.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
-import { unknownShare, type WriteHistory, writeHistory } from "./write-epoch.ts";
+import { unknownShare } from "./write-epoch.ts";
+import type { TimesSeen } from "./write-times.ts";
 
 /** Hits of unknown kind above this share may hide writes: no figure. */
 const MOST_UNKNOWN = 0.01;
-const NOTHING: UnitTimes = { complete: [], censored: [] };
 
 /** A metric of this kind: which times, and how its rows name the estimator. */
 export interface EpochTimes {
@@ -24,7 +24,7 @@ export interface EpochTimes {
     readonly weights: readonly number[];
     readonly open: number;
   };
-  readonly ofWatch: (history: WriteHistory) => UnitTimes;
+  readonly ofWatch: (set: WatchSet, qs: readonly number[]) => TimesSeen;
   readonly ofStream: (stream: AccessStream) => BinnedTimes;
   readonly stepMethod: string;
   /** Why a time of KV rows is open. */
@@ -60,28 +60,37 @@ function stepFigures(group: Group, epochs: EpochTimes): Figure[] {
 }
 
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
-  const { every } = group;
-  const histories = every.exposures.map((e) => (e.watch.mode === "w" ? null : writeHistory(e)));
-  const written = histories.some((h) => h !== null && h.writes.length > 0);
-  const unknown = epochs.needsEveryWrite ? unknownShare(every.exposures) : 0;
+  const set = group.uniform;
+  const written = set.exposures.some(({ passes }) => passes.writes.some((writes) => writes > 0));
+  const unknown = epochs.needsEveryWrite ? unknownShare(set.exposures) : 0;
   const hidden = unknown > MOST_UNKNOWN;
-  const times = histories.map((h) => (h === null ? NOTHING : epochs.ofWatch(h)));
-  const qs = epochs.quantiles.map(([, q]) => q);
-  const { sample, estimates } = boundedQuantiles(times, every.weights.bytes, qs, every.resamples());
-  return epochs.quantiles.map(([metric, , fewest], k) => ({
-    metric,
-    source: "watch",
-    estimate: hidden ? interval(null, null, null) : (estimates[k] ?? interval(null, null, null)),
-    n: written ? sample.n : every.exposures.length,
-    n_censored: sample.n_censored,
-    censored: sample.censored,
-    coverage: sample.coverage,
-    grain_bytes: 8,
-    fewest_for_hi: fewest,
-    method: epochs.watchMethod,
-    ...(hidden ? { why: `${Math.round(100 * unknown)} % of the hits may be writes` } : {}),
-    ...(written || every.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
-  }));
+  const seen = epochs.ofWatch(
+    set,
+    epochs.quantiles.map(([, q]) => q),
+  );
+  return epochs.quantiles.map(([metric, , fewest], k) => {
+    const estimate = hidden ? undefined : seen.estimates[k];
+    const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : seen.bound;
+    return {
+      metric,
+      source: "watch",
+      estimate:
+        estimate === undefined
+          ? interval(null, null, null)
+          : seen.bound === null
+            ? estimate
+            : { value: null, lo: estimate.lo, hi: null },
+      n: written ? seen.n : set.exposures.length,
+      n_censored: seen.n_censored,
+      censored: estimate?.value === null ? seen.censored : 0,
+      grain_bytes: 8,
+      fewest_for_hi: fewest,
+      bound: seen.bound !== null,
+      method: epochs.watchMethod,
+      ...(why === null ? {} : { why }),
+      ...(written || set.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),
+    };
+  });
 }
 
 function everyFigures(group: Group, epochs: EpochTimes): Figure[] {

@@ -1,23 +1,30 @@
-/** What one watch saw inside one span: its exposure, its passes, and what ended it. */
+/** What one watch saw inside one span: the time that it was given, the part of it that it saw, and its passes. */
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSample } from "../input/input.ts";
-import type { Span } from "../input/span.ts";
+import { isInside, type Span } from "../input/span.ts";
 import { mergePasses, type Passes } from "./passes.ts";
 
 export interface Exposure {
   readonly watch: WatchSample;
+  /** When it was armed. */
+  readonly armed_ns: number;
+  /** From here it is inside the span: the later one of its arming and the begin of the span. */
   readonly begin_ns: number;
+  /** End of what it saw: the k-th trap, or else the end of its time. */
   readonly end_ns: number;
+  /** End of the time that it was given, inside the span and while its bytes live: known without anything that it saw. */
+  readonly window_end_ns: number;
   /** True where the k-th trap ended it: an end that the accesses themselves chose. */
   readonly byTrap: boolean;
-  /** When its bytes were freed, where that ended it; NaN otherwise. */
+  /** When its bytes were freed, where that ended its time; NaN otherwise. */
   readonly freed_ns: number;
   /** Hits inside the exposure: watch.hit_ns[from .. to). */
   readonly from: number;
   readonly to: number;
   readonly passes: Passes;
-  /** End of the piece of the span that it lies in. */
-  readonly piece_end_ns: number;
+  /** Passes that begin in a piece of the span: their numbers in `passes`, and their begins. */
+  readonly inside: Uint32Array;
+  readonly inside_ns: Float64Array;
 }
 
 /** Index of the first element >= value. */
@@ -25,61 +32,42 @@ function lowerBound(sorted: Float64Array, value: number): number {
   return firstIndex(sorted.length, (i) => (sorted[i] ?? 0) < value);
 }
 
-/** The piece of the span with most of the watch in it. */
-function largestPiece(watch: WatchSample, span: Span): readonly [begin: number, end: number, pieceEnd: number] | null {
-  let best: readonly [number, number, number] | null = null;
-  let i = Math.max(0, lowerBound(span.end_ns, watch.begin_ns));
-  for (; i < span.begin_ns.length && (span.begin_ns[i] ?? 0) < watch.end_ns; i++) {
-    const begin = Math.max(watch.begin_ns, span.begin_ns[i] ?? 0);
-    const end = Math.min(watch.end_ns, span.end_ns[i] ?? 0);
-    if (end > begin && (best === null || end - begin > best[1] - best[0])) best = [begin, end, span.end_ns[i] ?? end];
-  }
-  return best;
-}
-
 /**
- * Cuts a watch to its largest piece inside the span. A cut by the span is an end by time: it has nothing to do with
- * the accesses. A piece of less than half the watch is left out, because it would weigh as much as a whole one.
- * @returns null where the watch is not, or hardly, inside the span
+ * Cuts a watch to the time from the begin of the span's first piece to the end of its last.
+ * @returns null where the watch was not given any of that time
  */
 export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Exposure | null {
-  const piece = largestPiece(watch, span);
-  if (piece === null) return null;
-  const [begin, end, pieceEnd] = piece;
-  if (end - begin < (watch.end_ns - watch.begin_ns) / 2) return null;
-  const whole = end >= watch.end_ns;
-  const from = lowerBound(watch.hit_ns, begin);
-  let last = whole ? watch.hit_ns.length : lowerBound(watch.hit_ns, end);
-  while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;
+  const spanEnd = span.end_ns[span.end_ns.length - 1] ?? 0;
+  const begin = Math.max(watch.begin_ns, span.begin_ns[0] ?? 0);
+  const byTrap = watch.ended_by === "trap_limit";
   const death = watch.region_death_ns;
-  const freed = whole && (watch.ended_by === "unmap" || (death !== null && death <= watch.end_ns));
+  // A watch is taken out some ms after its time is over: what it saw then is left out, as one that stopped itself saw none of it.
+  const deadline = watch.begin_ns + watch.dwell_limit_ns;
+  const given = byTrap
+    ? Math.max(watch.end_ns, Math.min(deadline, death ?? Number.POSITIVE_INFINITY))
+    : Math.min(watch.end_ns, deadline);
+  const windowEnd = Math.min(given, spanEnd);
+  if (windowEnd <= begin) return null;
+  const end = Math.min(watch.end_ns, windowEnd);
+  const freed =
+    given <= spanEnd && watch.end_ns <= deadline && (watch.ended_by === "unmap" || (death !== null && death <= given));
+  const from = lowerBound(watch.hit_ns, begin);
+  let last = watch.hit_ns.length;
+  while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;
+  const passes = mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, last);
+  const inside = Uint32Array.from(passes.start_ns.keys()).filter((p) => isInside(span, passes.start_ns[p] ?? 0));
   return {
     watch,
+    armed_ns: watch.begin_ns,
     begin_ns: begin,
     end_ns: end,
-    byTrap: whole && watch.ended_by === "trap_limit",
-    freed_ns: freed ? Math.min(death ?? end, end) : Number.NaN,
+    window_end_ns: windowEnd,
+    byTrap: byTrap && watch.end_ns <= windowEnd,
+    freed_ns: freed ? Math.min(death ?? given, given) : Number.NaN,
     from,
     to: last,
-    piece_end_ns: pieceEnd,
-    passes: mergePasses(watch.hit_ns, watch.hit_op, gapNs, from, last),
+    passes,
+    inside,
+    inside_ns: Float64Array.from(inside, (p) => passes.start_ns[p] ?? 0),
   };
-}
-
-/**
- * Leaves out watches that began so near the end of their piece that they could not see what the median watch sees: their
- * passes over so little time would weigh as much as a whole watch. The rule looks at the beginning alone, which has nothing to
- * do with the accesses. Short pieces keep three quarters of their time.
- */
-export function withoutLate(exposures: readonly Exposure[]): Exposure[] {
-  const lengths = Float64Array.from(exposures, (e) => e.end_ns - e.begin_ns).sort();
-  const median = lengths[lengths.length >> 1] ?? 0;
-  const shortest = new Map<number, number>();
-  for (const e of exposures) {
-    shortest.set(e.piece_end_ns, Math.min(shortest.get(e.piece_end_ns) ?? Number.POSITIVE_INFINITY, e.begin_ns));
-  }
-  return exposures.filter((e) => {
-    const piece = e.piece_end_ns - (shortest.get(e.piece_end_ns) ?? 0);
-    return e.begin_ns <= e.piece_end_ns - Math.min(median, piece / 4);
-  });
 }

@@ -13,15 +13,28 @@ export interface DesignWeights {
   readonly total_bytes: number;
 }
 
+/** Bytes of the stratum at the draw over its share of the turns then: a draw stands for more where draws were rare. */
+function scarcity({
+  inclusion_probability: p,
+  size_bytes,
+  stratum_bytes,
+  draw_weight,
+}: WatchSample): readonly [bytes: number, rarity: number] {
+  const rarity = draw_weight > 0 ? 1 / draw_weight : 1;
+  return [p > 0 && p <= 1 ? size_bytes / p : stratum_bytes, rarity];
+}
+
 /**
  * Draws with replacement inside a stratum: each of m draws stands for size / (m p) bytes (Hansen and Hurwitz, Annals of
- * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). Strata get equal
- * turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their own part of a stratum and
- * count as strata of their own.
+ * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). A stratum that grows, or
+ * that gets a smaller share of the turns when others appear, has draws that stand for unlike times: they weigh as the inverse
+ * of that share. Strata get equal turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their
+ * own part of a stratum and count as strata of their own.
  */
 export function designWeights(watches: readonly WatchSample[]): DesignWeights {
   const index = new Map<string, number>();
   const draws: number[] = [];
+  const rarities: number[] = [];
   const terms = watches.map((watch) => {
     const cell =
       watch.design === "ahead" || watch.design === "cohort" ? `${watch.stratum}\n${watch.design}` : watch.stratum;
@@ -30,8 +43,10 @@ export function designWeights(watches: readonly WatchSample[]): DesignWeights {
       i = draws.length;
       index.set(cell, i);
       draws.push(0);
+      rarities.push(0);
     }
     draws[i] = (draws[i] ?? 0) + 1;
+    rarities[i] = (rarities[i] ?? 0) + scarcity(watch)[1];
     return i;
   });
   const bytes = new Float64Array(watches.length);
@@ -39,11 +54,10 @@ export function designWeights(watches: readonly WatchSample[]): DesignWeights {
   let total = 0;
   watches.forEach((watch, w) => {
     const s = terms[w] ?? 0;
-    const m = draws[s] ?? 1;
-    const p = watch.inclusion_probability;
-    bytes[w] = (p > 0 && p <= 1 ? watch.size_bytes / p : watch.stratum_bytes) / m;
+    const [stands, rarity] = scarcity(watch);
+    bytes[w] = (stands * rarity) / (rarities[s] ?? 1);
     total += bytes[w] ?? 0;
-    stratum[w] = m < FEWEST_PER_STRATUM ? 0 : s + 1;
+    stratum[w] = (draws[s] ?? 1) < FEWEST_PER_STRATUM ? 0 : s + 1;
   });
   return { bytes, stratum, total_bytes: total };
 }

@@ -1,38 +1,57 @@
 /** What one watch shows of the data in its bytes: when it was written, and how long it was read after that. */
 
 import { OP } from "../../schema/operation.ts";
-import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { Exposure } from "./exposure.ts";
 
+/** What one write pass wrote, as far as it was seen. */
+export interface WriteEpoch {
+  /** Number of the pass. */
+  readonly pass: number;
+  /** Its last store, ns. */
+  readonly write_ns: number;
+  /** Write to the last read that was seen before the next write, ns; 0 where none was. */
+  readonly need_ns: number;
+  /** Write to the first store of the next write, or to the free; how long it was seen where neither was. */
+  readonly seen_ns: number;
+  /** True where the next write or the free was seen: the need is then all of it. */
+  readonly isWhole: boolean;
+}
+
+/** A read pass, and how long before it the last write lay. */
+export interface AgedRead {
+  readonly pass: number;
+  /** Age of what it read; of a write before the exposure, how long the exposure had lasted. */
+  readonly age_ns: number;
+  readonly isKnown: boolean;
+}
+
 export interface WriteHistory {
-  /** Write passes: the last store of each, ns. */
-  readonly writes: readonly number[];
-  /** Write to last read: complete where the data was overwritten or freed; 0 for a write that nobody read. */
-  readonly retention: UnitTimes;
-  /** Last write to read, one per read pass; censored where the write came before the exposure. */
-  readonly ages: UnitTimes;
+  readonly epochs: readonly WriteEpoch[];
+  readonly reads: readonly AgedRead[];
 }
 
 /**
  * Walks the passes of an exposure. The data of a write pass begins with its last store; reads before its first store
- * are of the data before; an instruction that reads and writes reads the old and writes the new. The need of data whose
- * end was not seen goes on at least to its last read seen: right-censored there.
+ * are of the data before; an instruction that reads and writes reads the old and writes the new.
  */
 export function writeHistory(exposure: Exposure): WriteHistory {
   const { hit_ns, hit_op } = exposure.watch;
   const { passes } = exposure;
-  const writes: number[] = [];
-  const retained: number[] = [];
-  const ages: number[] = [];
-  const agesOver: number[] = [];
+  const epochs: WriteEpoch[] = [];
+  const reads: AgedRead[] = [];
+  let writtenBy = -1;
   let written = Number.NaN;
   let lastRead = Number.NaN;
-  const read = (time: number): void => {
-    lastRead = time;
-    if (Number.isNaN(written)) agesOver.push(time - exposure.begin_ns);
-    else ages.push(time - written);
+  const close = (end_ns: number, isWhole: boolean): void => {
+    if (writtenBy < 0) return;
+    const need_ns = lastRead > written ? lastRead - written : 0;
+    epochs.push({ pass: writtenBy, write_ns: written, need_ns, seen_ns: Math.max(end_ns - written, need_ns), isWhole });
   };
-  const need = (): number => (lastRead > written ? lastRead - written : 0);
+  const read = (pass: number, time: number): void => {
+    lastRead = time;
+    const isKnown = writtenBy >= 0;
+    reads.push({ pass, age_ns: time - (isKnown ? written : exposure.begin_ns), isKnown });
+  };
   let hit = exposure.from;
   for (let p = 0; p < passes.count; p++) {
     const from = hit;
@@ -41,37 +60,43 @@ export function writeHistory(exposure: Exposure): WriteHistory {
     let lastStore = -1;
     let readBefore = -1;
     let readAfter = -1;
+    let lastReadAfter = -1;
     for (let i = from; i < hit; i++) {
       const op = hit_op[i];
       if (op === OP.load || op === OP.load_store) {
-        if (firstStore < 0 && readBefore < 0) readBefore = i;
-        if (firstStore >= 0 && op === OP.load && readAfter < 0) readAfter = i;
+        if (firstStore < 0) readBefore = readBefore < 0 ? i : readBefore;
+        if (firstStore >= 0 && op === OP.load) {
+          if (readAfter < 0) readAfter = i;
+          lastReadAfter = i;
+        }
+        if (firstStore < 0) lastRead = hit_ns[i] ?? 0;
       }
       if (op === OP.store || op === OP.load_store) {
         if (firstStore < 0) firstStore = i;
         lastStore = i;
         readAfter = -1;
+        lastReadAfter = -1;
       }
     }
-    if (readBefore >= 0) read(hit_ns[readBefore] ?? 0);
+    const before = lastRead;
+    if (readBefore >= 0) {
+      read(p, hit_ns[readBefore] ?? 0);
+      lastRead = before;
+    }
     if (firstStore >= 0) {
-      if (!Number.isNaN(written)) retained.push(need());
+      close(hit_ns[firstStore] ?? 0, true);
+      writtenBy = p;
       written = hit_ns[lastStore] ?? 0;
       lastRead = Number.NaN;
-      writes.push(written);
     }
-    if (readAfter >= 0) read(hit_ns[readAfter] ?? 0);
+    if (readAfter >= 0) {
+      if (readBefore < 0) read(p, hit_ns[readAfter] ?? 0);
+      lastRead = hit_ns[lastReadAfter] ?? 0;
+    }
   }
-  const open: number[] = [];
-  if (!Number.isNaN(written)) {
-    if (!Number.isNaN(exposure.freed_ns)) retained.push(need());
-    else if (retained.length === 0) open.push(need());
-  }
-  return {
-    writes,
-    retention: { complete: retained, censored: open },
-    ages: { complete: ages, censored: agesOver },
-  };
+  const isFreed = !Number.isNaN(exposure.freed_ns);
+  close(isFreed && !exposure.byTrap ? exposure.freed_ns : exposure.end_ns, isFreed && !exposure.byTrap);
+  return { epochs, reads };
 }
 
 /** Share of the hits of which neither read nor write is known. */

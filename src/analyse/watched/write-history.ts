@@ -41,7 +41,7 @@ function seenToEnd(exposure: Exposure, span: Span): boolean {
 export function wordBlocks(set: WatchSet, span: Span, clears: Float64Array): Block[] {
   return set.exposures.flatMap((exposure, i) => {
     const inside = [...clears].filter((time) => time > exposure.begin_ns && time < exposure.end_ns);
-    const { writes } = writeHistory(exposure);
+    const writes = writeHistory(exposure).epochs.map(({ write_ns }) => write_ns);
     const weight = set.weights.bytes[i] ?? 0;
     const bounds = [Number.NEGATIVE_INFINITY, ...inside, Number.POSITIVE_INFINITY];
     return bounds.slice(1).map((end, life) => {
@@ -80,7 +80,7 @@ export function lineBlocks(group: Group): Block[] {
     for (const i of members) {
       const exposure = set.exposures[i];
       if (!exposure) continue;
-      times.push(...writeHistory(exposure).writes);
+      times.push(...writeHistory(exposure).epochs.map(({ write_ns }) => write_ns));
       words.set(exposure.watch.addr, exposure.watch.size_bytes);
       fromStart &&= seenFromStart(exposure, group.span);
       whole &&= seenToEnd(exposure, group.span);

@@ -39,6 +39,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
       end_ns: hit_ns[7] ?? begin,
       ended_by: "trap_limit",
       trap_limit: 8,
+      dwell_limit_ns: 60e6,
       hit_ns,
       hit_op: Uint8Array.from({ length: 8 }, () => (random() < 0.6 ? OP.load : OP.store)),
       region_death_ns: null,

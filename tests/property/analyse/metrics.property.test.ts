@@ -60,6 +60,7 @@ const watches: fc.Arbitrary<WatchSample> = fc
       end_ns: w.begin + w.length,
       ended_by: w.ended_by,
       trap_limit: 8,
+      dwell_limit_ns: 60e6,
       hit_ns: Float64Array.from(hits, ([time]) => time),
       hit_op: Uint8Array.from(hits, ([, op]) => op),
       region_death_ns: w.death,

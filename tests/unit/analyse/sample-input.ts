@@ -28,6 +28,7 @@ export function watch(
     end_ns: 100 * MS,
     ended_by: "dwell",
     trap_limit: 8,
+    dwell_limit_ns: 100 * MS,
     hit_ns: Float64Array.from(hits, ([time]) => time),
     hit_op: Uint8Array.from(hits, ([, op]) => OP[op]),
     region_death_ns: null,

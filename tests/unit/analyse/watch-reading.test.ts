@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import { spansOf } from "../../../src/analyse/input/span.ts";
-import { passIntervals } from "../../../src/analyse/metrics/inter-access-interval.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
@@ -35,19 +34,6 @@ describe("passes", () => {
     expect([...passes.reads]).toEqual([2, 1, 0]);
     expect([...passes.writes]).toEqual([2, 0, 0]);
     expect([...passes.unknown]).toEqual([0, 0, 1]);
-  });
-
-  test("intervals run from start to start, and the wait for the first is none", () => {
-    const e = exposure(
-      watch([
-        [7 * MS, "load"],
-        [10 * MS, "load"],
-        [14 * MS, "load"],
-      ]),
-    );
-    expect(passIntervals(e)).toEqual({ complete: [3 * MS, 4 * MS], censored: [] });
-    expect(passIntervals(exposure(watch([[7 * MS, "load"]])))).toEqual({ complete: [], censored: [93 * MS] });
-    expect(passIntervals(exposure(watch([])))).toEqual({ complete: [], censored: [] });
   });
 });
 
@@ -98,11 +84,33 @@ describe("spans", () => {
     );
     const cut = decode ? exposureIn(w, decode, 50_000) : null;
     expect(cut?.end_ns).toBe(60 * MS);
+    expect(cut?.window_end_ns).toBe(60 * MS);
     expect(cut?.byTrap).toBe(false);
     expect(cut?.passes.count).toBe(1);
-    expect(decode ? exposureIn(watch([], { begin_ns: 50 * MS }), decode, 50_000) : 1).toBeNull();
+    expect(decode ? exposureIn(watch([], { begin_ns: 60 * MS }), decode, 50_000) : 1).toBeNull();
   });
 });
+
+describe("the time of a watch", () => {
+  test("goes on to its deadline where the last trap ended it, and to the free of its bytes", () => {
+    const early = { ended_by: "trap_limit", end_ns: 20 * MS } as const;
+    const hits = [[20 * MS, "load"]] as const;
+    const stopped = exposure(watch(hits, early));
+    expect([stopped.byTrap, stopped.end_ns, stopped.window_end_ns]).toEqual([true, 20 * MS, 100 * MS]);
+    const freed = exposure(watch(hits, { ...early, region_death_ns: 50 * MS }));
+    expect([freed.window_end_ns, freed.freed_ns]).toEqual([50 * MS, 50 * MS]);
+  });
+
+  test("ends at its deadline though it was taken out later, as it was looked at every 20 ms only", () => {
+    const late = exposure(watch([[115 * MS, "load"]], { end_ns: 120 * MS }));
+    expect([late.end_ns, late.window_end_ns, late.passes.count]).toEqual([100 * MS, 100 * MS, 0]);
+  });
+});
+
+const retained = (h: ReturnType<typeof writeHistory>, whole: boolean): number[] =>
+  h.epochs.filter(({ isWhole }) => isWhole === whole).map(({ need_ns }) => need_ns);
+const aged = (h: ReturnType<typeof writeHistory>, isKnown: boolean): number[] =>
+  h.reads.filter((read) => read.isKnown === isKnown).map(({ age_ns }) => age_ns);
 
 describe("write epochs", () => {
   test("retention is the write to the last read before the overwrite, 0 where nobody read", () => {
@@ -119,19 +127,21 @@ describe("write epochs", () => {
         ]),
       ),
     );
-    expect(h.writes).toEqual([2 * MS, 9 * MS, 12 * MS]);
-    expect(h.retention).toEqual({ complete: [3 * MS, 0], censored: [] });
-    expect(h.ages).toEqual({ complete: [1 * MS, 3 * MS, 8 * MS], censored: [1 * MS] });
+    expect(h.epochs.map(({ write_ns }) => write_ns)).toEqual([2 * MS, 9 * MS, 12 * MS]);
+    expect(retained(h, true)).toEqual([3 * MS, 0]);
+    expect(h.epochs[2]).toEqual({ pass: 6 - 1, write_ns: 12 * MS, need_ns: 8 * MS, seen_ns: 88 * MS, isWhole: false });
+    expect(aged(h, true)).toEqual([1 * MS, 3 * MS, 8 * MS]);
+    expect(aged(h, false)).toEqual([1 * MS]);
   });
 
-  test("data whose end was not seen is censored at its last read, and complete where it was freed", () => {
+  test("data whose end was not seen is known to be needed until its last read, and complete where it was freed", () => {
     const hits = [
       [2 * MS, "store"],
       [7 * MS, "load"],
     ] as const;
-    expect(writeHistory(exposure(watch(hits))).retention).toEqual({ complete: [], censored: [5 * MS] });
+    expect(retained(writeHistory(exposure(watch(hits))), false)).toEqual([5 * MS]);
     const freed = watch(hits, { ended_by: "unmap", region_death_ns: 100 * MS });
-    expect(writeHistory(exposure(freed)).retention).toEqual({ complete: [5 * MS], censored: [] });
+    expect(retained(writeHistory(exposure(freed)), true)).toEqual([5 * MS]);
   });
 
   test("an instruction that reads and writes reads the old data and writes the new", () => {
@@ -144,8 +154,9 @@ describe("write epochs", () => {
         ]),
       ),
     );
-    expect(h.retention.complete).toEqual([4 * MS, 3 * MS]);
-    expect(h.ages).toEqual({ complete: [4 * MS, 3 * MS], censored: [2 * MS] });
+    expect(retained(h, true)).toEqual([4 * MS, 3 * MS]);
+    expect(aged(h, true)).toEqual([4 * MS, 3 * MS]);
+    expect(aged(h, false)).toEqual([2 * MS]);
   });
 
   test("a read within the pass of its write is a read of the new data", () => {
@@ -158,7 +169,7 @@ describe("write epochs", () => {
         ]),
       ),
     );
-    expect(h.retention.complete).toEqual([30_000]);
+    expect(retained(h, true)).toEqual([30_000]);
   });
 });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { EAGER_POLL_MS, pollPace, STEADY_POLL_MS } from "../../../src/record/poll-pace.ts";
+import { EAGER_POLL_MS, MOST_CUT_SHARE, pollPace, STEADY_POLL_MS, unevenRest } from "../../../src/record/poll-pace.ts";
+
+import { seededRandom } from "../../../src/statistics/prng.ts";
 
 const SECOND = 1_000_000_000n;
 /** What so many faults fill of a ring that may hold 32,768 of them between two polls. */
@@ -50,5 +52,14 @@ describe("the pace of polls", () => {
     const pace = pollPace(0n, false, Infinity);
     pace.after(3n * SECOND, faults(0));
     expect(pace.after(3n * SECOND, faults(100))).toBe(STEADY_POLL_MS);
+  });
+
+  test("has rests of uneven length, so that it cannot fall into step with a program", () => {
+    const random = seededRandom(1);
+    const rests = Array.from({ length: 1000 }, () => unevenRest(20, random));
+    expect(Math.max(...rests)).toBeLessThanOrEqual(20);
+    expect(Math.min(...rests)).toBeGreaterThanOrEqual(20 * (1 - MOST_CUT_SHARE));
+    const mean = rests.reduce((a, b) => a + b, 0) / rests.length;
+    expect(mean).toBeCloseTo(20 * (1 - MOST_CUT_SHARE / 2), 0);
   });
 });

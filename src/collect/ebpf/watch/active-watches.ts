@@ -4,7 +4,7 @@ import { type ActiveWatch, endOf, type WatchEnd } from "./active-watch.ts";
 import { registersOf } from "./arm.ts";
 import type { Draw } from "./draw.ts";
 import { ENOUGH_TRAPS } from "./named.ts";
-import type { SharedSlots } from "./slots.ts";
+import type { SlotState } from "./slots.ts";
 
 /** A watch that is to be ended, and how. */
 export interface Ending {
@@ -16,15 +16,15 @@ export interface ActiveWatches {
   get(generation: number): ActiveWatch | undefined;
   add(watch: ActiveWatch): void;
   remove(watch: ActiveWatch): void;
-  /** Registers that the watches for which `which` holds have on every CPU; all of them unless told. */
-  held(which?: (watch: ActiveWatch) => boolean): number;
+  /** Registers that watches have on every CPU. */
+  held(): number;
   isWatched(draw: Draw): boolean;
   /** A slot that no watch has; null where all are taken. */
   freeSlot(): number | null;
   /** Notes of each watch whose bytes are gone how it ends. */
   endWhere(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean, end: WatchEnd): void;
   /** Watches that have stopped themselves, have had their time, or lost their bytes. */
-  ending(slots: SharedSlots, nowNs: bigint): Ending[];
+  ending(stateOf: (slot: number) => SlotState, nowNs: bigint): Ending[];
   /** All of them, to be ended now. */
   endingAll(): Ending[];
 }
@@ -39,9 +39,9 @@ export function activeWatches(): ActiveWatches {
     remove(watch) {
       active.delete(watch.spec.generation);
     },
-    held(which = () => true) {
+    held() {
       let sum = 0;
-      for (const watch of active.values()) if (which(watch)) sum += registersOf(watch.spec.mode).length;
+      for (const watch of active.values()) sum += registersOf(watch.spec.mode).length;
       return sum;
     },
     isWatched: (draw) => [...active.values()].some((watch) => watch.draw === draw),
@@ -57,11 +57,11 @@ export function activeWatches(): ActiveWatches {
         if (watch.end === null && isGone(pid, addr, sizeBytes)) watch.end = end;
       }
     },
-    ending(slots, nowNs) {
+    ending(stateOf, nowNs) {
       const ending: Ending[] = [];
       for (const watch of active.values()) {
         const enough: WatchEnd | null = watch.traps.length >= ENOUGH_TRAPS ? { by: "dwell", atNs: null } : null;
-        const end = endOf(watch, slots.state(watch.spec.slot), nowNs) ?? enough;
+        const end = endOf(watch, stateOf(watch.spec.slot), nowNs) ?? enough;
         if (end !== null) ending.push({ watch, end });
       }
       return ending;

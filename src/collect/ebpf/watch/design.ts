@@ -13,8 +13,10 @@ export interface Design {
 
 /** What a choice depends on. */
 export interface DesignFacts {
-  /** Watches chosen before this one in its stratum: turns of strata and of designs must not fall into step. */
-  readonly armings: number;
+  /** Uniform in [0, 1), drawn once for this watch: designs in a fixed order could fall into step with a cycle of the program. */
+  readonly turn: number;
+  /** Most of the watches of its stratum ended early at their last trap. */
+  readonly isBusy: boolean;
   readonly regionType: RegionType;
   /** Ns per token; null without a token axis. */
   readonly tokenPeriodNs: number | null;
@@ -32,20 +34,26 @@ export interface DesignFacts {
 }
 
 export const TRAP_LIMIT = 8;
-/** Every so many armings a pair of registers checks the decoder, one watch is long, one a cohort. */
-const PAIR_EVERY = 8;
-const LONG_EVERY = 8;
-const COHORT_EVERY = 16;
-const SHORT_TOKENS = 12;
-const SHORT_LEAST_NS = 50e6;
+/** k of the watches that follow bursts, and the time from one write to the next with many reads between. */
+export const DEEP_TRAP_LIMIT = 32;
+/** The time of a short watch varies by so much around its middle: no cycle of the program can fall into step with it. */
+const DWELL_SPREAD = 0.5;
+/** Shares of the watches of a stratum: pairs of registers, which check the decoder, cohorts, long ones and deep ones. */
+const PAIR_SHARE = 1 / 8;
+const COHORT_SHARE = 1 / 16;
+const LONG_SHARE = 1 / 8;
+const DEEP_SHARE = 1 / 8;
+const DEEP_SHARE_OF_BUSY = 3 / 8;
+const SHORT_TOKENS = 8;
+const SHORT_LEAST_NS = 30e6;
 const SHORT_MOST_NS = 500e6;
-const SHORT_WITHOUT_TOKENS_NS = 60e6;
+const SHORT_WITHOUT_TOKENS_NS = 80e6;
 /** A long watch outlasts a short one at least this many times, and at most as long as the run has lasted. */
 const LONG_TIMES_SHORT = 8;
 /** How many tokens may pass before the row that is drawn ahead is written. */
 export const AHEAD_TOKENS = 8;
 
-/** Dwell of a short watch in ns: 12 token periods within 50 to 500 ms; 60 ms without a token axis. */
+/** Middle of the dwells of short watches in ns: 8 token periods within 30 to 500 ms; 80 ms without a token axis. */
 export function shortDwellNs(tokenPeriodNs: number | null): number {
   if (tokenPeriodNs === null) return SHORT_WITHOUT_TOKENS_NS;
   return Math.min(Math.max(SHORT_TOKENS * tokenPeriodNs, SHORT_LEAST_NS), SHORT_MOST_NS);
@@ -60,7 +68,7 @@ function longDesign(facts: DesignFacts, random: Random): Design {
   return {
     name: "long",
     mode: RARELY_WRITTEN.has(facts.regionType) ? "w" : "rw",
-    trapLimit: TRAP_LIMIT,
+    trapLimit: RARELY_WRITTEN.has(facts.regionType) ? TRAP_LIMIT : DEEP_TRAP_LIMIT,
     dwellLimitNs: least * (most / least) ** random(),
   };
 }
@@ -80,26 +88,29 @@ const COHORT_REGISTERS = 2;
 
 /** The design of the next watch; null where it needs more registers than are free, so that it waits for them. */
 export function chooseDesign(facts: DesignFacts, random: Random): Design | null {
-  const { armings, registers, freeRegisters } = facts;
+  const { turn, registers, freeRegisters } = facts;
   const mayBeLong = facts.longRegisters + NEVER_LONG < registers;
   const mayBeCohort = facts.longRegisters === 0 && registers >= 4 && freeRegisters >= COHORT_REGISTERS;
-  const short = (mode: WatchMode): Design => ({
+  const short = (mode: WatchMode, trapLimit = TRAP_LIMIT): Design => ({
     name: "short",
     mode,
-    trapLimit: TRAP_LIMIT,
-    dwellLimitNs: shortDwellNs(facts.tokenPeriodNs),
+    trapLimit,
+    dwellLimitNs: shortDwellNs(facts.tokenPeriodNs) * (1 + DWELL_SPREAD * (2 * random() - 1)),
   });
   if (freeRegisters < 1) return null;
-  if (registers > 1 && (facts.needsPair || armings % PAIR_EVERY === 0)) return freeRegisters < 2 ? null : short("pair");
-  if (armings % COHORT_EVERY === 5 && facts.regionType !== "weight" && mayBeCohort) {
+  if (registers > 1 && (facts.needsPair || turn < PAIR_SHARE)) return freeRegisters < 2 ? null : short("pair");
+  const isCohort = turn >= PAIR_SHARE && turn < PAIR_SHARE + COHORT_SHARE;
+  const longFrom = PAIR_SHARE + COHORT_SHARE;
+  if (isCohort && facts.regionType !== "weight" && mayBeCohort) {
     return { ...longDesign(facts, random), name: "cohort", mode: "w" };
   }
-  if (armings % LONG_EVERY === 3 && mayBeLong) return longDesign(facts, random);
+  if (turn >= longFrom && turn < longFrom + LONG_SHARE && mayBeLong) return longDesign(facts, random);
   if (facts.hasRowsAhead && facts.regionType === "kv_cache" && random() < 0.5) {
     const design = aheadDesign(facts, random);
     if (design.mode === "rw" || mayBeLong) return design;
   }
-  return short("rw");
+  const isDeep = turn >= 1 - (facts.isBusy ? DEEP_SHARE_OF_BUSY : DEEP_SHARE);
+  return short("rw", isDeep ? DEEP_TRAP_LIMIT : TRAP_LIMIT);
 }
 
 /** True where the watch may hold its registers for long. */

@@ -17,17 +17,39 @@ export interface DrawSources {
   readonly resident?: ResidentWords;
 }
 
+/** So many of the last watches of a stratum, and this share of them, make it a busy one. */
+const LOOKED_BACK = 32;
+const USUAL = 1 / 4;
+
+/** Which strata have watches that end at their last trap long before their time. */
+function earlyEnds() {
+  const lately = new Map<string, boolean[]>();
+  return {
+    note(stratum: string, isEarly: boolean): void {
+      const list = lately.get(stratum) ?? [];
+      lately.set(stratum, list);
+      list.push(isEarly);
+      if (list.length > LOOKED_BACK) list.shift();
+    },
+    areUsual(stratum: string): boolean {
+      const list = lately.get(stratum) ?? [];
+      return list.filter(Boolean).length > USUAL * LOOKED_BACK;
+    },
+  };
+}
+
 /** @param random decides draws and designs; nothing else may take from it */
 export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
   const drawer = createDrawer(random, sources.resident);
   const needsPair = new Set<string>();
-  const chosenOf = new Map<string, number>();
-  let pending: { readonly draw: Draw; readonly from: readonly DrawRegion[] } | null = null;
+  const early = earlyEnds();
+  let pending: { readonly draw: Draw; readonly turn: number; readonly from: readonly DrawRegion[] } | null = null;
 
-  function designOf({ region }: Draw, hasRowsAhead: boolean, room: Room): Design | null {
+  function designOf({ region }: Draw, turn: number, hasRowsAhead: boolean, room: Room): Design | null {
     return chooseDesign(
       {
-        armings: chosenOf.get(region.stratum) ?? 0,
+        turn,
+        isBusy: early.areUsual(region.stratum),
         regionType: region.region_type,
         tokenPeriodNs: sources.tokenPeriodNs(),
         elapsedNs: room.elapsedNs,
@@ -61,16 +83,17 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       if (pending?.from !== regions) pending = null;
       const draw = pending?.draw ?? drawer.draw(regions);
       if (draw === null) return null;
-      const { region_type, stratum } = draw.region;
+      const turn = pending?.turn ?? random();
+      const { region_type } = draw.region;
       const ahead = region_type === "kv_cache" ? sources.rowsAhead() : [];
-      const design = designOf(draw, ahead.length > 0, room);
+      const design = designOf(draw, turn, ahead.length > 0, room);
       // The draw waits for its registers: another in its place would be a choice by what is running.
-      pending = design === null ? { draw, from: regions } : null;
+      pending = design === null ? { draw, turn, from: regions } : null;
       if (design === null) return null;
-      chosenOf.set(stratum, (chosenOf.get(stratum) ?? 0) + 1);
       return wordsOf(draw, design, ahead);
     },
-    learn(stratum, mode, seen) {
+    learn(stratum, { mode, seen, isEarly }) {
+      early.note(stratum, isEarly);
       if (seen.undecided > 0) needsPair.add(stratum);
       else if (seen.traps > 0 && mode === "pair") needsPair.delete(stratum);
     },

@@ -22,13 +22,21 @@ export interface Room {
   isWatched(draw: Draw): boolean;
 }
 
+/** What a finished watch tells the choice of the next ones. */
+export interface Finished {
+  readonly mode: WatchMode;
+  readonly seen: SeenAccesses;
+  /** True where its last trap ended it in the first quarter of its time. */
+  readonly isEarly: boolean;
+}
+
 export interface WatchChoice {
   /** True where watches are paid for by the budget. */
   readonly isBudgeted: boolean;
   /** What to arm now, all of it at once; empty where this turn gives nothing, null where nothing can be armed. */
   next(room: Room): readonly PlannedWatch[] | null;
   /** Takes note of what a finished watch of a stratum told. */
-  learn(stratum: string, mode: WatchMode, seen: SeenAccesses): void;
+  learn(stratum: string, finished: Finished): void;
   /** Lets go of a choice that waits where its bytes are gone. */
   forget(isGone: (pid: number, addr: bigint, sizeBytes: number) => boolean): void;
 }

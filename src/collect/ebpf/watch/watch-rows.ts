@@ -3,13 +3,12 @@
 import type { Batch } from "../../../columnar/batch.ts";
 import { GATHER_NS, GATHER_ROWS } from "../../../columnar/gather.ts";
 import { batchFromRows } from "../../../columnar/rows.ts";
-import { monotonicNs } from "../../../kernel/libc.ts";
 import type { RowOf } from "../../../schema/row.ts";
 
 export interface WatchRows {
   add(watch: RowOf<"watch">, accesses: readonly RowOf<"access">[]): void;
   /** The batches of `access` and `watch` that are due, or what there is where `all` is asked for. */
-  take(all: boolean): Batch[];
+  take(all: boolean, nowNs: bigint): Batch[];
 }
 
 export function gatherWatchRows(beginNs: bigint): WatchRows {
@@ -21,9 +20,8 @@ export function gatherWatchRows(beginNs: bigint): WatchRows {
       accessRows.push(...accesses);
       watchRows.push(watch);
     },
-    take(all) {
+    take(all, now) {
       const taken: Batch[] = [];
-      const now = monotonicNs();
       if (!all && accessRows.length < GATHER_ROWS && now < gatheredNs + GATHER_NS) return taken;
       gatheredNs = now;
       if (accessRows.length > 0) taken.push(batchFromRows("access", accessRows));

@@ -1,22 +1,19 @@
 /** The `watch` source: every access to a few bytes at a time, drawn at random, at a cost that it keeps by itself. */
-import { type CodeMap, createCodeMap } from "../../../code/code-bytes.ts";
-import { createAccessDecoder } from "../../../code/trap-operation.ts";
 import type { Batch } from "../../../columnar/batch.ts";
-import { onlineCpus } from "../../../kernel/cpus.ts";
-import { monotonicNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { seededDraws } from "../../../statistics/prng.ts";
 import { finishWatch, type WatchEnd } from "./active-watch.ts";
 import { activeWatches, type Ending } from "./active-watches.ts";
-import { armWatch, registersOf } from "./arm.ts";
+import { registersOf } from "./arm.ts";
 import { createBudget } from "./budget.ts";
 import { isLong } from "./design.ts";
 import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
-import { registerRoom } from "./register-room.ts";
+import { createPace } from "./pace.ts";
+import { createReservations } from "./reservations.ts";
 import type { PlannedWatch } from "./watch-choice.ts";
-import { openWatchProgram } from "./watch-program.ts";
+import { openWatchMachine, type WatchMachine } from "./watch-machine.ts";
 import { gatherWatchRows } from "./watch-rows.ts";
 import { countFinished, emptyCounts, type WatchSummary } from "./watch-summary.ts";
 
@@ -49,45 +46,25 @@ export interface WatchSource extends Disposable {
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[]; readonly summary: WatchSummary };
 }
 
+/** Named words are armed again without a pause. */
+const NAMED_AT_ONCE = 4;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
-/** Arming takes up to some hundred us on this thread, which has rings to read. */
-const ARMINGS_PER_POLL = 4;
 
-/** The code of every process that is watched, read when its first watch is armed: traps are decoded by it. */
-function codeOfWatched(code: CodeMap) {
-  const learned = new Set<number>();
-  return {
-    learn(pid: number) {
-      if (learned.has(pid)) return;
-      learned.add(pid);
-      code.learn(pid);
-    },
-    forget: (pid: number) => void learned.delete(pid),
-  };
-}
+const namedOf = ({ named }: WatchOptions) =>
+  named === undefined || named.words.length === 0 ? null : namedWatches(named);
 
 /**
- * Loads the program, counts the free registers and measures what traps and retargets cost (about 80 ms).
- * Without a free register it starts all the same and looks again every second.
- * @throws MrmTraceError environment when the program cannot be loaded
+ * Watches over a machine that is open, which goes with it.
+ * @throws MrmTraceError environment when the kernel refuses a register for another reason than that it is taken
  */
-export async function startWatch(options: WatchOptions): Promise<WatchSource> {
-  using opening = new DisposableStack();
-  const program = opening.use(await openWatchProgram());
-  const { slots } = program;
-  const allCpus = onlineCpus();
-  const cpus = options.affinityCpus.length > 0 ? options.affinityCpus : allCpus;
-  const named = options.named === undefined || options.named.words.length === 0 ? null : namedWatches(options.named);
-  const wanted = Math.min(options.registers, named?.count ?? options.registers);
-  const choice = named ?? drawnWatches(options, seededDraws(options.seed));
-  const registers = registerRoom({ cpus, most: options.registers, wanted }, monotonicNs());
-  const calibration = program.calibrate(allCpus);
+export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSource {
+  const { cpus, calibration, registers } = machine;
+  const random = seededDraws(options.seed);
+  const choice = namedOf(options) ?? drawnWatches(options, random);
   const budget = createBudget({ cpus, budgetPct: options.budgetPct, costs: calibration });
-  const code = opening.use(createCodeMap(() => Number(monotonicNs()), options.looks?.kind("looks at maps")));
-  const decode = createAccessDecoder(code);
-  const watched = codeOfWatched(code);
-  const owned = opening.move();
-  const beginNs = monotonicNs();
+  const pace = createPace({ costs: calibration, budgetPct: options.budgetPct, cpus: cpus.length }, random);
+  const reservations = createReservations();
+  const beginNs = machine.nowNs();
   const active = activeWatches();
   const rows = gatherWatchRows(beginNs);
   const counts = emptyCounts();
@@ -97,13 +74,13 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
   function readTraps(): void {
-    program.drain((generation, trap) => {
+    machine.drain((generation, trap) => {
       const watch = active.get(generation);
       if (watch) watch.traps.push(trap);
       else counts.stale_rows += 1;
     });
     for (const cpu of cpus) {
-      const { traps, stale, foreign, early, beyond } = slots.takeTraps(cpu);
+      const { traps, stale, foreign, early, beyond } = machine.takeTraps(cpu);
       budget.chargeTraps(cpu, traps);
       counts.traps += traps;
       counts.stale_traps += stale;
@@ -116,6 +93,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   function chargeLooks(): void {
     const ns = options.looks?.ns ?? 0;
     budget.chargeLooks(ns - chargedLooksNs);
+    pace.spent(ns - chargedLooksNs);
     chargedLooksNs = ns;
   }
 
@@ -126,14 +104,16 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     readTraps();
     for (const { watch, end, disarmedNs } of disarmed) {
       active.remove(watch);
-      const result = finishWatch(watch, end, disarmedNs, slots.state(watch.spec.slot), decode);
+      const result = finishWatch(watch, end, disarmedNs, machine.state(watch.spec.slot), machine.decode);
       if (!result.complete) {
         counts.incomplete += 1;
         counts.incomplete_rows += result.rows;
         continue;
       }
       countFinished(counts, agreement, result.seen);
-      choice.learn(watch.draw.region.stratum, watch.spec.mode, result.seen);
+      const { timestamp_ns, end_ns, ended_by } = result.watchRow;
+      const isEarly = ended_by === "trap_limit" && 4 * Number(end_ns - timestamp_ns) < watch.design.dwellLimitNs;
+      choice.learn(watch.draw.region.stratum, { mode: watch.spec.mode, seen: result.seen, isEarly });
       rows.add(result.watchRow, result.accessRows);
     }
   }
@@ -141,15 +121,15 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   /** Arms one watch on every CPU; false where the registers were gone. */
   function arm({ draw, design }: PlannedWatch): boolean {
     const { pid } = draw.region;
-    watched.learn(pid);
+    machine.learn(pid);
     const slot = active.freeSlot();
     if (slot === null) return false;
     const { mode, trapLimit } = design;
     const { addr, sizeBytes } = draw;
-    const generation = program.nextGeneration();
+    const generation = machine.nextGeneration();
     const refreshCount = calibration.countsEveryTrap ? trapLimit : 1;
     const spec = { slot, generation, pid, addr, sizeBytes, mode, trapLimit, refreshCount };
-    const result = armWatch(program.fd, slots, spec, cpus);
+    const result = machine.arm(spec);
     budget.chargeRetargets(registersOf(mode).length);
     counts.register_retries += result.ok ? result.watch.retries : result.retries;
     if (!result.ok) {
@@ -159,23 +139,29 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     counts.armings += 1;
     lastId += 1;
     const deadlineNs = result.watch.beginNs + BigInt(Math.round(design.dwellLimitNs));
+    if (choice.isBudgeted)
+      reservations.add({ registers: registersOf(mode).length, isLong: isLong(design), deadlineNs });
     active.add({ id: lastId, spec, armed: result.watch, draw, design, deadlineNs, traps: [], end: null });
     return true;
   }
 
   /** Arms what the budget and the free registers allow; false when nothing more can be done now. */
   function armNext(nowNs: bigint): boolean {
-    const freeRegisters = registers.count - active.held();
-    if (freeRegisters < 1 || (choice.isBudgeted && !budget.canSpend())) return false;
+    const elapsedNs = Number(nowNs - beginNs);
+    reservations.expire(nowNs);
+    const { held, heldLong } = choice.isBudgeted ? reservations : { held: active.held(), heldLong: 0 };
+    const freeRegisters = registers.count - held;
+    if (freeRegisters < 1 || (choice.isBudgeted && !(pace.isDue(elapsedNs) && budget.canSpend()))) return false;
     const planned = choice.next({
-      elapsedNs: Number(nowNs - beginNs),
+      elapsedNs,
       registers: registers.count,
       freeRegisters,
-      longRegisters: active.held((watch) => isLong(watch.design)),
+      longRegisters: heldLong,
       isWatched: active.isWatched,
     });
     if (planned === null) return false;
     for (const one of planned) {
+      pace.armed(one.design);
       if (arm(one)) continue;
       registers.miss(active.held(), nowNs);
       return false;
@@ -189,7 +175,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
   }
 
   function summary(): WatchSummary {
-    const elapsed_ns = Number(monotonicNs() - beginNs);
+    const elapsed_ns = Number(machine.nowNs() - beginNs);
     const spent = budget.spentNs();
     return {
       counts,
@@ -208,7 +194,7 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
 
   function ledger(): LedgerRow[] {
     const { access_rows, incomplete_rows, stale_rows } = counts;
-    const seen = program.rowsRead();
+    const seen = machine.rowsRead();
     const row: LedgerRow = {
       ...PLACE,
       stage: "decode",
@@ -220,15 +206,15 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       dropped_by: { watch_incomplete: incomplete_rows },
       unseen_estimate: null,
     };
-    return stale_rows + seen === 0 ? [] : [...program.ledger({ ...PLACE, stage: "ring" }), row];
+    return stale_rows + seen === 0 ? [] : [...machine.ledger({ ...PLACE, stage: "ring" }), row];
   }
 
   function stop(): ReturnType<WatchSource["stop"]> {
     if (stopped !== null) return stopped;
     finish(active.endingAll());
     readTraps();
-    stopped = { batches: rows.take(true), ledger: ledger(), summary: summary() };
-    owned.dispose();
+    stopped = { batches: rows.take(true, machine.nowNs()), ledger: ledger(), summary: summary() };
+    machine[Symbol.dispose]();
     return stopped;
   }
 
@@ -238,11 +224,12 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
       budget.refill(Number(nowNs - beginNs));
       chargeLooks();
       readTraps();
-      finish(active.ending(slots, nowNs));
+      finish(active.ending(machine.state, nowNs));
       if (registers.lookAgain(active.held(), nowNs)) budget.chargeRetargets(1);
-      for (let i = 0; i < ARMINGS_PER_POLL && armNext(nowNs); i++);
+      const most = choice.isBudgeted ? pace.atOnce : NAMED_AT_ONCE;
+      for (let i = 0; i < most && armNext(nowNs); i++);
     },
-    batches: () => rows.take(false),
+    batches: () => rows.take(false, machine.nowNs()),
     onUnmap(pid, addr, sizeBytes, timeNs) {
       const overlaps = (owner: number, first: bigint, bytes: number) =>
         owner === pid && first < addr + sizeBytes && addr < first + BigInt(bytes);
@@ -250,9 +237,19 @@ export async function startWatch(options: WatchOptions): Promise<WatchSource> {
     },
     onExit(pid, timeNs) {
       endWhere((owner) => owner === pid, { by: "exit", atNs: timeNs });
-      watched.forget(pid);
+      machine.forget(pid);
     },
     stop,
     [Symbol.dispose]: () => void stop(),
   };
+}
+
+/**
+ * Opens the machine and watches over it. Without a free register it starts all the same and looks again every second.
+ * @throws MrmTraceError environment when the program cannot be loaded
+ */
+export async function startWatch(options: WatchOptions): Promise<WatchSource> {
+  const { affinityCpus, registers, looks } = options;
+  const wanted = Math.min(registers, namedOf(options)?.count ?? registers);
+  return watchOver(await openWatchMachine({ affinityCpus, registers, wanted, looks }), options);
 }

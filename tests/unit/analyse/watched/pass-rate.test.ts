@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { WatchSet } from "../../../../src/analyse/input/group.ts";
+import { spansOf } from "../../../../src/analyse/input/span.ts";
 import type { Exposure } from "../../../../src/analyse/watched/exposure.ts";
 import { passRate } from "../../../../src/analyse/watched/pass-rate.ts";
 import { resample } from "../../../../src/statistics/bootstrap.ts";
@@ -10,14 +11,17 @@ function oneLateWrite(): WatchSet {
     const late = i === 0;
     const count = late ? 1 : 0;
     return {
-      watch: { stratum: "runtime/heap" },
+      watch: { stratum: "runtime/heap", trap_limit: 8, mode: "rw" },
+      armed_ns: 0,
       begin_ns: 0,
       end_ns: late ? 15e6 : 10e6,
+      window_end_ns: late ? 15e6 : 10e6,
       byTrap: false,
       freed_ns: Number.NaN,
       from: 0,
       to: count,
-      piece_end_ns: 1e9,
+      inside: Uint32Array.from({ length: count }, (_, p) => p),
+      inside_ns: Float64Array.from({ length: count }, () => 14e6),
       passes: {
         count,
         start_ns: Float64Array.from({ length: count }, () => 14e6),
@@ -29,9 +33,14 @@ function oneLateWrite(): WatchSet {
       },
     } as unknown as Exposure;
   });
+  const [span] = spansOf([], 1e9);
+  if (span === undefined) throw new Error("no span");
   return {
+    span,
+    gap_ns: 50_000,
+    unwatched: 0,
     exposures,
-    weights: { bytes: new Float64Array(40).fill(8), total_bytes: 320 } as WatchSet["weights"],
+    weights: { bytes: new Float64Array(40).fill(8), stratum: new Uint32Array(40), total_bytes: 320 },
     resamples: () => resample(new Uint8Array(40), 1),
   };
 }

@@ -5,11 +5,13 @@ import {
   type DesignFacts,
   isLong,
   shortDwellNs,
+  TRAP_LIMIT,
 } from "../../../../../src/collect/ebpf/watch/design.ts";
 import { seededDraws } from "../../../../../src/statistics/prng.ts";
 
 const facts: DesignFacts = {
-  armings: 1,
+  turn: 0.5,
+  isBusy: false,
   regionType: "weight",
   tokenPeriodNs: 5e6,
   elapsedNs: 20e9,
@@ -22,22 +24,36 @@ const facts: DesignFacts = {
 const random = seededDraws(1);
 const choose = (changes: Partial<DesignFacts>) => chooseDesign({ ...facts, ...changes }, random);
 function many(changes: Partial<DesignFacts>): Design[] {
-  return Array.from({ length: 400 }, (_, armings) => choose({ ...changes, armings })).filter((d) => d !== null);
+  return Array.from({ length: 400 }, (_, i) => choose({ turn: (i + 0.5) / 400, ...changes })).filter((d) => d !== null);
 }
 
 describe("the dwell of a short watch", () => {
   test.each([
-    [null, 60e6],
-    [1e6, 50e6],
-    [10e6, 120e6],
+    [null, 80e6],
+    [1e6, 30e6],
+    [10e6, 80e6],
     [100e6, 500e6],
   ])("for a token period of %p ns is %p ns", (period, dwell) => {
     expect(shortDwellNs(period)).toBe(dwell);
   });
 });
 
+describe("the time of a short watch", () => {
+  test("is as likely anywhere within half of that around it, so that no cycle falls into step with it", () => {
+    const times = many({ tokenPeriodNs: 10e6 })
+      .filter(({ name }) => name === "short")
+      .map((d) => d.dwellLimitNs / 80e6);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(0.5);
+    expect(Math.max(...times)).toBeLessThanOrEqual(1.5);
+    for (const quarter of [0.5, 0.75, 1, 1.25]) {
+      const inside = times.filter((time) => time >= quarter && time < quarter + 0.25).length;
+      expect(inside / times.length).toBeGreaterThan(0.15);
+    }
+  });
+});
+
 describe("the design of a watch", () => {
-  test("is a pair of registers every eighth time, and where decoding could not tell", () => {
+  test("is a pair of registers one time in eight, and where decoding could not tell", () => {
     expect(many({}).filter(({ mode }) => mode === "pair").length).toBe(50);
     expect(choose({ needsPair: true })).toMatchObject({ name: "short", mode: "pair" });
     expect(choose({ needsPair: true, freeRegisters: 1 })).toBeNull();
@@ -47,13 +63,19 @@ describe("the design of a watch", () => {
     expect(designs.length).toBe(400);
     expect(designs.every(({ mode, name }) => mode === "rw" && name === "short")).toBe(true);
   });
+  test("sees more traps one time in eight, and more often where the others end early", () => {
+    const deep = (changes: Partial<DesignFacts>) =>
+      many(changes).filter(({ trapLimit }) => trapLimit > TRAP_LIMIT).length;
+    expect(deep({})).toBe(50);
+    expect(deep({ isBusy: true })).toBe(150);
+  });
   test("is long now and then, log-uniform up to the time the run has lasted, for stores where they are rare", () => {
     const long = many({}).filter(({ name }) => name === "long");
     expect(long.length).toBe(50);
     expect(long.every(({ mode }) => mode === "w")).toBe(true);
-    expect(Math.min(...long.map((d) => d.dwellLimitNs))).toBeGreaterThanOrEqual(60e6);
+    expect(Math.min(...long.map((d) => d.dwellLimitNs))).toBeGreaterThanOrEqual(40e6);
     expect(Math.max(...long.map((d) => d.dwellLimitNs))).toBeLessThanOrEqual(20e9);
-    const aboveGeometricMean = long.filter((d) => d.dwellLimitNs > Math.sqrt(60e6 * 20e9)).length;
+    const aboveGeometricMean = long.filter((d) => d.dwellLimitNs > Math.sqrt(40e6 * 20e9)).length;
     expect(Math.abs(aboveGeometricMean - 25)).toBeLessThan(15);
     expect(many({ regionType: "activation" }).some(({ name, mode }) => name === "long" && mode === "rw")).toBe(true);
   });

@@ -1,0 +1,61 @@
+#!/usr/bin/env bun
+/**
+ * How often the intervals of watched figures hold the truth: `bun run truth [--seeds N] [--jobs N] [--world TEXT] [--write]`.
+ * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with the seeds 1 to N; with --write
+ * the table of docs/accuracy.md is written anew. It needs neither root nor an idle machine, and some 40 minutes for 200 seeds.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
+import { type CoverageRow, coverageOf } from "../tests/validity/laboratory/coverage.ts";
+import { WORLDS } from "../tests/validity/laboratory/worlds.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "200" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    world: { type: "string", default: "" },
+    write: { type: "boolean", default: false },
+    /** Every so many worlds, by a child of this program. */
+    share: { type: "string" },
+  },
+});
+const seeds = Number(values.seeds);
+const jobs = Number(values.jobs);
+const worlds = WORLDS.filter(({ name }) => name.includes(values.world));
+const PAGE = join(import.meta.dir, "..", "docs", "accuracy.md");
+const [BEGIN, END] = ["<!-- table -->", "<!-- end of table -->"];
+
+/** Rows of the worlds of one child, a line each. */
+async function rowsOf(job: number): Promise<CoverageRow[]> {
+  const command = [process.execPath, import.meta.path, "--share", String(job), "--seeds", String(seeds)];
+  const child = Bun.spawn([...command, "--jobs", String(jobs), "--world", values.world], { stderr: "inherit" });
+  const text = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the child for share ${job} failed`);
+  return text
+    .trim()
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as CoverageRow);
+}
+
+if (values.share !== undefined) {
+  for (const [i, kind] of worlds.entries()) {
+    if (i % jobs !== Number(values.share)) continue;
+    for (const row of coverageOf(kind, seeds)) process.stdout.write(`${JSON.stringify(row)}\n`);
+    process.stderr.write(`${kind.name}\n`);
+  }
+} else {
+  const rows = (await Promise.all(Array.from({ length: jobs }, (_, job) => rowsOf(job)))).flat();
+  const order = new Map(worlds.map(({ name }, i) => [name, i]));
+  rows.sort((a, b) => (order.get(a.world) ?? 0) - (order.get(b.world) ?? 0));
+  const table = accuracyTable(rows, seeds);
+  process.stdout.write(`${table}\n`);
+  if (values.write) {
+    const page = readFileSync(PAGE, "utf8");
+    const [before = "", rest = ""] = page.split(BEGIN);
+    writeFileSync(PAGE, `${before}${BEGIN}\n${table}\n${END}${rest.split(END)[1] ?? ""}`);
+  }
+}

@@ -1,0 +1,174 @@
+/** The time after its arming in which the passes of a watch are counted: the same for a whole stratum. */
+
+import { firstIndex } from "../../statistics/first-index.ts";
+import { FEWEST } from "../figures/figure-row.ts";
+import type { WatchSet } from "../input/group.ts";
+import { coveredNs } from "../input/span.ts";
+import type { Exposure } from "./exposure.ts";
+
+/** Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. */
+const MOST_UNSEEN = 0.003;
+/** Each time that is tried is this much shorter than the one before. */
+const STEP = 0.8;
+/** Below so many gaps between passes the ends of a window would decide what it counts. */
+const LEAST_GAPS = 4;
+
+/** Above this share of the bytes whose passes are cut a figure is no more than a bound. */
+export const MOST_CUT = 0.01;
+export const CUT = "some bytes are used so often that a watch ends before it has seen enough";
+
+export interface CountWindows {
+  /** Length for each exposure, ns; its window begins one gap after its arming, so that a pass in it is seen to begin. */
+  readonly length_ns: Float64Array;
+  /** Time of each window inside the span, ns: what it could see. */
+  readonly time_ns: Float64Array;
+  /** Passes that the windows may have missed after a k-th trap, over all passes: at most MOST_UNSEEN where nothing is cut. */
+  readonly unseen: number;
+  /** Bytes of the strata in which even the shortest window would lose passes, over all bytes. */
+  readonly cut: number;
+}
+
+const windowsOf = new WeakMap<WatchSet, Map<number, CountWindows>>();
+
+/** Begin and end of the window of an exposure. */
+export function windowOf(set: WatchSet, i: number, length: number): readonly [begin: number, end: number] {
+  const exposure = set.exposures[i];
+  if (exposure === undefined) return [0, 0];
+  const begin = exposure.armed_ns + set.gap_ns;
+  return [begin, Math.min(begin + length, exposure.window_end_ns)];
+}
+
+/** Passes that begin inside both the window and the span: their numbers in `exposure.passes`, ascending. */
+export function passesIn(set: WatchSet, i: number, length: number): Uint32Array {
+  const exposure = set.exposures[i];
+  if (exposure === undefined) return new Uint32Array(0);
+  const { inside, inside_ns } = exposure;
+  const [begin, end] = windowOf(set, i, length);
+  const before = (moment: number): number => firstIndex(inside.length, (p) => (inside_ns[p] ?? 0) < moment);
+  return inside.subarray(before(begin), before(end));
+}
+
+/** Passes that a window did not see after the k-th trap, if the word went on as before it: one at least, as a burst may go on. */
+function unseenPasses(set: WatchSet, exposure: Exposure, end: number): number {
+  if (!exposure.byTrap || exposure.end_ns >= end) return 0;
+  const seen = Math.max(exposure.end_ns - exposure.begin_ns, set.gap_ns);
+  return Math.max(1, (coveredNs(set.span, exposure.end_ns, end) * exposure.passes.count) / seen);
+}
+
+interface WholeWindow {
+  readonly length: number;
+  /** Weight of the passes that it may have missed, and of those that it saw. */
+  readonly unseen: number;
+  readonly seen: number;
+}
+
+/** The longest window in which next to no pass is lost; null where there is none. */
+function longestWhole(set: WatchSet, members: readonly number[]): WholeWindow | null {
+  let longest = 0;
+  for (const i of members) {
+    const exposure = set.exposures[i];
+    if (exposure) longest = Math.max(longest, exposure.window_end_ns - exposure.armed_ns - set.gap_ns);
+  }
+  for (let length = longest; length >= LEAST_GAPS * set.gap_ns; length *= STEP) {
+    let unseen = 0;
+    let seen = 0;
+    for (const i of members) {
+      const exposure = set.exposures[i];
+      if (exposure === undefined) continue;
+      const weight = set.weights.bytes[i] ?? 0;
+      seen += weight * passesIn(set, i, length).length;
+      unseen += weight * unseenPasses(set, exposure, windowOf(set, i, length)[1]);
+    }
+    if (unseen <= MOST_UNSEEN * (seen + unseen)) return { length, unseen, seen };
+  }
+  return null;
+}
+
+/**
+ * Windows for counting. A watch that ends at its k-th trap sees little time of busy words and much of idle ones, so a rate over
+ * what was seen would be too high; what it did not see cannot be filled in from what it saw, as bursts are not the whole.
+ * So all watches of a stratum count in a window so short that next to none of them reaches its k-th trap inside it.
+ * @param leastLimit watches with a lower trap limit are left out: the others see longer
+ */
+export function countWindows(set: WatchSet, leastLimit = 0): CountWindows {
+  const cached = windowsOf.get(set) ?? new Map<number, CountWindows>();
+  windowsOf.set(set, cached);
+  const windows = cached.get(leastLimit) ?? computeWindows(set, leastLimit);
+  cached.set(leastLimit, windows);
+  return windows;
+}
+
+/** The trap limits of a set, ascending. */
+export function trapLimits({ exposures }: WatchSet): number[] {
+  return [...new Set(exposures.map(({ watch }) => watch.trap_limit))].sort((a, b) => a - b);
+}
+
+interface Choice {
+  readonly members: readonly number[];
+  readonly whole: WholeWindow | null;
+  /** Time that the windows see in all, ns. */
+  readonly time: number;
+}
+
+/**
+ * The windows of one cell: of all its watches, or of those with a high trap limit where these see more time in all, as where one
+ * pass has as many accesses as a low limit allows.
+ */
+function bestChoice(set: WatchSet, cell: readonly number[]): Choice {
+  const limits = [...new Set(cell.map((i) => set.exposures[i]?.watch.trap_limit ?? 0))].sort((a, b) => a - b);
+  let best: Choice | null = null;
+  for (const limit of limits) {
+    const members = cell.filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= limit);
+    if (best !== null && members.length < FEWEST) break;
+    const whole = longestWhole(set, members);
+    let time = 0;
+    if (whole !== null) for (const i of members) time += coveredNs(set.span, ...windowOf(set, i, whole.length));
+    if (best === null || time > best.time) best = { members, whole, time };
+  }
+  return best ?? { members: cell, whole: null, time: 0 };
+}
+
+function computeWindows(set: WatchSet, leastLimit: number): CountWindows {
+  const length_ns = new Float64Array(set.exposures.length);
+  const time_ns = new Float64Array(set.exposures.length);
+  const deep = [...set.exposures.keys()].filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= leastLimit);
+  // A watch that traps at writes alone sees longer than its neighbours.
+  const cells = Map.groupBy(deep, (i) => {
+    const watch = set.exposures[i]?.watch;
+    return `${watch?.stratum}\n${watch?.mode === "w"}`;
+  });
+  let cutBytes = 0;
+  let missed = 0;
+  let counted = 0;
+  for (const cell of cells.values()) {
+    const { members, whole } = bestChoice(set, cell);
+    const length = whole?.length ?? LEAST_GAPS * set.gap_ns;
+    missed += whole?.unseen ?? 0;
+    counted += whole?.seen ?? 0;
+    for (const i of members) {
+      length_ns[i] = length;
+      time_ns[i] = coveredNs(set.span, ...windowOf(set, i, length));
+    }
+    if (whole === null) for (const i of cell) cutBytes += set.weights.bytes[i] ?? 0;
+  }
+  const cut = set.weights.total_bytes > 0 ? cutBytes / set.weights.total_bytes : 0;
+  return { length_ns, time_ns, unseen: missed > 0 ? missed / (missed + counted) : 0, cut };
+}
+
+/**
+ * What one pass of each watch stands for, in passes of the run: the bytes of the stratum over the time of all its windows. So
+ * passes of strata that were watched for unlike times can be put together.
+ */
+export function passWeights(set: WatchSet, time_ns = countWindows(set).time_ns): Float64Array {
+  const { bytes, stratum } = set.weights;
+  const total = new Map<number, [bytes: number, time: number]>();
+  stratum.forEach((s, i) => {
+    const [b, t] = total.get(s) ?? [0, 0];
+    const w = bytes[i] ?? 0;
+    total.set(s, [b + w, t + w * (time_ns[i] ?? 0)]);
+  });
+  return bytes.map((w, i) => {
+    const [b, t] = total.get(stratum[i] ?? 0) ?? [0, 0];
+    return t > 0 ? (b * w) / t : 0;
+  });
+}

@@ -1,0 +1,129 @@
+/** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
+import type { Interval } from "../../statistics/interval.ts";
+import { quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
+import { boundedQuantilesOf, pooledSample } from "../../statistics/recurrent-survival.ts";
+import type { WatchSet } from "../input/group.ts";
+import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
+import { writeHistory } from "./write-epoch.ts";
+
+export interface TimesSeen {
+  readonly estimates: Interval[];
+  /** Addresses that show one. */
+  readonly n: number;
+  /** Of them those that show none to its end. */
+  readonly n_censored: number;
+  /** Share of the times that were cut short. */
+  readonly censored: number;
+  /** Why the estimates are bounds from below; null where they are not. */
+  readonly bound: string | null;
+}
+
+interface Epochs {
+  readonly cases: readonly TimedCase[];
+  /** Share of their weight of which the k-th trap cut the time. */
+  readonly cut: number;
+}
+
+/** Each of these times is so much shorter than the one before. */
+const STEP = 0.7;
+/** Fewer writes than this and a shorter window is of no use. */
+const FEW_WRITES = 30;
+
+/** Write passes that begin within `share` of the windows of the watches with a trap limit of `limit` or more. */
+function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
+  const time_ns = set.exposures.map(({ watch, armed_ns, window_end_ns }) =>
+    watch.trap_limit < limit ? 0 : Math.max(0, Math.min(length, window_end_ns - armed_ns - set.gap_ns)),
+  );
+  const weights = passWeights(set, Float64Array.from(time_ns));
+  const cases: TimedCase[] = [];
+  let all = 0;
+  let cut = 0;
+  let seenNs = 0;
+  const stopped: (readonly [weight: number, writes: number, seen: number, unseen: number])[] = [];
+  set.exposures.forEach((exposure, unit) => {
+    const time = time_ns[unit] ?? 0;
+    if (time === 0) return;
+    const inside = new Set(passesIn(set, unit, length));
+    const weight = weights[unit] ?? 0;
+    const before = cases.length;
+    for (const { pass, need_ns, seen_ns, isWhole } of writeHistory(exposure).epochs) {
+      if (!inside.has(pass)) continue;
+      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns });
+      all += weight;
+      if (!isWhole && exposure.byTrap) cut += weight;
+    }
+    const unseen = exposure.byTrap ? Math.max(0, exposure.armed_ns + set.gap_ns + time - exposure.end_ns) : 0;
+    seenNs += weight * (time - unseen);
+    if (unseen > 0) stopped.push([weight, cases.length - before, Math.max(time - unseen, set.gap_ns), unseen]);
+  });
+  // A watch that stopped inside the window may have missed writes: as many as it saw in its time, or as others saw in theirs.
+  for (const [weight, writes, seen, unseen] of stopped) {
+    cut += weight * unseen * Math.max(writes / seen, seenNs > 0 ? all / seenNs : 0);
+  }
+  return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0 };
+}
+
+/** The windows and the trap limit with the most writes of which the time to the next was not cut by the k-th trap. */
+function bestEpochs(set: WatchSet): Epochs {
+  let longest = 0;
+  for (const e of set.exposures) longest = Math.max(longest, e.window_end_ns - e.armed_ns - set.gap_ns);
+  let best: Epochs | null = null;
+  let least: Epochs | null = null;
+  for (const limit of trapLimits(set)) {
+    for (let length = longest; length > 4 * set.gap_ns; length *= STEP) {
+      const epochs = epochsIn(set, limit, length);
+      if (epochs.cases.length < FEW_WRITES) break;
+      if (least === null || epochs.cut < least.cut) least = epochs;
+      if (epochs.cut > MOST_CUT) continue;
+      if (best === null || epochs.cases.length > best.cases.length) best = epochs;
+      break;
+    }
+  }
+  return best ?? least ?? epochsIn(set, 0, longest);
+}
+
+const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
+
+/** From a write to the last read before the next write or the free, over write passes. */
+export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
+  const { cases, cut } = bestEpochs(set);
+  const n = unitsOf(cases).size;
+  const whole = cases.filter(({ isWhole }) => isWhole);
+  const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
+  return {
+    estimates: quantilesOfCases(cases, qs, set.resamples()),
+    n,
+    n_censored: n - unitsOf(whole).size,
+    censored: cases.length > 0 ? 1 - weigh(whole) / weigh(cases) : 0,
+    bound: cut > MOST_CUT ? CUT : null,
+  };
+}
+
+/** From the last write to a read, over read passes. */
+export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
+  // The longer the window, the older what is read in it may be.
+  const sums = trapLimits(set).map((limit) => {
+    const windows = countWindows(set, limit);
+    const used = windows.time_ns.filter((time) => time > 0);
+    return { windows, reach: used.length < FEW_WRITES ? 0 : used.reduce((a, b) => a + b, 0) / used.length };
+  });
+  const best = sums.reduce(
+    (a, b) => (b.reach > 1.5 * a.reach ? b : a),
+    sums[0] ?? { windows: countWindows(set), reach: 0 },
+  );
+  const { length_ns, time_ns, cut } = best.windows;
+  const units = set.exposures.map((exposure, i) => {
+    const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
+    const reads = writeHistory(exposure).reads.filter(({ pass }) => inside.has(pass));
+    const ages = (isKnown: boolean): number[] => reads.filter((r) => r.isKnown === isKnown).map((r) => r.age_ns);
+    return { complete: ages(true), censored: ages(false) };
+  });
+  const sample = pooledSample(units, passWeights(set, time_ns));
+  return {
+    estimates: boundedQuantilesOf(sample, qs, set.resamples()),
+    n: sample.n,
+    n_censored: sample.n_censored,
+    censored: sample.censored,
+    bound: cut > MOST_CUT ? CUT : null,
+  };
+}

@@ -1,0 +1,65 @@
+/** When the next watch is armed: a schedule that is known before anything is seen. */
+import type { Random } from "../../../statistics/prng.ts";
+import { ATTENTIVE_MS } from "../part.ts";
+import { registersOf } from "./arm.ts";
+import type { WatchCosts } from "./budget.ts";
+import { type Design, TRAP_LIMIT } from "./design.ts";
+
+export interface Pace {
+  /** True when the next watch may be armed. */
+  isDue(elapsedNs: number): boolean;
+  /** Watches to arm at one look at most. */
+  readonly atOnce: number;
+  /** Takes note of a watch that was armed: the next one waits as long as the dearest course of this one costs. */
+  armed(design: Design): void;
+  /** Takes note of what else was paid from the budget. */
+  spent(ns: number): void;
+}
+
+export interface PaceOptions {
+  readonly costs: WatchCosts;
+  /** Share of each CPU that watching may cost, in percent. */
+  readonly budgetPct: number;
+  /** CPUs whose registers stop one by one when the limit is reached. */
+  readonly cpus: number;
+}
+
+/** The schedule waits at most so long for registers, and then goes on from there. */
+const MOST_BEHIND_NS = 50e6;
+/** Arming takes up to some hundred us on this thread, which has rings to read. */
+const MOST_AT_ONCE = 4;
+
+/** The most that a watch can cost the CPU that pays for it, in ns: as many traps as it may have, and its retargets. */
+export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Omit<PaceOptions, "budgetPct">): number {
+  return registersOf(mode).length * costs.retargetNs + (trapLimit + cpus - 1) * costs.trapNs;
+}
+
+/**
+ * Watches that begin when the last one ended would begin more often where the program is busy, as busy words end them
+ * early; those that wait for a debt to be paid would begin less often there. So each pays in advance for its dearest
+ * course, and begins at a random moment of its turn, which no cycle of the program can follow.
+ */
+export function createPace(options: PaceOptions, random: Random): Pace {
+  const share = options.budgetPct / 100;
+  const usual: Design = { name: "short", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs: 0 };
+  const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
+  let turnNs = 0;
+  let beginNs = 0;
+  return {
+    // Watches that begin together see the same moment of the program: they tell less than as many that begin apart.
+    atOnce: Math.min(MOST_AT_ONCE, Math.max(1, Math.round(turns))),
+    isDue: (elapsedNs) => {
+      if (elapsedNs - turnNs > MOST_BEHIND_NS) turnNs = elapsedNs - MOST_BEHIND_NS;
+      return elapsedNs >= beginNs;
+    },
+    armed(design) {
+      const length = worstCostNs(design, options) / share;
+      turnNs += length;
+      beginNs = turnNs + random() * length;
+    },
+    spent(ns) {
+      turnNs += ns / share;
+      beginNs += ns / share;
+    },
+  };
+}

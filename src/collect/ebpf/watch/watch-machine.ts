@@ -1,0 +1,93 @@
+/** What watching needs of the machine: registers, the traps that they make, what both cost, and the program's code. */
+import { type CodeMap, createCodeMap } from "../../../code/code-bytes.ts";
+import { type AccessDecoder, createAccessDecoder } from "../../../code/trap-operation.ts";
+import { onlineCpus } from "../../../kernel/cpus.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
+import type { Looks } from "../../../kernel/looks.ts";
+import type { LedgerPlace, LedgerRow } from "../../../schema/ledger.ts";
+import { type ArmResult, armWatch, type WatchSpec } from "./arm.ts";
+import type { Calibration } from "./calibrate.ts";
+import { type RegisterRoom, registerRoom } from "./register-room.ts";
+import type { CpuTraps, SlotState } from "./slots.ts";
+import type { Trap } from "./traps.ts";
+import { openWatchProgram } from "./watch-program.ts";
+
+export interface WatchMachine extends Disposable {
+  /** CPUs on which every watch holds its registers. */
+  readonly cpus: readonly number[];
+  readonly calibration: Calibration;
+  readonly registers: RegisterRoom;
+  /** CLOCK_MONOTONIC. */
+  nowNs(): bigint;
+  /** The number of a watch that begins: no other has had it for a long time. */
+  nextGeneration(): number;
+  /** Puts a watch into its registers on every CPU. */
+  arm(spec: WatchSpec): ArmResult;
+  state(slot: number): SlotState;
+  /** New traps on one CPU, by what they were. */
+  takeTraps(cpu: number): CpuTraps;
+  /** Gives every trap since the last call, in the order of each CPU, with the generation of its watch. */
+  drain(take: (generation: number, trap: Trap) => void): void;
+  /** Traps that were given so far. */
+  rowsRead(): number;
+  ledger(place: LedgerPlace): LedgerRow[];
+  readonly decode: AccessDecoder;
+  /** Reads the code of a process that is watched, once; forgets it when it is gone. */
+  learn(pid: number): void;
+  forget(pid: number): void;
+}
+
+export interface MachineWishes {
+  /** CPUs on which the target may run; all that are online when it is empty. */
+  readonly affinityCpus: readonly number[];
+  /** Registers to use on each CPU at most, and those of them that there is something for. */
+  readonly registers: number;
+  readonly wanted: number;
+  /** Looks that hold locks of the target. */
+  readonly looks: Looks | undefined;
+}
+
+/** The code of every process that is watched, read when its first watch is armed: traps are decoded by it. */
+function codeOfWatched(code: CodeMap): Pick<WatchMachine, "learn" | "forget"> {
+  const learned = new Set<number>();
+  return {
+    learn(pid) {
+      if (learned.has(pid)) return;
+      learned.add(pid);
+      code.learn(pid);
+    },
+    forget: (pid) => void learned.delete(pid),
+  };
+}
+
+/**
+ * Loads the kernel program, counts the free registers and measures what traps and retargets cost (about 80 ms).
+ * @throws MrmTraceError environment when the program cannot be loaded
+ */
+export async function openWatchMachine(wishes: MachineWishes): Promise<WatchMachine> {
+  using opening = new DisposableStack();
+  const program = opening.use(await openWatchProgram());
+  const allCpus = onlineCpus();
+  const cpus = wishes.affinityCpus.length > 0 ? wishes.affinityCpus : allCpus;
+  const registers = registerRoom({ cpus, most: wishes.registers, wanted: wishes.wanted }, monotonicNs());
+  const calibration = program.calibrate(allCpus);
+  const code = opening.use(createCodeMap(() => Number(monotonicNs()), wishes.looks?.kind("looks at maps")));
+  const { slots } = program;
+  const owned = opening.move();
+  return {
+    cpus,
+    calibration,
+    registers,
+    nowNs: monotonicNs,
+    nextGeneration: program.nextGeneration,
+    arm: (spec) => armWatch(program.fd, slots, spec, cpus),
+    state: slots.state,
+    takeTraps: slots.takeTraps,
+    drain: program.drain,
+    rowsRead: program.rowsRead,
+    ledger: program.ledger,
+    decode: createAccessDecoder(code),
+    ...codeOfWatched(code),
+    [Symbol.dispose]: () => owned.dispose(),
+  };
+}

@@ -1,0 +1,144 @@
+/** A machine without hardware: registers over the words of a world, in a time of its own. */
+
+import type { DecodedAccess } from "../../../src/code/trap-operation.ts";
+import type { WatchSpec } from "../../../src/collect/ebpf/watch/arm.ts";
+import type { Trap } from "../../../src/collect/ebpf/watch/traps.ts";
+import type { WatchMachine } from "../../../src/collect/ebpf/watch/watch-machine.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import { ROLE } from "../../../src/schema/shared-numbers.ts";
+import type { WordTrace, World } from "./world.ts";
+
+export const PID = 1;
+/** Strata lie this far apart. */
+const STRATUM_BYTES = 1n << 32n;
+export const addrOf = (stratum: number, word: number): bigint => BigInt(stratum + 1) * STRATUM_BYTES + BigInt(8 * word);
+
+const REGISTERS = 4;
+const COSTS = { trapNs: 16_000, retargetNs: 60_000 };
+const OPS: Record<number, DecodedAccess["op"]> = {
+  [OP.load]: "load",
+  [OP.store]: "store",
+  [OP.load_store]: "load_store",
+};
+
+/** First index with a time of `from` or later. */
+export function firstFrom(times: Float64Array, from: number): number {
+  let low = 0;
+  let high = times.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((times[middle] ?? 0) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+interface Armed {
+  readonly spec: WatchSpec;
+  readonly trace: WordTrace;
+  next: number;
+  hits: number;
+  on: boolean;
+}
+
+const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
+
+/** @returns the machine, and its clock to be set before each poll */
+export function simulatedMachine(world: World): WatchMachine & { setNow(ns: number): void } {
+  let now = 0;
+  let generation = 0;
+  let traps = 0;
+  let rows = 0;
+  const armed = new Map<number, Armed>();
+  /** Traps of watches that were taken out since the last reading. */
+  let last: { readonly generation: number; readonly trap: Trap }[] = [];
+
+  function traceAt(addr: bigint): WordTrace {
+    const stratum = Number(addr / STRATUM_BYTES) - 1;
+    const word = Number((addr % STRATUM_BYTES) / 8n);
+    const trace = world.strata[stratum]?.words[word];
+    if (trace === undefined) throw new Error(`no word at ${addr}`);
+    return trace;
+  }
+
+  /** The traps of one watch up to now. */
+  function* run(one: Armed): Generator<Trap> {
+    const { trace, spec } = one;
+    while (one.on && one.next < trace.time_ns.length && (trace.time_ns[one.next] ?? 0) <= now) {
+      const i = one.next++;
+      const writes = isWrite(trace.op[i]);
+      if (spec.mode === "w" && !writes) continue;
+      one.hits += 1;
+      traps += 1;
+      const trap = (role: number): Trap => ({
+        timeNs: BigInt(Math.round(trace.time_ns[i] ?? 0)),
+        ip: BigInt(trace.op[i] ?? 0),
+        registerSi: 0n,
+        registerDi: 0n,
+        tid: PID,
+        cpu: 0,
+        role,
+        inKernel: false,
+      });
+      if (spec.mode === "pair") {
+        if (writes) yield trap(ROLE.pair_w);
+        yield trap(ROLE.pair_rw);
+      } else yield trap(ROLE.single);
+      if (one.hits >= spec.trapLimit) one.on = false;
+    }
+  }
+
+  return {
+    setNow(ns) {
+      now = ns;
+    },
+    cpus: [0],
+    calibration: { ...COSTS, measured: true, whyAssumed: null, countsEveryTrap: false, traps: 0, retargets: 0 },
+    registers: {
+      count: REGISTERS,
+      miss() {},
+      lookAgain: () => false,
+      summary: () => ({ wanted: REGISTERS, free_at_start: REGISTERS, least: REGISTERS, candidates: [] }),
+    },
+    nowNs: () => BigInt(Math.round(now)),
+    nextGeneration: () => ++generation,
+    arm(spec) {
+      const trace = traceAt(spec.addr);
+      const beginNs = now;
+      const one: Armed = { spec, trace, next: firstFrom(trace.time_ns, beginNs), hits: 0, on: true };
+      armed.set(spec.slot, one);
+      const disarm = (): bigint => {
+        last.push(...[...run(one)].map((trap) => ({ generation: spec.generation, trap })));
+        one.on = false;
+        return BigInt(Math.round(now));
+      };
+      return { ok: true, watch: { beginNs: BigInt(Math.round(beginNs)), registers: 1, retries: 0, disarm } };
+    },
+    state(slot) {
+      const one = armed.get(slot);
+      return { hits: one?.hits ?? 0, continued: 0, foreign: 0, kernel: 0, early: 0, foreignStopNs: 0n };
+    },
+    takeTraps() {
+      const taken = traps;
+      traps = 0;
+      return { traps: taken, stale: 0, foreign: 0, early: 0, beyond: 0 };
+    },
+    drain(take) {
+      for (const { generation: watch, trap } of last) take(watch, trap);
+      rows += last.length;
+      last = [];
+      for (const one of armed.values()) {
+        for (const trap of run(one)) {
+          rows += 1;
+          take(one.spec.generation, trap);
+        }
+      }
+    },
+    rowsRead: () => rows,
+    ledger: () => [],
+    decode: ({ ip }) => ({ op: OPS[Number(ip)] ?? "unknown", evidence: "decoded", repeated: false }),
+    learn() {},
+    forget() {},
+    [Symbol.dispose]() {},
+  };
+}

@@ -1,0 +1,314 @@
+/** Kinds of work, at several strengths: even, by bursts, hot and cold, busy and idle, with heavy tails, in step with the sampler. */
+import { OP } from "../../../src/schema/operation.ts";
+import type { Random } from "../../../src/statistics/prng.ts";
+import type { WordTrace, World, WorldKind, WorldStratum } from "./world.ts";
+
+const MS = 1e6;
+const SECOND = 1e9;
+const RUN_NS = 20 * SECOND;
+const WORDS = 400;
+
+/** A standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958). */
+export function normal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
+const exponential = (random: Random): number => -Math.log(1 - random());
+
+export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
+  const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
+  return { time_ns: Float64Array.from(inside, ([t]) => t), op: Uint8Array.from(inside, ([, op]) => op) };
+}
+
+const loads = (times: readonly number[], run = RUN_NS): WordTrace =>
+  trace(
+    times.map((time) => [time, OP.load] as const),
+    run,
+  );
+
+/** Begins of tokens of lengths that `next` gives, over the run. */
+function tokens(random: Random, next: (i: number, now: number) => number, run = RUN_NS): number[] {
+  const out: number[] = [];
+  for (let now = -random() * next(0, 0), i = 0; now < run; i++) {
+    out.push(now);
+    now += next(i, now);
+  }
+  return out;
+}
+
+const words = (make: (word: number) => WordTrace, count = WORDS): WordTrace[] =>
+  Array.from({ length: count }, (_, word) => make(word));
+
+/** A world of one stratum without an engine. */
+function one(region_type: WorldStratum["region_type"], list: readonly WordTrace[], rest: Partial<World> = {}): World {
+  return {
+    run_ns: RUN_NS,
+    token_period_ns: null,
+    steps: [],
+    strata: [{ stratum: region_type, region_type, words: list }],
+    ...rest,
+  };
+}
+
+/** Each word is read once in every token, at its own place in it. */
+const oncePerToken = (random: Random, begins: readonly number[], length: number): WordTrace[] =>
+  words(() => {
+    const place = random() * length;
+    return loads(begins.map((begin) => begin + place));
+  });
+
+const even: WorldKind = {
+  name: "even tokens of 5 ms",
+  make: (random) =>
+    one(
+      "weight",
+      oncePerToken(
+        random,
+        tokens(random, () => 5 * MS),
+        4 * MS,
+      ),
+      { token_period_ns: 5 * MS },
+    ),
+};
+
+const byTurns = (short: number, long: number): WorldKind => ({
+  name: `tokens of ${short} and ${long} ms by turns`,
+  make: (random) =>
+    one(
+      "weight",
+      oncePerToken(
+        random,
+        tokens(random, (i) => (i % 2 === 0 ? short : long) * MS),
+        short * 0.8 * MS,
+      ),
+      {
+        token_period_ns: ((short + long) / 2) * MS,
+      },
+    ),
+});
+
+const slowing = (times: number): WorldKind => ({
+  name: `tokens that get ${times} times slower over the run`,
+  make: (random) =>
+    one(
+      "weight",
+      oncePerToken(
+        random,
+        tokens(random, (_, now) => 4 * MS * (1 + ((times - 1) * Math.max(0, now)) / RUN_NS)),
+        3 * MS,
+      ),
+      {
+        token_period_ns: 8 * MS,
+      },
+    ),
+});
+
+const busyAndIdle = (busy: number, idle: number, token: number | null): WorldKind => ({
+  name: `busy ${busy} s, idle ${idle} s${token === null ? ", no tokens known" : ""}`,
+  make: (random) => {
+    const cycle = (busy + idle) * SECOND;
+    const phase = random() * cycle;
+    const begins = tokens(random, () => 5 * MS).filter((begin) => (begin + phase) % cycle < busy * SECOND);
+    return one("weight", oncePerToken(random, begins, 4 * MS), { token_period_ns: token });
+  },
+});
+
+const burst = (hits: number, gapUs: number): WorldKind => ({
+  name: `${hits} touches, ${gapUs} us apart, every 20 ms`,
+  make: (random) => {
+    const begins = tokens(random, () => 20 * MS);
+    return one(
+      "activation",
+      words(
+        () => {
+          const place = random() * 10 * MS;
+          return trace(
+            begins.flatMap((begin) =>
+              Array.from(
+                { length: hits },
+                (_, k) => [begin + place + k * gapUs * 1000, k % 4 === 0 ? OP.store : OP.load] as const,
+              ),
+            ),
+          );
+        },
+        hits > 10 ? WORDS / 4 : WORDS,
+      ),
+    );
+  },
+});
+
+const mixture = (share: number, cold: number, hot: number): WorldKind => ({
+  name: `${Math.round(100 * share)} % of the words touched ${hot} times a token, the others ${cold}`,
+  make: (random) => {
+    const begins = tokens(random, () => 20 * MS);
+    return one(
+      "activation",
+      words((word) => {
+        const times = word < share * WORDS ? hot : cold;
+        return trace(
+          begins.flatMap((begin) =>
+            Array.from(
+              { length: times },
+              (_, k) => [begin + ((k + random() * 0.5) * 20 * MS) / times, k === 0 ? OP.store : OP.load] as const,
+            ),
+          ),
+        );
+      }),
+    );
+  },
+});
+
+export const hotAndCold = (share: number, times: number): WorldKind => ({
+  name: `${100 * share} % of the words ${times} times as hot`,
+  make: (random) =>
+    one(
+      "unknown",
+      words((word) => {
+        const period = (word < share * WORDS ? 1 : times) * 2 * MS;
+        const at: number[] = [];
+        for (let t = random() * period; t < RUN_NS; t += period * (0.5 + random())) at.push(t);
+        return loads(at);
+      }),
+    ),
+});
+
+const heavyTail = (sigma: number): WorldKind => ({
+  name: `rates lognormal by word, sigma ${sigma}`,
+  make: (random) =>
+    one(
+      "unknown",
+      words(() => {
+        const mean = 50 * MS * Math.exp(-sigma * normal(random));
+        const at: number[] = [];
+        for (let t = mean * exponential(random); t < RUN_NS; t += Math.max(60_000, mean * exponential(random)))
+          at.push(t);
+        return loads(at);
+      }),
+    ),
+});
+
+const rewrites = (sigma: number): WorldKind => ({
+  name: `a ring rewritten every 30 ms, read ${sigma === 0 ? "twice" : "an uneven number of times"}`,
+  make: (random) =>
+    one(
+      "activation",
+      words(() => {
+        const reads = sigma === 0 ? 2 : Math.max(1, Math.min(20, Math.round(2 * Math.exp(sigma * normal(random)))));
+        const hits: (readonly [number, number])[] = [];
+        for (let t = (random() - 1) * 30 * MS; t < RUN_NS; t += 30 * MS) {
+          hits.push([t, OP.store]);
+          const last = (0.1 + 0.8 * random()) * 30 * MS;
+          for (let k = 1; k <= reads; k++) hits.push([t + (last * k) / reads, OP.load]);
+        }
+        return trace(hits);
+      }),
+    ),
+});
+
+const heavyRewrites = (sigma: number): WorldKind => ({
+  name: `rewrites at lognormal intervals by word, sigma ${sigma}`,
+  make: (random) =>
+    one(
+      "activation",
+      words(() => {
+        const period = 40 * MS * Math.exp(sigma * normal(random));
+        const hits: (readonly [number, number])[] = [];
+        for (let t = (random() - 1) * period; t < RUN_NS; t += Math.max(0.3 * MS, period * (0.8 + 0.4 * random()))) {
+          hits.push([t, OP.store], [t + 0.5 * Math.max(0.3 * MS, 0.8 * period), OP.load]);
+        }
+        return trace(hits);
+      }),
+    ),
+});
+
+const inStep = (period: number): WorldKind => ({
+  name: `all words touched at once, every ${period} ms`,
+  make: (random) => {
+    const phase = random() * period * MS;
+    const at: number[] = [];
+    for (let t = phase; t < RUN_NS; t += period * MS) at.push(t);
+    return one(
+      "weight",
+      words(() => loads(at)),
+      { token_period_ns: period * MS },
+    );
+  },
+});
+
+/** Two strata of unlike size: one read once in every period of `first` ms, the other, three times as large, of `second` ms. */
+export const oneOfTwoPeriods = (first: number, second: number): WorldKind => ({
+  name: `two strata, read every ${first} and every ${second} ms`,
+  make: (random) => {
+    const reads = (period: number, count: number): WordTrace[] =>
+      words(() => {
+        const mine = period * (0.5 + random()) * MS;
+        const at: number[] = [];
+        for (let t = random() * mine; t < RUN_NS; t += mine * (0.99 + 0.02 * random())) at.push(t);
+        return loads(at);
+      }, count);
+    return {
+      ...one("weight", []),
+      strata: [
+        { stratum: "weight/a", region_type: "weight", words: reads(first, WORDS / 4) },
+        { stratum: "weight/b", region_type: "weight", words: reads(second, (3 * WORDS) / 4) },
+      ],
+    };
+  },
+});
+
+const writtenAgain = (share: number): WorldKind => ({
+  name: `${100 * share} % of the words written a second time, all once`,
+  make: (random) =>
+    one(
+      "kv_cache",
+      words(() => {
+        const first = 0.9 * random() * RUN_NS;
+        const hits: (readonly [number, number])[] = [[first, OP.store]];
+        if (random() < share) hits.push([first + (0.02 + 0.98 * random()) * (RUN_NS - first), OP.store]);
+        return trace(hits);
+      }),
+    ),
+});
+
+const stopped: WorldKind = {
+  name: "the tracer is stopped for a second, twice",
+  make: (random) => ({
+    ...busyAndIdle(2, 2, 5 * MS).make(random),
+    stopped_ns: [
+      [3 * SECOND, 4 * SECOND],
+      [11 * SECOND, 12 * SECOND],
+    ],
+  }),
+};
+
+export const WORLDS: readonly WorldKind[] = [
+  even,
+  byTurns(5, 15),
+  byTurns(2, 50),
+  slowing(5),
+  busyAndIdle(2, 2, 5 * MS),
+  busyAndIdle(2, 2, null),
+  busyAndIdle(1, 3, null),
+  busyAndIdle(0.05, 0.15, 5 * MS),
+  burst(8, 200),
+  burst(40, 200),
+  burst(8, 1000),
+  burst(3, 60),
+  mixture(0.2, 2, 20),
+  mixture(0.05, 1, 100),
+  hotAndCold(0.05, 10),
+  hotAndCold(0.05, 1000),
+  hotAndCold(0.05, 10_000),
+  hotAndCold(0.005, 100),
+  heavyTail(0.5),
+  heavyTail(1.5),
+  heavyTail(2.5),
+  rewrites(0),
+  rewrites(1),
+  heavyRewrites(1),
+  heavyRewrites(2),
+  inStep(5),
+  inStep(10),
+  oneOfTwoPeriods(5, 8),
+  writtenAgain(0.3),
+  stopped,
+];
