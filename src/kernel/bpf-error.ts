@@ -37,7 +37,7 @@ export function refusal(what: string, errnoValue: number, verifierLog: string): 
   const hint =
     // What the verifier refuses is EACCES too; it has a log then.
     verifierLog.trim() === "" && (words === "EPERM" || words === "EACCES")
-      ? "run as root (sudo), or give CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN"
+      ? "run as root (sudo), or see which capability is missing: mrm-trace doctor"
       : words === "ENOENT" || words === "ESRCH"
         ? "check that /sys/kernel/btf/vmlinux and /sys/kernel/tracing exist (CONFIG_DEBUG_INFO_BTF, tracefs)"
         : "run with --debug and report the verifier's log above";

@@ -56,7 +56,7 @@ export function optWords<const N extends string, const W extends Words>(name: N,
 
 export const TIME = col("timestamp_ns", "u64", "ns of CLOCK_MONOTONIC", "When it happened.");
 export const RING_TIME = { ...TIME, ring: true };
-export const PID = col("pid", "u32", "", "Process (thread group) in the initial pid namespace.");
-export const TID = col("tid", "u32", "", "Thread in the initial pid namespace.");
+export const PID = col("pid", "u32", "", "Process (thread group) by its number in the tracer's own /proc.");
+export const TID = col("tid", "u32", "", "Thread by its number in the tracer's own /proc.");
 export const EPOCH = col("exec_epoch", "u32", "count", "How many exec calls this pid had made: 0 before the first.");
 export const CPU = col("cpu", "u16", "", "CPU on which it happened.");

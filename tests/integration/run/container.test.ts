@@ -1,10 +1,15 @@
 /** Containers: what is traced from inside of one, and of one from outside, is what it would be without. */
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { demoCacheDir } from "../../../src/demo/cache.ts";
+import { demoCommand } from "../../../src/demo/demo.ts";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { prepareDemo } from "../../../src/demo/prepare.ts";
 import { openDatabase, parquetScan } from "../../../src/sql/database.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
 import { inContainer, OWN_PIDS } from "../../fixtures/container.ts";
+import { memrayPython } from "../../fixtures/memray-environment.ts";
 import { undisturbed } from "../../fixtures/registers-free.ts";
 import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
 
@@ -159,6 +164,37 @@ describe("a tracer inside a container", () => {
     expect(report.target.pid).toBeLessThan(1000);
   });
 
+  test("reads the captures that memray names by processes there", async () => {
+    const script = join(output, "fork.py");
+    writeFileSync(
+      script,
+      "import os\nkept=[bytearray(100000+i) for i in range(500)]\npid=os.fork()\nif pid == 0:\n more=[bytearray(1<<20) for i in range(50)]\n os._exit(0)\nos.waitpid(pid, 0)\n",
+    );
+    const command = [memrayPython("1.20.0"), script];
+    const byProcess = async (prefix: readonly string[]) => {
+      const { report } = await traced(["--collector", "memray", "--memray", "follow-fork"], command, prefix);
+      const large = (scan: string) =>
+        `SELECT pid::INT AS pid, count(*)::INT AS n FROM ${scan} WHERE size_bytes >= 100000 GROUP BY pid ORDER BY pid`;
+      return { pid: report.target.pid, rows: await rowsOf(report, "allocation", large) };
+    };
+    const [inside, outside] = [await byProcess(inContainer()), await byProcess([])];
+    expect(inside.rows.map(({ n }) => n)).toEqual(outside.rows.map(({ n }) => n));
+    expect(inside.rows.length).toBe(2);
+    expect(inside.rows[0]?.pid).toBe(inside.pid);
+    expect(Number(inside.rows[1]?.pid)).toBeLessThan(1000);
+  });
+
+  test("mounts tracefs where the container has none", async () => {
+    const hidden = ["sh", "-c", 'umount -l /sys/kernel/tracing && exec "$@"', "sh"];
+    const { report } = await traced(["--ebpf", "faults"], ["true"], [...inContainer(), ...hidden]);
+    const [seen] = await rowsOf(
+      report,
+      "mapping",
+      (scan) => `SELECT count(*)::INT AS n FROM ${scan} WHERE kind = 'mmap'`,
+    );
+    expect(Number(seen?.n)).toBeGreaterThan(3);
+  });
+
   test("names the tensors of an engine and counts its steps", async () => {
     const demo = ["--params", "1m", "--tokens", "40", "--seed", "3", "--ebpf", "engine"];
     const figures = async (prefix: readonly string[]) => {
@@ -203,6 +239,44 @@ describe("a tracer inside a container", () => {
     const brief = (checks: typeof inside) => checks.map(({ name, status }) => `${status} ${name}`);
     expect(brief(inside)).toEqual(brief(outside));
     expect(inside.find(({ name }) => name === "namespaces")?.summary).toContain("pids of a container");
+  });
+});
+
+describe("an engine in a container", () => {
+  /** Its files are those of an overlay, which have another device by their mappings than by their names. */
+  const OVERLAY = `
+set -e
+engine=$1; room=$2; shift 2
+mount -t tmpfs none "$room"
+mkdir "$room/upper" "$room/work"
+mount -t overlay overlay -o "lowerdir=$engine,upperdir=$room/upper,workdir=$room/work" "$engine"
+exec "$@"`;
+  /** Each of its files is a copy, under the name that another has outside. */
+  const COPY = `
+set -e
+engine=$1; room=$2; shift 2
+mount -t tmpfs none "$room"
+cp -a "$engine/." "$room/"
+mount --bind "$room" "$engine"
+exec "$@"`;
+
+  test.each([
+    ["files of an overlay", OVERLAY],
+    ["copies of the files of the host", COPY],
+  ])("is found by the %s, from outside", async (_, enter) => {
+    const model = join(mkdtempSync(join(output, "model-")), "model.gguf");
+    await writeModel({ params: "1m", type: "q8_0", seed: 1 }, model);
+    const { engineDir } = await prepareDemo({ cacheDir: demoCacheDir(), spec: null }, {});
+    const demo = await demoCommand({ cacheDir: demoCacheDir(), model, threads: 1, tokens: 40 });
+    const room = mkdtempSync(join(output, "room-"));
+    const set = Object.entries(demo.env).map(([name, value]) => `${name}=${value}`);
+    const command = [...OWN_PIDS, "sh", "-c", enter, "sh", engineDir, room, "env", ...set, ...demo.command];
+    const { report } = await traced(["--ebpf", "engine"], command, []);
+    const named = (scan: string) =>
+      `SELECT count(DISTINCT name)::INT AS names FROM ${scan} WHERE region_type = 'weight'`;
+    const [tensors] = await rowsOf(report, "tensor", named);
+    expect(Number(tensors?.names)).toBeGreaterThan(10);
+    expect(report.target.decode_tokens).toBe(40);
   });
 });
 
