@@ -10,6 +10,7 @@ export const EXIT_CODES = {
   budget: 5,
   target: 6,
   time_limit: 124,
+  hangup: 129,
   interrupted: 130,
   terminated: 143,
 } as const;

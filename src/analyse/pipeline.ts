@@ -1,6 +1,7 @@
 /** Everything that is derived from a capture, as one sentence: label, reduce, estimate, write. */
 import { join } from "node:path";
 import { unreadRows } from "../label/capture/unread.ts";
+import { hasItsAccesses } from "../label/capture/watch-hits.ts";
 import { type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
 import type { AllocationSite } from "../schema/run-metadata.ts";
@@ -92,7 +93,8 @@ export async function analyseRun(
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
   const allocated = input.allocations.filter(({ is_part }) => !is_part);
   const leftOut = allocated.reduce((sum, { lives }) => sum + sumOf(lives.n), 0) - labelled.allocationRegions;
-  const badWatches = labelled.watches.length - input.watches.length;
+  const cutWatches = labelled.watches.filter((watch) => !hasItsAccesses(watch)).length;
+  const badWatches = labelled.watches.length - input.watches.length - cutWatches;
   return {
     input,
     metrics,
@@ -123,6 +125,7 @@ export async function analyseRun(
             `region_map.parquet has the ${formatCount(labelled.allocationRegions)} largest allocations; ${formatCount(leftOut)} more are in capture/allocation, and the figures count all`,
           ]
         : []),
+      ...(cutWatches > 0 ? [`${cutWatches} watches were left out: accesses that they saw are in no segment`] : []),
       ...(badWatches > 0 ? [`${badWatches} watches cannot be and were left out`] : []),
     ],
   };

@@ -14,7 +14,10 @@ export interface RunOptions extends ProgramOptions<typeof runSchema> {
   readonly demo?: ProgramOptions<typeof demoSchema>;
   /** Where the command's stdout goes: ours, or our stderr. Default: stdout. */
   readonly commandStdout?: "stdout" | "stderr";
-  /** Ends the run as SIGTERM ends `mrm-trace run`: the command is told to end, what was measured is analysed and kept. */
+  /**
+   * Ends the run as SIGTERM ends `mrm-trace run`: the command is told to end, what was measured is analysed and kept. While
+   * that is analysed it ends the analysis, and `run` throws.
+   */
   readonly signal?: AbortSignal;
   /** Called ten times a second at most while something happens; what it throws ends the run. */
   readonly onProgress?: (state: ProgressState) => void;
@@ -27,7 +30,7 @@ export interface RunResult {
   readonly runDir: string;
   /** What `run --json` prints, with numbers or bigints in the place of decimal strings. */
   readonly report: RunReport;
-  /** What the command line would exit with: 0, 6 (the command failed), 124 (`duration`), 143 (aborted). */
+  /** What the command line would exit with: 0, 3 (the disk was full), 6 (the command failed), 124 (`duration`), 143 (aborted). */
   readonly exitCode: number;
 }
 
@@ -36,7 +39,7 @@ export interface RunResult {
  * that `mrm-trace run` needs. Never ends the process and installs no signal handler; runs may follow each other, and
  * run side by side.
  * @throws MrmTraceError usage (options), environment (rights, kernel, disk), target (the command cannot start),
- *   terminated (aborted before anything was recorded), failure; `runDir` of the error names what was left, if anything
+ *   terminated (aborted before anything was recorded, or while it was analysed), failure; `runDir` of the error names what was left, if anything
  */
 export async function run(options: RunOptions = {}): Promise<RunResult> {
   const { command = [], demo = {}, commandStdout = "stdout", signal, onProgress, onNotice, ...given } = options;

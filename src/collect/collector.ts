@@ -66,14 +66,19 @@ export interface Collector {
    * from a file while they are taken: each is copied before the next is asked for, and the ledger holds after the last.
    */
   stop(): Promise<{ readonly batches: Iterable<Batch>; readonly ledger: readonly LedgerRow[] }>;
+  /**
+   * What became of events so far, while it runs: events on their way are in `seen` alone. Absent where nothing is known
+   * before the end.
+   */
+  account?(): readonly LedgerRow[];
   /** Processes that it started, whose use is the tracer's; absent where it starts none. */
   helpers?(): readonly number[];
-  /** What a reader of the figures must know, once the last batch was taken; absent where there is never anything. */
+  /** What a reader of the figures must know, of what was taken so far; absent where there is never anything. */
   warnings?(): readonly string[];
-  /** What else it has to tell, once the last batch was taken: keys of metadata.json, none of them another's. */
+  /** What else it has to tell, of what was taken so far: keys of metadata.json, none of them another's. */
   details?(): Readonly<Record<string, unknown>>;
-  /** What its events cost the target, once stopped; absent where that is accounted elsewhere or not known. */
+  /** What its events cost the target so far; absent where that is accounted elsewhere or not known. */
   costs?(): readonly CollectorCost[];
-  /** Facts that figures depend on, once stopped; absent where it has none. */
+  /** Facts that figures depend on, known once started; absent where it has none. */
   findings?(): CollectorFindings;
 }

@@ -5,7 +5,7 @@ import { type MonitorOptions, monitorSchema } from "../config/monitor.ts";
 import { parseOptions } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { type MonitorResult, monitor } from "../pipelines/monitor.ts";
-import { watchSignals } from "../record/signals.ts";
+import { reasonOf, watchSignals } from "../record/signals.ts";
 import { createLineFile, type LineFile } from "../report/line-file.ts";
 import { createLinePipe } from "../report/line-pipe.ts";
 import { toJson } from "../schema/run-json.ts";
@@ -40,6 +40,7 @@ const WORDS: Record<MonitorResult["stopped_by"], string> = {
   cooldown: "memory is back where it began",
   interrupted: "interrupted",
   terminated: "terminated",
+  hangup: "the terminal is gone",
   closed: "nobody reads the output any more",
 };
 
@@ -55,8 +56,9 @@ function summary(result: MonitorResult): string {
 }
 
 function exitCodeOf(result: MonitorResult): number {
-  if (result.stopped_by === "interrupted") return EXIT_CODES.interrupted;
-  return result.stopped_by === "terminated" ? EXIT_CODES.terminated : EXIT_CODES.ok;
+  const { stopped_by } = result;
+  const isSignal = stopped_by === "interrupted" || stopped_by === "terminated" || stopped_by === "hangup";
+  return isSignal ? EXIT_CODES[stopped_by] : EXIT_CODES.ok;
 }
 
 export const monitorCommand = defineCommand({
@@ -83,7 +85,7 @@ export const monitorCommand = defineCommand({
       return signalled_ms !== null && performance.now() - signalled_ms > LAST_LINES_MS;
     });
     if (result === null) {
-      const code = signals.received === "SIGINT" ? "interrupted" : "terminated";
+      const code = reasonOf(signals.received ?? "SIGTERM");
       throw new MrmTraceError(
         code,
         "stopped before the process appeared",

@@ -12,7 +12,7 @@ import { affinityCpus } from "../kernel/libc.ts";
 import { RUNS_PER_BLOCK } from "../overhead/effect.ts";
 import { hostFacts } from "../overhead/host.ts";
 import type { Workload as Decoding } from "../pipelines/launched-target.ts";
-import type { SignalWatch } from "../record/signals.ts";
+import { reasonOf, type SignalWatch } from "../record/signals.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
@@ -132,10 +132,9 @@ function writeEffect(folder: string, effect: ObserverEffect, notice: (line: stri
 function abortOn(signals: SignalWatch): AbortSignal {
   const abort = new AbortController();
   signals.onFirst((signal) => {
-    const code = signal === "SIGINT" ? "interrupted" : "terminated";
     abort.abort(
       new MrmTraceError(
-        code,
+        reasonOf(signal),
         `${signal} came before the first run that counts`,
         "start it again: nothing was compared",
       ),
@@ -172,7 +171,7 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
     );
     const compare_id = newRunId();
     const { failure } = measured;
-    const stopped = signals.received === "SIGINT" ? "interrupted" : "terminated";
+    const stopped = reasonOf(signals.received ?? "SIGTERM");
     const effect: ObserverEffect = {
       schema_version: JSON_SCHEMA_VERSION,
       compare_id,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { bindProcess } from "../kernel/affinity.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { type RunFacts, readFacts } from "../run-directory/facts.ts";
+import { areFactsComplete, type RunFacts, readFacts } from "../run-directory/facts.ts";
 import { RUNTIME, RUNTIME_ENV } from "../runtime.ts";
 import { HOLD, launchHeld } from "../target/held-command.ts";
 import { readProc } from "../target/proc-file.ts";
@@ -64,7 +64,7 @@ const OUR_SIGNAL_MS = 250;
 
 /** Ctrl-C goes to all that we started too, and their end may be seen before our own signal: that must come first. */
 async function afterOurSignal(signal: string | number | null): Promise<void> {
-  if (signal === "SIGINT" || signal === "SIGTERM") await Bun.sleep(OUR_SIGNAL_MS);
+  if (signal === "SIGINT" || signal === "SIGTERM" || signal === "SIGHUP") await Bun.sleep(OUR_SIGNAL_MS);
 }
 
 /** Starts the command without a tracer, in the very way in which the tracer starts it. */
@@ -97,12 +97,12 @@ const CLI = new URL("../cli.ts", import.meta.url).pathname;
 const BASELINE = "500ms";
 const LOOK_MS = 5;
 
-/** The run directory below an output folder, as soon as its facts are written; until then the recording is not over. */
+/** The run directory below an output folder, as soon as its facts are complete; until then the recording is not over. */
 function finishedRun(output: string): { runDir: string; model: string; run: string } | null {
   for (const model of existsSync(output) ? readdirSync(output) : []) {
     for (const run of readdirSync(join(output, model))) {
       const runDir = join(output, model, run);
-      if (existsSync(join(runDir, "capture", "facts.json"))) return { runDir, model, run };
+      if (areFactsComplete(runDir)) return { runDir, model, run };
     }
   }
   return null;

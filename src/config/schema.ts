@@ -83,7 +83,9 @@ export const runSchema = z.object({
       "share of each CPU that watching and sampling may cost, in percent; probes, faults and mapping calls add to it",
     ),
   seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
-  max_size: size.default(4 * 2 ** 30).describe("stop recording when capture has this size, such as 4GiB"),
+  max_size: size
+    .default(4 * 2 ** 30)
+    .describe("stop recording when capture has this size, such as 4GiB; the command runs on"),
   watch_registers: whole(0, 4).default(4).describe("debug registers to use on each CPU; 0 watches nothing"),
   baseline: duration.default(2e9).describe("how long the machine is looked at before the run, such as 2s"),
   record_command: z

@@ -93,7 +93,7 @@ async function eachLine(stream: ReadableStream<Uint8Array>, notice: Preparation[
 
 async function answerParent(): Promise<number> {
   const abort = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => abort.abort());
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => abort.abort());
   try {
     const needs = requestSchema.parse(JSON.parse(await Bun.stdin.text()));
     const notice = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -14,10 +14,10 @@ function say(line: string): void {
   process.stdout.write(`demo: ${line}\n`);
 }
 
-/** Tells whether SIGINT or SIGTERM has come: the decoding then stops after its token and reports. */
+/** Tells whether SIGINT, SIGTERM or SIGHUP has come: the decoding then stops after its token and reports. */
 function stopOnSignals(): () => boolean {
   let stop = false;
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     // Not `once`: a dependency ends the process when it finds no listener beside its own. Nor does a second signal end it,
     // because a terminal and the tracer both send one for a single Ctrl-C.
     process.on(signal, () => {

@@ -1,6 +1,6 @@
 /** The runs of an experiment, one after another; one that fails lets the others go on. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
-import type { StopSignal } from "../record/signals.ts";
+import { reasonOf, type StopSignal } from "../record/signals.ts";
 import { lockFolder } from "../run-directory/folder-lock.ts";
 import { openDatabase } from "../sql/database.ts";
 import { makerOf } from "../target/results-maker.ts";
@@ -118,7 +118,7 @@ export async function runExperiment(request: SweepRequest): Promise<SweepOutcome
 }
 
 function exitCodeOf(results: readonly RunResult[], signal: StopSignal | null, halted: MrmTraceError | null): number {
-  if (signal !== null) return signal === "SIGINT" ? EXIT_CODES.interrupted : EXIT_CODES.terminated;
+  if (signal !== null) return EXIT_CODES[reasonOf(signal)];
   if (halted !== null) return halted.exitCode;
   // A run alone may have been told to stop.
   const isWhole = results.every(({ status }) => status === "complete" || status === "skipped");

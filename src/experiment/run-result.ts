@@ -28,6 +28,8 @@ export async function finished(
   }
 }
 
+const BY_SIGNAL: readonly number[] = [EXIT_CODES.interrupted, EXIT_CODES.terminated, EXIT_CODES.hangup];
+
 function whyFailed({ exit_code, error, tail }: ChildEnd): string {
   if (error !== null) return `${error.message}; ${error.hint}`;
   if (exit_code === EXIT_CODES.target) return `the target failed: ${tail.split("\n").at(-1) ?? ""}`;
@@ -39,7 +41,7 @@ export async function resultOf(database: Database, entry: PlanEntry, end: ChildE
   const { exit_code } = end;
   const record = readRunRecord(entry.run_dir);
   const seen = { entry, exit_code, record, figures: [] };
-  if (exit_code === EXIT_CODES.interrupted || exit_code === EXIT_CODES.terminated) {
+  if (BY_SIGNAL.includes(exit_code)) {
     return { ...seen, status: "interrupted", why: "a signal ended it" };
   }
   if (exit_code === 0 && isComplete(record))

@@ -15,7 +15,7 @@ import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
-import { conclude } from "./conclude.ts";
+import { conclude, factsNote } from "./conclude.ts";
 import type { Derived } from "./derive.ts";
 import { runningModelName } from "./running-model.ts";
 
@@ -70,6 +70,8 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   stopIfAsked(signals);
 
   const stopped = Promise.withResolvers<StopReason>();
+  // How a process ended is told to its parent alone.
+  const circumstances = { directory, options, experiment: null, host, baseline, ended: null, toldToEnd: false };
   const recorded = await recordRunning(found, {
     options,
     target,
@@ -83,11 +85,11 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     },
     rootEnded: () => true,
     stopped: stopped.promise,
+    note: factsNote(circumstances),
   });
-  // How a process ended is told to its parent alone.
-  const circumstances = { directory, options, experiment: null, host, baseline, ended: null };
-  const derived = await conclude({ ...recorded, ...circumstances }, progress);
-  return { ...derived, exitCode: signals.received === null ? EXIT_CODES.ok : EXIT_CODES[reasonOf(signals.received)] };
+  const derived = await conclude({ ...recorded, ...circumstances }, progress, signals);
+  if (signals.received !== null) return { ...derived, exitCode: EXIT_CODES[reasonOf(signals.received)] };
+  return { ...derived, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }
 
 /** @throws MrmTraceError target, where the process ended before, or while, it was attached to */

@@ -1,34 +1,52 @@
 /** The end of a run, however it was recorded: what it was worth, and everything that is derived from it. */
-import { cpus } from "node:os";
-import type { Progress } from "../report/progress.ts";
-import { writeFacts } from "../run-directory/facts.ts";
-import type { Derived } from "./derive.ts";
-import { factsOfRun, type JudgeInput } from "./run-facts.ts";
 
-/** What a run knows at its end, without the number of CPUs, which is looked up here. */
-type RunEnd = Omit<JudgeInput, "cpus">;
+import { MrmTraceError } from "../errors.ts";
+import type { Recorded, RecordingNote } from "../record/record-target.ts";
+import { reasonOf, type SignalWatch } from "../record/signals.ts";
+import type { Progress } from "../report/progress.ts";
+import { completeFacts, factsPath, factsText } from "../run-directory/facts.ts";
+import type { Derived } from "./derive.ts";
+import { factsOfRun, type RunEnd } from "./run-facts.ts";
+
+/** The facts of a run while it is recorded, should nobody live to complete them. */
+export function factsNote(circumstances: Omit<RunEnd, keyof Recorded>): RecordingNote {
+  return {
+    path: factsPath(circumstances.directory.heldPath),
+    text: (recorded) => factsText(factsOfRun({ ...recorded, ...circumstances })),
+  };
+}
 
 /**
  * Judges a recording, writes its facts and derives all files of the run directory.
- * @throws MrmTraceError environment or failure; its `runDir` names what was left
+ * @throws MrmTraceError environment or failure; interrupted, terminated or hangup where a first signal came while it
+ *   derived; its `runDir` names what was left
  */
-export async function conclude(circumstances: RunEnd, progress: Progress): Promise<Derived> {
-  const { recording, directory } = circumstances;
-  const facts = factsOfRun({ ...circumstances, cpus: cpus().length });
+export async function conclude(end: RunEnd, progress: Progress, signals: SignalWatch): Promise<Derived> {
+  const { recording, directory } = end;
+  const facts = factsOfRun(end);
   try {
-    writeFacts(directory.heldPath, facts);
+    completeFacts(directory.heldPath, facts);
     progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");
-    const derived = await derive(directory, facts);
-    if (recording.writeError) throw recording.writeError;
-    return derived;
+    return await derive(directory, facts, { signal: stopDeriving(signals, directory.path) });
   } catch (error) {
     // What fails on a disk that was full before fails because of that.
     throw withRunDir(recording.writeError ?? error, directory.path);
   } finally {
     progress.clear();
   }
+}
+
+/** Aborted by a signal that comes now; the one that ended the recording asked for its results. */
+function stopDeriving(signals: SignalWatch, runDir: string): AbortSignal {
+  const abort = new AbortController();
+  if (signals.received !== null) return abort.signal;
+  signals.onFirst((signal) => {
+    const hint = `derive them from what was recorded, which is whole: mrm-trace analyse ${runDir}`;
+    abort.abort(new MrmTraceError(reasonOf(signal), `${signal} came before all results were derived`, hint));
+  });
+  return abort.signal;
 }
 
 /** The error, naming the run directory that holds what was measured before it. */

@@ -37,14 +37,15 @@ async function analysisOf(
 
 /**
  * Derives all files of a run directory from its capture folder, and returns the report.
- * @param limits of the SQL engine
- * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written
+ * @param limits of the SQL engine; its signal ends the deriving
+ * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written; what the signal carries
  */
 export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
-  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, stopped_by, details, sight, ...otherFacts } = facts;
+  const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
+  limits.signal?.throwIfAborted();
   const whole = analysis.input.ledger;
   const report: RunReport = {
     ...otherFacts,
@@ -65,7 +66,6 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: E
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },
     end_ns,
-    stopped_by,
     seed,
     trap_cost_ns,
     allocation_sites: analysis.allocationSites,

@@ -5,7 +5,7 @@ import { createProcessCollector } from "../collect/process/process-collector.ts"
 import type { MonitorOptions } from "../config/monitor.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import type { StopSignal } from "../record/signals.ts";
+import { reasonOf, type StopSignal } from "../record/signals.ts";
 import { MEMORY_CSV_HEADER, memoryCsvRow } from "../report/memory-csv.ts";
 import { type Cooldown, createCooldown } from "../target/cooldown.ts";
 import { isKernelThread, type NamedProcess, namedProcesses, processOf } from "../target/named-process.ts";
@@ -13,7 +13,15 @@ import { namespaceFacts, refusalOfProc } from "../target/namespaces.ts";
 import { createProcessTree, type ProcessTree } from "../target/process-tree.ts";
 import { createTreeMemorySum } from "../target/tree-memory.ts";
 
-export type MonitorStop = "exited" | "duration" | "max_samples" | "cooldown" | "interrupted" | "terminated" | "closed";
+export type MonitorStop =
+  | "exited"
+  | "duration"
+  | "max_samples"
+  | "cooldown"
+  | "interrupted"
+  | "terminated"
+  | "hangup"
+  | "closed";
 
 export interface MonitorRequest {
   readonly options: MonitorOptions;
@@ -82,8 +90,6 @@ async function appears({ options, say, stopped }: MonitorRequest): Promise<Named
   return null;
 }
 
-const STOPPED_BY: Record<StopSignal, MonitorStop> = { SIGINT: "interrupted", SIGTERM: "terminated" };
-
 interface Sampling {
   readonly request: MonitorRequest;
   readonly collector: Collector;
@@ -119,7 +125,7 @@ async function sample({ request, collector, tree, cooldown }: Sampling, first: N
 
   const step = (): MonitorStop | null => {
     const signal = stopped();
-    if (signal !== null) return STOPPED_BY[signal];
+    if (signal !== null) return reasonOf(signal);
     const now_ns = monotonicNs();
     if (options.duration !== undefined && Number(now_ns - begin_ns) >= options.duration) return "duration";
     const found = collector.batches().map((batch) => memory.take(batch))[0] ?? null;

@@ -1,16 +1,16 @@
 /** What a recording was worth: its cost, its losses and its validity class, as the facts of the run. */
-
-import type { Collector, CollectorFindings, Target } from "../collect/collector.ts";
+import { cpus } from "node:os";
+import type { CollectorFindings } from "../collect/collector.ts";
 import type { Baseline } from "../overhead/baseline.ts";
 import type { hostFacts } from "../overhead/host.ts";
 import { observerCost } from "../overhead/observer.ts";
-import type { ThermalSummary } from "../overhead/thermal-summary.ts";
-import { judgeValidity } from "../overhead/validity.ts";
-import type { ProcessUse } from "../record/process-use.ts";
+import { judgeValidity, type ValidityResult } from "../overhead/validity.ts";
+import type { Recorded } from "../record/record-target.ts";
 import type { Recording } from "../record/recorder.ts";
-import type { CanRun, TracerOptions } from "../record/start-collectors.ts";
-import { type TokenCount, tokenFacts } from "../record/token-count.ts";
+import type { TracerOptions } from "../record/start-collectors.ts";
+import { tokenFacts } from "../record/token-count.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
+import { shown } from "../run-directory/held-folder.ts";
 import { recordedCommand } from "../run-directory/recorded-command.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, placeWords } from "../schema/ledger.ts";
@@ -18,36 +18,28 @@ import { lostPct, worstLossPct } from "../schema/loss.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
+import { formatCounted, formatNs } from "../units.ts";
 
 /** How a target that we launched ended; null where it has not, and where it is not ours to know. */
 export type TargetEnd = Awaited<Launched["ended"]> | null;
 
-export interface JudgeInput {
-  readonly recording: Recording;
+/** A recording, or what there is of it so far, with what was known before it. */
+export interface RunEnd extends Recorded {
   readonly ended: TargetEnd;
-  readonly started_ns: bigint;
-  readonly started_at: Date;
-  readonly use: ProcessUse;
-  readonly tokens: TokenCount;
-  readonly target: Target;
-  /** Every process that belonged to the tree of the target. */
-  readonly pids: readonly number[];
-  /** The collectors of the run with what they said before it. */
-  readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
+  /** True where a target that had not ended was told to. */
+  readonly toldToEnd: boolean;
   readonly directory: RunDirectory;
   readonly options: TracerOptions;
   /** What the experiment says of this run; null outside of one. */
   readonly experiment: ExperimentFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
-  readonly cpus: number;
-  readonly thermal: ThermalSummary;
 }
 
 const pct = (part: number, whole: number | null): number | null => (whole ? (100 * part) / whole : null);
 
 /** The facts of the run; nothing here reads a stream again. */
-export function factsOfRun(input: JudgeInput): RunFacts {
+export function factsOfRun(input: RunEnd): RunFacts {
   const { recording, use, tokens, ended, target } = input;
   const ledger = recording.ledger;
   const wall_ns = Number(recording.end_ns - input.started_ns);
@@ -55,7 +47,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   const cost = observerCost({
     // The span of the samples from which the CPU time comes: a short command ends long before the tracer has.
     wall_ns: use.tracer.window_ns || wall_ns,
-    cpus: input.cpus,
+    cpus: cpus().length,
     tracer_cpu_ns: use.tracer.cpu_ns,
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
@@ -63,8 +55,9 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     machine_busy_ns: use.machine_busy_ns,
     events: input.collectors.flatMap(({ collector }) => collector.costs?.() ?? []),
   });
-  const validity = judgeValidity({
-    loss_pct: worstLossPct(ledger),
+  const judged = judgeValidity({
+    // Before anything is in files there is nothing of which something is lost.
+    loss_pct: ledger.length === 0 ? null : worstLossPct(ledger),
     observer_cpu_pct: cost.cpu_pct,
     contention_pct: cost.contention_pct,
     observer_rss_bytes: cost.rss_bytes,
@@ -75,10 +68,12 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     throttle_events: input.thermal.throttle_events,
     peak_temperature_c: input.thermal.peak_temp_c,
   });
+  const validity = asItEnded(judged, recording);
   return {
     schema_version: JSON_SCHEMA_VERSION,
     run_id: input.directory.run_id,
     model_id: input.directory.model_id,
+    stopped_by: recording.reason,
     validity: validity.validity,
     reasons: [...validity.reasons],
     not_measured: [...validity.not_measured],
@@ -123,7 +118,6 @@ export function factsOfRun(input: JudgeInput): RunFacts {
     end_ns: recording.end_ns,
     seed: input.options.seed,
     trap_cost_ns: findings.trap_cost_ns ?? null,
-    stopped_by: recording.reason,
     details: {
       host: { ...input.host },
       options: { ...input.options },
@@ -134,6 +128,7 @@ export function factsOfRun(input: JudgeInput): RunFacts {
       cost_parts: cost.parts,
       rows: recording.rows,
       capture_bytes: recording.bytes,
+      rows_after_end: recording.rows_after_end,
       attached: !target.held,
       // Of the process that was launched; the tree may live longer, and the recording ends with a poll.
       root_wall_ns: ended === null ? null : ended.ended_ns - input.started_ns,
@@ -143,13 +138,43 @@ export function factsOfRun(input: JudgeInput): RunFacts {
   };
 }
 
-function warningsOf({ recording, collectors, target, ended }: JudgeInput): string[] {
+/** What was not judged because the tracer did not live to tell passes for no more than marginal. */
+function asItEnded(judged: ValidityResult, { reason }: Recording): ValidityResult {
+  if (reason !== "killed") return judged;
+  const validity = judged.validity === "clean" ? "marginal" : judged.validity;
+  return {
+    ...judged,
+    validity,
+    reasons: [...judged.reasons, "the tracer was killed: its last seconds are in no file"],
+  };
+}
+
+/** Why a recording ended before its target did, and what is missing for that; null where that was asked for, or it did not. */
+export function earlyEnd({ recording, started_ns }: Pick<RunEnd, "recording" | "started_ns">): string | null {
+  const after = formatNs(Math.max(0, Number(recording.end_ns - started_ns)));
+  switch (recording.reason) {
+    case "killed":
+      return `the tracer was killed, or failed: the files hold the first ${after} of the recording`;
+    case "max_size":
+      return `recording stopped after ${after}, at --max-size: what came later is not recorded`;
+    case "disk": {
+      const later = formatCounted(recording.rows_after_end, "row");
+      const why = recording.writeError?.message ?? "a file could not be written";
+      return `recording stopped after ${after}: ${shown(why)}; ${later} that came later are in no file`;
+    }
+    default:
+      return null;
+  }
+}
+
+function warningsOf(input: RunEnd): string[] {
+  const { recording, collectors, ended, toldToEnd } = input;
   const out = collectors.flatMap(({ collector }) => [...(collector.warnings?.() ?? [])]);
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
-  if (target.held && ended === null) out.push("the target did not end when it was told to, and runs on");
-  if (recording.reason === "max_size") out.push("recording stopped at --max-size");
-  if (recording.reason === "disk") out.push("recording stopped: a segment could not be written");
+  if (toldToEnd && ended === null) out.push("the target did not end when it was told to, and runs on");
+  const early = earlyEnd(input);
+  if (early !== null) out.push(early);
   return out;
 }

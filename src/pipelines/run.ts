@@ -1,22 +1,24 @@
 /** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
 import type { DemoOptions, RunOptions } from "../config/schema.ts";
 import { EXIT_CODES } from "../errors.ts";
+import { monotonicNs } from "../kernel/libc.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
-import { recordTarget } from "../record/record-target.ts";
-import type { StopReason } from "../record/recorder.ts";
+import { type Recorded, recordTarget } from "../record/record-target.ts";
+import type { Recording, StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
 import { reasonOf, type SignalWatch, stopIfAsked } from "../record/signals.ts";
 import { collectorsOf, requireCollectors } from "../record/start-collectors.ts";
 import type { Progress } from "../report/progress.ts";
+import { writeFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
-import { conclude } from "./conclude.ts";
+import { conclude, factsNote } from "./conclude.ts";
 import type { Derived } from "./derive.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
-import type { TargetEnd } from "./run-facts.ts";
+import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
 
 /** How long a target may take to end after it was told to. */
 const GRACE_MS = 10_000;
@@ -91,6 +93,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     ended = how;
   });
   const stopped = Promise.withResolvers<StopReason>();
+  const circumstances = { directory, options, experiment: request.experiment ?? null, host, baseline };
   const recorded = await recordTarget({
     options,
     target: { pid: launched.pid, command: target.command, held: true },
@@ -100,7 +103,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     expected_ns: target.isDemo && request.workload === undefined ? request.demo.seconds * 1e9 : null,
     begin() {
       signals.onFirst((signal) => {
-        // A terminal has sent SIGINT to the target already: its process group is ours.
+        // A terminal has sent it to the target already: its process group is ours.
         if (signal === "SIGTERM" || !process.stdin.isTTY) launched.signal(signal);
         setTimeout(() => stopped.resolve(reasonOf(signal)), GRACE_MS).unref();
       });
@@ -108,15 +111,51 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     },
     rootEnded: () => ended !== null,
     stopped: stopped.promise,
+    note: factsNote({ ...circumstances, ended: null, toldToEnd: false }),
   });
   const { recording } = recorded;
-  if (ended === null && recording.reason !== "target_ended") ended = await endTarget(launched);
+  let toldToEnd = false;
+  let outOfTime = recording.reason === "duration";
+  if (isOurEnd(recording) && ended === null) {
+    const soFar = { ...recorded, ...circumstances, ended, toldToEnd };
+    writeFacts(directory.heldPath, factsOfRun(soFar));
+    notice(`${earlyEnd(soFar)}; the command runs on, and the results come when it has ended`);
+    outOfTime = await goesOn(launched, stopped.promise, timeLeft(options.duration, recorded));
+  }
+  if (ended === null && recording.reason !== "target_ended") {
+    toldToEnd = true;
+    ended = await endTarget(launched);
+  }
   // A target that ended because a signal was passed on to it did not do all it had to.
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
-  const circumstances = { directory, options, experiment: request.experiment ?? null, host, baseline, ended };
-  const derived = await conclude({ ...recorded, ...circumstances, recording: { ...recording, reason } }, progress);
-  return { ...derived, exitCode: exitCodeOf(reason, ended, signals) };
+  const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason } };
+  const derived = await conclude(end, progress, signals);
+  return { ...derived, exitCode: exitCodeOf(recording, outOfTime, ended, signals) };
+}
+
+/** True where a recording ended for our sake: a limit or a disk of ours is none of the target's business. */
+function isOurEnd({ reason }: Recording): boolean {
+  return reason === "max_size" || reason === "disk";
+}
+
+/** What is left of the time that the target may take, in ms; infinite where there is no limit. */
+function timeLeft(duration_ns: number | undefined, { started_ns }: Recorded): number {
+  if (duration_ns === undefined) return Number.POSITIVE_INFINITY;
+  return Math.max(0, (duration_ns - Number(monotonicNs() - started_ns)) / 1e6);
+}
+
+/** Lets the target go on without us until it ends, a signal was given its time, or the limit is reached, which is true. */
+async function goesOn(launched: Launched, signalled: Promise<StopReason>, left_ms: number): Promise<boolean> {
+  const limit = Promise.withResolvers<boolean>();
+  // Beyond what a timer can count nobody waits.
+  const timer = left_ms < 2 ** 31 ? setTimeout(() => limit.resolve(true), left_ms) : undefined;
+  const without = (ending: Promise<unknown>): Promise<boolean> => ending.then(() => false);
+  try {
+    return await Promise.race([without(launched.ended), without(signalled), limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Ends a target that outlived its run; one that does not listen is left running, and the report says so. */
@@ -125,9 +164,10 @@ async function endTarget(launched: Launched): Promise<TargetEnd> {
   return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
 }
 
-function exitCodeOf(reason: StopReason, ended: TargetEnd, signals: SignalWatch): number {
+function exitCodeOf(recording: Recording, outOfTime: boolean, ended: TargetEnd, signals: SignalWatch): number {
   if (signals.received !== null) return EXIT_CODES[reasonOf(signals.received)];
-  if (reason === "duration") return EXIT_CODES.time_limit;
+  if (recording.writeError !== null) return recording.writeError.exitCode;
+  if (outOfTime) return EXIT_CODES.time_limit;
   if (ended !== null && (ended.signal !== null || ended.exit_code !== 0)) return EXIT_CODES.target;
   return EXIT_CODES.ok;
 }

@@ -1,15 +1,17 @@
 /** The recording of one target: everything is attached, the target goes on, and what comes is kept until it is over. */
 import { cpus } from "node:os";
-import type { Target } from "../collect/collector.ts";
+import type { Collector, Target } from "../collect/collector.ts";
 import type { Collectors } from "../collect/collectors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { createThermalUse } from "../overhead/thermal-summary.ts";
+import { createThermalUse, type ThermalSummary } from "../overhead/thermal-summary.ts";
 import type { Progress } from "../report/progress.ts";
+import { beginFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
-import { createProcessUse } from "./process-use.ts";
-import { record, type StopReason } from "./recorder.ts";
-import { startCollectors, type TracerOptions } from "./start-collectors.ts";
-import { createTokenCount } from "./token-count.ts";
+import { STREAMS, type StreamName } from "../schema/columns.ts";
+import { createProcessUse, type ProcessUse } from "./process-use.ts";
+import { type Recording, record, type StopReason } from "./recorder.ts";
+import { type CanRun, startCollectors, type TracerOptions } from "./start-collectors.ts";
+import { createTokenCount, type TokenCount } from "./token-count.ts";
 
 export interface RecordRequest {
   readonly options: TracerOptions;
@@ -25,15 +27,44 @@ export interface RecordRequest {
   readonly rootEnded: () => boolean;
   /** Ends the recording when it resolves. */
   readonly stopped: Promise<StopReason>;
+  /** Keeps what is known of the recording in the run directory. @throws MrmTraceError environment */
+  readonly note: RecordingNote;
 }
 
-export type Recorded = Awaited<ReturnType<typeof recordTarget>>;
+/** The file that says what is known of a recording, should it not live to say so itself. */
+export interface RecordingNote {
+  readonly path: string;
+  readonly text: (recorded: Recorded) => string;
+}
+
+/** A recording, or what there is of it so far. */
+export interface Recorded {
+  readonly recording: Recording;
+  readonly started_ns: bigint;
+  readonly started_at: Date;
+  readonly use: ProcessUse;
+  readonly thermal: ThermalSummary;
+  readonly tokens: TokenCount;
+  readonly target: Target;
+  /** Every process that belonged to the tree of the target. */
+  readonly pids: readonly number[];
+  /** The collectors with what they said once they had their target. */
+  readonly collectors: readonly { readonly collector: Collector; readonly can: CanRun }[];
+}
 
 /**
  * Attaches to the target and records its tree until it has ended, or `stopped` or a limit of the options says so.
  * @throws MrmTraceError environment or target, when it cannot be attached to
  */
-export async function recordTarget({ options, target, directory, collectors, progress, ...request }: RecordRequest) {
+export async function recordTarget({
+  options,
+  target,
+  directory,
+  collectors,
+  progress,
+  note,
+  ...request
+}: RecordRequest): Promise<Recorded> {
   const use = createProcessUse();
   const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
@@ -42,12 +73,25 @@ export async function recordTarget({ options, target, directory, collectors, pro
   const treeEnded = Promise.withResolvers<StopReason>();
   const started_ns = monotonicNs();
   const started_at = new Date();
+  const recordedWith = (recording: Recording): Recorded => ({
+    recording,
+    started_ns,
+    started_at,
+    use,
+    thermal: thermal.summary(),
+    tokens,
+    target,
+    pids: collectors.tree.pids(),
+    collectors: able,
+  });
+  beginFacts(note.path, note.text(recordedWith(nothingYet(started_ns))));
   request.begin();
   const recording = await record({
     runDir: directory.heldPath,
     collectors: collectors.all,
     starting: target.held,
     stopped: Promise.race([request.stopped, treeEnded.promise]),
+    note: { path: note.path, text: (soFar) => note.text(recordedWith(soFar)) },
     durationNs: options.duration,
     maxSizeBytes: options.max_size,
     onBatch(batch) {
@@ -69,15 +113,12 @@ export async function recordTarget({ options, target, directory, collectors, pro
       });
     },
   });
-  return {
-    recording,
-    started_ns,
-    started_at,
-    use,
-    thermal: thermal.summary(),
-    tokens,
-    target,
-    pids: collectors.tree.pids(),
-    collectors: able,
-  };
+  return recordedWith(recording);
+}
+
+/** A recording of which nothing is in files. */
+function nothingYet(now_ns: bigint): Recording {
+  const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+  const none = { ledger: [], rows, bytes: 0, rows_after_end: 0, writeError: null, slowest_poll_ms: 0 };
+  return { ...none, reason: "killed", begin_ns: now_ns, end_ns: now_ns };
 }

@@ -2,19 +2,18 @@
 import { join } from "node:path";
 import type { Collector } from "../collect/collector.ts";
 import type { Batch } from "../columnar/batch.ts";
-import { openEncoder } from "../columnar/segments/encoder.ts";
-import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
 import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { STREAMS, type StreamName } from "../schema/columns.ts";
+import type { StreamName } from "../schema/columns.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { type CaptureWriters, type Closed, type Note, openCaptureWriters } from "./capture-writers.ts";
 import { pollPace, unevenRest } from "./poll-pace.ts";
 
 /** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
 const REST_QUEUE_BYTES = 2 ** 20;
 
-export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "disk";
+export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "hangup" | "disk";
 
 export interface RecorderOptions {
   readonly runDir: string;
@@ -30,6 +29,8 @@ export interface RecorderOptions {
   readonly onBatch: (batch: Batch) => void;
   /** Called at every poll. */
   readonly onPoll: (state: RecorderState) => void;
+  /** The file that tells of the recording while it goes on: its path, and its text as of a closing of all segments. */
+  readonly note?: { readonly path: string; readonly text: (soFar: Recording) => string };
 }
 
 export interface RecorderState {
@@ -39,13 +40,17 @@ export interface RecorderState {
 }
 
 export interface Recording {
-  readonly reason: StopReason;
+  /** `killed` is what is told of a recording until it ends. */
+  readonly reason: StopReason | "killed";
   readonly begin_ns: bigint;
+  /** When what is in files ends: the end of the recording, the last closing before a write that failed. */
   readonly end_ns: bigint;
   readonly rows: Readonly<Record<StreamName, number>>;
   readonly ledger: readonly LedgerRow[];
   /** Bytes of the segments written. */
   readonly bytes: number;
+  /** Rows that came after `end_ns`, where something could not be written; they are in no file and not in the ledger. */
+  readonly rows_after_end: number;
   /** Set when a segment could not be written: what was measured before stays. */
   readonly writeError: MrmTraceError | null;
   /** Peak of the time between two polls, in ms. */
@@ -54,44 +59,44 @@ export interface Recording {
 
 /** Records until told to stop or until something fails, then stops every collector and closes every segment. */
 export async function record(options: RecorderOptions): Promise<Recording> {
+  const { collectors, note } = options;
   const begin_ns = monotonicNs();
-  await using ends = new AsyncDisposableStack();
-  const encoder = ends.use(openEncoder());
-  const writers = new Map<StreamName, SegmentWriter>();
-  const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
-  const failure = (): MrmTraceError | null => {
-    for (const writer of writers.values()) if (writer.error) return writer.error;
-    return null;
+  let slowest_ns = 0n;
+  const slowestMs = (): number => Number(slowest_ns) / 1e6;
+  const soFar = (closed: Closed): Recording => {
+    const rest = { rows_after_end: 0, writeError: null, slowest_poll_ms: slowestMs() };
+    return { ...closed, ...rest, reason: "killed", begin_ns };
   };
+  const noteOfClosed: Note | null =
+    note === undefined ? null : { path: note.path, text: (closed) => note.text(soFar(closed)) };
+  await using ends = new AsyncDisposableStack();
+  const writers = ends.use(
+    openCaptureWriters(
+      join(options.runDir, "capture"),
+      () => collectors.flatMap((collector) => [...(collector.account?.() ?? [])]),
+      noteOfClosed,
+    ),
+  );
   const take = (batch: Batch): void => {
-    const stream = batch.table as StreamName;
-    let writer = writers.get(stream);
-    if (writer === undefined) {
-      writer = openSegmentWriter({ encoder, dir: join(options.runDir, "capture", stream), table: stream });
-      writers.set(stream, writer);
-    }
-    rows[stream] += batch.rows;
     options.onBatch(batch);
-    writer.append(batch);
+    writers.take(batch);
   };
 
   // Whatever ends the recording: nothing stays attached, and what came before is in files. Both do nothing the second
   // time, and after a failure that failure is what is told, not what came of it.
   ends.defer(async () => {
-    await Promise.allSettled(options.collectors.map((collector) => collector.stop()));
-    await Promise.allSettled([...writers.values()].map((writer) => writer.close()));
+    await Promise.allSettled(collectors.map((collector) => collector.stop()));
   });
 
   let reason: StopReason | null = null;
   options.stopped.then((why) => {
     reason ??= why;
   });
-  const patience_ms = Math.min(...options.collectors.map((collector) => collector.patienceMs?.() ?? Infinity));
-  const held = options.collectors.map((collector) => ({ collector, holds: collector.holds?.() }));
+  const patience_ms = Math.min(...collectors.map((collector) => collector.patienceMs?.() ?? Infinity));
+  const held = collectors.map((collector) => ({ collector, holds: collector.holds?.() }));
   const pace = pollPace(begin_ns, options.starting, patience_ms);
   const random = seededRandom(Number(begin_ns % 2n ** 32n));
   let last_ns = begin_ns;
-  let slowest_ns = 0n;
   while (reason === null) {
     let filled = 0;
     for (const { collector, holds } of held) {
@@ -103,45 +108,42 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     const now_ns = monotonicNs();
     if (now_ns - last_ns > slowest_ns) slowest_ns = now_ns - last_ns;
     last_ns = now_ns;
-    options.onPoll({ now_ns, rows, dropped: droppedRows(writers.values()) });
-    if (failure()) reason = "disk";
+    options.onPoll({ now_ns, rows: writers.rows, dropped: writers.droppedRows });
+    if (writers.error) reason = "disk";
     else if (options.durationNs !== undefined && now_ns - begin_ns >= BigInt(Math.round(options.durationNs)))
       reason = "duration";
-    else if (writtenBytes(writers.values()) >= options.maxSizeBytes) reason = "max_size";
+    else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
     else await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
   }
   const end_ns = monotonicNs();
-  const ledger: LedgerRow[] = [];
-  for (const collector of options.collectors) {
+  const collected: LedgerRow[] = [];
+  for (const collector of collectors) {
     const rest = await collector.stop();
     for (const batch of rest.batches) {
       take(batch);
       // What is read from a file now comes faster than it is encoded; nothing hurries any more.
-      while (encoder.queuedBytes > REST_QUEUE_BYTES) await Bun.sleep(1);
+      while (writers.queuedBytes > REST_QUEUE_BYTES) await Bun.sleep(1);
     }
-    ledger.push(...rest.ledger);
+    collected.push(...rest.ledger);
   }
-  for (const writer of writers.values()) ledger.push(...(await writer.close()));
-  return {
-    reason,
-    begin_ns,
-    end_ns,
-    rows,
-    ledger,
-    bytes: writtenBytes(writers.values()),
-    writeError: failure(),
-    slowest_poll_ms: Number(slowest_ns) / 1e6,
-  };
+  const ledger = [...collected, ...(await writers.finish(collected))];
+  const whole = { begin_ns, end_ns, rows: writers.rows, ledger, bytes: writers.writtenBytes, rows_after_end: 0 };
+  const end =
+    writers.error === null ? { ...whole, reason } : { ...endOfFiles(whole, writers), reason: "disk" as const };
+  return { ...end, writeError: writers.error, slowest_poll_ms: slowestMs() };
 }
 
-function droppedRows(writers: Iterable<SegmentWriter>): number {
-  let sum = 0;
-  for (const writer of writers) sum += writer.droppedRows;
-  return sum;
-}
+type End = Omit<Recording, "reason" | "writeError" | "slowest_poll_ms">;
 
-function writtenBytes(writers: Iterable<SegmentWriter>): number {
-  let sum = 0;
-  for (const writer of writers) sum += writer.writtenBytes;
-  return sum;
+/**
+ * The end of a recording of which something could not be written: it lasted until the last closing. What came later was
+ * not lost from it, but came after its end. Streams of which nothing was in files by then are told as a whole.
+ */
+function endOfFiles(whole: End, { closed }: CaptureWriters): End {
+  if (closed === null) return whole;
+  const inFiles = new Set(closed.ledger.map(({ stream }) => stream));
+  const ledger = [...closed.ledger, ...whole.ledger.filter(({ stream }) => !inFiles.has(stream))];
+  const kept = (rows: Readonly<Record<StreamName, number>>): number =>
+    Object.values(rows).reduce((sum, n) => sum + n, 0);
+  return { ...whole, ...closed, ledger, rows_after_end: kept(whole.rows) - kept(closed.rows) };
 }

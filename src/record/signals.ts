@@ -1,7 +1,13 @@
-/** SIGINT and SIGTERM during a run: the first goes to the target and ends the run in order, the second ends us at once. */
+/** SIGINT, SIGTERM and SIGHUP during a run: the first goes to the target and ends the run in order, the second ends us at once. */
+import { readFileSync } from "node:fs";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 
-export type StopSignal = "SIGINT" | "SIGTERM";
+/** What a signal makes of a run: the reason of its end, and the name of its exit code. */
+const REASONS = { SIGINT: "interrupted", SIGTERM: "terminated", SIGHUP: "hangup" } as const;
+
+export type StopSignal = keyof typeof REASONS;
+
+const SIGHUP_BIT = 1n;
 
 export interface SignalWatch extends Disposable {
   /** The first signal that came; null while none has. */
@@ -18,10 +24,10 @@ export function watchSignals(): SignalWatch {
     received = signal;
     for (const act of acts) act(signal);
   };
-  const onInterrupt = (): void => handle("SIGINT");
-  const onTerminate = (): void => handle("SIGTERM");
-  process.on("SIGINT", onInterrupt);
-  process.on("SIGTERM", onTerminate);
+  const watched = (Object.keys(REASONS) as StopSignal[])
+    .filter((signal) => signal !== "SIGHUP" || !ignoresHangup())
+    .map((signal) => ({ signal, listener: () => handle(signal) }));
+  for (const { signal, listener } of watched) process.on(signal, listener);
   return {
     get received() {
       return received;
@@ -31,18 +37,23 @@ export function watchSignals(): SignalWatch {
       else acts.push(act);
     },
     [Symbol.dispose]() {
-      process.off("SIGINT", onInterrupt);
-      process.off("SIGTERM", onTerminate);
+      for (const { signal, listener } of watched) process.off(signal, listener);
     },
   };
 }
 
-/** What a signal makes of a run: the reason of its end, and the name of its exit code. */
-export function reasonOf(signal: StopSignal): "interrupted" | "terminated" {
-  return signal === "SIGINT" ? "interrupted" : "terminated";
+/** True where we were started to outlive our terminal, as by nohup: watching the signal would undo that. */
+function ignoresHangup(): boolean {
+  const [, mask = "0"] = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync("/proc/self/status", "latin1")) ?? [];
+  return (BigInt(`0x${mask}`) & SIGHUP_BIT) !== 0n;
 }
 
-/** @throws MrmTraceError interrupted or terminated, when a signal came before anything was recorded */
+/** What a signal makes of a run: the reason of its end, and the name of its exit code. */
+export function reasonOf(signal: StopSignal): (typeof REASONS)[StopSignal] {
+  return REASONS[signal];
+}
+
+/** @throws MrmTraceError interrupted, terminated or hangup, when a signal came before anything was recorded */
 export function stopIfAsked({ received }: SignalWatch): void {
   if (received === null) return;
   const message = `${received} came before the target was traced: nothing was recorded`;

@@ -27,17 +27,24 @@ function entry(key: string, text: string, width: number, ink: Ink = "plain"): Li
   ]);
 }
 
-function targetText({ target }: RunReport): string {
-  // What another tool recorded tells neither the process that was meant nor how it ended.
+/** What is told of a target of which nobody saw how it ended. */
+const UNSEEN_ENDS: ReadonlyMap<string, string> = new Map([
+  ["end_of_file", "end not recorded"],
+  ["import", "end not recorded"],
+  ["killed", "end not known"],
+  ["target_ended", "ended"],
+]);
+
+function targetText(report: RunReport): string {
+  const { target } = report;
+  // What another tool recorded does not tell the process that was meant.
   const imported = target.pid === 0;
   const end =
     target.signal !== null
       ? `ended by ${target.signal}`
       : target.exit_code !== null
         ? `exit ${target.exit_code}`
-        : imported
-          ? "end not recorded"
-          : "still running";
+        : (UNSEEN_ENDS.get(report.stopped_by) ?? "still running");
   const parts = [
     ...(imported ? [] : [`pid ${target.pid}`]),
     ...(target.pids.length > 1 ? [formatCounted(target.pids.length, "process")] : []),

@@ -8,6 +8,7 @@ import { runDetailsSchema } from "../schema/run-details.ts";
 import { runJsonSchema, toJson, withRatesRenamed } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
+import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } from "./spare-room.ts";
 
 const FILE = "facts.json";
 
@@ -28,16 +29,55 @@ const factsSchema = runJsonSchema.omit({ labels: true, loss: true, metrics: true
   }),
   seed: z.number(),
   trap_cost_ns: z.number().nullable(),
-  stopped_by: z.string(),
   /** Machine, options, calibration, checks: for metadata.json. */
   details: runDetailsSchema,
 });
 
 export type RunFacts = z.output<typeof factsSchema>;
 
-/** Writes capture/facts.json. @throws MrmTraceError environment */
+/** Path of capture/facts.json. */
+export function factsPath(runDir: string): string {
+  return join(runDir, "capture", FILE);
+}
+
+/** The text of facts.json. */
+export function factsText(facts: RunFacts): string {
+  return `${toJson(z.encode(factsSchema, facts), 2)}\n`;
+}
+
+/** Begins capture/facts.json, and keeps room to complete it should the disk be full by then. @throws MrmTraceError environment */
+export function beginFacts(path: string, text: string): void {
+  takeSpareRoom(path, text);
+  writeFileAtomic(path, text);
+}
+
+/** True once the facts are complete: what is there before is for a tracer that does not live to complete them. */
+export function areFactsComplete(runDir: string): boolean {
+  const path = factsPath(runDir);
+  return existsSync(path) && !hasSpareRoom(path);
+}
+
+/** Writes capture/facts.json, on a full disk in the room that was kept for it. @throws MrmTraceError environment */
 export function writeFacts(runDir: string, facts: RunFacts): void {
-  writeFileAtomic(join(runDir, "capture", FILE), `${toJson(z.encode(factsSchema, facts), 2)}\n`);
+  const path = factsPath(runDir);
+  const text = factsText(facts);
+  try {
+    writeFileAtomic(path, text);
+  } catch (error) {
+    if (!(error instanceof MrmTraceError) || !isFull(error.cause)) throw error;
+    try {
+      writeInSpareRoom(path, text);
+    } catch {
+      // There was none, or too little: the disk is full all the same.
+      throw error;
+    }
+  }
+}
+
+/** Gives back what room is left, once the facts are complete. */
+export function completeFacts(runDir: string, facts: RunFacts): void {
+  writeFacts(runDir, facts);
+  giveSpareRoom(factsPath(runDir));
 }
 
 /** Facts of data of which nothing is known but the data itself, with the reason. */
@@ -46,6 +86,7 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
     schema_version: JSON_SCHEMA_VERSION,
     run_id: runId,
     model_id: modelId,
+    stopped_by,
     validity: "contaminated",
     reasons: [why],
     not_measured: [],
@@ -88,7 +129,6 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
     end_ns: 0n,
     seed: 1,
     trap_cost_ns: null,
-    stopped_by,
     details: {},
   };
 }
@@ -105,8 +145,9 @@ export function readFacts(runDir: string, runId: string, modelId: string): RunFa
       "give the folder that `mrm-trace run` named, such as results/MODEL/RUN_ID",
     );
   }
-  const path = join(runDir, "capture", FILE);
+  const path = factsPath(runDir);
   if (!existsSync(path)) {
+    // Of a recording that never began, or of an older version, which wrote facts at its end alone.
     return unknownFacts(runId, modelId, "the tracer was killed: what it lost and cost is not known", "killed");
   }
   try {

@@ -1,7 +1,8 @@
 /** One at a time in a folder: two would replace each other's unfinished files. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
+import { PARTIAL } from "./atomic-file.ts";
 
 export const LOCK = ".mrm-trace.lock";
 
@@ -24,25 +25,65 @@ export interface LockWords {
   readonly instead: string;
 }
 
+/** Gives `path` to a file that names us, unless there is one: nobody ever reads a lock that names nobody yet. */
+function linkLock(path: string): void {
+  const named = `${path}.${process.pid}${PARTIAL}`;
+  rmSync(named, { force: true });
+  try {
+    writeFileSync(named, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
+    linkSync(named, path);
+  } catch (error) {
+    if (!LINKLESS.has(codeOf(error))) throw error;
+    writeFileSync(path, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
+  } finally {
+    rmSync(named, { force: true });
+  }
+}
+
+/** What file systems say that know no second name of a file. */
+const LINKLESS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
 /** True where the lock was made; false where another one is there. @throws MrmTraceError environment */
 function make(path: string, { instead }: LockWords): boolean {
   try {
-    writeFileSync(path, `${process.pid}\n`, { flag: "wx", mode: 0o600 });
+    linkLock(path);
     return true;
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return false;
+    if (codeOf(cause) === "EEXIST") return false;
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MrmTraceError("environment", `${path} cannot be written: ${why}`, instead, { cause });
   }
 }
 
-/** The process that a lock names; NaN where it is gone meanwhile. */
-function holderOf(path: string): number {
+/** The process that a lock names, NaN where it names none; null where there is no lock. */
+function holderOf(path: string): number | null {
   try {
     return Number.parseInt(readFileSync(path, "utf8"), 10);
-  } catch {
-    return Number.NaN;
+  } catch (cause) {
+    return codeOf(cause) === "ENOENT" ? null : Number.NaN;
   }
+}
+
+/**
+ * Takes a lock over whose process is gone; false where another did meanwhile. One at a time: who reads that the process is
+ * gone and then removes the lock may by then remove that of a third.
+ */
+function takeOver(path: string, words: LockWords): boolean {
+  const taking = `${path}.taking`;
+  if (!make(taking, words)) {
+    if (isAlive(holderOf(taking) ?? process.pid)) return false;
+    const hint = `run again after: rm ${taking}`;
+    throw new MrmTraceError("usage", `a process was killed while it took over ${path}`, hint);
+  }
+  const holder = holderOf(path);
+  if (holder !== null && !isAlive(holder)) {
+    // At no time there is none, so that nobody makes one in between.
+    renameSync(taking, path);
+    return true;
+  }
+  rmSync(taking, { force: true });
+  return holder === null && make(path, words);
 }
 
 /**
@@ -59,12 +100,11 @@ export function lockFolder(folder: string, words: LockWords): Disposable {
   }
   if (!make(path, words)) {
     const holder = holderOf(path);
-    if (isAlive(holder)) {
+    if (holder !== null && isAlive(holder)) {
       const hint = `wait for it, or ${instead}; if ${holder} is no mrm-trace: rm ${path}`;
       throw new MrmTraceError("usage", `${busy} ${folder}: process ${holder}`, hint);
     }
-    rmSync(path, { force: true });
-    if (!make(path, words)) throw new MrmTraceError("usage", `${busy} ${folder}, and was faster`, "run again");
+    if (!takeOver(path, words)) throw new MrmTraceError("usage", `${busy} ${folder}, and was faster`, "run again");
   }
   const release = (): void => rmSync(path, { force: true });
   process.once("exit", release);

@@ -1,7 +1,7 @@
 /** manifest.json: size and SHA-256 of every file of a run, written last. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, open, readdir } from "node:fs/promises";
+import { type FileHandle, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
@@ -139,6 +139,8 @@ export async function writeManifest(runDir: string, runId: string, now: Date = n
   const files = await recordedFiles(runDir);
   const isRecorded = files.length > 0;
   for (const path of (await entriesBelow(runDir)).files) {
+    // What a tracer that was killed did not finish is no part of what was recorded.
+    if (path.endsWith(PARTIAL)) await rm(join(runDir, path), { force: true });
     if (path.endsWith(PARTIAL) || (isRecorded && path.startsWith(CAPTURE))) continue;
     const version = hasSchema(path) ? { schema_version: PARQUET_SCHEMA_VERSION } : {};
     files.push({ path, ...(await digest(join(runDir, path))), ...version });

@@ -19,7 +19,6 @@ export interface MetadataInput {
   readonly started_at: Date | null;
   readonly started_ns: bigint;
   readonly end_ns: bigint;
-  readonly stopped_by: string;
   readonly seed: number;
   readonly trap_cost_ns: number | null;
   readonly versions: { readonly mrm_trace: string } & Readonly<Record<string, string>>;
@@ -50,7 +49,7 @@ function targetUse(metrics: RunReport["metrics"]) {
  * @throws ZodError where a value has no JSON form, which is a bug
  */
 export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema> {
-  const { report, end_ns, stopped_by, seed, trap_cost_ns } = input;
+  const { report, end_ns, seed, trap_cost_ns } = input;
   const { host: _, thermal, experiment, ...details } = input.details;
   const { target } = report;
   const { machine_id, os, kernel, ...hardware } = input.host;
@@ -91,7 +90,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     warnings: report.warnings,
     ...details,
     experiment: experiment ?? null,
-    stopped_by,
+    stopped_by: report.stopped_by,
     end_ns,
     seed,
     trap_cost_ns,

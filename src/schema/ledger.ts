@@ -86,6 +86,11 @@ export function balances(row: LedgerRow): boolean {
   return row.seen === row.kept + row.filtered + row.dropped && causes === row.dropped;
 }
 
+/** The row of a recording that goes on, without the events that are still under way: what becomes of them is not known. */
+export function settled(row: LedgerRow): LedgerRow {
+  return { ...row, seen: row.kept + row.filtered + row.dropped };
+}
+
 /** Which events a row is about, in words: `access by watch, ring`, `mapping, decode (names)`. */
 export function placeWords({ stream, source, stage, way }: LedgerPlace): string {
   const by = source === null || SOURCES_OF[stream].length === 1 ? "" : ` by ${source}`;

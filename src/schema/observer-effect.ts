@@ -122,7 +122,7 @@ export const observerEffectSchema = z
     seed: count,
     margin_pct: z.number(),
     deciding_figure: figureName,
-    stopped_by: z.enum(["complete", "interrupted", "terminated", "failed"]),
+    stopped_by: z.enum(["complete", "interrupted", "terminated", "hangup", "failed"]),
     failure: z
       .object({ code: z.enum(codes), message: text, hint: text })
       .readonly()

@@ -133,6 +133,8 @@ export const runJsonSchema = z.object({
   run_dir: word,
   run_id: word,
   model_id: word,
+  /** Why the recording ended: `target_ended`, a limit, a signal, `disk`, `killed`, or `end_of_file` of what was imported. */
+  stopped_by: word,
   validity: z.enum(VALIDITY_CLASSES),
   reasons: words,
   /** What the machine could not tell; it lowers no class. */

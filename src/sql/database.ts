@@ -4,6 +4,8 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBValue } from "@duckdb
 export interface EngineLimits {
   readonly threads?: number;
   readonly memoryLimitBytes?: number;
+  /** Ends the query that runs, and refuses all later ones, with its reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface DatabaseLimits extends EngineLimits {
@@ -34,16 +36,28 @@ export async function openDatabase(limits: DatabaseLimits = {}): Promise<Databas
   if (limits.spillFolder !== undefined) options.temp_directory = limits.spillFolder;
   const instance = await DuckDBInstance.create(":memory:", options);
   const connection = await instance.connect();
+  const { signal } = limits;
+  const interrupt = (): void => connection.interrupt();
+  signal?.addEventListener("abort", interrupt);
+  /** What a query says that was interrupted is why it was. */
+  const until = async <T>(query: () => Promise<T>): Promise<T> => {
+    signal?.throwIfAborted();
+    try {
+      return await query();
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  };
   return {
     connection,
-    async run(sql) {
-      await connection.run(sql);
-    },
-    async rows(sql) {
-      const reader = await connection.runAndReadAll(sql);
-      return reader.getRowObjects();
-    },
+    run: (sql) =>
+      until(async () => {
+        await connection.run(sql);
+      }),
+    rows: (sql) => until(async () => (await connection.runAndReadAll(sql)).getRowObjects()),
     async [Symbol.asyncDispose]() {
+      signal?.removeEventListener("abort", interrupt);
       connection.closeSync();
       instance.closeSync();
     },

@@ -35,7 +35,9 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   await using encoder = openEncoder();
   const writer = openSegmentWriter({ encoder, dir, table: "fault" });
   // The writing thread has loaded its code when it has written one file: that is part of the start.
-  await encoder.submit(join(dir, "start.tmp"), { table: "fault", rows: 0, columns: {} }, new Map());
+  await encoder.submit([
+    { path: join(dir, "start.tmp"), batch: { table: "fault", rows: 0, columns: {} }, keyValues: new Map() },
+  ]);
   lifecycle.addProcess(pid);
   const start_cpu_ns = processCpuNs();
   const threadBegin = threadCpuNs();

@@ -1,6 +1,6 @@
 /** Steps, KV rows and watches of a labelled run as the metrics read them. */
 
-import type { WatchHits } from "../../label/capture/watch-hits.ts";
+import { hasItsAccesses, type WatchHits } from "../../label/capture/watch-hits.ts";
 import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
@@ -55,7 +55,7 @@ function regionTypeOf(name: string): RegionType {
   return REGION_TYPES.find((word) => word === name) ?? "unknown";
 }
 
-/** What cannot be a watch: a word that the schema does not have, or an end before the begin. */
+/** What cannot be a watch, or not all of it: a word that the schema does not have, or an end before the begin. */
 function isSound(watch: WatchHits): boolean {
   const { row } = watch;
   const probability = row.inclusion_probability;
@@ -65,13 +65,14 @@ function isSound(watch: WatchHits): boolean {
     ENDINGS.includes(String(row.ended_by)) &&
     watch.end_ns >= watch.begin_ns &&
     probability > 0 &&
-    probability <= 1
+    probability <= 1 &&
+    hasItsAccesses(watch)
   );
 }
 
 /**
  * Watches with the class of the region that held their first byte when they were armed; where the map has none, the
- * class when drawn. Watches that cannot be are left out: `watches.length` less the result's is their number.
+ * class when drawn. Watches that cannot be, or lack accesses, are left out: `watches.length` less the result's is their number.
  */
 export function watchSamples(watches: readonly WatchHits[], regions: Regions, index: PlaceIndex): WatchSample[] {
   return watches.filter(isSound).map((watch) => {

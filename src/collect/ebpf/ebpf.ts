@@ -1,8 +1,7 @@
 /** The eBPF collector: a loop over the parts that were asked for, all of one process tree and on one clock. */
 import { release } from "node:os";
-import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
-import { type BpfCost, type CostSampler, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
+import { type BpfCost, type CostSampler, type SkippedRuns, sampleBpfCosts } from "../../kernel/bpf-costs.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { countLooks, type Looks } from "../../kernel/looks.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
@@ -30,16 +29,23 @@ export function sourceFacts(): SourceFacts {
   return { pmus: readPmus(), kernelRelease: release(), arch: process.arch };
 }
 
-/** What there is to tell once all has stopped; the programs and their maps are gone then. */
-type Account = Required<Pick<Collector, "warnings" | "costs" | "findings" | "details">>;
-const NOTHING: Account = { warnings: () => [], costs: () => [], findings: () => ({}), details: () => ({}) };
+/** What there is to tell at a time, and once all has stopped: the programs and their maps are gone then. */
+type Account = Required<Pick<Collector, "account" | "warnings" | "costs" | "findings" | "details">>;
+const NOTHING: Account = {
+  account: () => [],
+  warnings: () => [],
+  costs: () => [],
+  findings: () => ({}),
+  details: () => ({}),
+};
 
 /** @param facts what decides on sources of accesses; this machine unless told */
 export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = sourceFacts()): Collector {
   const owned = new DisposableStack();
   let plan = planParts(options, facts);
   let running: Running | null = null;
-  let account = NOTHING;
+  let ended = NOTHING;
+  const account = (): Account => (running === null ? ended : accountNow(running, monotonicNs()));
   return {
     name: "ebpf",
     canRun: async (target) => canRunHere(target) ?? (plan.ok ? capabilityOf(plan) : plan),
@@ -63,15 +69,16 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
     async stop() {
       if (running === null) return { batches: [], ledger: [] };
       const stopped = stopParts(running);
-      account = stopped.account;
+      ended = stopped.account;
       running = null;
       owned.dispose();
       return stopped;
     },
-    warnings: () => account.warnings(),
-    costs: () => account.costs(),
-    findings: () => account.findings(),
-    details: () => account.details(),
+    account: () => account().account(),
+    warnings: () => account().warnings(),
+    costs: () => account().costs(),
+    findings: () => account().findings(),
+    details: () => account().details(),
   };
 }
 
@@ -120,35 +127,49 @@ async function startParts(
 }
 
 /** The last to start looks away first: the registers are free before the programs go, and mappings are seen to the end. */
-function stopParts({ parts, looks, sampler }: Running) {
+function stopParts(running: Running) {
+  const { parts, looks } = running;
   const nowNs = monotonicNs();
-  const costs = sampler.costs(nowNs);
-  const skipped = sampler.skipped(nowNs);
-  const costsOf = ({ name }: Part) => costs.filter(({ object }) => object === name);
+  const programs = { costs: running.sampler.costs(nowNs), skipped: running.sampler.skipped(nowNs) };
   for (const part of parts.toReversed()) part.leave?.();
   for (const part of parts.toReversed()) part.detach();
-  const batches: Batch[] = [];
-  const ledger: LedgerRow[] = [];
-  for (const part of parts) {
-    const rest = part.stop();
-    batches.push(...rest.batches);
-    const skippedHere = skipped.filter(({ object }) => object === part.name);
-    ledger.push(...withSkippedRuns(skippedHere, part.sees, rest.ledger));
-  }
-  return { batches, ledger, account: accountOf(parts, looks, costs, costsOf) };
+  const rest = parts.map((part) => ({ part, ...part.stop() }));
+  const account = accountOf(rest, looks, programs);
+  return { batches: rest.flatMap(({ batches }) => batches), ledger: account.account(), account };
+}
+
+/** What the parts can tell while they run. */
+function accountNow({ parts, looks, sampler }: Running, nowNs: bigint): Account {
+  const accounts = parts.map((part) => ({ part, ledger: part.account() }));
+  return accountOf(accounts, looks, { costs: sampler.costs(nowNs), skipped: sampler.skipped(nowNs) });
 }
 
 function accountOf(
-  parts: readonly Part[],
+  accounts: readonly { readonly part: Part; readonly ledger: readonly LedgerRow[] }[],
   looks: Looks,
-  programs: readonly BpfCost[],
-  costsOf: (part: Part) => BpfCost[],
+  programs: { readonly costs: readonly BpfCost[]; readonly skipped: readonly SkippedRuns[] },
 ): Account {
+  const parts = accounts.map(({ part }) => part);
+  const ledger = accounts.flatMap(({ part, ledger: rows }) =>
+    withSkippedRuns(
+      programs.skipped.filter(({ object }) => object === part.name),
+      part.sees,
+      rows,
+    ),
+  );
+  const costsOf = ({ name }: Part) => programs.costs.filter(({ object }) => object === name);
   const warnings = parts.flatMap((part) => part.warnings?.() ?? []);
   const costs = [...parts.flatMap((part) => part.costs?.(costsOf(part)) ?? []), ...looks.sums().map(lookCost)];
-  const bpf_run_ns = programs.length > 0 ? Math.round(programs.reduce((sum, { run_ns }) => sum + run_ns, 0)) : null;
+  const run_ns = programs.costs.reduce((sum, cost) => sum + cost.run_ns, 0);
+  const bpf_run_ns = programs.costs.length > 0 ? Math.round(run_ns) : null;
   const findings: CollectorFindings = Object.assign({ bpf_run_ns }, ...parts.map((part) => part.findings?.()));
   const absent = Object.fromEntries(PROGRAMS.flatMap(({ tells }) => tells).map((key) => [key, null]));
-  const details = Object.assign(absent, { bpf_programs: programs }, ...parts.map((part) => part.details?.()));
-  return { warnings: () => warnings, costs: () => costs, findings: () => findings, details: () => details };
+  const details = Object.assign(absent, { bpf_programs: programs.costs }, ...parts.map((part) => part.details?.()));
+  return {
+    account: () => ledger,
+    warnings: () => warnings,
+    costs: () => costs,
+    findings: () => findings,
+    details: () => details,
+  };
 }

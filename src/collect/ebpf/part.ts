@@ -87,13 +87,15 @@ export interface Part extends Disposable {
   detach(): void;
   /** The last batches, and the account of all; called once every part is detached, in the order of their start. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
-  /** What its events cost the target, once stopped. @param programs what its own BPF programs took */
+  /** What became of events so far, while it runs. */
+  account(): LedgerRow[];
+  /** What its events cost the target so far. @param programs what its own BPF programs took */
   costs?(programs: readonly BpfCost[]): readonly CollectorCost[];
-  /** What a reader of the figures must know, once stopped. */
+  /** What a reader of the figures must know by now. */
   warnings?(): readonly string[];
-  /** Facts that figures depend on, once stopped. */
+  /** Facts that figures depend on, known once started. */
   findings?(): CollectorFindings;
-  /** For metadata.json, once stopped: the keys that its programs tell. */
+  /** For metadata.json, as of now: the keys that its programs tell. */
   details?(): Readonly<Record<string, unknown>>;
 }
 

@@ -161,7 +161,7 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
       begun = null;
       return { batches: batchesOf(paths, clock, ledger), ledger };
     },
-    warnings: () => warnings,
+    warnings: () => (begun === null || folder === null ? warnings : [unread(folder.file)]),
     costs: (): CollectorCost[] =>
       records === 0 ? [] : [{ what: "memray records", count: records, each_ns: RECORD_COST }],
     details: () => ({ memray: { captures: details } }),
@@ -178,6 +178,12 @@ function stillTyped(path: string, how: CommandRecording): string[] {
     throw error;
   }
   return [`${shown(path)} holds the command line as it was typed: memray compressed it`];
+}
+
+/** What is said while memray still writes: its records become rows only when the run ends. */
+function unread(file: string): string {
+  const path = shown(file);
+  return `memray's records are read at the end of a run: should there be none, mrm-trace import ${path} reads them`;
 }
 
 /** What is said of a capture of which nothing can be said. */

@@ -181,6 +181,7 @@ export function createPerfMemCollector({
       code[Symbol.dispose]();
       return { batches, ledger };
     },
+    account: () => (tail === null ? [] : ledgerOf(tail.account, "perf", sourcesOf(tail.events))),
     helpers: () => (started === null ? [] : [started]),
     warnings: () => warnings,
     costs: (): CollectorCost[] =>

@@ -277,6 +277,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       nextSampleNs += intervalNs * BigInt(late + 1);
       return sample();
     },
+    account: () => [ledgerRow("samples", rows), ledgerRow("extras", extras)],
     costs: () => looks.sums().map(lookCost),
     details: () => ({ process: { samples_late: lateSamples } }),
     async stop() {

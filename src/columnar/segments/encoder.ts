@@ -2,24 +2,38 @@
 import { type Batch, isStringColumn } from "../batch.ts";
 import { arrayLender, type LentBatch } from "./lent-arrays.ts";
 
-/** What the worker is asked: rows become one file. */
-export interface EncodeJob {
-  readonly id: number;
+/** Rows that become one file. */
+export interface SegmentJob {
   readonly path: string;
   readonly batch: LentBatch;
   readonly keyValues: readonly (readonly [string, string])[];
 }
 
+/** What the worker is asked: segments that stand or fall together, then a text in place of the one that is there. */
+export interface EncodeJob {
+  readonly id: number;
+  readonly segments: readonly SegmentJob[];
+  readonly text: { readonly path: string; readonly text: string } | null;
+}
+
 /** What the worker answers. */
 export interface EncodeResult {
   readonly id: number;
-  readonly bytes: number;
-  /** Null when the file is there; else what failed, with errno where the system said one. */
+  /** Of each segment; empty where one could not be written. */
+  readonly bytes: readonly number[];
+  /** Null when the files are there; else what failed, with errno where the system said one. */
   readonly failure: { readonly message: string; readonly errno: string | null } | null;
 }
 
-/** What a segment writer learns of one segment. */
+/** What became of a job. */
 export type Outcome = Omit<EncodeResult, "id">;
+
+/** A segment that is to be written. */
+export interface NewSegment {
+  readonly path: string;
+  readonly batch: Batch;
+  readonly keyValues: ReadonlyMap<string, string>;
+}
 
 export interface Encoder extends AsyncDisposable {
   /** Bytes of the segments that are waiting or being written. */
@@ -28,8 +42,13 @@ export interface Encoder extends AsyncDisposable {
   readonly maxQueueBytes: number;
   /** True when a segment of this size may be submitted now; an idle queue takes any. */
   accepts(bytes: number): boolean;
-  /** Has the rows written; arrays in shared memory are read where they are, and must rest until then. Never rejects. */
-  submit(path: string, batch: Batch, keyValues: ReadonlyMap<string, string>): Promise<Outcome>;
+  /**
+   * Has segments written and put in place, in this order and all of them or none; what is there was on the disk before it
+   * had its name. Arrays in shared memory are read where they are, and must rest until then. Never rejects.
+   */
+  submit(segments: readonly NewSegment[]): Promise<Outcome>;
+  /** Has a text written in place of what the file holds, so that a reader sees one or the other. Never rejects. */
+  write(path: string, text: string): Promise<Outcome>;
 }
 
 export const DEFAULT_MAX_QUEUE_BYTES = 16 * 2 ** 20;
@@ -59,7 +78,19 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
 
   function die(message: string): void {
     dead = message;
-    for (const id of [...waiting.keys()]) settle(id, { bytes: 0, failure: { message, errno: null } });
+    for (const id of [...waiting.keys()]) settle(id, { bytes: [], failure: { message, errno: null } });
+  }
+
+  function ask(segments: readonly SegmentJob[], text: EncodeJob["text"], bytes: number): Promise<Outcome> {
+    if (dead !== null) return Promise.resolve({ bytes: [], failure: { message: dead, errno: null } });
+    const id = ++lastId;
+    queuedBytes += bytes;
+    worker.ref();
+    return new Promise((done) => {
+      waiting.set(id, { bytes, done });
+      const job: EncodeJob = { id, segments, text };
+      worker.postMessage(job);
+    });
   }
 
   worker.onmessage = (event: MessageEvent<EncodeResult>) => settle(event.data.id, event.data);
@@ -72,20 +103,13 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
     },
     maxQueueBytes,
     accepts: (bytes) => queuedBytes === 0 || queuedBytes + bytes <= maxQueueBytes,
-    submit(path, batch, keyValues) {
-      if (dead !== null) {
-        return Promise.resolve({ bytes: 0, failure: { message: dead, errno: null } });
-      }
-      const id = ++lastId;
-      const bytes = memoryOf(batch);
-      queuedBytes += bytes;
-      worker.ref();
-      return new Promise((done) => {
-        waiting.set(id, { bytes, done });
-        const job: EncodeJob = { id, path, batch: lend(batch), keyValues: [...keyValues] };
-        worker.postMessage(job);
-      });
-    },
+    submit: (segments) =>
+      ask(
+        segments.map(({ path, batch, keyValues }) => ({ path, batch: lend(batch), keyValues: [...keyValues] })),
+        null,
+        segments.reduce((sum, { batch }) => sum + memoryOf(batch), 0),
+      ),
+    write: (path, text) => ask([], { path, text }, text.length),
     async [Symbol.asyncDispose]() {
       if (waiting.size > 0) {
         await new Promise<void>((resolve) => {

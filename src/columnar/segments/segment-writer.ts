@@ -1,4 +1,4 @@
-/** Batches of one stream become Parquet segments that close by size and by time; what cannot be kept is counted. */
+/** Batches of one stream become Parquet segments that close by size, and with those of other streams; what cannot be kept is counted. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
@@ -7,13 +7,12 @@ import { columnsOf, type StreamName } from "../../schema/columns.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { type Batch, isStringColumn } from "../batch.ts";
 import { bytesPerRow, openAccumulator } from "./accumulator.ts";
-import type { Encoder, Outcome } from "./encoder.ts";
+import { type Closing, type Failure, openClosing } from "./closing.ts";
+import type { Encoder } from "./encoder.ts";
 import { openRowTally } from "./row-tally.ts";
 
-export const DEFAULT_MAX_AGE_NS = 5e9;
 /** A segment also closes when its distinct strings are this long together, so that memory stays bounded. */
 const MAX_TEXT_BYTES = 8 * 2 ** 20;
-const RETRY_NS = 20e6;
 
 export interface SegmentWriterOptions {
   /** The run's one encoder, shared by its streams. */
@@ -23,8 +22,8 @@ export interface SegmentWriterOptions {
   readonly table: StreamName;
   /** A segment closes at this many rows; by default as many, a power of two, as the encoder's queue has room for. */
   readonly maxRows?: number;
-  /** A segment closes this long after its first row came; 5 s by default. */
-  readonly maxAgeNs?: number;
+  /** With what its segments close; alone, and at most 5 s after a row came, by default. */
+  readonly closing?: Closing;
   /** Metadata of every file, beside schema version and table name. */
   readonly keyValues?: ReadonlyMap<string, string>;
 }
@@ -33,7 +32,7 @@ export interface SegmentWriter {
   readonly table: StreamName;
   /** Copies the rows and returns at once; rows that find no room are dropped and counted. */
   append(batch: Batch): void;
-  /** Set once a segment could not be written; rows written before stay readable, and later segments are still tried. */
+  /** Set once a segment could not be written; rows written before stay readable, and no later segment is tried. */
   readonly error: MrmTraceError | null;
   /** Bytes of the files written so far. */
   readonly writtenBytes: number;
@@ -41,7 +40,7 @@ export interface SegmentWriter {
   readonly droppedRows: number;
   /** Rows so far by source: `seen` appended, `kept` in files, `dropped` by cause; those under way count as neither. */
   account(): LedgerRow[];
-  /** Writes what is left and waits; the account it returns balances. */
+  /** Takes no more rows, writes what is left here and in all that closes with it, and waits; its account balances. */
   close(): Promise<LedgerRow[]>;
 }
 
@@ -53,65 +52,55 @@ export interface SegmentWriter {
  * @throws MrmTraceError failure when the folder cannot be made
  */
 export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter {
-  const { encoder, dir, table, keyValues = new Map() } = options;
-  const { maxRows = rowsWithin(encoder.maxQueueBytes, table), maxAgeNs = DEFAULT_MAX_AGE_NS } = options;
+  const { encoder, dir, table, keyValues = new Map(), closing = openClosing({ encoder }) } = options;
+  const { maxRows = rowsWithin(encoder.maxQueueBytes, table) } = options;
   makeFolder(dir);
   const gathered = openAccumulator(table);
   const tally = openRowTally(table);
   /** Rows by source that wait for their segment. */
   const gatheredRows = tally.none();
-  const underWay = new Set<Promise<void>>();
   let sequence = 0;
   let writtenBytes = 0;
   let error: MrmTraceError | null = null;
-  let timer: ReturnType<typeof setTimeout> | null = null;
   let closed = false;
 
   function full(): boolean {
     return gathered.rows >= maxRows || gathered.textBytes >= MAX_TEXT_BYTES;
   }
 
-  function finish(outcome: Outcome, rows: Float64Array): void {
-    if (outcome.failure === null) {
-      tally.keep(rows);
-      writtenBytes += outcome.bytes;
-    } else {
-      const full = outcome.failure.errno === "ENOSPC" || outcome.failure.errno === "EDQUOT";
-      tally.drop(full ? "disk_full" : "write_error", rows);
-      error ??= new MrmTraceError(
-        "failure",
-        `a segment of ${rows.reduce((sum, n) => sum + n, 0)} rows of ${table} is lost: ${outcome.failure.message}`,
-        full ? "free some space, or name another folder with --output" : "check that the output folder is writable",
-      );
-    }
+  function lose(rows: Float64Array, { message, errno }: Failure): void {
+    const isFull = errno === "ENOSPC" || errno === "EDQUOT";
+    tally.drop(isFull ? "disk_full" : "write_error", rows);
+    error ??= new MrmTraceError(
+      errno === null ? "failure" : "environment",
+      `what was recorded last could not be written: ${message}`,
+      isFull ? "free some space, or name another folder with --output" : "check that the output folder is writable",
+    );
   }
 
-  function flush(): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
-    if (gathered.rows === 0) return;
-    const rows = gatheredRows.slice();
-    gatheredRows.fill(0);
-    const batch = gathered.take();
-    const path = join(dir, segmentName(firstTime(batch), sequence++));
-    const done = encoder.submit(path, batch, keyValues).then((outcome) => {
-      finish(outcome, rows);
-      gathered.recycle(batch);
-      underWay.delete(done);
-    });
-    underWay.add(done);
-  }
-
-  /** Closes the segment by age as soon as the encoder has room; the rows wait where they are until then. */
-  function flushByAge(): void {
-    timer = null;
-    if (encoder.accepts(gathered.bytes)) flush();
-    else arm(RETRY_NS);
-  }
-
-  function arm(ns: number): void {
-    timer = setTimeout(flushByAge, ns / 1e6);
-  }
+  closing.join({
+    table,
+    get bytes() {
+      return gathered.rows === 0 ? 0 : gathered.bytes;
+    },
+    take() {
+      if (gathered.rows === 0) return null;
+      const rows = gatheredRows.slice();
+      gatheredRows.fill(0);
+      const batch = gathered.take();
+      return {
+        path: join(dir, segmentName(firstTime(batch), sequence++)),
+        batch,
+        keyValues,
+        settle(bytes, failure) {
+          if (failure === null) tally.keep(rows);
+          else lose(rows, failure);
+          writtenBytes += bytes;
+          gathered.recycle(batch);
+        },
+      };
+    },
+  });
 
   return {
     table,
@@ -132,21 +121,20 @@ export function openSegmentWriter(options: SegmentWriterOptions): SegmentWriter 
       let from = 0;
       while (from < batch.rows) {
         if (full()) {
-          if (!encoder.accepts(gathered.bytes)) return drop("writer_queue", from);
-          flush();
+          if (!closing.accepts(table)) return drop("writer_queue", from);
+          closing.close(table);
         }
         const end = Math.min(batch.rows, from + maxRows - gathered.rows);
         gathered.append(batch, from, end);
         tally.add(batch, from, end, gatheredRows);
         from = end;
-        timer ?? arm(maxAgeNs);
+        closing.begin();
       }
-      if (full() && encoder.accepts(gathered.bytes)) flush();
+      if (full() && closing.accepts(table)) closing.close(table);
     },
     async close() {
       closed = true;
-      flush();
-      while (underWay.size > 0) await Promise.all(underWay);
+      await closing.finish();
       return tally.account();
     },
   };

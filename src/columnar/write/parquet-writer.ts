@@ -1,5 +1,5 @@
 /** Batches to zstd Parquet files. */
-import { closeSync, openSync, renameSync, unlinkSync, writeSync, writevSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, unlinkSync, writeSync, writevSync } from "node:fs";
 import { MrmTraceError } from "../../errors.ts";
 import type { TableName } from "../../schema/columns.ts";
 import type { Encodable } from "./encodable.ts";
@@ -7,18 +7,22 @@ import { fileMetadata } from "./file-metadata.ts";
 import { parquetFile } from "./parquet-file.ts";
 
 export interface ParquetWriter {
-  /** Writes the rows as one row group. @throws MrmTraceError failure; its cause has the errno in `code` */
+  /** Writes the rows as one row group. @throws MrmTraceError environment, whose cause has the errno in `code`; failure, where the rows do not fit */
   add(rows: Encodable): void;
+  /** Ends the file and waits until the disk has it, still under its temporary name; returns its bytes. @throws as `add` */
+  seal(): number;
+  /** Puts a sealed file in place. @throws as `add` */
+  place(): void;
   /** Ends the file and puts it in place; returns its bytes. @throws MrmTraceError as `add` does */
   finish(): number;
-  /** Removes what was written; nothing happens to a finished file. */
+  /** Removes what was written; nothing happens to a file in its place. */
   [Symbol.dispose](): void;
 }
 
 /**
  * Opens a Parquet file of mode 0600 under a temporary name, which it keeps until it is finished.
  *
- * @throws MrmTraceError failure; its cause has the errno in `code`
+ * @throws MrmTraceError environment, whose cause has the errno in `code`; failure, where the rows do not fit
  */
 export function openParquetWriter(
   path: string,
@@ -32,8 +36,10 @@ export function openParquetWriter(
       return act();
     } catch (cause) {
       if (cause instanceof MrmTraceError) throw cause;
+      // What the system refuses is the disk's; all else would be ours.
+      const isSystem = cause instanceof Error && "code" in cause;
       throw new MrmTraceError(
-        "failure",
+        isSystem ? "environment" : "failure",
         `cannot write ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
         "free some space, or name another folder with --output",
         { cause },
@@ -44,14 +50,22 @@ export function openParquetWriter(
     fd = openNew(partial);
     return parquetFile(table, new Map([...fileMetadata(table), ...keyValues]), (pieces) => writeAll(fd, pieces));
   });
+  const end = (act: () => void): number => {
+    const bytes = file.finish();
+    act();
+    closeSync(fd);
+    fd = -1;
+    return bytes;
+  };
+  const place = (): void => renameSync(partial, path);
   return {
     add: (rows) => guarded(() => file.add(rows)),
+    seal: () => guarded(() => end(() => fsyncSync(fd))),
+    place: () => guarded(place),
     finish: () =>
       guarded(() => {
-        const bytes = file.finish();
-        closeSync(fd);
-        fd = -1;
-        renameSync(partial, path);
+        const bytes = end(() => {});
+        place();
         return bytes;
       }),
     [Symbol.dispose]() {
@@ -70,7 +84,7 @@ export function openParquetWriter(
  * Writes one Parquet file of mode 0600 under a temporary name, and renames it.
  *
  * @returns bytes written
- * @throws MrmTraceError failure; its cause has the errno in `code`. Nothing is left behind.
+ * @throws MrmTraceError environment, whose cause has the errno in `code`; failure, where the rows do not fit. Nothing is left behind.
  */
 export function writeParquetFile(
   path: string,

@@ -49,6 +49,8 @@ export interface EngineSession {
   attachObject(path: string, pid: number, mappedNs?: bigint, openPath?: string | null): Promise<AttachResult>;
   /** Rows of `tensor` and `step` since the last call; never blocks. */
   drain(): Batch[];
+  /** What became of records so far. */
+  account(): LedgerRow[];
   /** Detaches; the last rows, and what was lost. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
   /** Lets go of a process that is gone; its rows come with the next drain. */
@@ -160,6 +162,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       }
       return rows.take(false);
     },
+    account: () => stopped?.ledger ?? account.ledger(kernelCounts(object), probes.counts),
     stop() {
       if (stopped) return stopped;
       probes[Symbol.dispose]();

@@ -22,6 +22,11 @@ export interface WatchHits {
   readonly row: RowOf<"watch">;
 }
 
+/** False where a segment lacks accesses that the watch saw: its rates would be too low. True where nobody counted them. */
+export function hasItsAccesses({ hit_ns, row }: WatchHits): boolean {
+  return row.n_accesses === null || hit_ns.length >= row.n_accesses;
+}
+
 /** Hits of all watches, in the order of the trace. */
 export interface HitColumns {
   readonly count: number;

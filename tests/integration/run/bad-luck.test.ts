@@ -126,13 +126,15 @@ describe("a target that ends badly leaves what was measured", () => {
     expect(jsonOf(ended)).toMatchObject({ target: { exit_code: 7, signal: null } });
   });
 
-  test("by a signal", async () => {
-    const ended = await runCli([...RUN, "--output", outputFolder(), "--", "sh", "-c", "sleep 0.3; kill -SEGV $$"]);
-    expect(ended.exitCode).toBe(6);
-    const report = jsonOf(ended) as { target: Record<string, unknown>; run_dir: string };
-    expect(report.target).toMatchObject({ exit_code: null, signal: "SIGSEGV" });
-    expect(existsSync(join(report.run_dir, "metrics.parquet"))).toBe(true);
-  });
+  for (const name of ["SEGV", "KILL"]) {
+    test(`by SIG${name}`, async () => {
+      const ended = await runCli([...RUN, "--output", outputFolder(), "--", "sh", "-c", `sleep 0.3; kill -${name} $$`]);
+      expect(ended.exitCode).toBe(6);
+      const report = jsonOf(ended) as { target: Record<string, unknown>; run_dir: string };
+      expect(report.target).toMatchObject({ exit_code: null, signal: `SIG${name}` });
+      expect(existsSync(join(report.run_dir, "metrics.parquet"))).toBe(true);
+    });
+  }
 
   test("a command that daemonises is followed until its tree is empty", async () => {
     const ended = await runCli([...RUN, "--output", outputFolder(), "--", "sh", "-c", "(sleep 1; true) & exit 0"]);
@@ -147,41 +149,69 @@ describe("a target that ends badly leaves what was measured", () => {
   });
 });
 
-test("a full disk ends the recording, says so, and leaves the segments before it readable", async () => {
+/** Touches pages at random, which fills files fast, for so long; then it ends with 5. */
+const toucher = (seconds: number): string =>
+  `import mmap,random,sys,time
+end=time.monotonic()+${seconds}
+while time.monotonic()<end:
+  m=mmap.mmap(-1,1<<26)
+  for i in random.sample(range(0,1<<26,4096),16000): m[i]=1
+sys.exit(5)`;
+
+test("a full disk stops the recording and not the command, and says so however little room there is", async () => {
   const folder = outputFolder();
   const full = join(folder, "full");
   mkdirSync(full);
-  // Random bytes do not compress: faults with random addresses fill a few MiB in seconds.
-  const script = 'mount -t tmpfs -o size=3m none "$0" && exec "$@"';
-  const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", `${script}; true`, full];
-  const toucher =
-    "import mmap,random\nwhile True:\n m=mmap.mmap(-1,1<<26)\n for i in random.sample(range(0,1<<26,4096),16000): m[i]=1\n";
-  const ended = await runCli([...RUN, "--duration", "60s", "--output", full, "--", "python3", "-c", toucher], {
-    prefix,
-  });
+  // The facts of the run are read in there: nobody sees it from outside.
+  const script =
+    'mount -t tmpfs -o size=8m none "$0" && "$@"; code=$?; cat "$0"/sh/one/capture/facts.json >&2; exit $code';
+  const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, full];
+  const filler = `dd if=/dev/zero of=${full}/filler bs=1k 2>/dev/null`;
+  const command = `python3 -c '${toucher(1)}'; ${filler}; python3 -c '${toucher(4)}'`;
+  const ended = await runCli([...RUN, "--output", full, "--run-id", "one", "--", "sh", "-c", command], { prefix });
+  expect(ended.exitCode).toBe(3);
   const { error, run_dir } = jsonOf(ended) as unknown as Failure & { run_dir: string };
-  expect(ended.exitCode).toBe(1);
-  expect(error.message).toMatch(/ENOSPC|space/i);
+  expect(error).toMatchObject({ code: "environment", hint: expect.stringContaining("free some space") });
+  expect(error.message).toContain("ENOSPC");
   expect(run_dir).toContain(full);
+  expect(ended.stderr).toMatch(/recording stopped after .*ENOSPC.*; the command runs on/);
+  const facts = JSON.parse(ended.stderr.slice(ended.stderr.indexOf("{\n")));
+  expect(facts).toMatchObject({ stopped_by: "disk", target: { exit_code: 5 } });
+  expect(facts.details.rows_after_end).toBeGreaterThan(0);
 });
 
-test("a size limit stops the recording and keeps it", async () => {
-  const toucher =
-    "import mmap\nwhile True:\n m=mmap.mmap(-1,1<<26)\n for i in range(0,1<<26,4096): m[i]=1\n m.close()\n";
+test("a size limit stops the recording and not the command, whose exit code is passed on", async () => {
   const ended = await runCli([
     ...RUN,
-    "--max-size",
-    "200kB",
-    "--output",
-    outputFolder(),
-    "--",
-    "python3",
-    "-c",
-    toucher,
+    ...["--max-size", "200kB", "--output", outputFolder(), "--", "python3", "-c", toucher(4)],
   ]);
-  const report = jsonOf(ended) as { run_dir: string; warnings: string[] };
-  expect(report.warnings.join()).toContain("--max-size");
+  expect(ended.exitCode).toBe(6);
+  const report = jsonOf(ended) as {
+    run_dir: string;
+    warnings: string[];
+    target: { exit_code: number; wall_s: number };
+  };
+  expect(report).toMatchObject({ stopped_by: "max_size", target: { exit_code: 5, signal: null } });
+  expect(report.target.wall_s).toBeLessThan(3);
+  expect(report.warnings.join()).toMatch(/recording stopped after .*s, at --max-size/);
   let rows = 0;
   for (const batch of readStream(report.run_dir, "fault")) rows += batch.rows;
   expect(rows).toBeGreaterThan(10_000);
+});
+
+test("a disk that is full while results are derived costs nothing that was recorded, nor the results before", async () => {
+  const output = outputFolder();
+  const first = jsonOf(await runCli([...RUN, "--output", output, "--", "sh", "-c", "exit 0"])) as { run_dir: string };
+  const small = join(output, "small");
+  mkdirSync(small);
+  const script = `mount -t tmpfs -o size=2m none "$0" && cp -r ${first.run_dir} "$0"/run && cd "$0" &&
+    dd if=/dev/zero of=filler bs=1k 2>/dev/null; truncate -s -8k filler; find run -type f -exec sha256sum {} + | sort >&2; "$@"; code=$?;
+    find run -type f -exec sha256sum {} + | sort >&2; exit $code`;
+  const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, small];
+  const ended = await runCli(["analyse", "--json", join(small, "run")], { prefix });
+  expect(ended.exitCode).toBe(3);
+  expect((jsonOf(ended) as unknown as Failure).error.code).toBe("environment");
+  const sums = ended.stderr.split("\n").filter((line) => /^[0-9a-f]{64} /.test(line));
+  expect(sums.length).toBeGreaterThan(10);
+  expect(sums.slice(sums.length / 2)).toEqual(sums.slice(0, sums.length / 2));
 });

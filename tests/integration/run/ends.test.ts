@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { areFactsComplete } from "../../../src/run-directory/facts.ts";
 import { isPending, isRunning, waitUntil } from "../../fixtures/wait-until.ts";
-import { endLeftRuns, jsonOf, outputFolder, QUICK, startCli } from "./cli.ts";
+import { CLI, endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "./cli.ts";
 
 afterEach(endLeftRuns);
 
@@ -151,4 +152,80 @@ test("a second signal ends the tracer at once", async () => {
   // An end in order would have waited for it.
   expect(isRunning(deaf)).toBe(true);
   process.kill(deaf, "SIGKILL");
+});
+
+/** Runs words in a terminal of their own, which goes when they have said "ready": prints how the program ended. */
+const IN_TERMINAL = `import os,pty,sys
+pid,fd=pty.fork()
+if pid==0: os.execvp(sys.argv[1],sys.argv[1:])
+text=b""
+while b"ready" not in text: text+=os.read(fd,4096)
+os.close(fd)
+print(os.waitstatus_to_exitcode(os.waitpid(pid,0)[1]))`;
+
+const metadataOf = (runDir: string) => JSON.parse(readFileSync(join(runDir, "metadata.json"), "utf8"));
+
+describe("a terminal that is lost", () => {
+  test("ends a run in order: the command has its SIGHUP, and the results are there", async () => {
+    const output = outputFolder();
+    const command = ["sh", "-c", "echo ready; exec sleep 60"];
+    const argv = [process.execPath, CLI, "run", ...QUICK, "--output", output, "--run-id", "one", "--", ...command];
+    const { stdout } = Bun.spawnSync(["python3", "-c", IN_TERMINAL, ...argv]);
+    expect(stdout.toString()).toBe("129\n");
+    const metadata = metadataOf(join(output, "sh", "one"));
+    expect(metadata).toMatchObject({ stopped_by: "hangup", target: { exit_code: null, signal: "SIGHUP" } });
+    expect(existsSync(join(output, "sh", "one", "manifest.json"))).toBe(true);
+  });
+
+  test("ends an attached run in order, and its process runs on", async () => {
+    const output = outputFolder();
+    const target = Bun.spawn(["sleep", "60"]);
+    try {
+      const words = ["attach", String(target.pid), ...QUICK, "--verbose", "--output", output, "--run-id", "one"];
+      // The last line before it records says so; the terminal waits for a word of ours.
+      const script = IN_TERMINAL.replace('b"ready"', 'b"recording"');
+      const { stdout } = Bun.spawnSync(["python3", "-c", script, process.execPath, CLI, ...words]);
+      expect(stdout.toString()).toBe("129\n");
+      expect(metadataOf(join(output, "sleep", "one"))).toMatchObject({ stopped_by: "hangup" });
+      expect(isRunning(target.pid)).toBe(true);
+    } finally {
+      target.kill("SIGKILL");
+    }
+  });
+
+  test("is nothing to a run that was started to outlive it", async () => {
+    const argv = ["nohup", process.execPath, CLI, "run", "--json", ...QUICK, "--output", outputFolder()];
+    const child = Bun.spawn([...argv, "--", "sh", "-c", "echo ready >&2; sleep 1"], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const reader = child.stderr.getReader();
+    while (!new TextDecoder().decode((await reader.read()).value).includes("ready"));
+    child.kill("SIGHUP");
+    const report = JSON.parse(await new Response(child.stdout).text());
+    expect([await child.exited, report.stopped_by]).toEqual([0, "target_ended"]);
+  });
+});
+
+test("a first Ctrl-C while results are derived ends that, and what was recorded is derived later", async () => {
+  const output = outputFolder();
+  const toucher =
+    "import mmap\nfor i in range(15):\n m=mmap.mmap(-1,1<<26)\n for i in range(0,1<<26,4096): m[i]=1\n m.close()\n";
+  const options = ["--json", ...QUICK, "--output", output, "--run-id", "one"];
+  const run = startCli(["run", ...options, "--", "python3", "-c", toucher]);
+  const folder = (): string => join(output, readdirSync(output)[0] ?? "", "one");
+  expect(await waitUntil(() => existsSync(folder()) && areFactsComplete(folder()))).toBe(true);
+  run.signal("SIGINT");
+  const ended = await run.ended;
+  expect(ended.exitCode).toBe(130);
+  const { error, run_dir } = jsonOf(ended) as { error: { code: string; hint: string }; run_dir: string };
+  expect(error).toMatchObject({
+    code: "interrupted",
+    hint: `derive them from what was recorded, which is whole: mrm-trace analyse ${run_dir}`,
+  });
+  expect(existsSync(join(run_dir, "manifest.json"))).toBe(false);
+  const analysed = await runCli(["analyse", "--json", run_dir]);
+  expect(analysed.exitCode).toBe(0);
+  expect(jsonOf(analysed)).toMatchObject({ stopped_by: "target_ended", target: { exit_code: 0 } });
 });

@@ -40,6 +40,7 @@ const report: fc.Arbitrary<RunReport> = fc
   .record({
     metrics: fc.array(metric, { maxLength: 25 }),
     model_id: anyText,
+    stopped_by: anyText,
     run_dir: anyText,
     reasons: fc.array(anyText, { maxLength: 3 }),
     warnings: fc.array(anyText, { maxLength: 3 }),

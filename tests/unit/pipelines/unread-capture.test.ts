@@ -201,6 +201,7 @@ test("hits that a watch tells of and no segment has are lost, where the tracer w
     writeParquetFile(path, "watch", [batchFromRows("watch", [{ ...watch, n_accesses }])]);
     const { report } = await analyse(runDir, options);
     const row = report.ledger.find(({ stream, source }) => stream === "access" && source === "watch");
+    expect(report.warnings.some((line) => line.includes("accesses that they saw are in no segment"))).toBe(lost > 0);
     expect([n_accesses, row?.dropped ?? 0, row?.stage ?? "segments"]).toEqual([n_accesses, lost, "segments"]);
     const held = report.metrics.some(({ why, source }) => source === "watch" && why?.includes("events were lost"));
     const lossy = report.metrics.some(({ source, lost_pct }) => source === "watch" && (lost_pct ?? 0) > 50);

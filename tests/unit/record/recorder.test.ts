@@ -1,12 +1,14 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Collector } from "../../../src/collect/collector.ts";
 import type { Batch } from "../../../src/columnar/batch.ts";
+import { tableBatches } from "../../../src/columnar/read/table-batches.ts";
 import { batchFromRows } from "../../../src/columnar/rows.ts";
 import { MOST_CUT_SHARE, STEADY_POLL_MS } from "../../../src/record/poll-pace.ts";
-import { type RecorderOptions, record, type StopReason } from "../../../src/record/recorder.ts";
+import { type RecorderOptions, type Recording, record, type StopReason } from "../../../src/record/recorder.ts";
+import { listSegments } from "../../../src/run-directory/segment-files.ts";
 import { balances, type LedgerRow } from "../../../src/schema/ledger.ts";
 import { readStream } from "../../fixtures/parquet-by-wasm.ts";
 
@@ -170,6 +172,31 @@ describe("recording", () => {
     expect(states.length).toBeGreaterThanOrEqual(3);
     expect(states).toEqual(states.map((_, i) => 3 * (i + 1)));
     expect(result.slowest_poll_ms).toBeGreaterThan(0);
+  });
+
+  test("says all the time what is in files by then, for the case that it is not there to say so at the end", async () => {
+    const collector = { ...fakeCollector(10), account: () => [ledgerRow(collector.given + 5)] };
+    const path = join(mkdtempSync(join(root, "note-")), "note.json");
+    const notes: Pick<Recording, "reason" | "rows" | "ledger">[] = [];
+    const text = ({ reason, rows, ledger }: Recording): string => JSON.stringify({ reason, rows, ledger });
+    const enough = Promise.withResolvers<StopReason>();
+    const onPoll = (): void => {
+      if (!existsSync(path)) return;
+      notes.push(JSON.parse(readFileSync(path, "utf8")));
+      enough.resolve("interrupted");
+    };
+    const change = { note: { path, text }, onPoll, stopped: enough.promise, durationNs: undefined };
+    const { runDir, done } = recording([collector], change);
+    expect((await done).reason).toBe("interrupted");
+    const [note] = notes;
+    expect(note?.reason).toBe("killed");
+    expect(note?.ledger.map(({ stage, seen, kept }) => [stage, seen === kept])).toEqual([
+      ["ring", true],
+      ["segments", true],
+    ]);
+    const [first] = listSegments(runDir, "fault");
+    const inFirst = [...tableBatches(first?.path ?? "", "fault")].reduce((sum, { rows }) => sum + rows, 0);
+    expect(note?.rows.fault).toBe(inFirst);
   });
 
   test("writes nothing for a run without events", async () => {

@@ -47,12 +47,13 @@ async function startClock({ hz, seed }: ClockPartOptions, { mappings, budget, lo
     },
     detach: () => clock.detach(),
     stop: () => clock.stop(),
+    account: () => clock.account(),
     costs() {
-      const { samples, foreign, cost } = clock.stop().summary;
+      const { samples, foreign, cost } = clock.summary();
       return [{ what: "timer", count: samples - foreign, each_ns: cost, is_budgeted: true }];
     },
-    warnings: () => clockWarnings(clock.stop().summary),
-    details: () => ({ clock: clock.stop().summary }),
+    warnings: () => clockWarnings(clock.summary()),
+    details: () => ({ clock: clock.summary() }),
     [Symbol.dispose]: () => clock[Symbol.dispose](),
   };
 }

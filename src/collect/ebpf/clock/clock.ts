@@ -50,8 +50,11 @@ export interface ClockSource extends Disposable {
   onExit(pid: number): void;
   /** Stops the timers: what they sampled so far waits for `stop`. */
   detach(): void;
+  /** What became of samples so far. */
+  account(): LedgerRow[];
+  summary(): ClockSummary;
   /** Stops the timers, decodes what is left; safe to call twice. */
-  stop(): { readonly batches: Batch<"access">[]; readonly ledger: LedgerRow[]; readonly summary: ClockSummary };
+  stop(): { readonly batches: Batch<"access">[]; readonly ledger: LedgerRow[] };
 }
 
 const SECOND_NS = 1_000_000_000n;
@@ -86,7 +89,7 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
   const owned = opening.move();
   let ready: Batch<"access">[] = [];
   let ended: number[] = [];
-  let stopped: ReturnType<ClockSource["stop"]> | null = null;
+  let stopped: (ReturnType<ClockSource["stop"]> & { readonly summary: ClockSummary }) | null = null;
   let variedNs = monotonicNs();
   let gatheredNs = variedNs;
   let kept = 0;
@@ -201,6 +204,8 @@ export async function openClock(options: ClockOptions): Promise<ClockSource> {
       ended.push(pid);
     },
     detach,
+    account: () => stopped?.ledger ?? ledger(),
+    summary: () => stopped?.summary ?? summary(),
     stop,
     [Symbol.dispose]: () => void stop(),
   };

@@ -56,7 +56,6 @@ async function startEngine(
   for (const path of paths) await session.attachObject(path, target.pid);
   if (!target.held) await offerMapped(objects, target.pid, looks.kind("looks at maps"));
   let changes = 0;
-  let hits = 0;
   let stopped: ReturnType<EngineSession["stop"]> | null = null;
 
   function follow(rows: readonly MappingEvent[]): void {
@@ -93,11 +92,13 @@ async function startEngine(
     },
     stop() {
       const { batches, ledger } = stopped ?? session.stop();
-      hits = ledger.find(({ stream, stage }) => stream === "engine" && stage === "observe")?.seen ?? 0;
       return { batches, ledger: [...ledger] };
     },
+    account: () => session.account(),
     costs() {
       const { probeCostNs } = session;
+      const observed = session.account().find(({ stream, stage }) => stream === "engine" && stage === "observe");
+      const hits = observed?.seen ?? 0;
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },

@@ -16,20 +16,18 @@ export const faultPrograms: PartPrograms = {
 
 async function startFaults({ mappings }: Scene): Promise<Part> {
   const faults = await openFaults(mappings.targetsFd);
-  let recorded = 0;
   return {
     name: faultPrograms.name,
     sees: { stream: "fault", source: "fault" },
     holds: { fault: FAULTS_PER_POLL },
     poll: () => faults.drain(),
     detach: () => faults.detach(),
-    stop() {
-      const batches = faults.drain();
-      const ledger = faults.ledger();
-      recorded = ledger.reduce((sum, { seen }) => sum + seen, 0);
-      return { batches, ledger };
+    stop: () => ({ batches: faults.drain(), ledger: faults.ledger() }),
+    account: () => faults.ledger(),
+    costs(programs) {
+      const recorded = faults.ledger().reduce((sum, { seen }) => sum + seen, 0);
+      return [{ what: "faults recorded", count: recorded, each_ns: runCost(programs) }];
     },
-    costs: (programs) => [{ what: "faults recorded", count: recorded, each_ns: runCost(programs) }],
     [Symbol.dispose]: () => faults[Symbol.dispose](),
   };
 }

@@ -75,6 +75,7 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
     leave: () => lifecycle.leave(),
     detach: () => lifecycle.detach(),
     stop: () => ({ batches: poll(), ledger: lifecycle.ledger() }),
+    account: () => lifecycle.ledger(),
     warnings() {
       const { births, execs, ends } = lifecycle.found;
       if (births + execs + ends === 0) return [];

@@ -49,6 +49,7 @@ function partOf(samples: SampleReader, source: SamplePlan["source"]): Part {
     },
     detach: () => samples.detach(),
     stop: () => ({ batches: samples.drain(), ledger: samples.ledger() }),
+    account: () => samples.ledger(),
     costs: () => [{ what: "samples", count: samples.summary().samples, each_ns: ASSUMED_SAMPLE_NS, is_budgeted: true }],
     warnings: () => sampleWarnings(samples.summary()),
     details: () => ({ samples: samples.summary() }),

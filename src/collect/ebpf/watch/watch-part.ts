@@ -78,8 +78,9 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
     leave: () => void watch.stop(),
     detach: () => void watch.stop(),
     stop: () => watch.stop(),
+    account: () => watch.account(),
     costs() {
-      const { counts, calibration, cpus } = watch.stop().summary;
+      const { counts, calibration, cpus } = watch.summary();
       return [
         {
           what: "watch traps",
@@ -98,14 +99,14 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
       ];
     },
     warnings() {
-      const warning = registerWarning(watch.stop().summary);
+      const warning = registerWarning(watch.summary());
       return warning === null ? [] : [warning];
     },
     findings() {
-      const { agreement, calibration } = watch.stop().summary;
+      const { agreement, calibration } = watch.summary();
       return { decoder_agreement: agreement, trap_cost_ns: calibration.trapNs };
     },
-    details: () => ({ watch: watch.stop().summary }),
+    details: () => ({ watch: watch.summary() }),
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

@@ -42,6 +42,9 @@ export interface WatchSource extends Disposable {
   onUnmap(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
   /** Ends the watches of a process that exited or began another program. */
   onExit(pid: number, timeNs: bigint): void;
+  /** What became of traps so far. */
+  account(): LedgerRow[];
+  summary(): WatchSummary;
   /** Ends every watch and frees all registers; safe to call twice. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[]; readonly summary: WatchSummary };
 }
@@ -239,6 +242,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       endWhere((owner) => owner === pid, { by: "exit", atNs: timeNs });
       machine.forget(pid);
     },
+    account: () => stopped?.ledger ?? ledger(),
+    summary: () => stopped?.summary ?? summary(),
     stop,
     [Symbol.dispose]: () => void stop(),
   };

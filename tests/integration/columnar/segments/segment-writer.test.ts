@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Batch } from "../../../../src/columnar/batch.ts";
 import { blockReader } from "../../../../src/columnar/blocks.ts";
+import { openClosing } from "../../../../src/columnar/segments/closing.ts";
 import { type Encoder, openEncoder } from "../../../../src/columnar/segments/encoder.ts";
 import { openSegmentWriter } from "../../../../src/columnar/segments/segment-writer.ts";
 import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
@@ -64,7 +65,8 @@ describe("a segment writer", () => {
   test("closes a segment by time although no further batch comes", async () => {
     const { run, dir } = newRun();
     await using encoder = openEncoder();
-    const writer = openSegmentWriter({ encoder, dir, table: "fault", maxAgeNs: 20e6 });
+    const closing = openClosing({ encoder, maxAgeNs: 20e6 });
+    const writer = openSegmentWriter({ encoder, dir, table: "fault", closing });
     writer.append(faults(10));
     expect(await waitUntil(() => writer.account()[0]?.kept === 10)).toBe(true);
     expect(listSegments(run, "fault")).toHaveLength(1);
@@ -91,9 +93,9 @@ describe("a segment writer", () => {
       ...real,
       maxQueueBytes: 1,
       accepts: () => release.length === 0,
-      async submit(path, batch, keyValues) {
+      async submit(segments) {
         await new Promise<void>((go) => release.push(go));
-        return real.submit(path, batch, keyValues);
+        return real.submit(segments);
       },
     };
     const writer = openSegmentWriter({ encoder: slow, dir, table: "fault", maxRows: 1000 });
@@ -124,7 +126,7 @@ describe("a segment writer", () => {
       expect(account.kept).toBeGreaterThan(0);
       expect(account.dropped_by.disk_full).toBe(15360 - account.kept);
       expect(writer.error).toBeInstanceOf(MrmTraceError);
-      expect(writer.error?.exitCode).toBe(1);
+      expect(writer.error?.exitCode).toBe(3);
       expect(writer.error?.message).toContain("ENOSPC");
       expect(rowsIn(run)).toBe(account.kept);
       expect(readdirSync(dir).filter((name) => name.endsWith(".partial"))).toEqual([]);
