@@ -167,13 +167,14 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define ENGINE_CAPTURES 512
 #define ENGINE_PARTS 4
+#define ENGINE_ARGUMENTS 5
+#define ENGINE_BATCH_RUNS 128
 
 #define ENGINE_SOURCE_STRUCTURE 4
 
 #define ENGINE_FORM_BYTES 0
 #define ENGINE_FORM_STRING 1
 #define ENGINE_FORM_ARRAY 2
-#define ENGINE_FORM_BATCH 3
 
 #define ENGINE_ROOM_SMALL 128
 #define ENGINE_ROOM_MEDIUM 512
@@ -339,7 +340,7 @@ _Static_assert(__builtin_offsetof(struct watch_cost, pad) == 40, "watch_cost.pad
 
 struct engine_record {
 	__u64 timestamp_ns;
-	__u64 args[4];
+	__u64 args[5];
 	__u32 pid;
 	__u32 tid;
 	__u16 capture;
@@ -348,16 +349,16 @@ struct engine_record {
 	__u32 exec_epoch;
 	__u32 pad;
 };
-_Static_assert(sizeof(struct engine_record) == 64, "engine_record size");
+_Static_assert(sizeof(struct engine_record) == 72, "engine_record size");
 _Static_assert(__builtin_offsetof(struct engine_record, timestamp_ns) == 0, "engine_record.timestamp_ns");
 _Static_assert(__builtin_offsetof(struct engine_record, args) == 8, "engine_record.args");
-_Static_assert(__builtin_offsetof(struct engine_record, pid) == 40, "engine_record.pid");
-_Static_assert(__builtin_offsetof(struct engine_record, tid) == 44, "engine_record.tid");
-_Static_assert(__builtin_offsetof(struct engine_record, capture) == 48, "engine_record.capture");
-_Static_assert(__builtin_offsetof(struct engine_record, is_return) == 50, "engine_record.is_return");
-_Static_assert(__builtin_offsetof(struct engine_record, unreadable) == 52, "engine_record.unreadable");
-_Static_assert(__builtin_offsetof(struct engine_record, exec_epoch) == 56, "engine_record.exec_epoch");
-_Static_assert(__builtin_offsetof(struct engine_record, pad) == 60, "engine_record.pad");
+_Static_assert(__builtin_offsetof(struct engine_record, pid) == 48, "engine_record.pid");
+_Static_assert(__builtin_offsetof(struct engine_record, tid) == 52, "engine_record.tid");
+_Static_assert(__builtin_offsetof(struct engine_record, capture) == 56, "engine_record.capture");
+_Static_assert(__builtin_offsetof(struct engine_record, is_return) == 58, "engine_record.is_return");
+_Static_assert(__builtin_offsetof(struct engine_record, unreadable) == 60, "engine_record.unreadable");
+_Static_assert(__builtin_offsetof(struct engine_record, exec_epoch) == 64, "engine_record.exec_epoch");
+_Static_assert(__builtin_offsetof(struct engine_record, pad) == 68, "engine_record.pad");
 
 struct engine_capture {
 	__u16 room;
@@ -389,23 +390,31 @@ _Static_assert(__builtin_offsetof(struct engine_capture, at) == 24, "engine_capt
 _Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 32, "engine_capture.bytes");
 _Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 40, "engine_capture.element_bytes");
 
-struct engine_batch_summary {
-	__s32 position_least;
-	__s32 position_greatest;
-	__s32 sequence_first;
-	__u32 tokens_read;
-	__u64 sequence_mask;
-	__u32 sequences_beyond;
-	__u32 unreadable_tokens;
+struct engine_batch {
+	__s32 n_tokens;
+	__u32 has_positions;
+	__u32 runs;
+	__u32 tokens_held;
 };
-_Static_assert(sizeof(struct engine_batch_summary) == 32, "engine_batch_summary size");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, position_least) == 0, "engine_batch_summary.position_least");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, position_greatest) == 4, "engine_batch_summary.position_greatest");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequence_first) == 8, "engine_batch_summary.sequence_first");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, tokens_read) == 12, "engine_batch_summary.tokens_read");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequence_mask) == 16, "engine_batch_summary.sequence_mask");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, sequences_beyond) == 24, "engine_batch_summary.sequences_beyond");
-_Static_assert(__builtin_offsetof(struct engine_batch_summary, unreadable_tokens) == 28, "engine_batch_summary.unreadable_tokens");
+_Static_assert(sizeof(struct engine_batch) == 16, "engine_batch size");
+_Static_assert(__builtin_offsetof(struct engine_batch, n_tokens) == 0, "engine_batch.n_tokens");
+_Static_assert(__builtin_offsetof(struct engine_batch, has_positions) == 4, "engine_batch.has_positions");
+_Static_assert(__builtin_offsetof(struct engine_batch, runs) == 8, "engine_batch.runs");
+_Static_assert(__builtin_offsetof(struct engine_batch, tokens_held) == 12, "engine_batch.tokens_held");
+
+struct engine_batch_run {
+	__s32 position;
+	__u32 tokens;
+	__s32 sequence;
+	__u32 sequences;
+	__u64 sequence_mask;
+};
+_Static_assert(sizeof(struct engine_batch_run) == 24, "engine_batch_run size");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, position) == 0, "engine_batch_run.position");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, tokens) == 4, "engine_batch_run.tokens");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, sequence) == 8, "engine_batch_run.sequence");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, sequences) == 12, "engine_batch_run.sequences");
+_Static_assert(__builtin_offsetof(struct engine_batch_run, sequence_mask) == 16, "engine_batch_run.sequence_mask");
 
 struct engine_counts {
 	__u64 hits;

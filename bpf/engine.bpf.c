@@ -4,7 +4,7 @@
  * entry and one for every return: the cookie is the number of a plan, which
  * says what to copy from where. Structures are copied raw; where their fields
  * are is known to the reader only. The one exception is a batch that is passed
- * by value, of which the positions and the sequences are reduced here.
+ * by value, whose arrays of positions and sequences become runs here.
  *
  * uprobe programs are preemptible: they write to a ring buffer, never to a
  * staging block.
@@ -35,13 +35,16 @@ struct {
 #if defined(__TARGET_ARCH_x86)
 /* System V: large structures by value lie on the stack, above the return address. */
 #define STRUCT_ADDRESS(ctx) ((void *)((ctx)->sp + 8))
-#define ARGS(ctx, to) ((to)[0] = (ctx)->di, (to)[1] = (ctx)->si, (to)[2] = (ctx)->dx, (to)[3] = (ctx)->cx)
+#define ARGS(ctx, to) \
+	((to)[0] = (ctx)->di, (to)[1] = (ctx)->si, (to)[2] = (ctx)->dx, (to)[3] = (ctx)->cx, (to)[4] = (ctx)->r8)
 #define RETURNED(ctx) ((ctx)->ax)
 #else
 /* AAPCS64: large structures by value are passed as a pointer to a copy, here the second argument. */
 #define REGS(ctx) (((struct user_pt_regs *)(ctx))->regs)
 #define STRUCT_ADDRESS(ctx) ((void *)REGS(ctx)[1])
-#define ARGS(ctx, to) ((to)[0] = REGS(ctx)[0], (to)[1] = REGS(ctx)[1], (to)[2] = REGS(ctx)[2], (to)[3] = REGS(ctx)[3])
+#define ARGS(ctx, to)                                                                           \
+	((to)[0] = REGS(ctx)[0], (to)[1] = REGS(ctx)[1], (to)[2] = REGS(ctx)[2], (to)[3] = REGS(ctx)[3], \
+	 (to)[4] = REGS(ctx)[4])
 #define RETURNED(ctx) (REGS(ctx)[0])
 #endif
 
@@ -60,7 +63,7 @@ static __always_inline struct engine_counts *counts(void)
 
 struct hit {
 	__u64 timestamp_ns;
-	__u64 args[4];
+	__u64 args[ENGINE_ARGUMENTS];
 	__u64 ids;
 	__u32 capture;
 	__u32 is_return;
@@ -79,6 +82,7 @@ static __always_inline struct engine_record *open_record(struct hit *hit, __u32 
 	r->args[1] = hit->args[1];
 	r->args[2] = hit->args[2];
 	r->args[3] = hit->args[3];
+	r->args[4] = hit->args[4];
 	r->pid = hit->ids >> 32;
 	r->tid = (__u32)hit->ids;
 	r->capture = hit->capture;
@@ -104,64 +108,99 @@ struct {
 	__type(value, struct engine_capture);
 } engine_captures SEC(".maps");
 
+/* What is known of a batch while its tokens are walked; the last run is here as well, to compare the next token with. */
 struct walk {
 	__u64 position;
 	__u64 sequence_count;
 	__u64 sequences;
-	struct engine_batch_summary summary;
+	struct engine_batch_run *runs;
+	struct engine_batch_run last;
+	__u32 n_runs;
+	__u32 tokens_held;
 };
+
+/* The position and the sequences of a token, as a run of one; not 0 where they cannot be read. */
+static __always_inline int read_token(const struct walk *w, __u32 index, struct engine_batch_run *token)
+{
+	__s32 sequence = 0, n = 1;
+	__u64 list = 0;
+
+	token->position = -1;
+	token->tokens = 1;
+	token->sequence = 0;
+	token->sequences = 1;
+	token->sequence_mask = 1;
+	if (w->position && bpf_probe_read_user(&token->position, sizeof(token->position), (void *)(w->position + index * 4ull)))
+		return 1;
+	if (!w->sequences || !w->sequence_count)
+		return 0;
+	if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
+	    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)) || n < 1)
+		return 1;
+	token->sequences = n;
+	token->sequence_mask = 0;
+	for (int i = 0; i < MAX_TOKEN_SEQUENCES && i < n; i++) {
+		if (bpf_probe_read_user(&sequence, sizeof(sequence), (void *)(list + i * 4ull)))
+			return 1;
+		if (i == 0)
+			token->sequence = sequence;
+		if (sequence >= 0 && sequence < 64)
+			token->sequence_mask |= 1ull << sequence;
+	}
+	return 0;
+}
 
 static long walk_token(__u32 index, void *context)
 {
 	struct walk *w = context;
-	struct engine_batch_summary *s = &w->summary;
-	__s32 position = 0, sequence = 0, n = 1;
-	__u64 list = 0;
+	struct engine_batch_run *last = &w->last, token;
+	__u32 run = w->n_runs;
 
-	if (w->position) {
-		if (bpf_probe_read_user(&position, sizeof(position), (void *)(w->position + index * 4ull)))
-			s->unreadable_tokens++;
-		else if (!s->tokens_read || position < s->position_least)
-			s->position_least = position;
-		if (!s->tokens_read || position > s->position_greatest)
-			s->position_greatest = position;
+	if (read_token(w, index, &token))
+		return 1;
+	if (run && token.sequence == last->sequence && token.sequences == last->sequences &&
+	    token.sequence_mask == last->sequence_mask &&
+	    (!w->position || token.position == last->position + (__s32)last->tokens)) {
+		run--;
+		token.position = last->position;
+		token.tokens = last->tokens + 1;
 	}
-	if (w->sequences && w->sequence_count) {
-		if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
-		    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)))
-			s->unreadable_tokens++;
-		for (int i = 0; i < MAX_TOKEN_SEQUENCES && i < n; i++) {
-			if (bpf_probe_read_user(&sequence, sizeof(sequence), (void *)(list + i * 4ull))) {
-				s->unreadable_tokens++;
-				break;
-			}
-			if (!s->tokens_read && i == 0)
-				s->sequence_first = sequence;
-			if (sequence >= 0 && sequence < 64)
-				s->sequence_mask |= 1ull << sequence;
-			else
-				s->sequences_beyond++;
-		}
-	} else {
-		s->sequence_mask |= 1;
-	}
-	s->tokens_read++;
+	if (run >= ENGINE_BATCH_RUNS)
+		return 1;
+	w->runs[run] = token;
+	w->last = token;
+	w->n_runs = run + 1;
+	w->tokens_held++;
 	return 0;
 }
 
 /* The arrays of a batch that is passed by value. */
-static __always_inline void walk_batch(struct pt_regs *ctx, const struct engine_capture *plan, struct walk *w)
+static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
 {
-	char *batch = STRUCT_ADDRESS(ctx);
+	char *from = STRUCT_ADDRESS(ctx);
+	struct walk w = {};
+	struct engine_record *r =
+		open_record(hit, sizeof(struct engine_batch) + ENGINE_BATCH_RUNS * sizeof(struct engine_batch_run));
+
+	if (!r)
+		return 0;
+	struct engine_batch *batch = (struct engine_batch *)(r + 1);
 	__s32 n = 0;
 
-	if (bpf_probe_read_user(&n, sizeof(n), batch + plan->batch_tokens) ||
-	    bpf_probe_read_user(&w->position, sizeof(w->position), batch + plan->batch_positions) ||
-	    bpf_probe_read_user(&w->sequence_count, sizeof(w->sequence_count), batch + plan->batch_sequence_counts) ||
-	    bpf_probe_read_user(&w->sequences, sizeof(w->sequences), batch + plan->batch_sequences))
-		w->summary.unreadable_tokens++;
+	w.runs = (struct engine_batch_run *)(batch + 1);
+	if (bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||
+	    bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||
+	    bpf_probe_read_user(&w.sequence_count, sizeof(w.sequence_count), from + plan->batch_sequence_counts) ||
+	    bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences))
+		r->unreadable = 1;
 	else if (n > 0)
-		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, w, 0);
+		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, &w, 0);
+	batch->n_tokens = n;
+	batch->has_positions = w.position != 0;
+	batch->runs = w.n_runs;
+	batch->tokens_held = w.tokens_held;
+	close_record(r);
+	return 0;
 }
 
 /* Keeps the compiler from reading a checked value again. */
@@ -173,7 +212,7 @@ static __always_inline void walk_batch(struct pt_regs *ctx, const struct engine_
  * others begin in its first quarter and take three quarters at most. User space lays plans out so.
  */
 static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
-					struct walk *walk, const __u32 room)
+					const __u32 room)
 {
 	struct engine_record *r = open_record(hit, room);
 	if (!r)
@@ -195,22 +234,15 @@ static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, co
 		HOLD(at);
 		if (at > room / 4)
 			break;
-		if (form == ENGINE_FORM_BATCH) {
-			if (room < sizeof(walk->summary) * 2)
-				break;
-			__builtin_memcpy(payload + at, &walk->summary, sizeof(walk->summary));
-			failed = walk->summary.unreadable_tokens;
-		} else {
-			if (form == ENGINE_FORM_ARRAY) {
-				__u64 wanted = (hit->args[plan->count_argument[i] & 3] & 0xffffffff) * plan->element_bytes[i];
-				bytes = wanted < bytes ? wanted : bytes;
-			}
-			HOLD(bytes);
-			if (bytes > most)
-				break;
-			failed = form == ENGINE_FORM_STRING ? bpf_probe_read_user_str(payload + at, bytes, from) < 0
-							    : bpf_probe_read_user(payload + at, bytes, from);
+		if (form == ENGINE_FORM_ARRAY) {
+			__u64 wanted = (hit->args[plan->count_argument[i] & 3] & 0xffffffff) * plan->element_bytes[i];
+			bytes = wanted < bytes ? wanted : bytes;
 		}
+		HOLD(bytes);
+		if (bytes > most)
+			break;
+		failed = form == ENGINE_FORM_STRING ? bpf_probe_read_user_str(payload + at, bytes, from) < 0
+						    : bpf_probe_read_user(payload + at, bytes, from);
 		if (failed)
 			r->unreadable |= 1u << i;
 	}
@@ -224,7 +256,6 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	struct target *target = target_of(ids >> 32);
 	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .ids = ids, .is_return = is_return };
 	struct engine_capture *plan;
-	struct walk walk = {};
 
 	COUNT(hits);
 	if (!target) {
@@ -242,16 +273,16 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	if (!plan)
 		return 0;
 	if (plan->walks)
-		walk_batch(ctx, plan, &walk);
+		return record_batch(ctx, &hit, plan);
 	switch (plan->room) {
 	case 0:
-		return record_parts(ctx, &hit, plan, &walk, 0);
+		return record_parts(ctx, &hit, plan, 0);
 	case ENGINE_ROOM_SMALL:
-		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_SMALL);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_SMALL);
 	case ENGINE_ROOM_MEDIUM:
-		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_MEDIUM);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_MEDIUM);
 	default:
-		return record_parts(ctx, &hit, plan, &walk, ENGINE_ROOM_LARGE);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_LARGE);
 	}
 }
 

@@ -61,6 +61,7 @@ export async function analyseImport(
     regions: noRegions(),
     steps: [],
     kvRows: [],
+    kvUntold: null,
     accessSums: reduced.sums,
     allocations: [],
     streams: reduced.streams,

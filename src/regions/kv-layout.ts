@@ -8,11 +8,14 @@ export type KvLayout =
   | { readonly form: "columns" }
   /** Rows in blocks: `block_tokens` rows of `row_bytes` from the first byte of a block, the next `block_bytes` further. */
   | { readonly form: "paged"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
-  /** The engine has not said, or a token has no row here. */
+  /** No token has a row: each sequence has one state, which its steps rewrite. */
+  | { readonly form: "state" }
+  /** The engine has not said. */
   | { readonly form: "unknown" };
 
 export const ROWS: KvLayout = { form: "rows" };
 export const COLUMNS: KvLayout = { form: "columns" };
+export const STATE: KvLayout = { form: "state" };
 export const UNKNOWN_LAYOUT: KvLayout = { form: "unknown" };
 
 /** A layout as the columns of the `tensor` stream hold it. */
@@ -36,7 +39,7 @@ export function layoutColumns(layout: KvLayout | null): KvLayoutColumns {
 export function layoutOf(columns: KvLayoutColumns): KvLayout | null {
   const { kv_layout, kv_row_bytes: row_bytes, kv_block_tokens: block_tokens, kv_block_bytes: block_bytes } = columns;
   if (kv_layout === null) return null;
-  if (kv_layout === "rows" || kv_layout === "columns") return { form: kv_layout };
+  if (kv_layout === "rows" || kv_layout === "columns" || kv_layout === "state") return { form: kv_layout };
   if (kv_layout !== "paged" || !row_bytes || !block_tokens || !block_bytes) return UNKNOWN_LAYOUT;
   return row_bytes * block_tokens <= block_bytes
     ? { form: "paged", row_bytes, block_tokens, block_bytes }

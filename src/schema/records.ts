@@ -121,7 +121,7 @@ export const RECORDS = {
   engine_record: [
     ["timestamp_ns", "u64"],
     /** At entry the arguments; at return the value is the first. */
-    ["args", "u64", 4],
+    ["args", "u64", ENGINE.arguments],
     ["pid", "u32"],
     ["tid", "u32"],
     /** Number of the plan by which the parts were copied. */
@@ -137,7 +137,7 @@ export const RECORDS = {
     /** Bytes that its record has for them. */
     ["room", "u16"],
     ["parts", "u8"],
-    /** 1 where a part is the summary of a batch, of which the offsets of four fields follow. */
+    /** 1 where the one part is what a batch holds, of which the offsets of four fields follow. */
     ["walks", "u8"],
     ["batch_tokens", "u16"],
     ["batch_positions", "u16"],
@@ -152,17 +152,24 @@ export const RECORDS = {
     ["bytes", "u16", ENGINE.parts],
     ["element_bytes", "u16", ENGINE.parts],
   ],
-  /** What the arrays of a batch hold. */
-  engine_batch_summary: [
-    ["position_least", "i32"],
-    ["position_greatest", "i32"],
-    ["sequence_first", "i32"],
-    ["tokens_read", "u32"],
-    /** Sequences 0 to 63. */
+  /** A batch; its runs follow. */
+  engine_batch: [
+    ["n_tokens", "i32"],
+    /** 0 where the batch leaves the positions to the engine. */
+    ["has_positions", "u32"],
+    ["runs", "u32"],
+    /** The first tokens of the batch, which the runs hold; the rest was too much, or could not be read. */
+    ["tokens_held", "u32"],
+  ],
+  /** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
+  engine_batch_run: [
+    /** Of the first of them. */
+    ["position", "i32"],
+    ["tokens", "u32"],
+    /** The first of their sequences, how many they are, and which of 0 to 63 are among the first of them. */
+    ["sequence", "i32"],
+    ["sequences", "u32"],
     ["sequence_mask", "u64"],
-    /** Entries with a sequence outside 0 to 63. */
-    ["sequences_beyond", "u32"],
-    ["unreadable_tokens", "u32"],
   ],
   engine_counts: [
     ["hits", "u64"],

@@ -34,6 +34,7 @@ export const KV_LAYOUTS = {
   rows: "one after another",
   columns: "one element in each row of the tensor",
   paged: "rows in blocks",
+  state: "no row of a token: one state for each sequence",
   unknown: "",
 } as const;
 
@@ -44,6 +45,11 @@ export const STEP_KINDS = {
   graph: "",
   kv_clear: "",
   kv_trim: "",
+  kv_copy: "rows of a sequence that another shares from then on",
+  kv_keep: "a sequence alone keeps its rows",
+  kv_shift: "positions of a sequence moved",
+  kv_divide: "positions of a sequence divided",
+  kv_restore: "rows of a sequence, or of all, that were saved before",
   kv_free: "cells of the KV cache given back",
   model_free: "",
   context_free: "",

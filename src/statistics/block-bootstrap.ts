@@ -38,7 +38,7 @@ function resampledMeans(values: Float64Array, resamples: number, seed: number): 
  * the sample's variance with divisor n and normal tails, and covers 86 % instead of 95 % at 10 blocks
  * (Hesterberg 2015, "What teachers should know about the bootstrap", expanded percentile interval).
  */
-function expandedTail(tail: number, n: number): number {
+export function expandedTail(tail: number, n: number): number {
   return normalCdf(Math.sqrt(n / (n - 1)) * studentQuantile(tail, n - 1));
 }
 

@@ -15,9 +15,10 @@ export type Resamples = readonly Uint16Array[];
  * Draws units with replacement, each stratum to its own size (Efron and Tibshirani 1993, chapter 8).
  * @param stratum of each unit, any small integers
  * @param seed of the run
- * @returns 999 replicates, fewer (199 at least) for many units
+ * @param most replicates
+ * @returns 999 replicates unless told, fewer (199 at least) for many units
  */
-export function resample(stratum: ArrayLike<number>, seed: number, stream = 0): Resamples {
+export function resample(stratum: ArrayLike<number>, seed: number, stream = 0, most = MOST): Resamples {
   const members = new Map<number, number[]>();
   for (let i = 0; i < stratum.length; i++) {
     const s = stratum[i] ?? 0;
@@ -27,7 +28,7 @@ export function resample(stratum: ArrayLike<number>, seed: number, stream = 0): 
   }
   const lists = [...members.values()].map((list) => Uint32Array.from(list));
   const random = seededRandom(seed, stream);
-  const replicates = Math.min(MOST, Math.max(FEWEST, Math.floor(DRAWS / Math.max(1, stratum.length))));
+  const replicates = Math.min(most, Math.max(FEWEST, Math.floor(DRAWS / Math.max(1, stratum.length))));
   const out: Uint16Array[] = [];
   for (let b = 0; b < replicates; b++) {
     const times = new Uint16Array(stratum.length);

@@ -6,6 +6,14 @@ import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 export interface UnitTimes {
   readonly complete: readonly number[];
   readonly censored: readonly number[];
+  /** Weight of each time within its unit; all alike where absent. */
+  readonly weights?: { readonly complete: readonly number[]; readonly censored: readonly number[] };
+}
+
+function sum(values: readonly number[]): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
 }
 
 /** Observations in ascending time, events before censorings. */
@@ -14,7 +22,7 @@ export interface RecurrentSample {
   readonly event: Uint8Array;
   /** Index of the unit. */
   readonly unit: Uint32Array;
-  /** Weight of the observation: its unit's weight over the observations of the unit. */
+  /** Weight of the observation: its part of its unit's weight. */
   readonly weight: Float64Array;
   /** Weight of each unit; 0 where it shows nothing. */
   readonly unit_weight: Float64Array;
@@ -65,24 +73,26 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
   let all = 0;
   units.forEach((times, unit) => {
     const w = weights[unit] ?? 0;
-    const rows = times.complete.length + times.censored.length;
+    const { weights: parted } = times;
+    const open = parted ? sum(parted.censored) : times.censored.length;
+    const parts = (parted ? sum(parted.complete) : times.complete.length) + open;
     all += w;
-    if (rows === 0) return;
-    const each = isShared ? w / rows : w;
+    if (!(parts > 0)) return;
+    const each = isShared ? w / parts : w;
     n += 1;
-    covered += each * rows;
-    unitWeight[unit] = each * rows;
-    censored += each * times.censored.length;
+    covered += each * parts;
+    unitWeight[unit] = each * parts;
+    censored += each * open;
     if (times.complete.length === 0) alone += 1;
-    for (const [list, kind] of [
-      [times.complete, 1],
-      [times.censored, 0],
+    for (const [list, kind, shares] of [
+      [times.complete, 1, parted?.complete],
+      [times.censored, 0, parted?.censored],
     ] as const) {
-      for (const t of list) {
+      for (const [i, t] of list.entries()) {
         time.push(t);
         event.push(kind);
         owners.push(unit);
-        weight.push(each);
+        weight.push(each * (shares?.[i] ?? 1));
       }
     }
   });
@@ -138,7 +148,12 @@ function quantiles(sample: RecurrentSample, times: Uint16Array | null, qs: reado
  * @param qs ascending, in (0, 1)
  * @returns one interval per q; `value` null where the curve does not fall that far
  */
-export function recurrentQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
+export function recurrentQuantiles(
+  sample: RecurrentSample,
+  qs: readonly number[],
+  resamples: Resamples,
+  level = CI_LEVEL,
+): Interval[] {
   if (sample.n === 0) return qs.map(() => interval(null, null, null));
   const point = new Float64Array(qs.length);
   quantiles(sample, null, qs, point);
@@ -150,7 +165,7 @@ export function recurrentQuantiles(sample: RecurrentSample, qs: readonly number[
       column[r] = out[k] ?? Number.NaN;
     });
   });
-  return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, CI_LEVEL));
+  return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, level));
 }
 
 /**
@@ -171,14 +186,41 @@ export function boundedQuantiles(
 export function boundedQuantilesOf(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
   const found = recurrentQuantiles(sample, qs, resamples);
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
-  const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
-  const floor = recurrentQuantiles(seen, qs, resamples);
+  const floor = seenIntervals(sample, qs, resamples);
   return found.map((one, k) => {
     const least = floor[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;
     const lo = one.lo !== null && least !== null ? Math.max(one.lo, least) : (one.lo ?? least);
     return { value: one.value, lo, hi: one.hi };
   });
+}
+
+/** Quantiles of the times as far as they were seen, the open ones too; null without any. */
+export function seenQuantiles(sample: RecurrentSample, qs: readonly number[]): (number | null)[] {
+  const out = new Float64Array(qs.length);
+  quantiles({ ...sample, event: new Uint8Array(sample.event.length).fill(1) }, null, qs, out);
+  return Array.from(out, (time) => (Number.isFinite(time) ? time : null));
+}
+
+/** Quantiles of the times as far as they were seen, the open ones too, with intervals as recurrentQuantiles has them. */
+export function seenIntervals(
+  sample: RecurrentSample,
+  qs: readonly number[],
+  resamples: Resamples,
+  level = CI_LEVEL,
+): Interval[] {
+  return recurrentQuantiles({ ...sample, event: new Uint8Array(sample.event.length).fill(1) }, qs, resamples, level);
+}
+
+/** So many units of one weight would tell as much (Kish 1965). */
+export function effectiveUnits({ unit_weight }: RecurrentSample): number {
+  let sum = 0;
+  let squares = 0;
+  for (const w of unit_weight) {
+    sum += w;
+    squares += w * w;
+  }
+  return squares > 0 ? (sum * sum) / squares : 0;
 }
 
 /** The curve's mean up to its last time, and S there: what the mean leaves out when it is not 0. */

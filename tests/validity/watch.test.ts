@@ -161,6 +161,7 @@ async function observe(seed: number): Promise<Run> {
       regions: noRegions(),
       steps: [],
       kvRows: [],
+      kvUntold: null,
       accessSums: [],
       allocations: [],
       streams: [],

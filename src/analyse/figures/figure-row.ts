@@ -57,7 +57,7 @@ function judge(figure: Figure, lost: string | null): Verdict {
     const open = figure.label === UNDECIDED;
     return { status: open ? "insufficient" : "ok", why: figure.why ?? null, keep: NOTHING };
   }
-  const fewest = figure.census ? 1 : FEWEST;
+  const fewest = figure.census ? 1 : (figure.fewest ?? FEWEST);
   if (n < fewest) {
     return { status: "insufficient", why: figure.why ?? `n = ${n}, fewer than ${fewest}`, keep: NOTHING };
   }

@@ -36,6 +36,8 @@ export interface Group {
   readonly gap_ns: number;
   readonly regions: RegionSet;
   readonly kvRows: readonly KvRowSample[];
+  /** Why the engine's steps do not tell the lives of the KV rows; null where they do, and for what is no cache. */
+  readonly kvUntold: string | null;
   /** What memray saw, of which the group then is; null for every other group. */
   readonly allocations: AllocationSample | null;
   /** What /proc said of the processes of the target in the span; null for a class, and where nobody read it. */
@@ -140,6 +142,7 @@ function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Gr
     gap_ns,
     regions: NO_REGIONS,
     kvRows: [],
+    kvUntold: null,
     allocations: null,
     use: null,
     faults: null,
@@ -201,7 +204,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const streams = split(input.streams);
   const faults = split(input.counts?.faults?.classes ?? []);
   const keys = new Set([...watches.keys(), ...regions.keys(), ...sums.keys(), ...streams.keys(), ...faults.keys()]);
-  if (input.kvRows.length > 0) keys.add("kv_cache");
+  if (input.kvRows.length > 0 || input.kvUntold !== null) keys.add("kv_cache");
   // Where nothing was seen of any class, that is said once.
   if (keys.size === 0 && input.allocations.length === 0 && input.sight.length > 0) keys.add("unknown/");
   const rank = (key: string): number => (ORDER.includes(key) ? ORDER.indexOf(key) : ORDER.length);
@@ -226,7 +229,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
         ...kind,
         faults: counted(span),
         regions: regions.get(key) ?? NO_REGIONS,
-        kvRows: key === "kv_cache" ? input.kvRows : [],
+        kvRows: key === "kv_cache" && input.kvUntold === null ? input.kvRows : [],
+        kvUntold: key === "kv_cache" ? input.kvUntold : null,
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),
         sampled: rowsBySource(sums.get(key) ?? []),
         stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,

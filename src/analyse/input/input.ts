@@ -83,13 +83,16 @@ export interface KvRowSample {
   readonly write_ns: number;
   /** False for a row that was in the cache before the first batch that was seen. */
   readonly is_written: boolean;
-  /** NaN for never. */
+  /** Begin of the last step that needed it; NaN for none. */
   readonly last_read_ns: number;
   /** NaN while alive. */
   readonly evict_ns: number;
+  /** Later steps that needed it. */
   readonly total_reads: number;
   /** Of all of them. */
   readonly size_bytes: number;
+  /** Number of what its sequence wrote from one emptying to the next: such rows share their fate. */
+  readonly filling: number;
 }
 
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
@@ -185,6 +188,8 @@ export interface AnalysisInput {
   readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];
+  /** Why the engine's steps do not tell the lives of all KV rows; null where they do, or there is no engine. */
+  readonly kvUntold: string | null;
   readonly accessSums: readonly AccessSums[];
   /** The whole first, then its parts; none where nobody watched allocations. */
   readonly allocations: readonly AllocationSample[];

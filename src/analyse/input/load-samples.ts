@@ -46,6 +46,7 @@ export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: t
       evict_ns,
       total_reads: token.total_reads,
       size_bytes: tensor.row_bytes,
+      filling: token.filling,
     });
   }
   return out;

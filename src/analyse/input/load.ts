@@ -31,6 +31,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     regions: labelled.regions,
     steps,
     kvRows,
+    kvUntold: labelled.kvRows.untold,
     accessSums: await loadAccessSums({
       traceParts: labelled.trace.parts,
       regions: labelled.regions,

@@ -12,7 +12,7 @@ const TIMES: EpochTimes = {
   ofWatch: agesSeen,
   ofStream: (stream) => stream.ages,
   stepMethod:
-    "reads of KV rows by the engine's steps, per byte read; percentile bootstrap over writing steps, n counts them",
+    "age of KV rows when the engine's steps needed them, per byte needed; percentile bootstrap over sequences, tails of Student's t, n counts them",
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
     "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; percentile bootstrap over addresses",
@@ -32,15 +32,15 @@ export const ageAtRead: MetricFamily = {
     definition: `${words} of the time from the last write of a byte to a read pass over it.`,
   })),
   estimator:
-    "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. KV rows by steps: reads spaced evenly from write to last read, weighted by bytes read; a row that was in the cache before the first step is older than the time since that step, and censored there.",
+    "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. KV rows by steps: needs spaced evenly from write to last need, weighted by bytes needed, resampled by sequence as retention is; a row that was in the cache before the first step is older than the time since that step, and censored there.",
   sources: [
-    ["step", "KV rows: one read pass per step"],
+    ["step", "KV rows: each step needs those of the sequences in its batch"],
     ["watch", "writes and reads of the watched bytes"],
     ["import", "traces that hold every access"],
   ],
   not_by_sampling: "the last write before a sampled read is not seen",
   suppressed:
-    "No write seen: not identifiable. n < 30. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299: a bound from below.",
+    "No write seen: not identifiable. n < 30 addresses, or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   spans: "whole",
   figures: (group) => epochFigures(group, TIMES),
 };

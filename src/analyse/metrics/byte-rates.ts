@@ -1,10 +1,10 @@
 /** Bytes read and written per second, and passes per byte and token: one rate in four units. */
 import { resample } from "../../statistics/bootstrap.ts";
-import { type Interval, scaled } from "../../statistics/interval.ts";
+import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
-import { drawnShare } from "../input/class-bytes.ts";
+import { drawnShare, peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
-import { type KvTokens, kvTokens } from "../steps/kv-token-sums.ts";
+import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import {
   FEWEST_CARRYING,
@@ -15,7 +15,7 @@ import {
   passRate,
 } from "../watched/pass-rate.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
-import { type Figure, type MetricFamily, noWriteReason } from "./metric.ts";
+import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 /** Fewer addresses with a pass have an interval of their own, by their share. */
 const FEW_SEEN = 10;
@@ -72,19 +72,26 @@ function watchFigure(group: Group, kind: PassKind, metric: string, factor: numbe
   };
 }
 
-function stepFigure(group: Group, kind: PassKind, metric: string, perToken: boolean, sums: KvTokens): Figure {
-  const top = kind === "read" ? sums.read_bytes : sums.written_bytes;
+function stepFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {
+  const sums = kvStepSums(group.kvRows, group.input.steps, group.span);
+  const top = kind === "read" ? sums.needed_bytes : sums.written_bytes;
+  // Of the class, as the watches have it: rows that are not filled are bytes too.
+  const classBytes = peakBytes(group.regions, group.span);
   const bottom = perToken
-    ? sums.filled_bytes.map((bytes, i) => bytes * (sums.tokens[i] ?? 0))
+    ? sums.tokens.map((tokens) => tokens * classBytes)
     : new Float64Array(top.length).fill(group.span.window_ns / 1e9 / Math.max(1, top.length));
   const resamples = resample(new Uint8Array(top.length), group.input.seed, 1000);
+  const estimate = ratioInterval(top, bottom, resamples);
+  const isRead = kind === "read";
   return {
     metric,
     source: "step",
-    estimate: ratioInterval(top, bottom, resamples),
+    // A step loads a row that it needs once at least: for each head of a group, or row of queries, once more perhaps.
+    estimate: isRead ? interval(null, estimate.lo, null) : estimate,
+    ...(isRead ? { bound: true, why: NEED_IS_LESS } : {}),
     n: top.length,
     coverage: 1,
-    method: `${kind}s of KV rows by the engine's steps, ${perToken ? "over filled bytes, " : ""}BCa over steps; n counts steps`,
+    method: `KV rows that the engine's steps ${isRead ? "need" : "write"}, ${perToken ? "over the bytes of the class, " : ""}BCa over steps; n counts steps`,
   };
 }
 
@@ -96,8 +103,12 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
     if (perToken && period === null) return [];
     const bytes = kind === "read" ? group.uniform.weights.total_bytes : group.stores.weights.total_bytes;
     const out = [watchFigure(group, kind, name, perToken ? (period ?? 0) / 1e9 : bytes)];
-    if (group.kvRows.length > 0 && group.input.steps.length > 0) {
-      const step = stepFigure(group, kind, name, perToken, kvTokens(group.kvRows, group.input.steps, group.span));
+    if (group.kvUntold !== null) {
+      const none = notIdentifiable(name, "step", 0, group.kvUntold);
+      if (kind === "write") out.unshift(none);
+      else out.push(none);
+    } else if (group.kvRows.length > 0 && group.input.steps.length > 0) {
+      const step = stepFigure(group, kind, name, perToken);
       if (kind === "write") out.unshift(step);
       else out.push(step);
     }
@@ -114,7 +125,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. KV rows by steps: sums per step over time or filled bytes.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. KV rows by steps: sums per step over time or the bytes of the class; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [
@@ -123,7 +134,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ]
         : [
             ["watch", "uniform draws of addresses, loads told from stores"],
-            ["step", "the engine reads every filled KV row once per step"],
+            ["step", "bound from below: a step needs the KV rows of the sequences in its batch"],
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:

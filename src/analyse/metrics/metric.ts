@@ -23,6 +23,8 @@ export interface Figure {
   readonly method: string;
   /** True where everything was counted, so that nothing is sampled and few are enough. */
   readonly census?: boolean;
+  /** Fewest samples for a value, where the interval holds with fewer than 30. */
+  readonly fewest?: number;
   /** Fewest samples for an upper end, for quantiles far out; 0 when absent. */
   readonly fewest_for_hi?: number;
   /** True where the estimate itself is only a bound; `why` says why. */
@@ -38,6 +40,9 @@ export interface Figure {
 export function notIdentifiable(metric: string, source: string, n: number, why: string): Figure {
   return { metric, source, estimate: interval(null, null, null), n, method: "none", not_identifiable: true, why };
 }
+
+/** Why what a step needs bounds what it reads from below only. */
+export const NEED_IS_LESS = "a step needs each row once, and may load it more often";
 
 /** Words for docs/metrics.md. */
 export interface MetricWords {

@@ -4,12 +4,14 @@ import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
 import type { Group } from "../input/group.ts";
+import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { FEWEST_CARRYING, fewCarry, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
-import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
+import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";
+const NEEDS = "needs_per_write";
 
 function watchFigure(group: Group): Figure {
   const set = group.uniform;
@@ -49,29 +51,38 @@ function watchFigure(group: Group): Figure {
   };
 }
 
-function stepFigures(group: Group): Figure[] {
-  if (group.kvRows.length === 0) return [];
-  const byWrite = new Map<number, [reads: number, bytes: number]>();
-  for (const row of group.kvRows) {
+/** By the engine's steps: how many of them need a row, which is the least that they read of it. */
+function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
+  if (kvUntold !== null) return [NEEDS, METRIC].map((metric) => notIdentifiable(metric, "step", 0, kvUntold));
+  const sums = new Map<number, [needs: number, bytes: number]>();
+  for (const row of kvRows) {
     if (!row.is_written) continue;
-    const sums = byWrite.get(row.write_ns) ?? [0, 0];
-    byWrite.set(row.write_ns, [sums[0] + row.total_reads * row.size_bytes, sums[1] + row.size_bytes]);
+    const sum = sums.get(row.filling) ?? [0, 0];
+    sums.set(row.filling, [sum[0] + row.total_reads * row.size_bytes, sum[1] + row.size_bytes]);
   }
-  const units = [...byWrite.values()];
-  if (units.length === 0) return [];
+  const units = [...sums.values()];
+  const n = units.length;
+  if (n === 0) return [];
+  const needs = Float64Array.from(units, ([sum]) => sum);
+  const bytes = Float64Array.from(units, ([, sum]) => sum);
+  const estimate = ratioInterval(needs, bytes, resample(new Uint8Array(n), input.seed, 1001));
+  const base = { source: "step", n, coverage: 1 };
   return [
     {
+      ...base,
+      metric: NEEDS,
+      estimate: interval(estimate.value, null, null),
+      census: true,
+      method: "count of the steps of this run that needed its rows, over the rows; n counts sequences",
+    },
+    {
+      ...base,
       metric: METRIC,
-      source: "step",
-      estimate: ratioInterval(
-        Float64Array.from(units, ([reads]) => reads),
-        Float64Array.from(units, ([, bytes]) => bytes),
-        resample(new Uint8Array(units.length), group.input.seed, 1001),
-      ),
-      n: units.length,
-      coverage: 1,
-      method:
-        "read passes of KV rows per write by the engine's steps, up to the end of the run; BCa over writing steps, n counts them",
+      estimate: interval(null, estimate.lo, null),
+      bound: true,
+      fewest: FEWEST_SEQUENCES,
+      method: "steps that needed a KV row, up to the end of the run; BCa over sequences, n counts them",
+      why: n < FEWEST_SEQUENCES ? tooFewSequences(n) : NEED_IS_LESS,
     },
   ];
 }
@@ -107,18 +118,24 @@ export const readsPerWrite: MetricFamily = {
       definition:
         "Read passes over write passes of the same bytes in the same time. Without a write it has no value, never 0.",
     },
+    {
+      name: NEEDS,
+      unit: "steps/write",
+      definition:
+        "Later steps of this run that needed a KV row, per row written: those with the row's sequence in their batch. A count of what the engine did, up to the end of the run, without an interval. What a step needs it reads once at least.",
+    },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: reads after the write, over rows. Sampled sources: ratio of sums weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Sampled sources: ratio of sums weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
-    ["step", "KV rows: one write, then one read pass per step"],
+    ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],
     ["pebs", "samples of retired loads and stores"],
     ["ibs", "samples of retired loads and stores"],
     [IMPORT, "loads and stores of a trace, where its period is known"],
   ],
   not_by_sampling: null,
-  suppressed: "No write: not identifiable. n < 30. The clock source: stores hide behind stalled loads.",
+  suppressed: "No write: not identifiable. n < 30, or 6 sequences. The clock source: stores hide behind stalled loads.",
   spans: "every",
   figures: (group) => [
     watchFigure(group),

@@ -13,7 +13,7 @@ const TIMES: EpochTimes = {
   ofWatch: retentionSeen,
   ofStream: (stream) => stream.retention,
   stepMethod:
-    "KM over KV rows by the engine's steps, per byte written; percentile bootstrap over writing steps, n counts them",
+    "KM of how long the engine's steps needed KV rows, per byte written; percentile bootstrap over sequences, tails of Student's t, n counts them",
   stepOpen: "rows still in the cache at the end",
   watchMethod:
     "write to last read before the next write or the free, over write passes in a common window (inverse probability of censoring), percentile bootstrap over addresses",
@@ -35,7 +35,7 @@ export const retention: MetricFamily = {
     definition: `${words}, over bytes written, of the time from a write to the last read of what it wrote; 0 for data that is overwritten or freed unread.`,
   })),
   estimator:
-    "The write passes in a window after the arming are writes picked at random. Of one whose bytes are written again or freed while they are watched the need is known: from the write to the last read before that. Each stands also for those like it of which the watch ended first, by the chance that a watch lasts so long. Where the k-th trap ends the watch before the next write in more than 1 % of them, only a lower end is told. KV rows by steps: write, last read and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known.",
+    "The write passes in a window after the arming are writes picked at random. Of one whose bytes are written again or freed while they are watched the need is known: from the write to the last read before that. Each stands also for those like it of which the watch ended first, by the chance that a watch lasts so long. Where the k-th trap ends the watch before the next write in more than 1 % of them, only a lower end is told. KV rows by steps: write, last need and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known. What is resampled is what a sequence writes from one emptying to the next, such as a request: its length decides how long all of its rows are needed. With fewer than 6 of them what was seen is a bound from below; an upper end needs 12, 300 and 3000 of them for p50, p90 and p99, and 5 beyond the quantile by their effective number (Kish). The lower end takes open rows as needed no more, the upper one as others went on.",
   sources: [
     ["step", "KV rows: the engine's batches, clears and trims"],
     ["watch", "writes, reads and the free of the watched bytes"],
@@ -43,7 +43,7 @@ export const retention: MetricFamily = {
   ],
   not_by_sampling: "a sampled last read is earlier than the last read, and the write is not seen",
   suppressed:
-    "No write seen: not identifiable. n < 30 addresses (or steps). More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299: a bound from below.",
+    "No write seen: not identifiable. n < 30 addresses, or 6 sequences. Steps that do not tell the sequences of a batch: not identifiable. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   spans: "whole",
   figures: (group) => epochFigures(group, TIMES),
 };

@@ -30,7 +30,7 @@ function both(a: boolean | undefined, b: boolean | undefined): boolean | undefin
 /** True where enough addresses were watched and no hit on them was, or may have been, a write. */
 function onlyRead(group: Group): boolean {
   const { exposures } = group.every;
-  if (group.kvRows.length > 0 || exposures.length < FEWEST) return false;
+  if (group.kvRows.length > 0 || group.kvUntold !== null || exposures.length < FEWEST) return false;
   return exposures.every(({ passes }) => passes.writes.every((n) => n === 0) && passes.unknown.every((n) => n === 0));
 }
 

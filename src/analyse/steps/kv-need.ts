@@ -1,73 +1,100 @@
-/** What the engine's steps say of KV rows: how long each was needed, and how old it was when read. */
+/** What the engine's steps say of KV rows: how long each was needed, and how old it was when it was needed. */
 
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { KvRowSample } from "../input/input.ts";
 
-/** Reads of one row are put into so many parts of equal size. */
+/** The needs of one row are put into so many parts of equal size; fewer where there are very many rows. */
 const PARTS = 32;
+const PARTS_IN_ALL = 2_000_000;
+/** Times that agree in so many leading bits count as one, which moves them by 0.1 % at most. */
+const BITS = 9;
 
 /**
- * Rows written at the same time: one unit, because one step wrote them all and one step reads them all. Rows that were there
- * before the first step are one unit too, in `ages` alone.
+ * Rows of one filling are one unit: what a sequence wrote from one emptying to the next, such as one request. They share
+ * their fate, for its length decides how long all of them are needed.
  */
 export interface KvUnits {
+  /** Of the rows whose write was seen; weighed by their bytes. */
   readonly retention: UnitTimes[];
   /** Bytes written. */
   readonly bytes: number[];
-  /** Times from the write to each read; of a row that was there, times that it was older than. */
+  /** Times from the write to each need; of a row that was there, times that it was older than. Weighed by bytes needed. */
   readonly ages: UnitTimes[];
-  /** Bytes read: bytes times read passes. */
+  /** Bytes needed: bytes times the steps that needed them. */
   readonly readBytes: number[];
   /** Units with a row whose end was not seen. */
   readonly open: number;
-  /** Units of rows that were there: one or none. */
+  /** Units with rows that were there before the first step. */
   readonly there: number;
 }
 
+/** Weight by time. */
+type Weights = Map<number, number>;
+
 interface Unit {
-  need: number[];
-  open: number[];
+  readonly need: Weights;
+  readonly open: Weights;
+  readonly age: Weights;
+  readonly older: Weights;
   bytes: number;
-  age: number[];
   readBytes: number;
 }
 
+function add(weights: Weights, time: number, weight: number): void {
+  if (weight > 0) weights.set(time, (weights.get(time) ?? 0) + weight);
+}
+
+/** The time to its leading bits. */
+function rounded(time: number): number {
+  if (!(time > 0)) return 0;
+  const step = 2 ** (Math.floor(Math.log2(time)) - BITS);
+  return Math.round(time / step) * step;
+}
+
+function unitTimes(complete: Weights, censored: Weights): UnitTimes {
+  return {
+    complete: [...complete.keys()],
+    censored: [...censored.keys()],
+    weights: { complete: [...complete.values()], censored: [...censored.values()] },
+  };
+}
+
 /**
- * One unit per write time. A row that is still alive is needed at least to its last read: right-censored there.
- * The reads of a row are spaced evenly from its write to its last read, one per step.
+ * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. The needs of a
+ * row are spaced evenly from its write to the last of them.
  */
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
-  const units = new Map<number | "there", Unit & { seen: Set<string> }>();
+  const units = new Map<number, Unit>();
+  const mostParts = Math.max(1, Math.min(PARTS, Math.floor(PARTS_IN_ALL / Math.max(1, rows.length))));
   for (const row of rows) {
-    const unitKey = row.is_written ? row.write_ns : "there";
-    let unit = units.get(unitKey);
-    if (!unit) {
-      unit = { need: [], open: [], bytes: 0, age: [], readBytes: 0, seen: new Set() };
-      units.set(unitKey, unit);
+    let unit = units.get(row.filling);
+    if (unit === undefined) {
+      unit = { need: new Map(), open: new Map(), age: new Map(), older: new Map(), bytes: 0, readBytes: 0 };
+      units.set(row.filling, unit);
     }
-    unit.bytes += row.size_bytes;
-    unit.readBytes += row.size_bytes * row.total_reads;
-    const need = row.last_read_ns > row.write_ns ? row.last_read_ns - row.write_ns : 0;
-    const key = `${need}/${row.evict_ns}/${row.total_reads}`;
-    if (unit.seen.has(key)) continue;
-    unit.seen.add(key);
-    if (Number.isNaN(row.evict_ns)) unit.open.push(need);
-    else unit.need.push(need);
-    const parts = Math.min(PARTS, row.total_reads);
-    for (let k = 0; k < parts; k++) unit.age.push((need * (k + 0.5 * (1 + parts / row.total_reads))) / parts);
+    const { size_bytes, total_reads, write_ns, last_read_ns, is_written } = row;
+    const need = last_read_ns > write_ns ? last_read_ns - write_ns : 0;
+    unit.readBytes += size_bytes * total_reads;
+    if (is_written) {
+      unit.bytes += size_bytes;
+      add(Number.isNaN(row.evict_ns) ? unit.open : unit.need, rounded(need), size_bytes);
+    }
+    const parts = Math.min(mostParts, total_reads);
+    const ages = is_written ? unit.age : unit.older;
+    for (let k = 0; k < parts; k++) {
+      const age = (need * (k + 0.5 * (1 + parts / total_reads))) / parts;
+      add(ages, rounded(age), (size_bytes * total_reads) / parts);
+    }
   }
-  const there = units.get("there");
-  units.delete("there");
   const all = [...units.values()];
+  const written = all.filter(({ bytes }) => bytes > 0);
+  const needed = all.filter(({ readBytes }) => readBytes > 0);
   return {
-    retention: all.map((unit) => ({ complete: unit.need, censored: unit.open })),
-    bytes: all.map((unit) => unit.bytes),
-    ages: [
-      ...all.map((unit) => ({ complete: unit.age, censored: [] })),
-      ...(there === undefined ? [] : [{ complete: [], censored: there.age }]),
-    ],
-    readBytes: [...all, ...(there === undefined ? [] : [there])].map((unit) => unit.readBytes),
-    open: all.filter((unit) => unit.open.length > 0).length,
-    there: there === undefined ? 0 : 1,
+    retention: written.map((unit) => unitTimes(unit.need, unit.open)),
+    bytes: written.map((unit) => unit.bytes),
+    ages: needed.map((unit) => unitTimes(unit.age, unit.older)),
+    readBytes: needed.map((unit) => unit.readBytes),
+    open: written.filter(({ open }) => open.size > 0).length,
+    there: needed.filter(({ older }) => older.size > 0).length,
   };
 }

@@ -1,6 +1,6 @@
 /** What a tensor is, by its name first and its buffer's usage second. */
 
-import { COLUMNS, type KvLayout, ROWS, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
+import { COLUMNS, type KvLayout, ROWS, STATE, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { DataClass, TensorUsage } from "../../schema/words.ts";
 
 /** `cache_k_l0`, `cache_v_l12`, a tag between as in `cache_swa_k_l3`; `r` and `s` are the states of recurrent layers. */
@@ -46,15 +46,16 @@ export function cachePart(name: string): "k" | "v" | null {
 }
 
 /**
- * How a tensor keeps the row of a token; null for what is no cache. V is transposed without flash attention, and the
- * state of a recurrent layer has no row of a token.
+ * How a tensor keeps the row of a token; null for what is no cache. V is transposed without flash attention, and a
+ * recurrent layer has one state for each sequence.
  * @param flash whether the last graph that used the tensor had flash attention; null before a graph was seen
  */
 export function layoutOf(name: string, flash: boolean | null): KvLayout | null {
   const part = CACHE.exec(name)?.[1];
   if (part === undefined) return null;
   if (part === "k") return ROWS;
-  if (part !== "v" || flash === null) return UNKNOWN_LAYOUT;
+  if (part !== "v") return STATE;
+  if (flash === null) return UNKNOWN_LAYOUT;
   return flash ? ROWS : COLUMNS;
 }
 

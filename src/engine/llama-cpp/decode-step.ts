@@ -1,59 +1,67 @@
 /** The batch of llama_decode and the parameters of a context, from raw bytes. */
 import { recordLayout } from "../../schema/records.ts";
+import { ENGINE } from "../../schema/shared-numbers.ts";
 import { TENSOR_TYPES } from "../gguf/tensor-type.ts";
 import { printableName } from "./decode-tensor.ts";
-import { BATCH, COPIED_BYTES, type ParamsLayout } from "./offsets.ts";
+import { COPIED_BYTES, type ParamsLayout } from "./offsets.ts";
+
+/** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
+export interface BatchRun {
+  /** Ascending. */
+  readonly sequences: readonly number[];
+  /** Of the first of them; null where the batch leaves the positions to the engine. */
+  readonly position: number | null;
+  readonly tokens: number;
+}
 
 export interface DecodedBatch {
   readonly n_tokens: number;
-  /** Null where some token's sequences could not be read, or are beyond what is counted. */
-  readonly n_sequences: number | null;
-  /** Where there is one sequence. */
-  readonly sequence_id: number | null;
-  /** Least and greatest position; null where the batch leaves them to the engine, or they could not be read. */
-  readonly position_first: number | null;
-  readonly position_last: number | null;
-  /** Bit i: sequence i is in the batch. */
-  readonly sequence_mask: bigint;
+  /** All tokens in their order; null where the sequences or the position of one of them are not known. */
+  readonly runs: readonly BatchRun[] | null;
 }
 
-const SUMMARY = recordLayout("engine_batch_summary");
+const HEAD = recordLayout("engine_batch");
+const RUN = recordLayout("engine_batch_run");
 const TOKEN_LIMIT = 2 ** 24;
 const POSITION_LIMIT = 2 ** 30;
-/** Bit of the structure in `unreadable`; that of the summary stands for some token's position or sequences. */
-export const STRUCT_UNREADABLE = 2;
 
-function countBits(mask: bigint): number {
-  let n = 0;
-  for (let rest = mask; rest !== 0n; rest >>= 1n) n += Number(rest & 1n);
-  return n;
+/** The sequences of a run; null where they are not all known. */
+function sequencesOf(count: number, first: number, mask: bigint): readonly number[] | null {
+  if (count === 1) return first >= 0 ? [first] : null;
+  const sequences: number[] = [];
+  for (let id = 0; id < 64; id++) if ((mask >> BigInt(id)) & 1n) sequences.push(id);
+  return sequences.length === count ? sequences : null;
 }
 
-/** Decodes what the kernel program found in the arrays of a llama_batch, and the batch; null where it cannot be one. */
+function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
+  const count = payload.getUint32(HEAD.offsets.runs, true);
+  if (payload.getUint32(HEAD.offsets.tokens_held, true) !== n_tokens) return null;
+  if (count > ENGINE.batch_runs) return null;
+  const hasPositions = payload.getUint32(HEAD.offsets.has_positions, true) !== 0;
+  const runs: BatchRun[] = [];
+  let held = 0;
+  for (let i = 0; i < count; i++) {
+    const start = HEAD.bytes + i * RUN.bytes;
+    const { offsets } = RUN;
+    const position = payload.getInt32(start + offsets.position, true);
+    const tokens = payload.getUint32(start + offsets.tokens, true);
+    const first = payload.getInt32(start + offsets.sequence, true);
+    const mask = payload.getBigUint64(start + offsets.sequence_mask, true);
+    const ids = sequencesOf(payload.getUint32(start + offsets.sequences, true), first, mask);
+    if (ids === null || tokens === 0) return null;
+    if (hasPositions && (position < 0 || position + tokens > POSITION_LIMIT)) return null;
+    held += tokens;
+    runs.push({ sequences: ids, position: hasPositions ? position : null, tokens });
+  }
+  return held === n_tokens ? runs : null;
+}
+
+/** Decodes what the kernel program found in a llama_batch and its arrays; null where it cannot be one. */
 export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
-  if (payload.byteLength < SUMMARY.bytes + COPIED_BYTES.batch || (unreadable & STRUCT_UNREADABLE) !== 0) return null;
-  const n_tokens = payload.getInt32(SUMMARY.bytes + BATCH.tokens, true);
+  if (payload.byteLength < HEAD.bytes + ENGINE.batch_runs * RUN.bytes || unreadable !== 0) return null;
+  const n_tokens = payload.getInt32(HEAD.offsets.n_tokens, true);
   if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
-  const { offsets } = SUMMARY;
-  const hasPositions = payload.getBigUint64(SUMMARY.bytes + BATCH.positions, true) !== 0n;
-  const least = payload.getInt32(offsets.position_least, true);
-  const greatest = payload.getInt32(offsets.position_greatest, true);
-  const first = payload.getInt32(offsets.sequence_first, true);
-  const tokensRead = payload.getUint32(offsets.tokens_read, true);
-  const mask = payload.getBigUint64(offsets.sequence_mask, true);
-  const beyond = payload.getUint32(offsets.sequences_beyond, true);
-  const whole = unreadable === 0 && tokensRead === n_tokens && beyond === 0;
-  const n_sequences = whole && n_tokens > 0 ? countBits(mask) : null;
-  const plausible = least >= 0 && greatest >= least && greatest <= POSITION_LIMIT;
-  const positions = whole && n_tokens > 0 && hasPositions && plausible && n_sequences === 1;
-  return {
-    n_tokens,
-    n_sequences,
-    sequence_id: n_sequences === 1 ? first : null,
-    position_first: positions ? least : null,
-    position_last: positions ? greatest : null,
-    sequence_mask: whole ? mask : 0n,
-  };
+  return { n_tokens, runs: runsOf(payload, n_tokens) };
 }
 
 /** What a context was asked to be. `flash_attention` as asked: `auto` is decided by the engine. */

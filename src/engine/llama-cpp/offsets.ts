@@ -27,7 +27,7 @@ export interface GgmlLayout {
 }
 
 /** Bytes that are copied of each structure: all of what is read of it in any build. */
-export const COPIED_BYTES = { tensor: 336, buffer: 120, path: 1024, batch: 56, params: 192, graph: 64 } as const;
+export const COPIED_BYTES = { tensor: 336, buffer: 120, path: 1024, params: 192, graph: 64 } as const;
 
 /** Byte offsets in llama_batch (llama.h). */
 export const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;

@@ -21,6 +21,15 @@ export const PROBE = {
   memory_seq_rm: 12,
   model_free: 13,
   context_free: 14,
+  get_memory: 15,
+  memory_seq_cp: 16,
+  memory_seq_keep: 17,
+  memory_seq_add: 18,
+  memory_seq_div: 19,
+  restore: 20,
+  restore_seq: 21,
+  restore_seq_part: 22,
+  restore_seq_file: 23,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -42,11 +51,8 @@ export const CAPTURE = {
   buffer: capturePlan(BUFFER),
   tensor: capturePlan(BUFFER, { form: "bytes", from: 1, bytes: COPIED_BYTES.tensor }),
   path: capturePlan({ form: "string", from: 0, bytes: COPIED_BYTES.path }),
-  /** llama_batch, passed by value, behind what its arrays hold. */
-  batch: capturePlan(
-    { form: "batch", offsets: BATCH },
-    { form: "bytes", from: "structure", bytes: COPIED_BYTES.batch },
-  ),
+  /** What the arrays of llama_batch hold, which is passed by value. */
+  batch: capturePlan({ form: "batch", offsets: BATCH }),
   /** llama_context_params, passed by value. */
   params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
   graph: capturePlan({ form: "bytes", from: 0, bytes: COPIED_BYTES.graph }),
@@ -76,6 +82,16 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
   point("llama_memory_clear", PROBE.memory_clear, CAPTURE.none, null),
   point("llama_memory_seq_rm", PROBE.memory_seq_rm, CAPTURE.none, null),
+  point("llama_memory_seq_cp", PROBE.memory_seq_cp, CAPTURE.none, null),
+  point("llama_memory_seq_keep", PROBE.memory_seq_keep, CAPTURE.none, null),
+  point("llama_memory_seq_add", PROBE.memory_seq_add, CAPTURE.none, null),
+  point("llama_memory_seq_div", PROBE.memory_seq_div, CAPTURE.none, null),
+  point("llama_get_memory", PROBE.get_memory, CAPTURE.none, CAPTURE.none),
+  point("llama_state_set_data", PROBE.restore, CAPTURE.none, null),
+  point("llama_state_load_file", PROBE.restore, CAPTURE.none, null),
+  point("llama_state_seq_set_data", PROBE.restore_seq, CAPTURE.none, null),
+  point("llama_state_seq_set_data_ext", PROBE.restore_seq_part, CAPTURE.none, null),
+  point("llama_state_seq_load_file", PROBE.restore_seq_file, CAPTURE.none, null),
   point("llama_model_free", PROBE.model_free, CAPTURE.none, null),
   point("llama_free", PROBE.context_free, CAPTURE.none, null),
 ];

@@ -2,9 +2,10 @@
 import type { WordOf } from "../../schema/row.ts";
 import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { type DecodedBatch, decodeBatch, decodeContextParams, decodePath, STRUCT_UNREADABLE } from "./decode-step.ts";
+import { cacheHeads, type PlacedRun, sequencesIn } from "./cache-heads.ts";
+import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
-import { ENGINE_NAME, PROBE } from "./probes.ts";
+import { PROBE } from "./probes.ts";
 
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */
@@ -29,18 +30,12 @@ export interface StepContext {
 
 interface OpenCall {
   readonly row: EngineRow<"step">;
-  readonly batch: DecodedBatch | null;
+  /** The tokens of a batch; null where they are not known. */
+  readonly runs: readonly PlacedRun[] | null;
   readonly context: bigint;
   /** Weights in memory when the call began. */
   readonly weights: { readonly bytes: number; readonly tensors: number };
   readonly known: Readonly<Record<string, unknown>>;
-}
-
-interface Head {
-  nextRow: number;
-  mask: bigint;
-  /** Begins of the last decodes of one token per sequence, in ns. */
-  begins: bigint[];
 }
 
 const KIND_OF = new Map<number, WordOf<"step", "kind">>([
@@ -50,28 +45,49 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.graph_compute, "graph"],
   [PROBE.memory_clear, "kv_clear"],
   [PROBE.memory_seq_rm, "kv_trim"],
+  [PROBE.memory_seq_cp, "kv_copy"],
+  [PROBE.memory_seq_keep, "kv_keep"],
+  [PROBE.memory_seq_add, "kv_shift"],
+  [PROBE.memory_seq_div, "kv_divide"],
+  [PROBE.restore, "kv_restore"],
+  [PROBE.restore_seq, "kv_restore"],
+  [PROBE.restore_seq_part, "kv_restore"],
+  [PROBE.restore_seq_file, "kv_restore"],
   [PROBE.model_free, "model_free"],
   [PROBE.context_free, "context_free"],
 ]);
 const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode]);
-const PERIODS = 32;
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
+/** Bit of LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: what attention keeps is not part of the state. */
+const PARTIAL = 1n;
 
 /** An address as text, for the detail of a row. */
 function hex(value: bigint): string {
   return `0x${value.toString(16)}`;
 }
 
-function bits(mask: bigint): number {
-  return [...mask.toString(2)].filter((digit) => digit === "1").length;
-}
+const i32 = (value: bigint): number => Number(BigInt.asIntN(32, value));
 
-/** The least position of a batch: as it says, else the next of its context. */
-function positionOf(batch: DecodedBatch | null, head: Head): number | null {
-  if (batch === null) return null;
-  if (batch.position_first !== null) return batch.position_first;
-  return batch.n_sequences === 1 ? head.nextRow : null;
+/** What the columns and the detail of a batch say of its tokens. */
+function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
+  if (runs === null || n_tokens === 0) return { columns: {}, detail: {} };
+  const sequences = sequencesIn(runs);
+  const [run] = runs;
+  const isOne = sequences.size === 1;
+  const columns = {
+    n_sequences: sequences.size,
+    position_first: isOne ? Math.min(...runs.map(({ position }) => position)) : null,
+    sequence_id: isOne ? (run?.sequences[0] ?? null) : null,
+  };
+  // One run of one sequence is what the columns say.
+  if (isOne && runs.length === 1) return { columns, detail: {} };
+  const kv_rows = runs.map(({ sequences: ids, position, tokens }) => [
+    ids.length === 1 ? ids[0] : ids,
+    position,
+    tokens,
+  ]);
+  return { columns, detail: { kv_rows } };
 }
 
 /** An empty log of one process. */
@@ -80,18 +96,12 @@ export function stepLog(context: StepContext): StepLog {
   const open = new Map<string, OpenCall>();
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
-  const heads = new Map<bigint, Head>();
+  const heads = cacheHeads();
+  /** The context of a memory, and the context that a thread is asking for its memory. */
+  const contextOf = new Map<bigint, bigint>();
+  const asking = new Map<number, bigint>();
   let params: ParamsLayout | null = null;
   let rows: EngineRow<"step">[] = [];
-
-  function headOf(handle: bigint): Head {
-    let head = heads.get(handle);
-    if (!head) {
-      head = { nextRow: 0, mask: 0n, begins: [] };
-      heads.set(handle, head);
-    }
-    return head;
-  }
 
   function rowOf(
     record: Pick<RawRecord, "timestamp_ns" | "tid">,
@@ -115,8 +125,9 @@ export function stepLog(context: StepContext): StepLog {
 
   function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
-    let batch: DecodedBatch | null = null;
     let facts: Record<string, unknown> = {};
+    let columns: Partial<EngineRow<"step">> = {};
+    let runs: readonly PlacedRun[] | null = null;
     let outcome: Outcome = "kept";
     if (kind === "model_load") {
       const path = decodePath(record.payload, record.unreadable);
@@ -125,23 +136,23 @@ export function stepLog(context: StepContext): StepLog {
       const asked = params && record.unreadable === 0 ? decodeContextParams(record.payload, params) : null;
       facts = { model: hex(handle), ...asked };
     } else {
-      batch = decodeBatch(record.payload, record.unreadable);
+      const batch = decodeBatch(record.payload, record.unreadable);
       facts = { context: hex(handle) };
-      if (batch === null) outcome = record.unreadable & STRUCT_UNREADABLE ? "unreadable" : "implausible";
+      if (batch === null) outcome = record.unreadable !== 0 ? "unreadable" : "implausible";
+      else {
+        runs = batch.runs && heads.place(handle, batch.runs);
+        const tokens = batchFacts(batch.n_tokens, runs);
+        facts = { ...facts, ...tokens.detail };
+        columns = { n_tokens: batch.n_tokens, ...tokens.columns };
+      }
     }
-    const row: EngineRow<"step"> = {
-      ...rowOf(record, kind, facts),
-      n_tokens: batch?.n_tokens ?? null,
-      n_sequences: batch?.n_sequences ?? null,
-      position_first: kind === "decode" ? positionOf(batch, headOf(handle)) : null,
-      sequence_id: batch?.sequence_id ?? null,
-    };
+    const row: EngineRow<"step"> = { ...rowOf(record, kind, facts), ...columns };
     if (open.size >= OPEN_LIMIT) flush();
     begun.add(record.probe);
     const key = `${record.tid}/${record.probe}`;
     const stale = open.get(key);
     if (stale) rows.push(stale.row);
-    open.set(key, { row, batch, context: handle, weights: { ...weights }, known: facts });
+    open.set(key, { row, runs, context: handle, weights: { ...weights }, known: facts });
     return outcome;
   }
 
@@ -160,46 +171,77 @@ export function stepLog(context: StepContext): StepLog {
     }
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     rows.push({ ...call.row, end_ns: record.timestamp_ns, result, detail });
-    if (kind === "decode" && result === 0n) advance(call);
+    if (kind === "decode" && result === 0n) heads.advance(call.context, call.runs, call.row.timestamp_ns);
     return "kept";
   }
 
-  function advance({ row, batch, context: handle }: OpenCall): void {
-    const head = headOf(handle);
-    if (batch === null) return;
-    head.mask |= batch.sequence_mask;
-    if (batch.position_last !== null) head.nextRow = batch.position_last + 1;
-    else head.nextRow += batch.n_tokens;
-    if (batch.n_tokens !== (batch.n_sequences ?? 1)) return;
-    head.begins.push(row.timestamp_ns);
-    if (head.begins.length > PERIODS + 1) head.begins.shift();
+  /** Joins a memory to its context, which the functions of the cache do not name. */
+  function askMemory(record: RawRecord): Outcome {
+    const { tid, args } = record;
+    if (!record.isReturn) {
+      if (asking.size >= OPEN_LIMIT) asking.clear();
+      asking.set(tid, args[0]);
+      return "kept";
+    }
+    const handle = asking.get(tid);
+    if (handle === undefined) return begun.has(record.probe) ? "call_unseen" : "under_way";
+    asking.delete(tid);
+    contextOf.set(args[0], handle);
+    return "kept";
   }
 
-  /** The functions of the cache name the memory, not the context: with several contexts the next batch corrects the head. */
-  function onlyHead(): Head | null {
-    return heads.size === 1 ? (heads.values().next().value ?? null) : null;
+  /** A call that changes a cache: what it names, and what becomes of the heads. */
+  function change(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
+    const [handle, second, third, fourth, fifth] = record.args;
+    const isState = kind === "kv_restore";
+    const cache = isState ? handle : (contextOf.get(handle) ?? heads.only());
+    const place = { ...(isState ? {} : { memory: hex(handle) }), ...(cache === null ? {} : { context: hex(cache) }) };
+    const stretch = { sequence: i32(second), from: i32(third), to: i32(fourth) };
+    const range = { position_from: stretch.from, position_to: stretch.to };
+    let sequence = stretch.sequence;
+    let facts: Record<string, unknown> = {};
+    if (kind === "kv_clear") {
+      facts = { data: (second & 1n) === 1n };
+      sequence = -1;
+      if (cache !== null) heads.clear(cache);
+    } else if (kind === "kv_trim") {
+      facts = { sequence, ...range };
+      if (cache !== null) heads.trim(cache, stretch);
+    } else if (kind === "kv_copy") {
+      sequence = i32(third);
+      facts = { sequence_from: stretch.sequence, position_from: i32(fourth), position_to: i32(fifth) };
+      if (cache !== null) heads.copy(cache, stretch.sequence, sequence);
+    } else if (kind === "kv_keep") {
+      if (cache !== null) heads.keep(cache, sequence);
+    } else if (kind === "kv_shift") {
+      facts = { ...range, positions: i32(fifth) };
+      if (cache !== null) heads.shift(cache, stretch, i32(fifth));
+    } else if (kind === "kv_divide") {
+      facts = { ...range, divisor: i32(fifth) };
+      if (cache !== null) heads.forget(cache, sequence);
+    } else {
+      if (record.probe === PROBE.restore) sequence = -1;
+      else sequence = i32(record.probe === PROBE.restore_seq_file ? third : fourth);
+      if (record.probe === PROBE.restore_seq_part && (fifth & PARTIAL) !== 0n) facts = { partial: true };
+      heads.forget(handle, sequence);
+    }
+    rows.push({ ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence });
+    return "kept";
   }
 
   function single(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
-    const [handle, second, third, fourth] = record.args;
-    const i32 = (value: bigint) => Number(BigInt.asIntN(32, value));
-    const head = onlyHead();
-    if (kind === "kv_clear") {
-      if (head) Object.assign(head, { nextRow: 0, mask: 0n });
-      rows.push(rowOf(record, kind, { memory: hex(handle), data: (second & 1n) === 1n }));
-    } else if (kind === "kv_trim") {
-      const [sequence, from, end] = [i32(second), i32(third), i32(fourth)];
-      if (head && end < 0 && bits(head.mask) <= 1) head.nextRow = Math.min(head.nextRow, Math.max(from, 0));
-      const facts = { memory: hex(handle), sequence, position_from: from, position_to: end };
-      rows.push({ ...rowOf(record, kind, facts), sequence_id: sequence < 0 ? null : sequence });
-    } else if (kind === "graph") {
+    const [handle] = record.args;
+    if (kind === "graph") {
       if (record.unreadable !== 0) return "unreadable";
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);
       rows.push(rowOf(record, kind, { n_nodes }));
-    } else {
-      if (kind === "context_free") heads.delete(handle);
+    } else if (kind === "model_free" || kind === "context_free") {
+      if (kind === "context_free") {
+        heads.free(handle);
+        for (const [memory, owner] of contextOf) if (owner === handle) contextOf.delete(memory);
+      }
       rows.push(rowOf(record, kind, { [kind === "context_free" ? "context" : "model"]: hex(handle) }));
-    }
+    } else return change(record, kind);
     return "kept";
   }
 
@@ -213,6 +255,7 @@ export function stepLog(context: StepContext): StepLog {
       params = chosen ?? params;
     },
     take(record) {
+      if (record.probe === PROBE.get_memory) return askMemory(record);
       const kind = KIND_OF.get(record.probe);
       if (kind === undefined) return "implausible";
       if (!RETURNS.has(record.probe)) return single(record, kind);
@@ -227,18 +270,7 @@ export function stepLog(context: StepContext): StepLog {
       return taken;
     },
     flush,
-    tokenPeriodsNs() {
-      return [...heads.values()].flatMap(({ begins }) =>
-        begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
-      );
-    },
-    kvHeads: () =>
-      [...heads].map(([handle, { nextRow, mask }]) => ({
-        engine: ENGINE_NAME,
-        pid,
-        context: handle,
-        next_row: nextRow,
-        sequences: bits(mask),
-      })),
+    tokenPeriodsNs: heads.tokenPeriodsNs,
+    kvHeads: () => heads.kvHeads(pid),
   };
 }

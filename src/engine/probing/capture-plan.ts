@@ -29,7 +29,7 @@ export type CapturePart =
       readonly countArgument: Argument;
       readonly elementBytes: number;
     }
-  /** What the arrays of a batch hold, as engine_batch_summary. */
+  /** What the arrays of a batch hold that is passed by value, as engine_batch and its runs; a plan has it alone. */
   | { readonly form: "batch"; readonly offsets: BatchOffsets };
 
 /** Parts with their places. */
@@ -44,12 +44,12 @@ export interface CapturePlan {
 }
 
 const PLAN = recordLayout("engine_capture");
-const SUMMARY_BYTES = recordLayout("engine_batch_summary").bytes;
+const BATCH_BYTES = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
 const ROOMS = Object.values(ENGINE_ROOM);
 
 /** Bytes that a part takes at most. */
 export function partBytes(part: CapturePart): number {
-  return part.form === "batch" ? SUMMARY_BYTES : part.bytes;
+  return part.form === "batch" ? BATCH_BYTES : part.bytes;
 }
 
 /** True where the kernel program can place the parts in `room`: the first anywhere, others from its first quarter on. */
@@ -63,6 +63,8 @@ function fits(sizes: readonly number[], starts: readonly number[], room: number)
 export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const sizes = parts.map(partBytes);
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
+  if (parts.length === 1 && parts[0]?.form === "batch")
+    return { parts, at: [0], bytes: BATCH_BYTES, room: BATCH_BYTES };
   const room = parts.length === 0 ? 0 : ROOMS.find((bytes) => fits(sizes, starts, bytes));
   if (room === undefined || parts.length > ENGINE.parts) {
     throw new RangeError(`no record has room for parts of ${sizes.join(", ")} bytes`);
@@ -78,7 +80,6 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
   view.setUint16(offsets.room, room, true);
   view.setUint8(offsets.parts, parts.length);
   for (const [i, part] of parts.entries()) {
-    view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
     view.setUint16(offsets.at + 2 * i, starts[i] ?? 0, true);
     view.setUint16(offsets.bytes + 2 * i, partBytes(part), true);
     if (part.form === "batch") {
@@ -89,6 +90,7 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
       view.setUint16(offsets.batch_sequences, part.offsets.sequences, true);
       continue;
     }
+    view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
     view.setUint8(offsets.source + i, part.from === "structure" ? ENGINE_SOURCE.structure : part.from);
     if (part.form !== "array") continue;
     view.setUint8(offsets.count_argument + i, part.countArgument);

@@ -8,8 +8,8 @@ const ARGS = HEAD.offsets.args;
 /** One hit of a probe; `payload` is a view that is valid while the record is. */
 export interface RawRecord {
   readonly timestamp_ns: bigint;
-  /** Entry: the first four arguments. Return: the value first. */
-  readonly args: readonly [bigint, bigint, bigint, bigint];
+  /** Entry: the first five arguments. Return: the value first. */
+  readonly args: readonly [bigint, bigint, bigint, bigint, bigint];
   readonly pid: number;
   readonly tid: number;
   /** Number of the probe in its engine. */
@@ -40,7 +40,7 @@ export function decodeRecord(
   if (capture?.isReturn !== isReturn || length < HEAD.bytes + capture.plan.bytes) return null;
   const record: RawRecord = {
     timestamp_ns: word(head.timestamp_ns),
-    args: [word(ARGS), word(ARGS + 8), word(ARGS + 16), word(ARGS + 24)],
+    args: [word(ARGS), word(ARGS + 8), word(ARGS + 16), word(ARGS + 24), word(ARGS + 32)],
     pid: view.getUint32(offset + head.pid, true),
     tid: view.getUint32(offset + head.tid, true),
     probe: capture.probe,

@@ -3,7 +3,7 @@
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
-import type { KvToken } from "./kv-tokens.ts";
+import { type KvToken, readsIn } from "./kv-token.ts";
 
 /** Cells from `first` on. */
 type CellRange = readonly [first: number, count: number];
@@ -31,47 +31,68 @@ function cellList(ranges: readonly CellRange[], tokens: number): number[] {
 interface LiveCell {
   readonly position: number | null;
   readonly written: StepRow;
-  /** Batches that read it: those of its sequence, or those that name none where its own did not. */
-  readonly readers: StepRow[];
+  readonly filling: number;
+  /** Begins of the batches that read it: those of its sequence, or those that name none where its own did not. */
+  readonly readers: number[];
   /** Of `readers` those up to its write. */
   readonly before: number;
 }
 
-/** Tokens of one engine in one process, in order of their write. `steps` are its own, in order of their begin. */
-export function cellTokens(pid: number, engine: string | null, steps: readonly StepRow[]): KvToken[] {
+interface Sequence {
+  readonly readers: number[];
+  filling: number;
+  next: number;
+}
+
+/**
+ * Tokens of one engine in one process, in order of their write. `steps` are its own, in order of their begin.
+ * @param nextFilling numbers of fillings: a sequence that goes back to an earlier position is another one of that name
+ */
+export function cellTokens(
+  pid: number,
+  engine: string | null,
+  steps: readonly StepRow[],
+  nextFilling: () => number,
+): KvToken[] {
   const ended: KvToken[] = [];
   const live = new Map<number, LiveCell>();
-  const readersOf = new Map<number | null, StepRow[]>();
+  const sequences = new Map<number | null, Sequence>();
 
   function close(cell: number, evict_ns: number | null): void {
     const token = live.get(cell);
     if (token === undefined) return;
     live.delete(cell);
-    const { position, written, readers, before } = token;
-    const reads = readers.length - before;
+    const { position, written, filling, readers, before } = token;
+    const reads = [{ begins: readers, from: before, until: readers.length }];
     ended.push({
       pid,
       engine,
+      context: null,
+      sequence: written.sequence_id,
+      filling,
       position,
       cell,
       write_ns: written.begin_ns,
       is_written: true,
       written_by_ns: written.end_ns,
-      last_read_ns: reads > 0 ? (readers.at(-1)?.begin_ns ?? null) : null,
+      reads,
+      ...readsIn(reads),
       evict_ns,
-      total_reads: reads,
     });
   }
 
   function write(step: StepRow, cells: readonly number[]): void {
     const { sequence_id, position_first } = step;
-    const readers = readersOf.get(sequence_id) ?? [];
-    readersOf.set(sequence_id, readers);
-    readers.push(step);
+    const sequence = sequences.get(sequence_id) ?? { readers: [], filling: nextFilling(), next: 0 };
+    sequences.set(sequence_id, sequence);
+    if (position_first !== null && position_first < sequence.next) sequence.filling = nextFilling();
+    sequence.next = (position_first ?? sequence.next) + cells.length;
+    const { readers, filling } = sequence;
+    readers.push(step.begin_ns);
     for (const [i, cell] of cells.entries()) {
       close(cell, step.begin_ns);
       const position = sequence_id === null || position_first === null ? null : position_first + i;
-      live.set(cell, { position, written: step, readers, before: readers.length });
+      live.set(cell, { position, written: step, filling, readers, before: readers.length });
     }
   }
 

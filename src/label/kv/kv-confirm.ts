@@ -4,8 +4,8 @@ import { cellAt } from "../../regions/kv-layout.ts";
 import { OP } from "../../schema/operation.ts";
 import type { WatchHits } from "../capture/watch-hits.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
-import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
-import type { KvToken } from "./kv-tokens.ts";
+import type { KvRows, KvTensor } from "./kv-lifecycle.ts";
+import { isReadAt, type KvToken } from "./kv-token.ts";
 
 /** Cell of the tensor whose row the watch lies in; null for none. */
 function watchedCell(tensor: KvTensor, watch: WatchHits): number | null {
@@ -16,11 +16,12 @@ function watchedCell(tensor: KvTensor, watch: WatchHits): number | null {
 
 /**
  * True when a watch inside the row saw the row's life as the steps tell it: stores only while the writing batch ran and
- * at least one if it saw that batch whole; a load in every later batch that it saw whole; and at least one hit.
+ * at least one if it saw that batch whole; a load in every batch that reads the row and that it saw whole; and at least
+ * one hit.
  */
-function agrees(row: KvToken, evict_ns: number | null, watch: WatchHits, batches: readonly StepRow[]): boolean {
+function agrees(row: KvToken, watch: WatchHits, batches: readonly StepRow[]): boolean {
   const from = Math.max(watch.begin_ns, row.write_ns);
-  const end = Math.min(watch.end_ns, evict_ns ?? Number.POSITIVE_INFINITY);
+  const end = Math.min(watch.end_ns, row.evict_ns ?? Number.POSITIVE_INFINITY);
   if (!(from < end)) return false;
   const inside = Array.from(watch.hit_ns, (time_ns, i) => ({ time_ns, op: watch.hit_op[i] ?? OP.unknown })).filter(
     ({ time_ns }) => time_ns >= from && time_ns <= end,
@@ -31,7 +32,7 @@ function agrees(row: KvToken, evict_ns: number | null, watch: WatchHits, batches
   const sawWrite = watch.begin_ns <= row.write_ns && watch.end_ns >= row.written_by_ns;
   if (sawWrite && stores.length === 0) return false;
   if (watch.mode === "w") return sawWrite;
-  const later = batches.filter((b) => b.begin_ns >= from && b.begin_ns > row.write_ns && b.end_ns <= end);
+  const later = batches.filter((b) => b.begin_ns >= from && b.end_ns <= end && isReadAt(row, b.begin_ns));
   return later.every((batch) =>
     inside.some(({ op, time_ns }) => op !== OP.store && time_ns >= batch.begin_ns && time_ns <= batch.end_ns),
   );
@@ -64,8 +65,7 @@ export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: 
     const tensor = rows.tensors[rows.tensor[row] ?? -1];
     if (token === undefined || tensor === undefined || token.cell === null || !token.is_written) return 0;
     const cellWatches = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
-    const evict_ns = evictedNs(token, tensor);
-    return cellWatches.some((watch) => agrees(token, evict_ns, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
+    return cellWatches.some((watch) => agrees(token, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
   });
   return { ...rows, confirmed };
 }

@@ -2,7 +2,10 @@
 import { type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import type { StepRow } from "../timeline/step-row.ts";
-import { type KvToken, kvTokens } from "./kv-tokens.ts";
+import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
+import type { KvToken } from "./kv-token.ts";
+import { kvTokens } from "./kv-tokens.ts";
+import { tokensIn } from "./tensor-room.ts";
 
 /** Where a cache tensor keeps the row of a token. */
 export interface KvTensor extends KvPlace {
@@ -10,6 +13,10 @@ export interface KvTensor extends KvPlace {
   readonly engine: string | null;
   readonly name: string | null;
   readonly layer: number | null;
+  /** The context whose cache it is; null where the engine names none. */
+  readonly context: string | null;
+  /** 1 where all sequences share the rows, else one for each of them. */
+  readonly streams: number;
   readonly addr: bigint;
   readonly birth_ns: number;
   readonly death_ns: number;
@@ -25,6 +32,8 @@ export interface KvRows {
   readonly tensor: Uint32Array;
   /** 1 where traps on the row's bytes agree with the engine's steps. */
   readonly confirmed: Uint8Array;
+  /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
+  readonly untold: string | null;
 }
 
 /** When the row of a token left the cache: evicted, or with its tensor; null while it is there. */
@@ -38,20 +47,30 @@ function shapeOf(text: string | null): number[] {
   return numbers.every((n) => Number.isSafeInteger(n) && n > 0) ? numbers : [];
 }
 
-/** Cache tensors with a shape of at least two dimensions: [elements per token, tokens, streams]. */
-function kvTensors(tensors: readonly TensorLifetime[], originNs: bigint): KvTensor[] {
+/**
+ * Cache tensors with a shape of at least two dimensions: [elements per token, tokens, streams]. What has one state for a
+ * sequence, and no row of a token, is none.
+ */
+function kvTensors(
+  lives: readonly TensorLifetime[],
+  contextOf: ReadonlyMap<TensorLifetime, string | null>,
+  originNs: bigint,
+): KvTensor[] {
   const out: KvTensor[] = [];
-  for (const life of tensors) {
+  for (const life of lives) {
     const [elements, cells, ...outer] = shapeOf(life.shape);
-    if (life.region_type !== "kv_cache" || elements === undefined || cells === undefined) continue;
-    const rows = outer.reduce((product, n) => product * n, cells);
+    if (elements === undefined || cells === undefined) continue;
+    const streams = outer.reduce((product, n) => product * n, 1);
     const layout = life.kv_layout ?? UNKNOWN_LAYOUT;
-    const row_bytes = layout.form === "paged" ? layout.row_bytes : Number(life.size_bytes) / rows;
+    if (layout.form === "state") continue;
+    const row_bytes = layout.form === "paged" ? layout.row_bytes : Number(life.size_bytes) / (cells * streams);
     out.push({
       pid: life.pid,
       engine: life.engine,
       name: life.name,
       layer: life.layer,
+      context: contextOf.get(life) ?? null,
+      streams,
       addr: life.addr,
       row_bytes,
       cells,
@@ -64,29 +83,76 @@ function kvTensors(tensors: readonly TensorLifetime[], originNs: bigint): KvTens
   return out;
 }
 
-/** Every row of the cache by the engine's steps; none is confirmed. */
+const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "context">): string =>
+  `${pid}/${engine ?? ""}/${context ?? ""}`;
+
+/** Tensors that lose the same rows at the same times. */
+const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): string =>
+  `${layout.form === "paged"}/${cells}/${streams}/${birth_ns}/${death_ns}`;
+
+/** The rows of one context's tokens in its tensors. @returns for each token its lives, each with the tensors that have it */
+function rowsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]) {
+  const rooms = [...Map.groupBy(tensors, roomOf).values()].map((members) => {
+    const [first] = members as [KvTensor, ...KvTensor[]];
+    // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
+    const streams = first.layout.form === "paged" ? 1 : first.streams;
+    const cells = first.layout.form === "paged" ? first.cells * first.streams : first.cells;
+    return { members, lives: tokensIn(tokens, { ...first, cells, streams }) };
+  });
+  return tokens.map((_, t) =>
+    rooms.flatMap(({ members, lives }) => {
+      const life = lives[t];
+      return life ? [{ life, members }] : [];
+    }),
+  );
+}
+
+interface ContextRows {
+  readonly rows: ReturnType<typeof rowsOfContext>;
+  /** Place of its next token among its own. */
+  next: number;
+}
+
+/** Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. */
 export function kvRows(steps: readonly StepRow[], lifetimes: readonly TensorLifetime[], originNs: bigint): KvRows {
-  const tensors = kvTensors(lifetimes, originNs);
-  const tokens = kvTokens(steps);
-  const isIn = ({ pid, engine, write_ns }: KvToken, tensor: KvTensor): boolean =>
-    tensor.pid === pid && tensor.engine === engine && tensor.birth_ns <= write_ns && write_ns < tensor.death_ns;
+  const caches = lifetimes.filter(({ region_type }) => region_type === "kv_cache");
+  const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
+  const stepsOf = Map.groupBy(steps, engineOf);
+  let homeless = false;
+  const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {
+    const { contexts } = cacheContexts(stepsOf.get(engine) ?? []);
+    const placed = kvTensors(lives, contextsOfTensors(contexts, lives, originNs), originNs);
+    homeless ||= contexts.length > 1 && placed.some(({ context }) => context === null);
+    return placed;
+  });
+  const number = new Map(tensors.map((tensor, k) => [tensor, k]));
+  const tensorsOf = Map.groupBy(tensors, keyOf);
+  const isSplit = (context: CacheContext): boolean =>
+    (tensorsOf.get(keyOf(context)) ?? []).some(({ streams, layout }) => streams > 1 && layout.form !== "paged");
+  const ofSteps = kvTokens(steps, isSplit);
+  const rowsOf = new Map(
+    [...Map.groupBy(ofSteps.tokens, keyOf)].map(([key, members]) => {
+      return [key, { rows: rowsOfContext(members, tensorsOf.get(key) ?? []), next: 0 }] as [string, ContextRows];
+    }),
+  );
   let count = 0;
-  for (const token of tokens) for (const tensor of tensors) if (isIn(token, tensor)) count += 1;
-  const rows = {
-    tokens,
-    tensors,
-    count,
-    token: new Uint32Array(count),
-    tensor: new Uint32Array(count),
-    confirmed: new Uint8Array(count),
-  };
+  for (const { rows } of rowsOf.values())
+    for (const lives of rows) for (const { members } of lives) count += members.length;
+  const tokens: KvToken[] = [];
+  const token = new Uint32Array(count);
+  const tensor = new Uint32Array(count);
   let row = 0;
-  for (const [t, token] of tokens.entries()) {
-    for (const [k, tensor] of tensors.entries()) {
-      if (!isIn(token, tensor)) continue;
-      rows.token[row] = t;
-      rows.tensor[row++] = k;
+  for (const one of ofSteps.tokens) {
+    const context = rowsOf.get(keyOf(one));
+    if (context === undefined) continue;
+    for (const { life, members } of context.rows[context.next++] ?? []) {
+      tokens.push(life);
+      for (const member of members) {
+        token[row] = tokens.length - 1;
+        tensor[row++] = number.get(member) ?? 0;
+      }
     }
   }
-  return rows;
+  const untold = ofSteps.untold ?? (homeless ? "a cache tensor does not say of which context it is" : null);
+  return { tokens, tensors, count, token, tensor, confirmed: new Uint8Array(count), untold };
 }

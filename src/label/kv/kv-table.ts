@@ -10,7 +10,7 @@ import { rowOffset } from "../../regions/kv-layout.ts";
 import { wordsOf } from "../../schema/row.ts";
 import { labelList } from "../trace/label-lists.ts";
 import { evictedNs, type KvRows, type KvTensor } from "./kv-lifecycle.ts";
-import type { KvToken } from "./kv-tokens.ts";
+import type { KvToken } from "./kv-token.ts";
 
 const TABLE = "kv_block_lifecycle";
 const PAGE_BYTES = 4096;
@@ -51,6 +51,8 @@ function keyedColumns({ tokens, tensors }: KvRows, originNs: bigint) {
   const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
   const layers = listed(tensors.map(({ layer }) => layer));
   const names = listed(tensors.map(({ name }) => name));
+  const contexts = listed(tokens.map(({ context }) => context));
+  const sequence = tokens.map((token, i) => (token.sequence === null ? NULL_CODE : i));
   const wide = (read: (token: KvToken) => bigint) => ({
     codes: everyToken,
     values: BigInt64Array.from(tokens, read),
@@ -62,6 +64,9 @@ function keyedColumns({ tokens, tensors }: KvRows, originNs: bigint) {
       total_reads: wide((token) => BigInt(token.total_reads)),
       pid: { codes: everyToken, values: Uint32Array.from(tokens, ({ pid }) => pid) },
       position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
+      context: { codes: contexts.codes, values: contexts.values.map(String) },
+      sequence_id: { codes: sequence, values: Int32Array.from(tokens, (token) => token.sequence ?? 0) },
+      filling: { codes: everyToken, values: Uint32Array.from(tokens, ({ filling }) => filling) },
     },
     ofTensor: {
       layer: { codes: layers.codes, values: Int32Array.from(layers.values, Number) },

@@ -1,127 +1,136 @@
-/**
- * Tokens of the KV cache by the engine's steps: which batch wrote each, which later batches read it, what evicted it.
- *
- * A batch appends one row per token. Attention runs over every filled row, so each later batch reads every live row
- * once; the read by the batch that wrote it is not counted. Times are the begins of the batches: a row is written and
- * read at the same offset in each, so that their difference is its age. Where the first batch that was seen continues a
- * sequence, the rows before it were there: of their life only the reads and the end are known.
- */
+/** Tokens of every KV cache by the engines' steps, or why they cannot be told. */
 
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
 import { cellsOf, cellTokens } from "./kv-cells.ts";
+import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
+import type { KvToken } from "./kv-token.ts";
+import { type Positions, type RowRun, sequenceCache } from "./sequence-cache.ts";
 
-export interface KvToken {
-  readonly pid: number;
-  /** The engine in whose cache it is; null in captures that know one engine only. */
-  readonly engine: string | null;
-  /** Position in the sequence; null where several sequences are in the batch. */
-  readonly position: number | null;
-  /** The row of the cache tensors that it has; null where that is not known. */
-  readonly cell: number | null;
-  /** Of a row that was there: begin of the first batch that was seen, so that it is older. */
-  readonly write_ns: number;
-  /** False for a row that was in the cache before the first batch that was seen. */
-  readonly is_written: boolean;
-  /** End of the batch that wrote it. */
-  readonly written_by_ns: number;
-  /** Begin of the last later batch that read it; null for none. */
-  readonly last_read_ns: number | null;
-  /** Null while it is in the cache. */
-  readonly evict_ns: number | null;
-  readonly total_reads: number;
+export interface KvTokens {
+  /** In order of their write. */
+  readonly tokens: readonly KvToken[];
+  /** Why nothing can be said of some tokens; null where all are told. Their lives are left out, never guessed. */
+  readonly untold: string | null;
 }
 
-/** A token that was there has no batch that wrote it. */
-const THERE = -1;
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
 
-interface LiveToken {
-  readonly position: number | null;
-  readonly batch: number;
+/** The runs in the detail of a batch; null where they are none, or not all of its tokens. */
+function listedRuns(rows: unknown, n_tokens: number): RowRun[] | null {
+  if (!Array.isArray(rows)) return null;
+  const runs: RowRun[] = [];
+  let held = 0;
+  for (const row of rows) {
+    if (!Array.isArray(row) || row.length !== 3) return null;
+    const [named, position, tokens] = row;
+    const sequences: unknown[] = Array.isArray(named) ? named : [named];
+    if (!sequences.every(isWhole) || sequences.length === 0) return null;
+    if (!isWhole(position) || !isWhole(tokens) || position < 0 || tokens < 1) return null;
+    held += tokens;
+    if (held > n_tokens) return null;
+    runs.push({ sequences, position, tokens });
+  }
+  return held === n_tokens ? runs : null;
 }
 
-interface Trim {
-  readonly from: number;
-  readonly to: number;
+/** The tokens of a batch by sequence and position; null where the engine does not tell them all. */
+export function runsOf(step: StepRow): RowRun[] | null {
+  const { n_tokens, n_sequences, position_first, sequence_id } = step;
+  const listed = listedRuns(detailOf(step).kv_rows, n_tokens ?? 0);
+  if (listed !== null) return listed;
+  if ((n_sequences ?? 1) > 1 || position_first === null || n_tokens === null) return null;
+  return [{ sequences: [sequence_id ?? 0], position: position_first, tokens: n_tokens }];
 }
 
-function trimOf(step: StepRow): Trim {
+function positionsOf(step: StepRow): Positions {
   const { position_from: from, position_to: end } = detailOf(step);
   return {
-    from: typeof from === "number" ? Math.max(0, from) : 0,
-    to: typeof end === "number" && end >= 0 ? end : Number.POSITIVE_INFINITY,
+    from: isWhole(from) ? Math.max(0, from) : 0,
+    to: isWhole(end) && end >= 0 ? end : Number.POSITIVE_INFINITY,
   };
 }
 
-function isIn(token: LiveToken, trim: Trim): boolean {
-  if (token.position === null) return trim.from === 0 && trim.to === Number.POSITIVE_INFINITY;
-  return token.position >= trim.from && token.position < trim.to;
+const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
+
+/** Tokens of one context, of which `steps` are in order of their begin. */
+function contextTokens(
+  { pid, engine, context, steps }: CacheContext,
+  isSplit: boolean,
+  nextFilling: () => number,
+): KvTokens {
+  const cache = sequenceCache({ pid, engine, context, isSplit, nextFilling });
+  for (const step of steps) {
+    const detail = detailOf(step);
+    const sequence = step.sequence_id;
+    if (step.kind === "decode" && step.n_tokens === null) {
+      return { tokens: [], untold: "a batch could not be read" };
+    }
+    if (step.kind === "decode" && step.result === 2) {
+      return { tokens: [], untold: "a batch was given up in its midst" };
+    }
+    if (isBatch(step)) {
+      const runs = runsOf(step);
+      if (runs === null) return { tokens: [], untold: "the engine does not tell the sequences of a batch" };
+      cache.batch(step, runs);
+    } else if (KNOWS_ITS_START.has(step.kind) || step.kind === "context_free") {
+      cache.empty(step);
+    } else if (step.kind === "kv_trim") {
+      // A trim that does not say of what takes what was seen, and promises nothing of what was not.
+      if (isWhole(detail.position_from)) cache.trim(step, sequence, positionsOf(step));
+      else cache.trim(step, sequence, { from: Number.MIN_VALUE, to: Number.POSITIVE_INFINITY });
+    } else if (step.kind === "kv_copy" && isWhole(detail.sequence_from) && sequence !== null) {
+      cache.copy(step, detail.sequence_from, sequence, positionsOf(step));
+    } else if (step.kind === "kv_keep" && sequence !== null) {
+      cache.keep(step, sequence);
+    } else if (step.kind === "kv_shift" && isWhole(detail.positions)) {
+      const { positions } = detail;
+      cache.move(step, sequence, positionsOf(step), (position) => position + positions);
+    } else if (step.kind === "kv_divide" && isWhole(detail.divisor) && detail.divisor > 0) {
+      const { divisor } = detail;
+      cache.move(step, sequence, positionsOf(step), (position) => Math.floor(position / divisor));
+    } else if (step.kind === "kv_restore") {
+      if (detail.partial === true) return { tokens: [], untold: "a part of a saved cache was restored" };
+      cache.restore(step, sequence);
+    }
+  }
+  return { tokens: cache.finish(), untold: null };
 }
 
-/** Tokens of one engine in one process in order of their write. `steps` are its own, in order of their begin. */
-function tokensOf(pid: number, engine: string | null, steps: readonly StepRow[]): KvToken[] {
-  const batches: StepRow[] = [];
-  const ended: KvToken[] = [];
-  let live: LiveToken[] = [];
-  /** Nothing told yet what the cache holds. */
-  let unknown = true;
-
-  function close(token: LiveToken, evict_ns: number | null): void {
-    const written = batches[Math.max(0, token.batch)] as StepRow;
-    const reads = batches.length - 1 - token.batch;
-    ended.push({
-      pid,
-      engine,
-      position: token.position,
-      // One sequence fills the cache from its start.
-      cell: token.position,
-      write_ns: written.begin_ns,
-      is_written: token.batch !== THERE,
-      written_by_ns: written.end_ns,
-      last_read_ns: reads > 0 ? (batches[batches.length - 1] as StepRow).begin_ns : null,
-      evict_ns,
-      total_reads: reads,
-    });
-  }
-  function evict(trim: Trim, time_ns: number): void {
-    const kept: LiveToken[] = [];
-    for (const token of live) {
-      if (isIn(token, trim)) close(token, time_ns);
-      else kept.push(token);
+/**
+ * Tokens of every engine and process with batches.
+ * @param isSplit whether the cache of a context has rows of its own for each sequence
+ */
+export function kvTokens(
+  steps: readonly StepRow[],
+  isSplit: (context: CacheContext) => boolean = () => false,
+): KvTokens {
+  const found: (readonly KvToken[])[] = [];
+  const untold = new Set<string>();
+  let fillings = 0;
+  const nextFilling = (): number => fillings++;
+  for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
+    const [first] = engineSteps;
+    if (first === undefined) continue;
+    if (!engineSteps.some(({ kind }) => kind === "decode")) {
+      if (engineSteps.some(({ kind }) => kind === "graph")) untold.add("graphs were computed, and no batch was seen");
+      continue;
     }
-    live = kept;
-  }
-
-  for (const step of steps) {
-    if (step.kind === "context" || step.kind === "kv_clear") unknown = false;
-    if (step.kind === "kv_clear" || step.kind === "context_free") {
-      evict({ from: 0, to: Number.POSITIVE_INFINITY }, step.begin_ns);
-    } else if (step.kind === "kv_trim") {
-      evict(trimOf(step), step.begin_ns);
-    } else if (isBatch(step)) {
-      const first = (step.n_sequences ?? 1) > 1 ? null : step.position_first;
-      const last = live.at(-1)?.position ?? -1;
-      for (let i = 0; unknown && i < (first ?? 0); i++) live.push({ position: i, batch: THERE });
-      unknown = false;
-      // A batch that goes back writes over what is there.
-      if (first !== null && first <= last) evict({ from: first, to: Number.POSITIVE_INFINITY }, step.begin_ns);
-      batches.push(step);
-      for (let i = 0; i < (step.n_tokens ?? 0); i++) {
-        live.push({ position: first === null ? null : first + i, batch: batches.length - 1 });
+    if (engineSteps.some((step) => isBatch(step) && cellsOf(step) !== null)) {
+      found.push(cellTokens(first.pid, first.engine, engineSteps, nextFilling));
+      continue;
+    }
+    const { contexts, untold: why } = cacheContexts(engineSteps);
+    if (why !== null) untold.add(why);
+    else {
+      for (const context of contexts) {
+        const ofContext = contextTokens(context, isSplit(context), nextFilling);
+        found.push(ofContext.tokens);
+        if (ofContext.untold !== null) untold.add(ofContext.untold);
       }
     }
   }
-  for (const token of live) close(token, null);
-  return ended.sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
-}
-
-/** Tokens of every engine and process with batches. */
-export function kvTokens(steps: readonly StepRow[]): KvToken[] {
-  const tokens: KvToken[] = [];
-  for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
-    const [first] = engineSteps;
-    if (first === undefined || !engineSteps.some(isBatch)) continue;
-    const tellsCells = engineSteps.some((step) => isBatch(step) && cellsOf(step) !== null);
-    tokens.push(...(tellsCells ? cellTokens : tokensOf)(first.pid, first.engine, engineSteps));
-  }
-  return tokens;
+  const tokens = found
+    .flat()
+    .sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
+  return { tokens, untold: untold.size === 0 ? null : [...untold].join("; ") };
 }

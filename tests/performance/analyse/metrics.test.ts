@@ -55,6 +55,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     regions: noRegions(),
     steps,
     kvRows: [],
+    kvUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

@@ -101,6 +101,7 @@ const kvRows: fc.Arbitrary<KvRowSample[]> = fc.array(
     evict_ns: time,
     total_reads: fc.integer({ min: 0, max: 100 }),
     size_bytes: fc.integer({ min: 0, max: 4096 }),
+    filling: fc.integer({ min: 0, max: 20 }),
   }),
   { maxLength: 50 },
 );
@@ -158,6 +159,7 @@ function metricsOf(
     regions: regionsOf(r),
     steps: s,
     kvRows: k,
+    kvUntold: null,
     accessSums: a,
     allocations: [],
     streams: [],

@@ -53,6 +53,7 @@ export function input({ regions = [], ...over }: GivenInput = {}): AnalysisInput
     regions: regionsOf(regions),
     steps: [],
     kvRows: [],
+    kvUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

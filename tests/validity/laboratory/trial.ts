@@ -116,6 +116,7 @@ export function tryWorld(world: World, seed: number, budgetPct = BUDGET_PCT): Tr
     ),
     steps: world.steps,
     kvRows: [],
+    kvUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

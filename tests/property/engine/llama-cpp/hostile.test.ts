@@ -47,15 +47,19 @@ describe("hostile bytes", () => {
 
   test("never make a buffer, a batch, parameters or a path that cannot be", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 1100 }), fc.nat(3), (bytes, unreadable) => {
+      fc.property(fc.uint8Array({ maxLength: 3200, size: "max" }), fc.nat(3), (bytes, unreadable) => {
         const view = viewOf(bytes);
         const buffer = decodeBuffer(view, GGML_LAYOUT);
         if (buffer) expect(buffer.sizeBytes >= 0 && buffer.sizeBytes <= LIMIT_BYTES).toBe(true);
         const batch = decodeBatch(view, unreadable);
         if (batch) {
           expect(batch.n_tokens).toBeGreaterThanOrEqual(0);
-          expect(batch.n_sequences === null || (batch.n_sequences >= 0 && batch.n_sequences <= 64)).toBe(true);
-          expect(batch.position_first === null || batch.position_first >= 0).toBe(true);
+          const held = batch.runs?.reduce((sum, { tokens }) => sum + tokens, 0) ?? batch.n_tokens;
+          expect(held).toBe(batch.n_tokens);
+          for (const { sequences, position } of batch.runs ?? []) {
+            expect(sequences.length > 0 && sequences.every((id) => id >= 0)).toBe(true);
+            expect(position === null || position >= 0).toBe(true);
+          }
         }
         if (CHOICE.params) decodeContextParams(view, CHOICE.params);
         const path = decodePath(view, unreadable);

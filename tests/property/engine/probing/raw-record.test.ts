@@ -30,7 +30,7 @@ test("a record has its probe, its engine and the parts of its plan, not what lie
   const found = decodeRecord(view, 0, view.byteLength, CAPTURES);
   expect(found).toMatchObject({
     engine: 0,
-    record: { timestamp_ns: 77n, args: [0n, 0n, 5n, 0n], pid: 7, tid: 8, probe: 3, isReturn: false, unreadable: 1 },
+    record: { timestamp_ns: 77n, args: [0n, 0n, 5n, 0n, 0n], pid: 7, tid: 8, probe: 3, isReturn: false, unreadable: 1 },
   });
   expect([found?.record.execEpoch, found?.record.payload.byteLength, found?.record.payload.getUint8(39)]).toEqual([
     2, 40, 9,

@@ -34,6 +34,7 @@ const KV_ROWS: KvRowSample[] = STEPS.map((step, i) => ({
   evict_ns: Number.NaN,
   total_reads: 33 - i,
   size_bytes: 1024,
+  filling: i,
 }));
 
 /** Watches of one read per token. */

@@ -144,8 +144,11 @@ test("where a burst ends every watch of some words at once, the rate is a lower 
   expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
 });
 
+/** The cache of the rows below: 1 KiB for each of 180 tokens. */
+const CACHE = [region({ region_type: "kv_cache", size_bytes: 180 * 1024 })];
+
 describe("KV rows by the engine's steps", () => {
-  /** One row per step, read by every later step up to step 180; with `evicted`, freed 1 ms later. */
+  /** One row per step, each of a sequence of its own, needed by every later step up to step 180; with `evicted`, freed 1 ms later. */
   const rows = (evicted: boolean): KvRowSample[] =>
     STEPS.map((step, i) => ({
       write_ns: step.begin_ns + MS,
@@ -154,6 +157,7 @@ describe("KV rows by the engine's steps", () => {
       evict_ns: evicted ? 1000 * MS : Number.NaN,
       total_reads: 179 - i,
       size_bytes: 1024,
+      filling: i,
     }));
 
   test("rows that were evicted have the median need of their writes", () => {
@@ -172,13 +176,23 @@ describe("KV rows by the engine's steps", () => {
   });
 
   test("writes, reads and ages follow from the steps, and the step figure is printed", () => {
-    const all = computeMetrics(input({ steps: STEPS, kvRows: rows(false) }));
+    const all = computeMetrics(input({ steps: STEPS, kvRows: rows(false), regions: CACHE }));
     const writes = one(all, "write_bytes_per_s", "decode", "step");
     const window = writes.window_ns / 1e9;
     expect((writes.value ?? 0) * window).toBeCloseTo(180 * 1024, 3);
+    const needs = one(all, "needs_per_write", "all", "step");
+    expect(needs.value ?? 0).toBeCloseTo(89.5, 6);
+    expect(needs).toMatchObject({ lo: null, hi: null, ci_level: null });
+    // What a step needs it loads once at least: a bound, whatever the figure is called.
     const reads = one(all, "reads_per_write", "all", "step");
-    expect(reads.value ?? 0).toBeCloseTo(89.5, 6);
-    expect(one(all, "reads_per_byte_per_token", "decode", "step").value ?? 0).toBeCloseTo(1, 2);
+    expect(reads).toMatchObject({ status: "bound", value: null, hi: null });
+    expect(reads.lo ?? 0).toBeGreaterThan(75);
+    expect(reads.lo ?? 100).toBeLessThan(89.5);
+    expect(reads.why).toContain("may load it more often");
+    const perByte = one(all, "reads_per_byte_per_token", "decode", "step");
+    expect(perByte).toMatchObject({ status: "bound", value: null, hi: null });
+    expect(perByte.lo ?? 1).toBeLessThan(89.5 / 180);
+    expect(perByte.lo ?? 0).toBeGreaterThan(80 / 180);
     // The age at a read of a triangle of rows: density falls linearly, so the median is (1 - sqrt(1/2)) of 895 ms.
     const age = one(all, "age_at_read_p50_ns", "all", "step");
     expect(Math.abs((age.value ?? 0) / (895 * MS * (1 - Math.SQRT1_2)) - 1)).toBeLessThan(0.03);
@@ -200,19 +214,21 @@ describe("KV rows of which a third was there before the first step that was seen
       evict_ns: 1000 * MS,
       total_reads: i < FIRST ? 180 - FIRST : 179 - i,
       size_bytes: 1024,
+      filling: Math.max(0, i - FIRST + 1),
     }),
   );
   const figure = (rows: readonly KvRowSample[], metric: string, step = "all") =>
-    one(computeMetrics(input({ steps: seen, kvRows: rows })), metric, step, "step");
+    one(computeMetrics(input({ steps: seen, kvRows: rows, regions: CACHE })), metric, step, "step");
   const written = known.filter(({ is_written }) => is_written);
 
-  test("are read by every step with the rest, and are none of what was written", () => {
-    expect(figure(known, "reads_per_byte_per_token", "decode").value ?? 0).toBeCloseTo(1, 2);
+  test("are needed by every step with the rest, and are none of what was written", () => {
+    const read = (rows: readonly KvRowSample[]) => figure(rows, "reads_per_byte_per_token", "decode").lo ?? 0;
+    expect(read(known) - read(written)).toBeCloseTo(FIRST / 180, 1);
     const writes = figure(known, "write_bytes_per_s", "decode");
     expect(((writes.value ?? 0) * writes.window_ns) / 1e9).toBeCloseTo(written.length * 1024, 3);
     const rate = figure(known, "writes_per_byte_per_token", "decode").value ?? 0;
-    expect(rate).toBeLessThan(figure(written, "writes_per_byte_per_token", "decode").value ?? 0);
-    for (const metric of ["reads_per_write", "retention_p50_ns"]) {
+    expect(rate).toBe(figure(written, "writes_per_byte_per_token", "decode").value ?? 1);
+    for (const metric of ["needs_per_write", "retention_p50_ns"]) {
       const { value, n } = figure(written, metric);
       expect(figure(known, metric)).toMatchObject({ value, n });
     }
@@ -234,6 +250,55 @@ describe("KV rows of which a third was there before the first step that was seen
   });
 });
 
+describe("KV rows of so few sequences", () => {
+  /** Rows of `n` sequences by turns; only what is evicted has an end. */
+  const rows = (n: number, evicted: boolean): KvRowSample[] =>
+    STEPS.map((step, i) => ({
+      write_ns: step.begin_ns + MS,
+      is_written: true,
+      last_read_ns: 999 * MS,
+      evict_ns: evicted ? 1000 * MS : Number.NaN,
+      total_reads: 179 - i,
+      size_bytes: 1024,
+      filling: i % n,
+    }));
+  const figures = (n: number, evicted: boolean) => computeMetrics(input({ steps: STEPS, kvRows: rows(n, evicted) }));
+
+  test("that no interval can be told, however many rows there are: the reason says how many", () => {
+    for (const metric of ["retention_p50_ns", "retention_p99_ns", "age_at_read_p50_ns", "reads_per_write"]) {
+      const row = one(figures(5, true), metric, "all", "step");
+      expect([row.status, row.n, row.lo, row.hi]).toEqual(["insufficient", 5, null, null]);
+      expect(row.why).toContain("5 sequences, fewer than 6");
+    }
+    expect(one(figures(6, true), "reads_per_write", "all", "step").status).toBe("bound");
+    expect(one(figures(5, true), "needs_per_write", "all", "step").value ?? 0).toBeCloseTo(89.5, 6);
+  });
+
+  test("that what was seen of one without an end is a bound from below", () => {
+    const row = one(figures(1, false), "retention_p50_ns", "all", "step");
+    expect(row).toMatchObject({ status: "bound", value: null, hi: null, n: 1, ci_level: null });
+    expect(Math.abs((row.lo ?? 0) / (450 * MS) - 1)).toBeLessThan(0.02);
+    expect(row.why).toBe("1 sequence, fewer than 6, and rows still in the cache at the end: so long at least");
+  });
+
+  test("have no upper end far out, where the longest may not have come yet", () => {
+    const p99 = one(figures(7, true), "retention_p99_ns", "all", "step");
+    expect(p99).toMatchObject({ status: "bound", value: null, hi: null });
+    expect(p99.why).toBe("7 sequences: an upper end this far out needs 3000");
+  });
+});
+
+test("lives of KV rows that the engine does not tell are not identifiable, and no verdict rests on their absence", () => {
+  const kvUntold = "the engine does not tell the sequences of a batch";
+  const watches = Array.from({ length: 40 }, () => watch([], { region_type: "kv_cache" }));
+  const rows = computeMetrics(input({ steps: STEPS, kvUntold, watches, regions: CACHE }));
+  for (const metric of ["retention_p50_ns", "age_at_read_p50_ns", "needs_per_write", "reads_per_write"]) {
+    expect(one(rows, metric, "all", "step")).toMatchObject({ status: "not_identifiable", why: kvUntold });
+  }
+  expect(one(rows, "read_bytes_per_s", "decode", "step").status).toBe("not_identifiable");
+  expect(rows.find(({ metric }) => metric === "suitability")).toMatchObject({ label: "insufficient" });
+});
+
 test("the printed figure is the first source that says something, each grain its own", () => {
   const steps = STEPS.map((step) => ({ ...step, step: "prefill" as const })).slice(0, 20);
   const kvRows = steps.map((step) => ({
@@ -243,6 +308,7 @@ test("the printed figure is the first source that says something, each grain its
     evict_ns: Number.NaN,
     total_reads: 0,
     size_bytes: 64,
+    filling: 0,
   }));
   const watches = Array.from({ length: 40 }, (_, i) =>
     watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),
@@ -345,6 +411,7 @@ describe("rows", () => {
       "reuse_time_p90_ns",
       "reuse_time_p99_ns",
       "reuse_time_mean_ns",
+      "needs_per_write",
     );
     for (const { metrics } of METRICS) {
       for (const { name } of metrics) expect(told.has(name) || otherSources.includes(name)).toBe(true);

@@ -9,6 +9,7 @@ function row(write_ns: number, evict_ns: number): KvRowSample {
     is_written: true,
     last_read_ns: write_ns,
     total_reads: 0,
+    filling: 0,
     size_bytes: 8,
   };
 }

@@ -45,7 +45,7 @@ describe("the layout of a cache tensor", () => {
   });
 
   test("is not known of the state of a recurrent layer, and is none of what is no cache", () => {
-    expect([layoutOf("cache_s_l3", true)?.form, layoutOf("blk.3.attn_v.weight", true)]).toEqual(["unknown", null]);
+    expect([layoutOf("cache_s_l3", true)?.form, layoutOf("blk.3.attn_v.weight", true)]).toEqual(["state", null]);
   });
 });
 

@@ -22,32 +22,31 @@ function batchOf(fields: BatchFields, unreadable = 0) {
 }
 
 describe("a batch from its bytes", () => {
-  test("has tokens, sequences and positions", () => {
-    expect(batchOf({ tokens: 66, positions: [10, 75], mask: 4n, first: 2 })).toEqual({
-      n_tokens: 66,
-      n_sequences: 1,
-      sequence_id: 2,
-      position_first: 10,
-      position_last: 75,
-      sequence_mask: 4n,
+  test("has its tokens in runs, each of its sequences from a position on", () => {
+    const runs = [[2, 10, 66] as const, [[0, 3], 4, 2] as const, [9000, 1, 1] as const];
+    expect(batchOf({ tokens: 69, runs })).toEqual({
+      n_tokens: 69,
+      runs: [
+        { sequences: [2], position: 10, tokens: 66 },
+        { sequences: [0, 3], position: 4, tokens: 2 },
+        { sequences: [9000], position: 1, tokens: 1 },
+      ],
     });
   });
 
-  test("names no sequence and no position where several sequences are in it", () => {
-    const batch = batchOf({ tokens: 3, positions: [4, 90], mask: 7n });
-    expect(batch).toMatchObject({ n_sequences: 3, sequence_id: null, position_first: null });
+  test("leaves positions to the engine where it has none", () => {
+    const run = { sequences: [0], position: null, tokens: 3 };
+    expect(batchOf({ tokens: 3, hasPositions: false })?.runs).toEqual([run]);
   });
 
-  test("does not claim what was not read: a long batch, a sequence beyond 63, a token that could not be read", () => {
-    for (const batch of [
-      batchOf({ tokens: 9000, tokensRead: 8192 }),
-      batchOf({ tokens: 2, beyond: 1 }),
-      batchOf({ tokens: 2 }, 1),
-    ]) {
-      expect(batch).toMatchObject({ n_sequences: null, sequence_id: null, position_first: null });
-    }
-    expect(batchOf({ tokens: 2 }, 2)).toBeNull();
-    expect(batchOf({ tokens: -1 })).toBeNull();
+  test("does not claim what was not read: a long batch, a token of many sequences, a position that cannot be", () => {
+    expect(batchOf({ tokens: 9000, held: 8192, runs: [[0, 0, 8192]] })).toEqual({ n_tokens: 9000, runs: null });
+    expect(batchOf({ tokens: 2, runs: [[[1, 70], 0, 2]] })?.runs).toBeNull();
+    expect(batchOf({ tokens: 2, runs: [[-1, 0, 2]] })?.runs).toBeNull();
+    expect(batchOf({ tokens: 2, runs: [[0, -5, 2]] })?.runs).toBeNull();
+    expect(batchOf({ tokens: 2, runs: [[0, 0, 3]] })?.runs).toBeNull();
+    expect(batchOf({ tokens: 2 }, 1)).toBeNull();
+    expect(batchOf({ tokens: -1, runs: [] })).toBeNull();
   });
 });
 
@@ -96,7 +95,7 @@ test("a path ends at its NUL, and is nothing where it could not be read", () => 
 describe("the steps of a process", () => {
   test("join a decode's call to its return", () => {
     const steps = log();
-    decode(steps, 100n, { tokens: 66, positions: [0, 65] });
+    decode(steps, 100n, { tokens: 66 });
     expect(steps.takeRows()).toMatchObject([
       {
         kind: "decode",
@@ -115,14 +114,14 @@ describe("the steps of a process", () => {
   test("keep the head of the cache through decodes, a failed one, a trim and a clear", () => {
     const steps = log();
     const row = () => steps.kvHeads().map(({ next_row }) => next_row);
-    decode(steps, 100n, { tokens: 66, positions: [0, 65] });
-    decode(steps, 200n, { tokens: 1, positions: [66, 66] });
+    decode(steps, 100n, { tokens: 66 });
+    decode(steps, 200n, { tokens: 1, runs: [[0, 66, 1]] });
     expect(row()).toEqual([67]);
-    decode(steps, 300n, { tokens: 1, positions: [67, 67] }, -1n);
+    decode(steps, 300n, { tokens: 1, runs: [[0, 67, 1]] }, -1n);
     expect(row()).toEqual([67]);
     steps.take(rawRecord({ probe: PROBE.memory_seq_rm, args: [1n, 0n, 30n, -1n] }));
     expect(row()).toEqual([30]);
-    decode(steps, 400n, { tokens: 2, positions: null });
+    decode(steps, 400n, { tokens: 2, hasPositions: false });
     expect(row()).toEqual([32]);
     steps.take(rawRecord({ probe: PROBE.memory_clear, args: [1n, 1n] }));
     expect(row()).toEqual([0]);
@@ -138,18 +137,115 @@ describe("the steps of a process", () => {
 
   test("do not guess which of two contexts was cleared", () => {
     const steps = log();
-    decode(steps, 1n, { tokens: 4, positions: [0, 3] });
-    decode(steps, 2n, { tokens: 9, positions: [0, 8] }, 0n, 0xa000n);
+    decode(steps, 1n, { tokens: 4 });
+    decode(steps, 2n, { tokens: 9 }, 0n, 0xa000n);
     steps.take(rawRecord({ probe: PROBE.memory_clear, args: [1n, 1n] }));
     expect(steps.kvHeads().map(({ next_row }) => next_row)).toEqual([4, 9]);
     steps.take(rawRecord({ probe: PROBE.context_free, args: [0xa000n] }));
     expect(steps.kvHeads().map(({ context }) => context)).toEqual([CONTEXT]);
   });
 
+  test("name the sequences of a batch, and the positions that the engine gives them", () => {
+    const steps = log();
+    decode(steps, 1n, { tokens: 3, runs: [[0, 0, 3]] });
+    decode(steps, 2n, {
+      tokens: 4,
+      hasPositions: false,
+      runs: [
+        [0, 0, 1],
+        [[1, 2], 0, 2],
+        [0, 0, 1],
+      ],
+    });
+    const [, mixed] = steps.takeRows();
+    expect(mixed).toMatchObject({ n_tokens: 4, n_sequences: 3, sequence_id: null, position_first: null });
+    expect(JSON.parse(mixed?.detail ?? "")).toEqual({
+      context: "0x9000",
+      kv_rows: [
+        [0, 3, 1],
+        [[1, 2], 0, 2],
+        [0, 4, 1],
+      ],
+    });
+    decode(steps, 3n, { tokens: 9000, held: 8192, runs: [[0, 0, 8192]] });
+    expect(steps.takeRows()).toMatchObject([{ n_tokens: 9000, n_sequences: null, position_first: null }]);
+  });
+
+  test("name whose cache is changed by the context that its memory was asked of", () => {
+    const steps = log();
+    const memoryOf = (context: bigint, memory: bigint) => {
+      steps.take(rawRecord({ probe: PROBE.get_memory, args: [context] }));
+      steps.take(rawRecord({ probe: PROBE.get_memory, isReturn: true, args: [memory] }));
+    };
+    decode(steps, 1n, { tokens: 4 });
+    decode(steps, 2n, { tokens: 9 }, 0n, 0xa000n);
+    memoryOf(0xa000n, 0x5n);
+    const calls = [
+      [PROBE.memory_seq_rm, [5n, 3n, 2n, -1n]],
+      [PROBE.memory_seq_rm, [6n, -1n, -1n, -1n]],
+      [PROBE.memory_seq_cp, [5n, 3n, 4n, 0n, 7n]],
+      [PROBE.memory_seq_keep, [5n, 4n]],
+      [PROBE.memory_seq_add, [5n, 4n, 2n, -1n, -2n]],
+      [PROBE.memory_seq_div, [5n, 4n, 0n, -1n, 2n]],
+      [PROBE.restore, [0xa000n, 1n, 2n]],
+      [PROBE.restore_seq, [0xa000n, 1n, 2n, 3n]],
+      [PROBE.restore_seq_part, [0xa000n, 1n, 2n, 3n, 1n]],
+      [PROBE.restore_seq_file, [0xa000n, 1n, 2n, 3n]],
+    ] as const;
+    steps.takeRows();
+    for (const [probe, args] of calls) steps.take(rawRecord({ probe, args }));
+    const rows = steps.takeRows().map(({ kind, sequence_id, detail }) => [kind, sequence_id, JSON.parse(detail ?? "")]);
+    const owner = { memory: "0x5", context: "0xa000" };
+    const range = { position_from: 2, position_to: -1 };
+    expect(rows).toEqual([
+      ["kv_trim", 3, { ...owner, sequence: 3, ...range }],
+      ["kv_trim", null, { memory: "0x6", sequence: -1, position_from: -1, position_to: -1 }],
+      ["kv_copy", 4, { ...owner, sequence_from: 3, position_from: 0, position_to: 7 }],
+      ["kv_keep", 4, owner],
+      ["kv_shift", 4, { ...owner, ...range, positions: -2 }],
+      ["kv_divide", 4, { ...owner, position_from: 0, position_to: -1, divisor: 2 }],
+      ["kv_restore", null, { context: "0xa000" }],
+      ["kv_restore", 3, { context: "0xa000" }],
+      ["kv_restore", 3, { context: "0xa000", partial: true }],
+      ["kv_restore", 2, { context: "0xa000" }],
+    ]);
+  });
+
+  test("say no next row of a cache of which the order of rows is not known", () => {
+    const heads = (...changes: readonly (readonly [number, readonly bigint[]])[]) => {
+      const steps = log();
+      decode(steps, 1n, { tokens: 4 });
+      for (const [probe, args] of changes) steps.take(rawRecord({ probe, args }));
+      return steps.kvHeads().map(({ next_row }) => next_row);
+    };
+    expect(heads()).toEqual([4]);
+    expect(heads([PROBE.memory_seq_add, [5n, 0n, 2n, -1n, -2n]])).toEqual([]);
+    expect(heads([PROBE.memory_seq_rm, [5n, 0n, 1n, 2n]])).toEqual([]);
+    expect(heads([PROBE.memory_seq_cp, [5n, 0n, 1n, -1n, -1n]])).toEqual([]);
+    expect(heads([PROBE.restore_seq, [CONTEXT, 1n, 2n, 0n]])).toEqual([]);
+    expect(heads([PROBE.memory_seq_cp, [5n, 0n, 1n, -1n, -1n]], [PROBE.memory_clear, [5n, 1n]])).toEqual([0]);
+    const several = log();
+    decode(several, 1n, {
+      tokens: 2,
+      runs: [
+        [0, 0, 1],
+        [1, 0, 1],
+      ],
+    });
+    expect(several.kvHeads()).toEqual([]);
+  });
+
   test("measure the token period between decodes of one token per sequence only", () => {
     const steps = log();
-    decode(steps, 0n, { tokens: 66, positions: [0, 65] });
-    for (let i = 0; i < 4; i++) decode(steps, BigInt(1000 + i * 50), { tokens: 2, mask: 3n });
+    decode(steps, 0n, { tokens: 66 });
+    for (let i = 0; i < 4; i++)
+      decode(steps, BigInt(1000 + i * 50), {
+        tokens: 2,
+        runs: [
+          [0, i, 1],
+          [1, i, 1],
+        ],
+      });
     expect(steps.tokenPeriodsNs()).toEqual([50, 50, 50]);
   });
 

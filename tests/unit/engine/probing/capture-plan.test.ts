@@ -13,23 +13,20 @@ describe("a plan of what a probe copies", () => {
     expect(capturePlan(part(120))).toMatchObject({ at: [0], bytes: 120, room: 128 });
     expect(capturePlan(part(120), part(336))).toMatchObject({ at: [0, 120], bytes: 456, room: 512 });
     expect(capturePlan(part(1024))).toMatchObject({ at: [0], room: 1024 });
-    expect(capturePlan({ form: "batch", offsets: BATCH }, part(56))).toMatchObject({
-      at: [0, 32],
-      bytes: 88,
-      room: 128,
-    });
+    const batch = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
+    expect(capturePlan({ form: "batch", offsets: BATCH })).toMatchObject({ at: [0], bytes: batch, room: batch });
   });
 
   test("is refused where no record has room, or there are too many parts", () => {
     expect(() => capturePlan(part(1025))).toThrow(RangeError);
     // The second part would begin beyond the first quarter of the largest record.
     expect(() => capturePlan(part(336), part(120))).toThrow(RangeError);
+    expect(() => capturePlan({ form: "batch", offsets: BATCH }, part(56))).toThrow(RangeError);
     expect(() => capturePlan(...Array.from({ length: ENGINE.parts + 1 }, () => part(8)))).toThrow(RangeError);
   });
 
   test("reaches the kernel program with every number of every form", () => {
     const plan = capturePlan(
-      { form: "batch", offsets: BATCH },
       { form: "array", from: 2, bytes: 64, countArgument: 3, elementBytes: 4 },
       { form: "string", from: 1, bytes: 30 },
       { form: "bytes", from: "structure", bytes: 16 },
@@ -39,17 +36,21 @@ describe("a plan of what a probe copies", () => {
     const u8 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint8(at + i));
     const u16 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint16(at + 2 * i, true));
     expect([view.getUint16(offsets.room, true), view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([
-      512, 4, 1,
+      512, 3, 0,
     ]);
-    expect(u16(offsets.batch_tokens)).toEqual([0, 24, 32, 40]);
-    expect(u8(offsets.form)).toEqual([ENGINE_FORM.batch, ENGINE_FORM.array, ENGINE_FORM.string, ENGINE_FORM.bytes]);
-    expect(u8(offsets.source)).toEqual([0, 2, 1, 4]);
-    expect(u8(offsets.count_argument)).toEqual([0, 3, 0, 0]);
+    expect(u8(offsets.form)).toEqual([ENGINE_FORM.array, ENGINE_FORM.string, ENGINE_FORM.bytes, 0]);
+    expect(u8(offsets.source)).toEqual([2, 1, 4, 0]);
+    expect(u8(offsets.count_argument)).toEqual([3, 0, 0, 0]);
     expect([u16(offsets.at), u16(offsets.bytes)]).toEqual([
-      [0, 32, 96, 126],
-      [32, 64, 30, 16],
+      [0, 64, 94, 0],
+      [64, 30, 16, 0],
     ]);
-    expect(u16(offsets.element_bytes)).toEqual([0, 4, 0, 0]);
+    expect(u16(offsets.element_bytes)).toEqual([4, 0, 0, 0]);
+    const batch = new DataView(planBytes(capturePlan({ form: "batch", offsets: BATCH })).buffer);
+    expect(batch.getUint8(offsets.walks)).toBe(1);
+    expect(Array.from({ length: 4 }, (_, i) => batch.getUint16(offsets.batch_tokens + 2 * i, true))).toEqual([
+      0, 24, 32, 40,
+    ]);
   });
 });
 

@@ -16,7 +16,7 @@ function batch(begin_ns: number, sequence_id: number, position_first: number, kv
 
 /** Cell, position, reads and end of each token, in order of write. */
 const livesOf = (steps: readonly StepRow[]) =>
-  kvTokens(steps).map(({ cell, position, total_reads, last_read_ns, evict_ns }) => [
+  kvTokens(steps).tokens.map(({ cell, position, total_reads, last_read_ns, evict_ns }) => [
     cell,
     position,
     total_reads,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { kvRowSamples } from "../../../../src/analyse/input/load-samples.ts";
 import type { KvRows, KvTensor } from "../../../../src/label/kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "../../../../src/label/kv/kv-table.ts";
-import type { KvToken } from "../../../../src/label/kv/kv-tokens.ts";
+import type { KvToken } from "../../../../src/label/kv/kv-token.ts";
 import { COLUMNS, ROWS, UNKNOWN_LAYOUT } from "../../../../src/regions/kv-layout.ts";
 import { openDatabase } from "../../../../src/sql/database.ts";
 
@@ -23,8 +23,12 @@ function token(position: number | null, of: Partial<KvToken> = {}): KvToken {
   return {
     pid: 7,
     engine: "engine",
+    context: null,
+    sequence: 0,
+    filling: 0,
     position,
     cell: position,
+    reads: [],
     write_ns: 1000,
     is_written: true,
     written_by_ns: 1100,
@@ -36,7 +40,19 @@ function token(position: number | null, of: Partial<KvToken> = {}): KvToken {
 function tensor(name: string, of: Partial<KvTensor> = {}): KvTensor {
   const life = { birth_ns: 0, death_ns: Number.POSITIVE_INFINITY };
   const size = { row_bytes: 256, cells: 64, element_bytes: 2 };
-  return { pid: 7, engine: "engine", name, layer: 0, addr: 0x7fff_ffff_ff00n, layout: ROWS, ...size, ...life, ...of };
+  return {
+    pid: 7,
+    engine: "engine",
+    name,
+    layer: 0,
+    context: null,
+    streams: 1,
+    addr: 0x7fff_ffff_ff00n,
+    layout: ROWS,
+    ...size,
+    ...life,
+    ...of,
+  };
 }
 
 /** Every token in every tensor. */
@@ -50,6 +66,7 @@ function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], conf
     token: Uint32Array.from(rows, (row) => Math.floor(row / tensors.length)),
     tensor: Uint32Array.from(rows, (row) => row % tensors.length),
     confirmed: Uint8Array.from(rows, (row) => (confirmed.includes(row) ? 1 : 0)),
+    untold: null,
   };
 }
 
@@ -76,6 +93,9 @@ test("a row has its bytes, its times and its life, whatever the words that they 
     pid: 7,
     position: 1,
     size_bytes: 256n,
+    context: null,
+    sequence_id: 0,
+    filling: 0,
   };
   const k = { address: 0x8000_0000_0000n, address_page: 0x8_0000_0000n, layer: 0, tensor: "cache_k_l0" };
   const v = { address: (1n << 56n) + 2n, address_page: 1n << 44n, layer: null, tensor: "cache_v_l0" };

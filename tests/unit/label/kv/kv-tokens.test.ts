@@ -13,7 +13,9 @@ const batch = (begin_ns: number, position_first: number, n_tokens = 1) =>
 /** Position, whether its write was seen, the time of that, reads, and the end. */
 const told = (steps: readonly StepRow[]) =>
   kvTokens(steps)
-    .map((token) => [token.position, token.is_written, token.write_ns, token.total_reads, token.evict_ns] as const)
+    .tokens.map(
+      (token) => [token.position, token.is_written, token.write_ns, token.total_reads, token.evict_ns] as const,
+    )
     .sort(([a], [b]) => (a ?? -1) - (b ?? -1));
 
 describe("tokens of a cache that was filled before the first batch that was seen", () => {
@@ -44,9 +46,228 @@ describe("tokens of a cache that was filled before the first batch that was seen
     expect(later(step("context", 50))).toEqual([]);
     expect(later(step("kv_clear", 50))).toEqual([]);
     expect(later(step("kv_trim", 50))).toHaveLength(2);
-    expect(told([step("decode", 100, { n_tokens: 4, n_sequences: 4 })]).map(([, is_written]) => is_written)).toEqual(
-      Array(4).fill(true),
-    );
     expect(told([batch(100, 0, 66), batch(200, 66)]).every(([, is_written]) => is_written)).toBe(true);
+  });
+});
+
+const ofSequence = (begin_ns: number, sequence_id: number, position_first: number, n_tokens = 1) =>
+  step("decode", begin_ns, { sequence_id, position_first, n_tokens, n_sequences: 1 });
+
+/** A batch of several sequences: [sequence or sequences, first position, tokens] in order. */
+const mixed = (begin_ns: number, kv_rows: readonly (readonly [number | number[], number, number])[]) =>
+  step("decode", begin_ns, {
+    n_tokens: kv_rows.reduce((sum, [, , tokens]) => sum + tokens, 0),
+    n_sequences: new Set(kv_rows.flatMap(([sequences]) => sequences)).size,
+    detail: JSON.stringify({ kv_rows }),
+  });
+
+const change = (kind: string, begin_ns: number, sequence_id: number | null, detail: Record<string, unknown> = {}) =>
+  step(kind, begin_ns, { sequence_id, detail: JSON.stringify({ position_from: -1, position_to: -1, ...detail }) });
+
+const START = step("context", 0, { result: 0x77 });
+
+/** Sequence, position, time of the write, reads, last read and end of each token. */
+const lives = (steps: readonly StepRow[]) =>
+  kvTokens([START, ...steps]).tokens.map((token) => [
+    token.sequence,
+    token.position,
+    token.write_ns,
+    token.total_reads,
+    token.last_read_ns,
+    token.evict_ns,
+  ]);
+
+describe("sequences in one cache", () => {
+  test("are read by the batches with them alone, and end by their own trims", () => {
+    const steps = [
+      ofSequence(100, 0, 0, 2),
+      ofSequence(200, 1, 0),
+      mixed(300, [
+        [0, 2, 1],
+        [1, 1, 1],
+      ]),
+      change("kv_trim", 400, 0, { position_from: 0 }),
+      ofSequence(500, 1, 2),
+      ofSequence(600, 0, 0),
+    ];
+    expect(lives(steps)).toEqual([
+      [0, 0, 100, 1, 300, 400],
+      [0, 1, 100, 1, 300, 400],
+      [1, 0, 200, 2, 500, null],
+      [1, 1, 300, 1, 500, null],
+      [0, 2, 300, 0, null, 400],
+      [1, 2, 500, 0, null, null],
+      [0, 0, 600, 0, null, null],
+    ]);
+  });
+
+  test("do not end one another when one begins anew at a lower position", () => {
+    const steps = [ofSequence(100, 0, 0, 50), ofSequence(200, 1, 0, 3), ofSequence(300, 0, 50)];
+    expect(lives(steps).filter(([, , , , , evict_ns]) => evict_ns !== null)).toEqual([]);
+  });
+
+  test("share rows until the last of them gives them up, and a batch with both needs such a row once", () => {
+    const steps = [
+      ofSequence(100, 0, 0, 2),
+      change("kv_copy", 150, 1, { sequence_from: 0, position_from: 0, position_to: 1 }),
+      mixed(200, [
+        [0, 2, 1],
+        [1, 1, 1],
+      ]),
+      change("kv_trim", 300, 0, { position_from: 0 }),
+      ofSequence(400, 1, 2),
+      change("kv_trim", 500, 1, { position_from: 0 }),
+    ];
+    expect(
+      lives(steps).map(([sequence, position, , reads, , evict_ns]) => [sequence, position, reads, evict_ns]),
+    ).toEqual([
+      [0, 0, 2, 500],
+      [0, 1, 1, 300],
+      [1, 1, 1, 500],
+      [0, 2, 0, 300],
+      [1, 2, 0, 500],
+    ]);
+  });
+
+  test("of one token that is in several are one row", () => {
+    const steps = [mixed(100, [[[0, 1], 0, 3]]), ofSequence(200, 1, 3), change("kv_keep", 300, 1)];
+    expect(lives(steps)).toEqual([
+      [0, 0, 100, 1, 200, null],
+      [0, 1, 100, 1, 200, null],
+      [0, 2, 100, 1, 200, null],
+      [1, 3, 200, 0, null, null],
+    ]);
+  });
+
+  test("have copies of their own where the cache is split by sequence", () => {
+    const steps = [
+      START,
+      ofSequence(100, 0, 0, 2),
+      change("kv_copy", 150, 1, { sequence_from: 0 }),
+      ofSequence(200, 1, 2),
+      change("kv_trim", 300, 0, { position_from: 0 }),
+    ];
+    const { tokens } = kvTokens(steps, () => true);
+    expect(tokens.map((t) => [t.sequence, t.position, t.write_ns, t.total_reads, t.evict_ns])).toEqual([
+      [0, 0, 100, 0, 300],
+      [0, 1, 100, 0, 300],
+      [1, 0, 150, 1, null],
+      [1, 1, 150, 1, null],
+      [1, 2, 200, 0, null],
+    ]);
+  });
+});
+
+describe("a shift of the context", () => {
+  test("moves rows without ending them: those between are trimmed, the rest live on and are read", () => {
+    const steps = [
+      ofSequence(100, 0, 0, 6),
+      change("kv_trim", 150, 0, { position_from: 1, position_to: 3 }),
+      change("kv_shift", 150, 0, { position_from: 3, position_to: 6, positions: -2 }),
+      ofSequence(200, 0, 4),
+      ofSequence(300, 0, 5),
+    ];
+    const ended = lives(steps).map(([, position, , reads, , evict_ns]) => [position, reads, evict_ns]);
+    expect(ended).toEqual([
+      [0, 2, null],
+      [1, 0, 150],
+      [2, 0, 150],
+      [3, 2, null],
+      [4, 2, null],
+      [5, 2, null],
+      [4, 1, null],
+      [5, 0, null],
+    ]);
+  });
+
+  test("makes the cell of later rows unknown, for the engine puts them where room became", () => {
+    const steps = [
+      ofSequence(100, 0, 0, 4),
+      change("kv_trim", 150, 0, { position_from: 0, position_to: 2 }),
+      change("kv_shift", 150, 0, { position_from: 2, position_to: 4, positions: -2 }),
+      ofSequence(200, 0, 2),
+    ];
+    expect(kvTokens([START, ...steps]).tokens.map(({ cell }) => cell)).toEqual([0, 1, 2, 3, null]);
+  });
+
+  test("ends what it moves before the first position, and division keeps lives", () => {
+    const steps = [
+      ofSequence(100, 0, 0, 4),
+      change("kv_shift", 200, 0, { positions: -2 }),
+      change("kv_divide", 300, 0, { divisor: 2 }),
+      change("kv_trim", 400, 0, { position_from: 0 }),
+    ];
+    expect(lives(steps).map(([, , , , , evict_ns]) => evict_ns)).toEqual([200, 200, 400, 400]);
+  });
+});
+
+describe("a restore", () => {
+  test("ends what the sequence had, and its rows are those in front of the next batch, written by it", () => {
+    const steps = [ofSequence(100, 2, 0, 3), change("kv_restore", 200, 2), ofSequence(300, 2, 2)];
+    expect(
+      lives(steps).map(([, position, write_ns, reads, , evict_ns]) => [position, write_ns, reads, evict_ns]),
+    ).toEqual([
+      [0, 100, 0, 200],
+      [1, 100, 0, 200],
+      [2, 100, 0, 200],
+      [0, 200, 1, null],
+      [1, 200, 1, null],
+      [2, 300, 0, null],
+    ]);
+  });
+
+  test("of a part of a cache leaves nobody knowing what is there", () => {
+    const steps = [ofSequence(100, 0, 0, 3), change("kv_restore", 200, 0, { partial: true })];
+    expect(kvTokens(steps)).toEqual({ tokens: [], untold: "a part of a saved cache was restored" });
+  });
+});
+
+test("fillings are what a sequence writes from one emptying to the next, and guesses that were given up begin none", () => {
+  const steps = [
+    START,
+    ofSequence(100, 0, 0, 4),
+    ofSequence(200, 0, 4, 3),
+    change("kv_trim", 250, 0, { position_from: 5 }),
+    ofSequence(300, 0, 5),
+    ofSequence(350, 1, 0),
+    change("kv_trim", 400, 0, { position_from: 2 }),
+    ofSequence(500, 0, 2),
+  ];
+  const fillings = kvTokens(steps).tokens.map(
+    ({ sequence, write_ns, filling }) => `${sequence} ${write_ns} ${filling}`,
+  );
+  expect([...new Set(fillings)]).toEqual(["0 100 0", "0 200 0", "0 300 0", "1 350 1", "0 500 2"]);
+});
+
+describe("what nobody told", () => {
+  const untold = (...steps: StepRow[]) => kvTokens([START, ...steps]).untold;
+
+  test("is not guessed: batches of sequences that are not known, batches that were not read, batches given up", () => {
+    expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 4 }))).toContain("sequences of a batch");
+    expect(untold(step("decode", 100))).toContain("could not be read");
+    expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 1, position_first: 0, result: 2 }))).toContain(
+      "given up",
+    );
+    const short = JSON.stringify({ kv_rows: [[0, 0, 3]] });
+    expect(untold(step("decode", 100, { n_tokens: 4, n_sequences: 2, detail: short }))).toContain(
+      "sequences of a batch",
+    );
+    expect(untold(step("graph", 100))).toContain("no batch was seen");
+    expect(untold(ofSequence(100, 0, 0))).toBeNull();
+  });
+
+  test("is whose cache a step changes, where one of several contexts is not named", () => {
+    const inContext = (row: StepRow, context: string) => ({
+      ...row,
+      detail: JSON.stringify({ ...JSON.parse(row.detail ?? "{}"), context }),
+    });
+    const two = [inContext(ofSequence(100, 0, 0, 2), "0x77"), inContext(ofSequence(200, 0, 0, 3), "0x88")];
+    expect(untold(...two, change("kv_trim", 300, 0))).toContain("which of 2 contexts");
+    const { tokens, untold: why } = kvTokens([START, ...two, inContext(change("kv_trim", 300, 0), "0x88")]);
+    expect(why).toBeNull();
+    expect(tokens.map(({ context, evict_ns, total_reads }) => [context, evict_ns, total_reads])).toEqual([
+      ...Array(2).fill(["0x77", null, 0]),
+      ...Array(3).fill(["0x88", 300, 0]),
+    ]);
   });
 });

@@ -1,0 +1,121 @@
+/** Quantiles of how long KV rows were needed, over sequences: how many there were decides what may be said. */
+
+import { expandedTail } from "../../statistics/block-bootstrap.ts";
+import { resample } from "../../statistics/bootstrap.ts";
+import { CI_LEVEL, interval } from "../../statistics/interval.ts";
+import {
+  effectiveUnits,
+  recurrentQuantiles,
+  recurrentSample,
+  seenIntervals,
+  seenQuantiles,
+  type UnitTimes,
+} from "../../statistics/recurrent-survival.ts";
+import type { Group } from "../input/group.ts";
+import { type Figure, notIdentifiable } from "../metrics/metric.ts";
+import { type KvUnits, kvUnits } from "./kv-need.ts";
+
+/** Fewest sequences of which an interval is made; with fewer only what was seen is told. */
+export const FEWEST_SEQUENCES = 6;
+/**
+ * Fewest sequences for the upper end of a quantile: with fewer, the longest of servers whose answers are very unlike may
+ * not have come yet (tests/validity/analyse/kv-coverage.test.ts).
+ */
+const FEWEST_FOR_HI: readonly (readonly [q: number, sequences: number])[] = [
+  [0.5, 12],
+  [0.9, 300],
+  [1, 3000],
+];
+/** As many sequences of one size must lie beyond the quantile. */
+const FEWEST_BEYOND = 5;
+
+/** Enough for tails of 1 %: a unit has very many times here. */
+const REPLICATES = 499;
+
+/** A metric of times of KV rows: which times, and in what words. */
+export interface KvNeedTimes {
+  /** Name of the metric, the quantile, and the fewest samples for its upper end; quantiles ascending. */
+  readonly quantiles: readonly (readonly [metric: string, q: number, fewestForHi: number])[];
+  /** The times of each sequence, its weight, and the sequences with a time of which one end was not seen. */
+  readonly ofRows: (units: KvUnits) => {
+    readonly times: readonly UnitTimes[];
+    readonly weights: readonly number[];
+    readonly open: number;
+  };
+  readonly stepMethod: string;
+  /** Why a time of KV rows is open. */
+  readonly stepOpen: string;
+  /** Stream of the random numbers for the bootstrap. */
+  readonly stream: number;
+}
+
+/** "1 sequence", "5 sequences". */
+function sequences(n: number): string {
+  return `${n} sequence${n === 1 ? "" : "s"}`;
+}
+
+/** Why so few sequences give no interval. */
+export function tooFewSequences(n: number): string {
+  return `${sequences(n)}, fewer than ${FEWEST_SEQUENCES}`;
+}
+
+/** Level at which a bootstrap over `n` sequences has the tails of Student's t at that n. */
+function levelFor(n: number): number {
+  return n < 2 ? CI_LEVEL : 1 - 2 * expandedTail((1 - CI_LEVEL) / 2, n);
+}
+
+/** One figure per quantile; none where there are no rows. */
+export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
+  const { kvRows, kvUntold, input } = group;
+  if (kvUntold !== null) return need.quantiles.map(([metric]) => notIdentifiable(metric, "step", 0, kvUntold));
+  if (kvRows.length === 0) return [];
+  const { times, weights, open } = need.ofRows(kvUnits(kvRows));
+  const n = times.length;
+  const qs = need.quantiles.map(([, q]) => q);
+  const sample = recurrentSample(times, weights);
+  const { method, why } = { method: need.stepMethod, why: need.stepOpen };
+  const base = {
+    source: "step",
+    n,
+    n_censored: open,
+    censored: sample.censored,
+    coverage: 1,
+    fewest: FEWEST_SEQUENCES,
+  };
+  if (n < FEWEST_SEQUENCES) {
+    const seen = seenQuantiles(sample, qs);
+    return need.quantiles.map(([metric], k) => ({
+      ...base,
+      metric,
+      method,
+      estimate: interval(null, open > 0 ? (seen[k] ?? null) : null, null),
+      // What is still open was needed for so long at least, whatever comes.
+      ...(open > 0 ? { bound: true, census: true } : {}),
+      why: open > 0 ? `${tooFewSequences(n)}, and ${why}: so long at least` : tooFewSequences(n),
+    }));
+  }
+  const resamples = resample(new Uint8Array(n), input.seed, need.stream, REPLICATES);
+  const level = levelFor(n);
+  const found = recurrentQuantiles(sample, qs, resamples, level);
+  // An open row may be needed no more, or go on as others did: the interval reaches from the one to the other.
+  const seen = open > 0 ? seenIntervals(sample, qs, resamples, level) : found;
+  const effective = effectiveUnits(sample);
+  return need.quantiles.map(([metric, q], k) => {
+    const { value = null, lo = null, hi = null } = found[k] ?? {};
+    const least = seen[k]?.lo ?? null;
+    const wanted = FEWEST_FOR_HI.find(([most]) => q <= most)?.[1] ?? 0;
+    const alike = Math.ceil(FEWEST_BEYOND / (1 - q) - 1e-9);
+    const isFar = n < wanted || effective < alike;
+    const few =
+      n < wanted
+        ? `${n} sequences: an upper end this far out needs ${wanted}`
+        : `as much as ${effective.toFixed(1)} sequences of one size: an upper end this far out needs ${alike}`;
+    return {
+      ...base,
+      metric,
+      method,
+      estimate: interval(value, lo === null || least === null ? (lo ?? least) : Math.min(lo, least), isFar ? null : hi),
+      ...(isFar || open > 0 ? { why: [...(open > 0 ? [why] : []), ...(isFar ? [few] : [])].join("; ") } : {}),
+    };
+  });
+}

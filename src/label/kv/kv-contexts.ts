@@ -1,0 +1,78 @@
+/** Whose cache a step is about, and whose cache a tensor is: one process may have several contexts. */
+import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import { detailOf, type StepRow } from "../timeline/step-row.ts";
+
+export interface CacheContext {
+  readonly pid: number;
+  readonly engine: string | null;
+  /** As the engine names it; null where it names none. */
+  readonly context: string | null;
+  /** In order of their begin. */
+  readonly steps: readonly StepRow[];
+}
+
+/** Steps that change a cache, and that are told of by the engine's memory, not by its context. */
+const OF_A_MEMORY = new Set(["kv_clear", "kv_trim", "kv_copy", "kv_keep", "kv_shift", "kv_divide"]);
+const CHANGES = new Set([...OF_A_MEMORY, "kv_restore", "decode", "context_free"]);
+
+/** The context that a step names; null for none. */
+function namedBy(step: StepRow): string | null {
+  if (step.kind === "context") return step.result ? `0x${step.result.toString(16)}` : null;
+  const { context } = detailOf(step);
+  return typeof context === "string" ? context : null;
+}
+
+/**
+ * The contexts that decoded, of one engine in one process. Where there is one, every step is about it.
+ * @returns no contexts where a step changes the cache of one of several and does not say of which
+ */
+export function cacheContexts(steps: readonly StepRow[]): { contexts: readonly CacheContext[]; untold: string | null } {
+  const [first] = steps;
+  if (first === undefined) return { contexts: [], untold: null };
+  const { pid, engine } = first;
+  const decoding = new Set<string | null>();
+  for (const step of steps) if (step.kind === "decode") decoding.add(namedBy(step));
+  const [only = null] = decoding;
+  if (decoding.size <= 1) {
+    // Of another context that never decoded, nothing is in a cache.
+    const mine = steps.filter((step) => {
+      const name = namedBy(step);
+      return name === null || only === null || name === only;
+    });
+    return { contexts: [{ pid, engine, context: only, steps: mine }], untold: null };
+  }
+  if (steps.some((step) => CHANGES.has(step.kind) && namedBy(step) === null)) {
+    return { contexts: [], untold: `a step does not say which of ${decoding.size} contexts it is about` };
+  }
+  const byContext = Map.groupBy(steps, namedBy);
+  const contexts = [...decoding].map((context) => ({ pid, engine, context, steps: byContext.get(context) ?? [] }));
+  return { contexts, untold: null };
+}
+
+/**
+ * Whose cache tensors of one engine in one process are, by when they were placed: while the context was made, or, for
+ * those found later, while it decoded. Null where that was not seen, or several worked at that time.
+ */
+export function contextsOfTensors(
+  contexts: readonly CacheContext[],
+  tensors: readonly TensorLifetime[],
+  originNs: bigint,
+): Map<TensorLifetime, string | null> {
+  const [only] = contexts;
+  const calls = contexts.map(({ context, steps }) => ({
+    context,
+    calls: steps.filter(({ kind }) => kind === "context" || kind === "decode"),
+  }));
+  return new Map(
+    tensors.map((tensor) => {
+      if (contexts.length <= 1) return [tensor, only?.context ?? null];
+      const born = Number(tensor.birth_ns - originNs);
+      const working = calls.filter(({ calls: list }) => {
+        const before = list[firstIndex(list.length, (i) => (list[i]?.begin_ns ?? 0) <= born) - 1];
+        return before !== undefined && before.end_ns >= born;
+      });
+      return [tensor, working.length === 1 ? (working[0]?.context ?? null) : null];
+    }),
+  );
+}

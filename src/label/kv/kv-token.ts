@@ -1,0 +1,69 @@
+/** A token in a KV cache: when its row was written, which batches read it, and when it left. */
+import { firstIndex } from "../../statistics/first-index.ts";
+
+/** Batches that read a row: those of `begins` from one place to another, ascending. */
+export interface ReadSpan {
+  readonly begins: readonly number[];
+  readonly from: number;
+  readonly until: number;
+}
+
+export interface KvToken {
+  readonly pid: number;
+  /** The engine in whose cache it is; null in captures that know one engine only. */
+  readonly engine: string | null;
+  /** The context in whose cache it is, as the engine names it; null where it names none. */
+  readonly context: string | null;
+  /** The sequence that wrote it; null where the engine names none. */
+  readonly sequence: number | null;
+  /** Number of a filling, which is what a sequence wrote from one emptying to the next: its tokens share their fate. */
+  readonly filling: number;
+  /** Position in the sequence at its write; null where that is not known. */
+  readonly position: number | null;
+  /** The row of the cache tensors that it has; null where that is not known. */
+  readonly cell: number | null;
+  /** Of a row that was there: begin of the first batch that was seen, so that it is older. */
+  readonly write_ns: number;
+  /** False for a row that was in the cache before the first batch that was seen. */
+  readonly is_written: boolean;
+  /** End of the batch that wrote it. */
+  readonly written_by_ns: number;
+  /** Later batches that read it. */
+  readonly reads: readonly ReadSpan[];
+  /** How many they are, and the begin of the last; null for none. */
+  readonly total_reads: number;
+  readonly last_read_ns: number | null;
+  /** Null while it is in the cache. */
+  readonly evict_ns: number | null;
+}
+
+/** How many batches read a row, and when the last of them began. */
+export function readsIn(spans: readonly ReadSpan[]): Pick<KvToken, "total_reads" | "last_read_ns"> {
+  let total_reads = 0;
+  let last_read_ns: number | null = null;
+  for (const { begins, from, until } of spans) {
+    total_reads += until - from;
+    if (until > from) last_read_ns = begins[until - 1] ?? null;
+  }
+  return { total_reads, last_read_ns };
+}
+
+/** Place of the first of `begins` that is `time` or later, in [from, until]. */
+function placeOf({ begins, from, until }: ReadSpan, time: number): number {
+  return from + firstIndex(until - from, (i) => (begins[from + i] ?? 0) < time);
+}
+
+/** True where a batch that began at `begin_ns` read the row. */
+export function isReadAt({ reads }: KvToken, begin_ns: number): boolean {
+  return reads.some((span) => {
+    const place = placeOf(span, begin_ns);
+    return place < span.until && span.begins[place] === begin_ns;
+  });
+}
+
+/** The token as it is where its row ends at `end_ns` at the latest: itself, or with fewer reads. */
+export function endedBy(token: KvToken, end_ns: number): KvToken {
+  if ((token.evict_ns ?? Number.POSITIVE_INFINITY) <= end_ns || !Number.isFinite(end_ns)) return token;
+  const reads = token.reads.map((span) => ({ ...span, until: placeOf(span, end_ns) }));
+  return { ...token, reads, ...readsIn(reads), evict_ns: end_ns };
+}

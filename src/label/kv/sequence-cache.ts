@@ -1,0 +1,314 @@
+/**
+ * The rows of one context's KV cache by sequence: which batch wrote each, which later batches read it, what evicted it.
+ *
+ * A batch appends one row per token to the sequences of that token, and attention runs over the rows of the sequences in
+ * the batch: each of them is read once by each such batch; the read by the batch that wrote it is not counted. A row that
+ * several sequences share lives while one of them has it. Times are the begins of the batches: a row is written and read
+ * at the same offset in each, so that their difference is its age. Where the first batch that was seen continues a
+ * sequence, the rows before it were there: of their life only the reads and the end are known.
+ */
+import type { StepRow } from "../timeline/step-row.ts";
+import { type KvToken, type ReadSpan, readsIn } from "./kv-token.ts";
+
+/** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
+export interface RowRun {
+  readonly sequences: readonly number[];
+  readonly position: number;
+  readonly tokens: number;
+}
+
+/** Positions from one to before another. */
+export interface Positions {
+  readonly from: number;
+  readonly to: number;
+}
+
+export const ALL_POSITIONS: Positions = { from: 0, to: Number.POSITIVE_INFINITY };
+
+/** The sequences that have the same rows, and the batches with one of them. */
+interface Readers {
+  readonly owners: readonly number[];
+  readonly begins: number[];
+}
+
+interface LiveRow {
+  readonly written: StepRow;
+  readonly is_written: boolean;
+  readonly sequence: number;
+  readonly filling: number;
+  readonly first_position: number;
+  readonly cell: number | null;
+  position: number;
+  readers: Readers;
+  /** Place in `readers.begins` from which on the row was read by these. */
+  from: number;
+  earlier: ReadSpan[] | null;
+}
+
+interface Sequence {
+  readonly id: number;
+  rows: LiveRow[];
+  /** Null before its first write, and after it was emptied. */
+  filling: number | null;
+  lastBatch: StepRow | null;
+  /** The step since which the sequence holds rows that nobody told of; null where all are known. */
+  unseen: StepRow | "start" | null;
+}
+
+export interface SequenceCache {
+  batch(step: StepRow, runs: readonly RowRun[]): void;
+  /** A sequence loses rows; null: every sequence. */
+  trim(step: StepRow, sequence: number | null, positions: Positions): void;
+  /** A sequence has rows of another one too; in a cache that is split by sequence it gets copies, instead of what it had. */
+  copy(step: StepRow, from: number, sequence: number, positions: Positions): void;
+  keep(step: StepRow, sequence: number): void;
+  /** Rows move to other positions; those that come before the first leave. */
+  move(step: StepRow, sequence: number | null, positions: Positions, moved: (position: number) => number): void;
+  /** What was saved comes back, instead of what was there. */
+  restore(step: StepRow, sequence: number | null): void;
+  /** The cache was made or emptied: nothing is in it that was not told. */
+  empty(step: StepRow): void;
+  /** Every row that was seen, in order of its end; those that live have none. */
+  finish(): KvToken[];
+}
+
+export interface CacheName {
+  readonly pid: number;
+  readonly engine: string | null;
+  readonly context: string | null;
+  /** Every sequence has rows of its own. */
+  readonly isSplit: boolean;
+  /** Numbers of fillings, those of the other caches included. */
+  readonly nextFilling: () => number;
+}
+
+/** A cache of which nothing is known yet. */
+export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: CacheName): SequenceCache {
+  const ended: KvToken[] = [];
+  const sequences = new Map<number, Sequence>();
+  const readers = new Map<string, Readers>();
+  const readersOf = new Map<number, Readers[]>();
+  /** What a sequence holds that was never heard of. */
+  let unseen: Sequence["unseen"] = "start";
+  /** Sequence 0 alone filled the cache from its start: a row's cell is its position. */
+  let isLinear = true;
+  /** What was before the first batch that was seen was taken to be so, and was not: then no cell is known. */
+  let sawStart = false;
+  let isDoubtful = false;
+
+  function leaveOrder(): void {
+    isLinear = false;
+    isDoubtful ||= !sawStart;
+  }
+
+  function sequenceOf(id: number): Sequence {
+    let sequence = sequences.get(id);
+    if (sequence === undefined) {
+      sequence = { id, rows: [], filling: null, lastBatch: null, unseen };
+      sequences.set(id, sequence);
+    }
+    return sequence;
+  }
+
+  function readersFor(owners: readonly number[]): Readers {
+    const key = owners.join();
+    let found = readers.get(key);
+    if (found === undefined) {
+      found = { owners, begins: [] };
+      readers.set(key, found);
+      for (const owner of owners) {
+        const list = readersOf.get(owner);
+        if (list === undefined) readersOf.set(owner, [found]);
+        else list.push(found);
+      }
+    }
+    return found;
+  }
+
+  function close(row: LiveRow, evict_ns: number | null): void {
+    const reads = [
+      ...(row.earlier ?? []),
+      { begins: row.readers.begins, from: row.from, until: row.readers.begins.length },
+    ];
+    ended.push({
+      pid,
+      engine,
+      context,
+      sequence: row.sequence,
+      filling: row.filling,
+      position: row.first_position,
+      cell: row.cell,
+      write_ns: row.written.begin_ns,
+      is_written: row.is_written,
+      written_by_ns: row.written.end_ns,
+      reads,
+      ...readsIn(reads),
+      evict_ns,
+    });
+  }
+
+  /** From now on the row is that of other sequences. */
+  function giveTo(row: LiveRow, owners: readonly number[]): void {
+    const { begins } = row.readers;
+    if (begins.length > row.from)
+      row.earlier = [...(row.earlier ?? []), { begins, from: row.from, until: begins.length }];
+    row.readers = readersFor(owners);
+    row.from = row.readers.begins.length;
+  }
+
+  function leave(row: LiveRow, id: number, time_ns: number): void {
+    const rest = row.readers.owners.filter((owner) => owner !== id);
+    if (rest.length === 0) close(row, time_ns);
+    else giveTo(row, rest);
+  }
+
+  function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions): void {
+    const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
+    if (isWhole) sequence.unseen = null;
+    let older = false;
+    const kept: LiveRow[] = [];
+    for (const row of sequence.rows) {
+      if (row.position < from || row.position >= end) {
+        kept.push(row);
+        continue;
+      }
+      older ||= row.written !== sequence.lastBatch;
+      leave(row, sequence.id, step.begin_ns);
+    }
+    sequence.rows = kept;
+    if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) leaveOrder();
+    // What was guessed ahead and given up in the next step goes on; a rest in front of which more is cut begins anew.
+    if (isWhole || (older && end === Number.POSITIVE_INFINITY)) sequence.filling = null;
+  }
+
+  function named(id: number | null): Sequence[] {
+    return id === null ? [...sequences.values()] : [sequenceOf(id)];
+  }
+
+  function write(
+    step: StepRow,
+    sequence: Sequence,
+    owners: readonly number[],
+    position: number,
+    is_written = true,
+  ): LiveRow {
+    sequence.filling ??= nextFilling();
+    const found = readersFor(owners);
+    return {
+      written: step,
+      is_written,
+      sequence: sequence.id,
+      filling: sequence.filling,
+      first_position: position,
+      cell: isLinear ? position : null,
+      position,
+      readers: found,
+      from: found.begins.length,
+      earlier: null,
+    };
+  }
+
+  /** Rows in front of a batch that nobody told of: they were there, or came back when the cache was restored. */
+  function addUnseen(step: StepRow, sequence: Sequence, position: number): void {
+    const since = sequence.unseen;
+    sequence.unseen = null;
+    if (since === null) return;
+    for (let i = 0; i < position; i++) {
+      const row = write(since === "start" ? step : since, sequence, [sequence.id], i, since !== "start");
+      sequence.rows.push(row);
+    }
+  }
+
+  return {
+    batch(step, runs) {
+      const inBatch = new Map<number, number>();
+      for (const run of runs) {
+        for (const id of run.sequences) inBatch.set(id, Math.min(run.position, inBatch.get(id) ?? run.position));
+      }
+      if (inBatch.size > 1 || !inBatch.has(0)) leaveOrder();
+      for (const [id, position] of inBatch) {
+        const sequence = sequenceOf(id);
+        addUnseen(step, sequence, position);
+        // A batch that goes back writes over what is there.
+        if (position < (sequence.rows.at(-1)?.position ?? -1)) {
+          trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY });
+        }
+        sequence.lastBatch = step;
+        for (const found of readersOf.get(id) ?? []) {
+          if (found.begins.at(-1) !== step.begin_ns) found.begins.push(step.begin_ns);
+        }
+      }
+      for (const { sequences: owners, position, tokens } of runs) {
+        const all = owners.map(sequenceOf);
+        const [writer] = all;
+        if (writer === undefined) continue;
+        for (let i = 0; i < tokens; i++) {
+          const row = write(step, writer, owners, position + i);
+          for (const sequence of all) sequence.rows.push(row);
+        }
+      }
+    },
+    trim(step, id, positions) {
+      for (const sequence of named(id)) trimOne(step, sequence, positions);
+      if (id === null && positions.from <= 0 && positions.to === Number.POSITIVE_INFINITY) unseen = null;
+    },
+    copy(step, from, id, { from: first, to: end }) {
+      if (from === id) return;
+      const source = sequenceOf(from);
+      const sequence = sequenceOf(id);
+      leaveOrder();
+      if (isSplit) trimOne(step, sequence, ALL_POSITIONS);
+      for (const row of source.rows) {
+        if (row.position < first || row.position >= end || row.readers.owners.includes(id)) continue;
+        if (isSplit) {
+          sequence.rows.push(write(step, sequence, [id], row.position));
+          continue;
+        }
+        giveTo(
+          row,
+          [...row.readers.owners, id].sort((one, other) => one - other),
+        );
+        sequence.rows.push(row);
+      }
+    },
+    keep(step, id) {
+      for (const sequence of sequences.values()) if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS);
+    },
+    move(step, id, { from, to: end }, moved) {
+      leaveOrder();
+      const seen = new Set<LiveRow>();
+      for (const sequence of named(id)) {
+        for (const row of sequence.rows) {
+          if (row.position < from || row.position >= end || seen.has(row)) continue;
+          seen.add(row);
+          row.position = moved(row.position);
+        }
+      }
+      const gone = [...seen].filter(({ position }) => position < 0);
+      if (gone.length === 0) return;
+      for (const row of gone) close(row, step.begin_ns);
+      for (const sequence of sequences.values()) sequence.rows = sequence.rows.filter(({ position }) => position >= 0);
+    },
+    restore(step, id) {
+      leaveOrder();
+      for (const sequence of named(id)) {
+        trimOne(step, sequence, ALL_POSITIONS);
+        sequence.unseen = step;
+      }
+      if (id === null) unseen = step;
+    },
+    empty(step) {
+      for (const sequence of sequences.values()) trimOne(step, sequence, ALL_POSITIONS);
+      sequences.clear();
+      unseen = null;
+      isLinear = true;
+      sawStart = true;
+    },
+    finish() {
+      const living = new Set<LiveRow>();
+      for (const { rows } of sequences.values()) for (const row of rows) living.add(row);
+      for (const row of living) close(row, null);
+      return isDoubtful ? ended.map((token) => ({ ...token, cell: null })) : ended;
+    },
+  };
+}

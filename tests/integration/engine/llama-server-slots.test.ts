@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
+import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
+import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
+import { fetchLlamaServer, type Slots } from "../../fixtures/llama-server.ts";
+import { waitUntil } from "../../fixtures/wait-until.ts";
+
+setDefaultTimeout(120_000);
+
+const server = await fetchLlamaServer();
+if (!server.ok) process.stderr.write(`skipped: a server of several slots: ${server.reason}\n`);
+
+let folder = "";
+let model = "";
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "mrm-slots-"));
+  model = join(folder, "model.gguf");
+  await writeModel({ params: "1m", type: "f16", seed: 1 }, model);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A port that nobody listens on now. */
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  return port;
+}
+
+const PREFIX = "You answer in short words, and you count to ten before you do. ".repeat(2);
+
+/** Requests of random lengths, `clients` at once: some share the first part of their prompt, some are given up in their midst. */
+async function serveMany(port: number, clients: number, requests: number, most: number): Promise<void> {
+  const url = `http://127.0.0.1:${port}`;
+  const own = { keepalive: false, headers: { connection: "close" } };
+  for (let i = 0; !(await fetch(`${url}/health`, own).catch(() => null))?.ok; i++) {
+    if (i > 300) throw new Error("the server did not become ready");
+    await Bun.sleep(50);
+  }
+  const random = seededRandom(7);
+  const client = async (): Promise<void> => {
+    for (let i = 0; i < requests; i++) {
+      const words = Array.from({ length: 2 + Math.floor(20 * random()) }, () => Math.floor(1e4 * random())).join(" ");
+      const prompt = (random() < 0.6 ? PREFIX : "") + words;
+      const n_predict = 2 + Math.floor(most * random() ** 2);
+      const isGivenUp = random() < 0.2;
+      const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
+      const response = await fetch(`${url}/completion`, { ...own, method: "POST", body });
+      if (isGivenUp) await response.body?.cancel();
+      else await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}
+
+interface Held {
+  readonly run: EngineRun;
+  /** First and last position of each sequence, as the engine says; -1 for none. */
+  readonly engine: readonly (readonly [sequence: number, first: number, last: number])[];
+}
+
+/** A server under load, and what its engine holds when the load has ended. */
+async function served(options: Slots, contextTokens: number, requests: number, most: number): Promise<Held> {
+  if (!server.ok) throw new Error(server.reason);
+  const port = freePort();
+  const question = join(folder, `question-${port}`);
+  const answer = join(folder, `answer-${port}`);
+  const run = await runEngine(server.command(model, port, contextTokens, options), {
+    env: { ...server.env, MRM_QUESTION: question, MRM_ANSWER: answer },
+    objects: server.objects,
+    meanwhile: async (_, pid, stepsSoFar) => {
+      await serveMany(port, options.slots + 1, requests, most);
+      const contextOf = () => stepsSoFar().findLast(({ kind }) => kind === "decode")?.detail;
+      await waitUntil(() => contextOf() !== undefined);
+      // A slot whose client went away decodes for some steps more.
+      await Bun.sleep(500);
+      writeFileSync(question, String(JSON.parse(contextOf() ?? "{}").context));
+      process.kill(pid, "SIGUSR1");
+      if (!(await waitUntil(() => existsSync(answer)))) throw new Error("the server did not say what its engine holds");
+      process.kill(pid, "SIGTERM");
+    },
+  });
+  const engine = readFileSync(answer, "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ").map(Number));
+  return { run, engine: engine as unknown as Held["engine"] };
+}
+
+describe.skipIf(!server.ok)("a server of four slots with concurrent clients", () => {
+  let held: Held;
+  beforeAll(async () => {
+    held = await served({ slots: 4 }, 2048, 6, 60);
+  });
+
+  /** The rows as the capture has them. */
+  function lives() {
+    const { steps } = held.run;
+    const first = steps[0]?.timestamp_ns ?? 0n;
+    const rows = stepRows(steps, first);
+    // The context is freed when the server ends: what was in it before that is what the engine was asked.
+    return kvTokens(rows.filter(({ kind }) => kind !== "context_free"));
+  }
+
+  test("tells the sequences of every batch, and what it lost is nothing", () => {
+    expect(lives().untold).toBeNull();
+    const batches = stepRows(held.run.steps, 0n).filter(isBatch);
+    expect(batches.length).toBeGreaterThan(50);
+    expect(batches.some(({ n_sequences }) => (n_sequences ?? 0) > 1)).toBe(true);
+    expect(held.run.ledger.filter(({ stage, dropped }) => stage === "decode" && dropped > 0)).toEqual([]);
+  });
+
+  test("holds in the end the rows that its engine says, of each sequence", () => {
+    const { tokens } = lives();
+    const alive = tokens.filter(({ evict_ns }) => evict_ns === null);
+    const counted = held.engine.map(([sequence]) => {
+      const positions = alive.filter((token) => token.sequence === sequence).map(({ position }) => position ?? -1);
+      return [sequence, Math.min(...positions), Math.max(...positions), new Set(positions).size];
+    });
+    expect(counted).toEqual(held.engine.map(([sequence, first, last]) => [sequence, first, last, last - first + 1]));
+    expect(tokens.length).toBeGreaterThan(alive.length);
+  });
+});
