@@ -25,6 +25,8 @@ const library = dlopen("libc.so.6", {
   clock_gettime: { args: [i32, pointer], returns: i32 },
   process_vm_readv: { args: [i32, pointer, u64, pointer, u64, u64], returns: i64 },
   sched_getaffinity: { args: [i32, u64, pointer], returns: i32 },
+  sched_getscheduler: { args: [i32], returns: i32 },
+  sched_setscheduler: { args: [i32, i32, pointer], returns: i32 },
   sched_setaffinity: { args: [i32, u64, pointer], returns: i32 },
   setfsuid: { args: [u32], returns: u32 },
   setfsgid: { args: [u32], returns: u32 },

@@ -2,6 +2,7 @@
 import type { Batch } from "../../columnar/batch.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { countLooks, UNCOUNTED } from "../../kernel/looks.ts";
+import { urgently } from "../../kernel/urgent.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { memoryFolder } from "../../target/memory-folder.ts";
 import { type ProcRead, readProc } from "../../target/proc-file.ts";
@@ -161,7 +162,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     if (!process.pss.isDue(beginNs, rssBytes)) return null;
     const look = process.role === "target" ? lookAtTarget : UNCOUNTED;
     const value = extra(
-      look(() => readProc(`${folder}/smaps_rollup`)),
+      look(() => urgently(() => readProc(`${folder}/smaps_rollup`))),
       (text) => parseField(text, "Pss"),
     );
     process.pss.read(beginNs, now() - beginNs, rssBytes);

@@ -2,6 +2,7 @@
 
 import type { Look } from "../../../../kernel/looks.ts";
 import { openPagemap, type Pagemap } from "../../../../kernel/pagemap.ts";
+import { urgently } from "../../../../kernel/urgent.ts";
 
 export interface Residency extends Disposable {
   /** False where the process is gone. */
@@ -39,11 +40,11 @@ export function openResidency(look: Look): Residency {
   return {
     isResident(pid, addr) {
       const pagemap = pagemapOf(pid);
-      return pagemap !== null && look(() => pagemap.isResident(addr));
+      return pagemap !== null && look(() => urgently(() => pagemap.isResident(addr)));
     },
     firstResident(pid, addr, end) {
       const pagemap = pagemapOf(pid);
-      return pagemap === null ? null : look(() => pagemap.firstResident(addr, end));
+      return pagemap === null ? null : look(() => urgently(() => pagemap.firstResident(addr, end)));
     },
     forget,
     [Symbol.dispose]: close,
