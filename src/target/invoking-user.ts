@@ -1,5 +1,5 @@
 /** The user who called sudo: commands run with their rights, and files that are made for them belong to them. */
-import { areCapabilitiesPassedOn } from "./capabilities.ts";
+import { capabilitiesPassedOn } from "./capabilities.ts";
 
 export interface InvokingUser {
   readonly uid: number;
@@ -50,5 +50,5 @@ function said(words: readonly string[]): string {
 /** Words to put before a command that must not have our privileges; none where it would have none. */
 export function withoutPrivileges(user: InvokingUser | null): string[] {
   if (user !== null) return ["setpriv", `--reuid=${user.uid}`, `--regid=${user.gid}`, "--init-groups", "--"];
-  return areCapabilitiesPassedOn() ? ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"] : [];
+  return capabilitiesPassedOn() !== 0n ? ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"] : [];
 }

@@ -4,7 +4,7 @@ import { release } from "node:os";
 import { type TracefsState, tracefsState } from "../../kernel/tracefs.ts";
 import { check } from "../../schema/check.ts";
 import type { Check } from "../../schema/examination.ts";
-import { capabilitiesIn } from "../../target/capabilities.ts";
+import { CAPABILITY, capabilitiesIn, FOR_USERS, has } from "../../target/capabilities.ts";
 import { type NamespaceFacts, namespaceFacts, refusalOfBpf, refusalOfProc } from "../../target/namespaces.ts";
 import { obstacleTo, readProc } from "../../target/proc-file.ts";
 import { judgeBtf, judgeVersion } from "./kernel-needs.ts";
@@ -46,53 +46,54 @@ interface Needed {
   readonly or?: number;
 }
 
-const CAP_SYS_PTRACE = 19;
-const CAP_SYS_ADMIN = 21;
-
 /** What is needed here: tracefs may be open to us as it is, or wait for somebody who may mount it. */
 function neededHere({ tracefs }: PrivilegeFacts): readonly Needed[] {
   const needed: Needed[] = [
-    { name: "CAP_BPF", bit: 39, or: CAP_SYS_ADMIN, status: "fail", cost: "no BPF program or map: nothing is traced" },
+    {
+      name: "CAP_BPF",
+      bit: CAPABILITY.bpf,
+      or: CAPABILITY.sys_admin,
+      status: "fail",
+      cost: "no BPF program or map: nothing is traced",
+    },
     {
       name: "CAP_PERFMON",
-      bit: 38,
-      or: CAP_SYS_ADMIN,
+      bit: CAPABILITY.perfmon,
+      or: CAPABILITY.sys_admin,
       status: "fail",
       cost: "no perf events: no faults, no watched loads and stores, no names of mappings",
     },
     tracefs === "not mounted"
       ? {
           name: "CAP_SYS_ADMIN",
-          bit: CAP_SYS_ADMIN,
+          bit: CAPABILITY.sys_admin,
           status: "fail",
           cost: "tracefs is not mounted and cannot be: no system calls, so no mappings",
         }
       : {
           name: "CAP_SYS_ADMIN",
-          bit: CAP_SYS_ADMIN,
+          bit: CAPABILITY.sys_admin,
           status: "warn",
           cost: "no measured cost of our own programs; before Linux 6.6 no engine probes: no tensors, no steps",
         },
     {
       name: "CAP_SYS_PTRACE",
-      bit: CAP_SYS_PTRACE,
+      bit: CAPABILITY.sys_ptrace,
       status: "warn",
       cost: "no process of another user can be attached to",
     },
     {
       name: "CAP_CHECKPOINT_RESTORE",
-      bit: 40,
-      or: CAP_SYS_ADMIN,
+      bit: CAPABILITY.checkpoint_restore,
+      or: CAPABILITY.sys_admin,
       status: "warn",
       cost: "files by their mappings: no engine on overlay or btrfs, as in a container, or whose file was replaced",
     },
   ];
   if (tracefs !== "closed") return needed;
   const cost = "tracefs stays closed: no system calls, so no mappings";
-  return [...needed, { name: "CAP_DAC_READ_SEARCH", bit: 2, status: "fail", cost }];
+  return [...needed, { name: "CAP_DAC_READ_SEARCH", bit: CAPABILITY.dac_read_search, status: "fail", cost }];
 }
-
-const has = (capabilities: bigint, bit: number): boolean => ((capabilities >> BigInt(bit)) & 1n) === 1n;
 
 function missing(facts: PrivilegeFacts): readonly Needed[] {
   const { capabilities } = facts;
@@ -101,12 +102,6 @@ function missing(facts: PrivilegeFacts): readonly Needed[] {
     ({ bit, or }) => !has(capabilities, bit) && !(or !== undefined && has(capabilities, or)),
   );
 }
-
-/** For those who are not root: sudo, or to stay who they are with the capabilities that a recording needs. */
-const GIVE = ["bpf", "perfmon", "sys_ptrace", "dac_read_search", "checkpoint_restore"]
-  .map((name) => `+${name}`)
-  .join(",");
-const FOR_USERS = `sudo mrm-trace run; or as yourself: sudo setpriv --reuid=$(id -u) --regid=$(id -g) --init-groups --inh-caps=${GIVE} --ambient-caps=${GIVE} mrm-trace run`;
 
 function judgeUser(facts: PrivilegeFacts): Check {
   const { uid } = facts;
@@ -172,7 +167,7 @@ function judgeParanoid({ perf_event_paranoid: level, capabilities }: PrivilegeFa
       },
     );
   }
-  if (capabilities !== null && (has(capabilities, 38) || has(capabilities, CAP_SYS_ADMIN))) {
+  if (capabilities !== null && (has(capabilities, CAPABILITY.perfmon) || has(capabilities, CAPABILITY.sys_admin))) {
     return check("perf_event_paranoid", "ok", `${level}: does not bind who has CAP_PERFMON`, { data });
   }
   if (level <= 0)
@@ -204,7 +199,7 @@ export function closedTarget(
   pid: number,
 ): { readonly ok: false; readonly reason: string; readonly hint: string } | null {
   const { uid, capabilities } = privilegeFacts();
-  if (capabilities === null || has(capabilities, CAP_SYS_PTRACE)) return null;
+  if (capabilities === null || has(capabilities, CAPABILITY.sys_ptrace)) return null;
   if (obstacleTo(`/proc/${pid}/mem`) !== "denied") return null;
   const reason = `CAP_SYS_PTRACE: missing: the memory of process ${pid} is closed to uid ${uid}`;
   return { ok: false, reason, hint: FOR_USERS };

@@ -5,6 +5,7 @@ import { createCodeMap } from "../../code/code-bytes.ts";
 import type { Batch } from "../../columnar/batch.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
+import { CAPABILITY, capabilitiesPassedOn, FOR_USERS, has } from "../../target/capabilities.ts";
 import { descendants, hasEnded, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, CollectorCost } from "../collector.ts";
 import { createBreakpoints } from "./breakpoints.ts";
@@ -44,11 +45,11 @@ function canRunHere(options: PerfMemOptions | string): Capability {
     const missing = program("perf") === null ? "perf" : "setpriv";
     return { ok: false, reason: `${missing} is not installed`, hint: "apt-get install linux-perf util-linux" };
   }
-  if (process.getuid?.() !== 0) {
+  if (process.getuid?.() !== 0 && !has(capabilitiesPassedOn(), CAPABILITY.perfmon)) {
     return {
       ok: false,
-      reason: `perf needs root here, and this is uid ${process.getuid?.()}`,
-      hint: "run it with sudo",
+      reason: `CAP_PERFMON: missing: perf, which uid ${process.getuid?.()} starts, would not have it`,
+      hint: FOR_USERS,
     };
   }
   const mem = events.includes("mem");

@@ -56,7 +56,7 @@ describe.skipIf(!isRoot)("a user with capabilities (needs root)", () => {
     await registersFree();
     const PAGES = 4000;
     const script =
-      'grep -E "Cap(Inh|Prm|Eff|Amb)" /proc/self/status >&2; "$0" 0 1 >/dev/null; exec "$1" "$2" >/dev/null';
+      'grep -E "Cap(Inh|Prm|Eff|Amb)" /proc/self/status >&2; "$0" 0 4 >/dev/null; exec "$1" "$2" >/dev/null';
     const command = ["sh", "-c", script, program("walk-array"), program("count-faults"), String(PAGES)];
     const ended = await ask(ALL, ["run", ...COMMON, "--", ...command]);
     expect(ended.exitCode).toBe(0);
@@ -80,6 +80,29 @@ describe.skipIf(!isRoot)("a user with capabilities (needs root)", () => {
       target.kill("SIGKILL");
       await target.exited;
     }
+  });
+
+  test("starts perf, which has them too", async () => {
+    const args = [
+      "run",
+      ...COMMON,
+      "--collector",
+      "perf-mem",
+      "--perf",
+      "page-faults",
+      "--",
+      program("count-faults"),
+      "1000",
+    ];
+    const ended = await ask(ALL, args);
+    expect(ended.exitCode).toBe(0);
+    expect(rows(ended, "fault").length).toBeGreaterThan(2000);
+    const refused = await ask(
+      ALL.filter((name) => name !== "perfmon"),
+      args,
+    );
+    expect(refused.exitCode).toBe(3);
+    expect(refused.stdout).toContain("CAP_PERFMON: missing: perf, which uid");
   });
 
   test("is told by doctor that all is there, and what CAP_SYS_ADMIN would add", async () => {
