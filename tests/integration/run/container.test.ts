@@ -62,11 +62,12 @@ async function tracedTree(prefix: readonly string[], before: readonly string[] =
     );
     seen.push(...rows.map((row) => ({ ...row, addr })));
   }
+  // What the program did; how often the tracer looks at its maps depends on when it comes to it.
   const kinds = await rowsOf(
     report,
     "mapping",
     (scan) =>
-      `SELECT kind, count(*)::INT AS n, count(DISTINCT pid)::INT AS processes FROM ${scan} WHERE kind <> 'snapshot' GROUP BY kind ORDER BY kind`,
+      `SELECT kind, count(*)::INT AS n, count(DISTINCT pid)::INT AS processes FROM ${scan} WHERE kind NOT LIKE 'snapshot%' GROUP BY kind ORDER BY kind`,
   );
   const pids = await rowsOf(
     report,
