@@ -167,6 +167,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define ENGINE_CAPTURES 512
 #define ENGINE_PARTS 4
+#define ENGINE_FOLLOWS 2
 #define ENGINE_ARGUMENTS 5
 #define ENGINE_BATCH_RUNS 128
 
@@ -374,8 +375,11 @@ struct engine_capture {
 	__u16 at[4];
 	__u16 bytes[4];
 	__u16 element_bytes[4];
+	__u8 follows[4];
+	__u16 follow[8];
+	__u8 pad[4];
 };
-_Static_assert(sizeof(struct engine_capture) == 48, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 72, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -389,6 +393,9 @@ _Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 20, 
 _Static_assert(__builtin_offsetof(struct engine_capture, at) == 24, "engine_capture.at");
 _Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 32, "engine_capture.bytes");
 _Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 40, "engine_capture.element_bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, follows) == 48, "engine_capture.follows");
+_Static_assert(__builtin_offsetof(struct engine_capture, follow) == 52, "engine_capture.follow");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 68, "engine_capture.pad");
 
 struct engine_batch {
 	__s32 n_tokens;

@@ -206,6 +206,22 @@ static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, co
 /* Keeps the compiler from reading a checked value again. */
 #define HOLD(value) asm volatile("" : "+r"(value))
 
+/* What the pointers of a part lead to; 0 where one cannot be read, which no read of the part survives. */
+static __always_inline void *followed(const struct engine_capture *plan, int part, void *from)
+{
+#pragma unroll
+	for (int k = 0; k < ENGINE_FOLLOWS; k++) {
+		__u64 next = 0;
+
+		if (k >= plan->follows[part])
+			break;
+		if (bpf_probe_read_user(&next, sizeof(next), from + plan->follow[part * ENGINE_FOLLOWS + k]))
+			return 0;
+		from = (void *)next;
+	}
+	return from;
+}
+
 /*
  * Copies the parts of a plan into a record with `room` for them. A failed read leaves zeros, so the payload never holds
  * kernel bytes. The verifier adds the greatest place to the greatest length: the first part may take all the room, the
@@ -231,6 +247,7 @@ static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, co
 		void *from = source == ENGINE_SOURCE_STRUCTURE ? STRUCT_ADDRESS(ctx) : (void *)hit->args[source & 3];
 		long failed;
 
+		from = followed(plan, i, from);
 		HOLD(at);
 		if (at > room / 4)
 			break;

@@ -151,6 +151,10 @@ export const RECORDS = {
     ["at", "u16", ENGINE.parts],
     ["bytes", "u16", ENGINE.parts],
     ["element_bytes", "u16", ENGINE.parts],
+    /** Pointers that lead on to a part: how many, and where each lies behind the one before. */
+    ["follows", "u8", ENGINE.parts],
+    ["follow", "u16", ENGINE.parts * ENGINE.follows],
+    ["pad", "u8", 4],
   ],
   /** A batch; its runs follow. */
   engine_batch: [

@@ -47,8 +47,8 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `arguments`: of a call. `batch_runs`: of one batch. */
-export const ENGINE = { captures: 512, parts: 4, arguments: 5, batch_runs: 128 } as const;
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `batch_runs`: of one batch. */
+export const ENGINE = { captures: 512, parts: 4, follows: 2, arguments: 5, batch_runs: 128 } as const;
 
 /** Where a part of a plan lies; below it is the number of the argument that points there. */
 export const ENGINE_SOURCE = { structure: 4 } as const;

@@ -9,6 +9,7 @@ export interface GgmlLayout {
     readonly buffer: number;
     readonly ne: number;
     readonly nb: number;
+    readonly op: number;
     readonly src: number;
     readonly srcCount: number;
     readonly viewSrc: number;
@@ -26,8 +27,8 @@ export interface GgmlLayout {
   };
 }
 
-/** Bytes that are copied of each structure: all of what is read of it in any build. */
-export const COPIED_BYTES = { tensor: 336, buffer: 120, path: 1024, params: 192, graph: 64 } as const;
+/** Bytes that are copied of each structure: all of what is read of it in any build; `node` is the head of a tensor. */
+export const COPIED_BYTES = { tensor: 336, node: 96, buffer: 120, path: 1024, params: 192, graph: 64 } as const;
 
 /** Byte offsets in llama_batch (llama.h). */
 export const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;
@@ -52,6 +53,7 @@ export const GGML_LAYOUT: GgmlLayout = {
     buffer: 8,
     ne: 16,
     nb: 48,
+    op: 80,
     src: 152,
     srcCount: 10,
     viewSrc: 232,

@@ -1,7 +1,7 @@
 /** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
-import { BATCH, COPIED_BYTES } from "./offsets.ts";
+import { BATCH, COPIED_BYTES, GGML_LAYOUT } from "./offsets.ts";
 
 export const ENGINE_NAME = "llama.cpp";
 
@@ -30,6 +30,7 @@ export const PROBE = {
   restore_seq: 21,
   restore_seq_part: 22,
   restore_seq_file: 23,
+  process: 24,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -55,7 +56,11 @@ export const CAPTURE = {
   batch: capturePlan({ form: "batch", offsets: BATCH }),
   /** llama_context_params, passed by value. */
   params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
-  graph: capturePlan({ form: "bytes", from: 0, bytes: COPIED_BYTES.graph }),
+  /** A graph, and the head of its first node. */
+  graph: capturePlan(
+    { form: "bytes", from: 0, bytes: COPIED_BYTES.graph },
+    { form: "bytes", from: 0, bytes: COPIED_BYTES.node, follow: [GGML_LAYOUT.graph.nodes, 0] },
+  ),
 } as const;
 
 function point(symbol: string, probe: Probe, entry: CapturePlan | null, ret: CapturePlan | null): ProbePoint {
@@ -80,6 +85,7 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_model_init_from_user", PROBE.model_load, CAPTURE.none, CAPTURE.none),
   point("llama_init_from_model", PROBE.context_init, CAPTURE.params, CAPTURE.none),
   point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
+  point("llama_process", PROBE.process, CAPTURE.none, CAPTURE.none),
   point("llama_memory_clear", PROBE.memory_clear, CAPTURE.none, null),
   point("llama_memory_seq_rm", PROBE.memory_seq_rm, CAPTURE.none, null),
   point("llama_memory_seq_cp", PROBE.memory_seq_cp, CAPTURE.none, null),

@@ -5,7 +5,7 @@ import { readGraph } from "./graph-reader.ts";
 import { chooseLayout, type LayoutChoice } from "./offsets.ts";
 import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
-import { stepLog } from "./step-log.ts";
+import { GRAPH_UNREADABLE, stepLog } from "./step-log.ts";
 
 interface PendingGraph {
   readonly address: bigint;
@@ -33,7 +33,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   let pending: PendingGraph | null = null;
 
   function noteGraph(record: RawRecord): void {
-    if (record.unreadable !== 0) return;
+    if (record.unreadable & GRAPH_UNREADABLE) return;
     const key = `${record.args[0]}/${record.payload.getInt32(layout.graph.nodeCount, true)}`;
     if ((attempts.get(key) ?? 0) >= ATTEMPTS) return;
     pending = { address: record.args[0], key, time: record.timestamp_ns, tid: record.tid };

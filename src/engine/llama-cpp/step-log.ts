@@ -3,6 +3,7 @@ import type { WordOf } from "../../schema/row.ts";
 import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { cacheHeads, type PlacedRun, sequencesIn } from "./cache-heads.ts";
+import { tokensOfGraph } from "./decode-graph.ts";
 import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import { PROBE } from "./probes.ts";
@@ -33,6 +34,10 @@ interface OpenCall {
   /** The tokens of a batch; null where they are not known. */
   readonly runs: readonly PlacedRun[] | null;
   readonly context: bigint;
+  /** Tokens of the graphs that were computed inside of it. */
+  graphTokens: number;
+  /** False for a call that makes no row: it only encodes, or another one is about the same batch. */
+  readonly isStep: boolean;
   /** Weights in memory when the call began. */
   readonly weights: { readonly bytes: number; readonly tensors: number };
   readonly known: Readonly<Record<string, unknown>>;
@@ -42,6 +47,7 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.model_load, "model_load"],
   [PROBE.context_init, "context"],
   [PROBE.decode, "decode"],
+  [PROBE.process, "decode"],
   [PROBE.graph_compute, "graph"],
   [PROBE.memory_clear, "kv_clear"],
   [PROBE.memory_seq_rm, "kv_trim"],
@@ -56,9 +62,13 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.model_free, "model_free"],
   [PROBE.context_free, "context_free"],
 ]);
-const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode]);
+const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode, PROBE.process]);
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
+/** Bit of the graph in `unreadable`; its first node is another part. */
+export const GRAPH_UNREADABLE = 1;
+/** What llama_process is to do. */
+const DECODE = 1;
 /** Bit of LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: what attention keeps is not part of the state. */
 const PARTIAL = 1n;
 
@@ -135,6 +145,9 @@ export function stepLog(context: StepContext): StepLog {
     } else if (kind === "context") {
       const asked = params && record.unreadable === 0 ? decodeContextParams(record.payload, params) : null;
       facts = { model: hex(handle), ...asked };
+    } else if (record.probe === PROBE.process) {
+      // Its batch is told by no structure that is known: the graphs inside say how many tokens it has.
+      facts = { context: hex(handle) };
     } else {
       const batch = decodeBatch(record.payload, record.unreadable);
       facts = { context: hex(handle) };
@@ -151,9 +164,22 @@ export function stepLog(context: StepContext): StepLog {
     begun.add(record.probe);
     const key = `${record.tid}/${record.probe}`;
     const stale = open.get(key);
-    if (stale) rows.push(stale.row);
-    open.set(key, { row, runs, context: handle, weights: { ...weights }, known: facts });
+    if (stale?.isStep) rows.push(stale.row);
+    open.set(key, {
+      row,
+      runs,
+      graphTokens: 0,
+      isStep: isStep(record),
+      context: handle,
+      weights: { ...weights },
+      known: facts,
+    });
     return outcome;
+  }
+
+  function isStep({ probe, tid, args }: RawRecord): boolean {
+    if (probe !== PROBE.process) return true;
+    return i32(args[1]) === DECODE && !open.has(`${tid}/${PROBE.decode}`);
   }
 
   function finish(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
@@ -170,7 +196,9 @@ export function stepLog(context: StepContext): StepLog {
       if (tensors === 0) facts = { ...facts, simulated: true };
     }
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
-    rows.push({ ...call.row, end_ns: record.timestamp_ns, result, detail });
+    if (!call.isStep) return "kept";
+    const n_tokens = call.row.n_tokens ?? (call.graphTokens > 0 ? call.graphTokens : null);
+    rows.push({ ...call.row, n_tokens, end_ns: record.timestamp_ns, result, detail });
     if (kind === "decode" && result === 0n) heads.advance(call.context, call.runs, call.row.timestamp_ns);
     return "kept";
   }
@@ -232,7 +260,9 @@ export function stepLog(context: StepContext): StepLog {
   function single(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const [handle] = record.args;
     if (kind === "graph") {
-      if (record.unreadable !== 0) return "unreadable";
+      if (record.unreadable & GRAPH_UNREADABLE) return "unreadable";
+      const call = open.get(`${record.tid}/${PROBE.process}`);
+      if (call !== undefined) call.graphTokens += tokensOfGraph(record.payload, layout) ?? 0;
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);
       rows.push(rowOf(record, kind, { n_nodes }));
     } else if (kind === "model_free" || kind === "context_free") {
@@ -246,7 +276,7 @@ export function stepLog(context: StepContext): StepLog {
   }
 
   function flush(): void {
-    for (const { row } of open.values()) rows.push(row);
+    for (const call of open.values()) if (call.isStep) rows.push(call.row);
     open.clear();
   }
 

@@ -18,7 +18,13 @@ export interface BatchOffsets {
 
 export type CapturePart =
   /** So many bytes of the structure that an argument points to, or that is passed by value. */
-  | { readonly form: "bytes"; readonly from: Argument | "structure"; readonly bytes: number }
+  | {
+      readonly form: "bytes";
+      readonly from: Argument | "structure";
+      readonly bytes: number;
+      /** Pointers that lead on: at so many bytes behind what `from` points to, and so on; two at most. */
+      readonly follow?: readonly number[];
+    }
   /** Text up to its NUL, or so many bytes of it. */
   | { readonly form: "string"; readonly from: Argument; readonly bytes: number }
   /** As many elements as another argument says, or as `bytes` have room for. */
@@ -92,6 +98,13 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
     view.setUint8(offsets.source + i, part.from === "structure" ? ENGINE_SOURCE.structure : part.from);
+    if (part.form === "bytes") {
+      const { follow = [] } = part;
+      view.setUint8(offsets.follows + i, follow.length);
+      for (const [k, offset] of follow.entries()) {
+        view.setUint16(offsets.follow + 2 * (i * ENGINE.follows + k), offset, true);
+      }
+    }
     if (part.form !== "array") continue;
     view.setUint8(offsets.count_argument + i, part.countArgument);
     view.setUint16(offsets.element_bytes + 2 * i, part.elementBytes, true);

@@ -7,7 +7,7 @@ import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
-import { fetchLlamaServer, type Slots } from "../../fixtures/llama-server.ts";
+import { BUILDS, fetchLlamaServer, type Slots } from "../../fixtures/llama-server.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
 
 setDefaultTimeout(120_000);
@@ -34,14 +34,21 @@ function freePort(): number {
 
 const PREFIX = "You answer in short words, and you count to ten before you do. ".repeat(2);
 
+/** The server closes idle connections; a request on one that it is closing would fail. */
+const ALONE = { keepalive: false, headers: { connection: "close" } };
+
+async function untilReady(port: number): Promise<void> {
+  for (let i = 0; i < 300; i++) {
+    if ((await fetch(`http://127.0.0.1:${port}/health`, ALONE).catch(() => null))?.ok) return;
+    await Bun.sleep(50);
+  }
+  throw new Error("the server did not become ready");
+}
+
 /** Requests of random lengths, `clients` at once: some share the first part of their prompt, some are given up in their midst. */
 async function serveMany(port: number, clients: number, requests: number, most: number): Promise<void> {
   const url = `http://127.0.0.1:${port}`;
-  const own = { keepalive: false, headers: { connection: "close" } };
-  for (let i = 0; !(await fetch(`${url}/health`, own).catch(() => null))?.ok; i++) {
-    if (i > 300) throw new Error("the server did not become ready");
-    await Bun.sleep(50);
-  }
+  await untilReady(port);
   const random = seededRandom(7);
   const client = async (): Promise<void> => {
     for (let i = 0; i < requests; i++) {
@@ -50,7 +57,7 @@ async function serveMany(port: number, clients: number, requests: number, most: 
       const n_predict = 2 + Math.floor(most * random() ** 2);
       const isGivenUp = random() < 0.2;
       const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
-      const response = await fetch(`${url}/completion`, { ...own, method: "POST", body });
+      const response = await fetch(`${url}/completion`, { ...ALONE, method: "POST", body });
       if (isGivenUp) await response.body?.cancel();
       else await response.arrayBuffer();
     }
@@ -92,23 +99,37 @@ async function served(options: Slots, contextTokens: number, requests: number, m
   return { run, engine: engine as unknown as Held["engine"] };
 }
 
+/** Tokens by the capture; the context is freed when the server ends, and the engine was asked before. */
+function tokensOf({ run }: Held) {
+  const rows = stepRows(run.steps, run.steps[0]?.timestamp_ns ?? 0n);
+  return kvTokens(rows.filter(({ kind }) => kind !== "context_free"));
+}
+
+test.skipIf(!server.ok)(
+  "a server that shifts full contexts keeps the rows that its engine says, and ends the others",
+  async () => {
+    const held = await served({ slots: 2, shift: true }, 512, 2, 900);
+    const { tokens, untold } = tokensOf(held);
+    expect(untold).toBeNull();
+    expect(held.run.steps.filter(({ kind }) => kind === "kv_shift").length).toBeGreaterThan(0);
+    const alive = held.engine.map(([id]) => [
+      id,
+      tokens.filter(({ sequence, evict_ns }) => sequence === id && evict_ns === null).length,
+    ]);
+    expect(alive).toEqual(held.engine.map(([id, first, last]) => [id, last - first + 1]));
+    // What a shift moves lives on: some rows were needed for longer than the cache has room for new ones.
+    expect(Math.max(...tokens.map(({ total_reads }) => total_reads))).toBeGreaterThan(256);
+  },
+);
+
 describe.skipIf(!server.ok)("a server of four slots with concurrent clients", () => {
   let held: Held;
   beforeAll(async () => {
     held = await served({ slots: 4 }, 2048, 6, 60);
   });
 
-  /** The rows as the capture has them. */
-  function lives() {
-    const { steps } = held.run;
-    const first = steps[0]?.timestamp_ns ?? 0n;
-    const rows = stepRows(steps, first);
-    // The context is freed when the server ends: what was in it before that is what the engine was asked.
-    return kvTokens(rows.filter(({ kind }) => kind !== "context_free"));
-  }
-
   test("tells the sequences of every batch, and what it lost is nothing", () => {
-    expect(lives().untold).toBeNull();
+    expect(tokensOf(held).untold).toBeNull();
     const batches = stepRows(held.run.steps, 0n).filter(isBatch);
     expect(batches.length).toBeGreaterThan(50);
     expect(batches.some(({ n_sequences }) => (n_sequences ?? 0) > 1)).toBe(true);
@@ -116,7 +137,7 @@ describe.skipIf(!server.ok)("a server of four slots with concurrent clients", ()
   });
 
   test("holds in the end the rows that its engine says, of each sequence", () => {
-    const { tokens } = lives();
+    const { tokens } = tokensOf(held);
     const alive = tokens.filter(({ evict_ns }) => evict_ns === null);
     const counted = held.engine.map(([sequence]) => {
       const positions = alive.filter((token) => token.sequence === sequence).map(({ position }) => position ?? -1);
@@ -126,3 +147,44 @@ describe.skipIf(!server.ok)("a server of four slots with concurrent clients", ()
     expect(tokens.length).toBeGreaterThan(alive.length);
   });
 });
+
+const newer = await fetchLlamaServer(BUILDS.process);
+if (!newer.ok) process.stderr.write(`skipped: a server that calls llama_process: ${newer.reason}\n`);
+
+test.skipIf(!newer.ok)(
+  "a build that hands its batches over unseen tells its tokens by their graphs, and no lives of rows",
+  async () => {
+    if (!newer.ok) return;
+    const port = freePort();
+    let counted = { prompt_n: 0, predicted_n: 0 };
+    const run = await runEngine(newer.command(model, port, 512, { slots: 1 }), {
+      env: newer.env,
+      objects: newer.objects,
+      meanwhile: async (_, pid) => {
+        await untilReady(port);
+        const body = JSON.stringify({
+          prompt: "one two three four",
+          n_predict: 40,
+          ignore_eos: true,
+          temperature: 0,
+          n_probs: 0,
+        });
+        const response = await fetch(`http://127.0.0.1:${port}/completion`, { ...ALONE, method: "POST", body });
+        const text = new TextDecoder().decode(await response.arrayBuffer());
+        const number = (name: string) => Number(new RegExp(`"${name}":(\\d+)`).exec(text)?.[1]);
+        counted = { prompt_n: number("prompt_n"), predicted_n: number("predicted_n") };
+        process.kill(pid, "SIGTERM");
+      },
+    });
+    const batches = stepRows(run.steps, 0n).filter(isBatch);
+    const tokens = batches.map(({ n_tokens }) => n_tokens ?? 0);
+    expect([counted.prompt_n > 4, counted.predicted_n]).toEqual([true, 40]);
+    // The last token that is sampled is decoded no more.
+    // Before its first request the engine tries its cache with a batch of its own.
+    expect(tokens.slice(-counted.predicted_n)).toEqual([counted.prompt_n, ...Array(counted.predicted_n - 1).fill(1)]);
+    expect(kvTokens(stepRows(run.steps, 0n))).toEqual({
+      tokens: [],
+      untold: "the engine does not tell the sequences of a batch",
+    });
+  },
+);

@@ -268,6 +268,42 @@ describe("the steps of a process", () => {
     expect(second).toEqual({ path: "/m.gguf", weight_tensors: 2, weight_bytes: 1000 });
   });
 
+  test("count the tokens of a batch that no structure tells by the graphs inside its call", () => {
+    const steps = log();
+    const graph = (tokens: number, op = 40) => {
+      const payload = new Uint8Array(64 + 96);
+      const view = new DataView(payload.buffer);
+      view.setInt32(4, 100, true);
+      view.setInt32(64 + 80, op, true);
+      for (const [i, n] of [128, tokens, 1, 1].entries()) view.setBigInt64(64 + 16 + 8 * i, BigInt(n), true);
+      steps.take(rawRecord({ probe: PROBE.graph_compute, payload }));
+    };
+    const call = (type: bigint, inside: () => void) => {
+      steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, type], time: 1n }));
+      inside();
+      steps.take(rawRecord({ probe: PROBE.process, isReturn: true, args: [0n], time: 9n }));
+    };
+    graph(7);
+    call(1n, () => {
+      graph(17);
+      graph(3);
+      graph(5, 12);
+    });
+    call(1n, () => graph(5, 12));
+    // What only encodes is no step, nor is a call inside one that told its batch.
+    call(0n, () => graph(4));
+    steps.take(rawRecord({ probe: PROBE.decode, args: [CONTEXT], payload: batchBytes({ tokens: 2 }) }));
+    call(1n, () => graph(2));
+    steps.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+    const decodes = steps.takeRows().filter(({ kind }) => kind === "decode");
+    expect(decodes.map(({ n_tokens, n_sequences }) => [n_tokens, n_sequences])).toEqual([
+      [20, null],
+      [null, null],
+      [2, 1],
+    ]);
+    expect(decodes[0]).toMatchObject({ timestamp_ns: 1n, end_ns: 9n, result: 0n, detail: '{"context":"0x9000"}' });
+  });
+
   test("tell a return whose call began before the probes were there from one whose call was lost", () => {
     const steps = log();
     const ended = { isReturn: true, args: [0n] };

@@ -46,6 +46,12 @@ describe("a plan of what a probe copies", () => {
       [64, 30, 16, 0],
     ]);
     expect(u16(offsets.element_bytes)).toEqual([4, 0, 0, 0]);
+    const led = capturePlan(part(8), { form: "bytes", from: 1, bytes: 8, follow: [16, 24] });
+    const pointers = new DataView(planBytes(led).buffer);
+    expect(Array.from({ length: 4 }, (_, i) => pointers.getUint8(offsets.follows + i))).toEqual([0, 2, 0, 0]);
+    expect(Array.from({ length: 4 }, (_, i) => pointers.getUint16(offsets.follow + 2 * i, true))).toEqual([
+      0, 0, 16, 24,
+    ]);
     const batch = new DataView(planBytes(capturePlan({ form: "batch", offsets: BATCH })).buffer);
     expect(batch.getUint8(offsets.walks)).toBe(1);
     expect(Array.from({ length: 4 }, (_, i) => batch.getUint16(offsets.batch_tokens + 2 * i, true))).toEqual([
