@@ -71,7 +71,7 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
     {
       ...base,
       metric: NEEDS,
-      estimate: interval(estimate.value, null, null),
+      estimate: interval(estimate.value, estimate.value, estimate.value),
       census: true,
       method: "count of the steps of this run that needed its rows, over the rows; n counts sequences",
     },
