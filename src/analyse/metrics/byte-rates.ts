@@ -2,6 +2,7 @@
 import { resample } from "../../statistics/bootstrap.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
@@ -88,7 +89,8 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
     source: "step",
     // A step loads a row that it needs once at least: for each head of a group, or row of queries, once more perhaps.
     estimate: isRead ? interval(null, estimate.lo, null) : estimate,
-    ...(isRead ? { bound: true, why: NEED_IS_LESS } : {}),
+    ...(isRead ? { bound: true } : {}),
+    ...(isRead && top.length >= FEWEST ? { why: NEED_IS_LESS } : {}),
     n: top.length,
     coverage: 1,
     method: `KV rows that the engine's steps ${isRead ? "need" : "write"}, ${perToken ? "over the bytes of the class, " : ""}BCa over steps; n counts steps`,
