@@ -172,18 +172,7 @@ export function recurrentQuantiles(
  * As recurrentQuantiles, but a quantile that the curve does not reach has a lower end: the same quantile of the times as
  * they were seen, since no whole time is shorter than what was seen of it.
  */
-export function boundedQuantiles(
-  units: readonly UnitTimes[],
-  weights: ArrayLike<number>,
-  qs: readonly number[],
-  resamples: Resamples,
-): { sample: RecurrentSample; estimates: Interval[] } {
-  const sample = recurrentSample(units, weights);
-  return { sample, estimates: boundedQuantilesOf(sample, qs, resamples) };
-}
-
-/** The same of a sample that is put together. */
-export function boundedQuantilesOf(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
+export function boundedQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
   const found = recurrentQuantiles(sample, qs, resamples);
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
   const floor = seenIntervals(sample, qs, resamples);

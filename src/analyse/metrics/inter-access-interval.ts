@@ -1,6 +1,6 @@
 /** Time between passes over a byte. */
 
-import { boundedQuantilesOf, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
@@ -42,7 +42,7 @@ function watchFigures(group: Group): Figure[] {
     uniform.exposures.map((_, i) => passIntervals(uniform, i, length_ns[i] ?? 0)),
     passWeights(uniform),
   );
-  const estimates = boundedQuantilesOf(
+  const estimates = boundedQuantiles(
     sample,
     QUANTILES.map(([, q]) => q),
     uniform.resamples(),

@@ -1,7 +1,7 @@
 /** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
 import type { Interval } from "../../statistics/interval.ts";
 import { quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import { boundedQuantilesOf, pooledSample } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import { writeHistory } from "./write-epoch.ts";
@@ -120,7 +120,7 @@ export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   });
   const sample = pooledSample(units, passWeights(set, time_ns));
   return {
-    estimates: boundedQuantilesOf(sample, qs, set.resamples()),
+    estimates: boundedQuantiles(sample, qs, set.resamples()),
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,

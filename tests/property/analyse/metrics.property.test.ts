@@ -16,7 +16,7 @@ import { resample } from "../../../src/statistics/bootstrap.ts";
 import { chao1 } from "../../../src/statistics/chao1.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 import { incompleteBeta } from "../../../src/statistics/incomplete-beta.ts";
-import { boundedQuantiles, survivalAt } from "../../../src/statistics/recurrent-survival.ts";
+import { boundedQuantiles, recurrentSample, survivalAt } from "../../../src/statistics/recurrent-survival.ts";
 import { type GivenRegion, regionsOf } from "../../fixtures/regions.ts";
 
 const RUN_NS = 1e9;
@@ -261,7 +261,8 @@ describe("estimators", () => {
     fc.assert(
       fc.property(fc.array(fc.record({ complete: times, censored: times }), { maxLength: 40 }), (units) => {
         const weights = units.map((_, i) => 1 + (i % 3));
-        const { sample, estimates } = boundedQuantiles(units, weights, [0.5, 0.9], resample(weights, 5));
+        const sample = recurrentSample(units, weights);
+        const estimates = boundedQuantiles(sample, [0.5, 0.9], resample(weights, 5));
         let before = 1;
         for (let at = 0; at <= 50 && sample.n > 0; at++) {
           const s = survivalAt(sample, at);
