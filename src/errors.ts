@@ -17,6 +17,12 @@ export const EXIT_CODES = {
 
 export type ErrorCode = Exclude<keyof typeof EXIT_CODES, "ok">;
 
+/** Why the system refused something, in its words but without its code, call and path: `no such file or directory`. */
+export function reasonText(cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text.replace(/^E[A-Z0-9]+: ([^,]+), \w+(?: '.*')?$/s, "$1");
+}
+
 /** An expected end of a command; a decoder counts bad input instead of throwing this. */
 export class MrmTraceError extends Error {
   override readonly name = "MrmTraceError";

@@ -21,7 +21,13 @@ export type Capability =
       /** Why the metrics of all other sources are not identifiable by it, in one sentence. */
       readonly blindTo: string;
     }
-  | { readonly ok: false; readonly reason: string; readonly hint: string };
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      readonly hint: string;
+      /** True where its options are to blame, and not this machine. */
+      readonly isUsage?: true;
+    };
 
 /** A cost that the collector puts on the target's own time, each time an event happens; ns. */
 export interface CollectorCost {

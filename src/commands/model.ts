@@ -41,7 +41,12 @@ async function interruptible<T>(write: (signal: AbortSignal) => Promise<T>): Pro
 export const modelCommand = defineCommand({
   meta: { name: "model", description: "Write a random-weight GGUF that llama.cpp loads" },
   args: {
-    params: { type: "string", default: "110m", valueHint: MODEL_PARAMS.join("|"), description: "Size of the model" },
+    params: {
+      type: "string",
+      default: "110m",
+      valueHint: MODEL_PARAMS.join("|"),
+      description: "Size of the model: 0.427, 24.4, 134 and 1100 million parameters",
+    },
     type: { type: "string", default: "q8_0", valueHint: MODEL_TYPES.join("|"), description: "Type of the weights" },
     out: { type: "string", valueHint: "FILE", description: "File to write" },
     seed: { type: "string", default: "1", valueHint: "N", description: "The same seed gives the same file" },

@@ -1,5 +1,5 @@
 /** `mrm-trace verify`: whether a run directory is still what its manifest says. */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { defineCommand } from "citty";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { printable } from "../report/terminal.ts";
@@ -36,9 +36,14 @@ export const verifyCommand = defineCommand({
   },
   async run({ args }) {
     const { run_dir, json } = args;
-    if (!existsSync(run_dir)) {
+    const seen = statSync(run_dir, { throwIfNoEntry: false });
+    if (!seen?.isDirectory()) {
       const hint = "give the folder that `mrm-trace run` named";
-      throw new MrmTraceError("usage", `no such run directory: "${run_dir}"`, hint);
+      throw new MrmTraceError(
+        "usage",
+        seen === undefined ? `no such run directory: "${run_dir}"` : `${run_dir} is no folder`,
+        hint,
+      );
     }
     const check = await checkManifest(run_dir);
     const differing = differences(check);

@@ -98,11 +98,15 @@ export function problemsOf(file: YamlFile, issue: z.core.$ZodIssue, most: number
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
   const schema = schemaAt(issue.path);
   const wanted = schema === null ? null : wantedText(schema);
-  const message = isMissing
-    ? `missing: ${issue.expected} expected`
-    : wanted === null
-      ? issue.message.replace(/^Invalid input: |, received \S+$/g, "")
-      : `${wanted} expected`;
+  const isNoMapping = issue.code === "invalid_type" && issue.expected === "object";
+  const message =
+    isNoMapping && !isMissing
+      ? "a mapping of keys to values expected"
+      : isMissing
+        ? `missing: ${issue.expected} expected`
+        : wanted === null
+          ? issue.message.replace(/^Invalid input: |, received \S+$/g, "")
+          : `${wanted} expected`;
   const described = schema?.description ?? null;
   return [problemAt(file, issue.path, message, { hint: described === null ? null : `it is: ${described}` })];
 }

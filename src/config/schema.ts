@@ -114,7 +114,10 @@ export const analyseSchema = z.object({
 });
 
 export const demoSchema = z.object({
-  params: z.enum(["1m", "15m", "110m", "1.1b"]).default("110m").describe("size of the demo's model"),
+  params: z
+    .enum(["1m", "15m", "110m", "1.1b"])
+    .default("110m")
+    .describe("size of the demo's model: 0.427, 24.4, 134 and 1100 million parameters, embeddings included"),
   type: z.enum(["f16", "q8_0", "q4_0"]).default("q8_0").describe("type of the demo's weights"),
   seconds: numeric(z.number().min(0.1).max(86400)).default(30).describe("how long the demo decodes"),
   tokens: whole(1, 1e9).optional().describe("tokens to decode instead"),

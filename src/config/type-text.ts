@@ -24,10 +24,19 @@ export function typeText(schema: z.ZodType, quote: (word: string) => string): st
   return inner instanceof z.ZodString ? "text" : "list of names";
 }
 
+/** The items of a list that is given as an array or as text with commas; null for what is no list. */
+function itemsOf(schema: z.ZodType): z.ZodType | null {
+  const inner = bare(schema);
+  if (inner instanceof z.ZodArray) return inner.element as z.ZodType;
+  return inner instanceof z.ZodPipe && !(inner.in instanceof z.ZodTransform) ? itemsOf(inner.in as z.ZodType) : null;
+}
+
 /** What was wanted of an option that received something else; null where the check itself says it better. */
 export function wantedText(schema: z.ZodType): string | null {
   const inner = bare(schema);
   const words = typeText(schema, (word) => word);
   if (inner instanceof z.ZodNumber) return `a ${words}`;
+  const items = itemsOf(schema);
+  if (items instanceof z.ZodEnum) return `one or more of ${typeText(items, (word) => word)}`;
   return inner instanceof z.ZodEnum ? `one of ${words}` : null;
 }

@@ -1,7 +1,7 @@
 /** A YAML file as plain values and the place of each: bounded, whatever the file holds. */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
 
 /** Larger than any experiment; the parser's time is bounded with it. */
 export const MOST_BYTES = 2 ** 20;
@@ -45,7 +45,7 @@ export function readYamlText(path: string): string {
       closeSync(fd);
     }
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonText(cause);
     const hint = "name a YAML or JSON file; `mrm-trace config default` prints one";
     throw new MrmTraceError("usage", `${path} cannot be read as a configuration: ${why}`, hint, { cause });
   }

@@ -1,6 +1,6 @@
 /** The analysis of a run directory, again and at will, or of a trace that was recorded elsewhere; without root. */
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { discardRun } from "../run-directory/create-run.ts";
 import { readFacts } from "../run-directory/facts.ts";
@@ -25,7 +25,7 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
     } catch (error) {
       // What was no trace leaves nothing behind.
       discardRun(run);
-      throw shownError(error);
+      throw named(shownError(error), join(run.directory.path, "raw", "trace.parquet"), trace);
     }
   }
   if (!existsSync(runDir)) {
@@ -39,6 +39,12 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
   const directory = runPaths(resolve(runDir));
   using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
   return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
+}
+
+/** The error of a file under the name by which it was given. */
+function named(error: unknown, kept: string, given: string): unknown {
+  if (!(error instanceof MrmTraceError)) return error;
+  return new MrmTraceError(error.code, error.message.replaceAll(kept, given), error.hint, { cause: error });
 }
 
 /** @throws MrmTraceError environment, where a tracer that was killed left the folder root's */

@@ -1,5 +1,16 @@
 /** A labelled trace that was recorded elsewhere becomes a run directory: the trace in raw/, and what is known of it. */
-import { copyFileSync, existsSync, linkSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
@@ -21,6 +32,27 @@ export function foreignTrace(path: string): string | null {
   if (!statSync(path).isDirectory()) return resolve(path);
   const inside = join(resolve(path), FILE);
   return existsSync(inside) && !existsSync(join(path, "capture")) ? inside : null;
+}
+
+const MAGIC = "PAR1";
+
+/** Looks before anything is made of it: a pipe would be waited for, and what is no Parquet file leaves nothing. @throws MrmTraceError usage or data_quality */
+function requireParquet(trace: string): void {
+  const hint = "give the folder of a run, or a labelled trace such as trace.parquet";
+  if (!statSync(trace).isFile()) throw new MrmTraceError("usage", `${trace} is no folder and no regular file`, hint);
+  const fd = openSync(trace, "r");
+  try {
+    const [first, last] = [Buffer.alloc(4), Buffer.alloc(4)];
+    const { size } = fstatSync(fd);
+    readSync(fd, first, 0, 4, 0);
+    readSync(fd, last, 0, 4, Math.max(0, size - 4));
+    const begins = first.toString("latin1") === MAGIC;
+    if (size >= 12 && begins && last.toString("latin1") === MAGIC) return;
+    const what = size === 0 ? "it is empty" : begins ? "its end is missing" : "it has another beginning";
+    throw new MrmTraceError("data_quality", `${trace} is no Parquet file: ${what}`, hint);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The model's name in metadata.json beside the trace, else the name of the folder of its runs. */
@@ -45,10 +77,11 @@ export interface ImportOptions {
 
 /**
  * Makes `output/<model>/<run>/` with the trace in raw/, as a link where that is possible, and its facts.
- * @throws MrmTraceError usage or environment, as createRun does
+ * @throws MrmTraceError usage, data_quality where it is no Parquet file, or environment, as createRun does
  */
 export function importTrace(trace: string, options: ImportOptions): { run: MadeRun; facts: RunFacts } {
   const { output, force, seed, period } = options;
+  requireParquet(trace);
   const run_id = options.run_id ?? newRunId();
   const run = createRun({ output, model_id: modelOf(trace), run_id, force });
   const { directory } = run;

@@ -8,7 +8,7 @@ import type { Batch } from "../columnar/batch.ts";
 import { openEncoder } from "../columnar/segments/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
 import type { CommandRecording } from "../config/schema.ts";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { judgeValidity } from "../overhead/validity.ts";
 import { createRun, discardRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
@@ -54,15 +54,13 @@ function startOf(path: string): Uint8Array {
   try {
     fd = openSync(path, "r");
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MrmTraceError("usage", `cannot open ${path}: ${why}`, "give the path of a file", { cause });
+    throw new MrmTraceError("usage", `cannot open ${path}: ${reasonText(cause)}`, "give the path of a file", { cause });
   }
   try {
     const start = new Uint8Array(LOOK_BYTES);
     return start.subarray(0, readSync(fd, start, 0, LOOK_BYTES, 0));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new MrmTraceError("usage", `cannot read ${path}: ${why}`, "give the path of a file", { cause });
+    throw new MrmTraceError("usage", `cannot read ${path}: ${reasonText(cause)}`, "give the path of a file", { cause });
   } finally {
     closeSync(fd);
   }

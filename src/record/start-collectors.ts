@@ -38,7 +38,7 @@ export async function requireCollectors({ all }: Collectors, target: Target) {
   const able: { readonly collector: Collector; readonly can: CanRun }[] = [];
   for (const collector of all) {
     const can = await collector.canRun(target);
-    if (!can.ok) throw new MrmTraceError("environment", can.reason, can.hint);
+    if (!can.ok) throw new MrmTraceError(can.isUsage ? "usage" : "environment", can.reason, can.hint);
     able.push({ collector, can });
   }
   return able;

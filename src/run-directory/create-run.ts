@@ -12,7 +12,7 @@ import {
   statfsSync,
 } from "node:fs";
 import { join } from "node:path";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
 import { type HeldFolder, holdFolder, shown, shownError } from "./held-folder.ts";
 import { checkId, holdRun, type RunDirectory, runPaths } from "./run-directory.ts";
 
@@ -34,7 +34,7 @@ export const ourselves: Maker = { uid: process.getuid?.() ?? 0, as: (act) => act
 /** What failed, with names of folders in place of descriptors. */
 function creationError(path: string, cause: unknown): unknown {
   if (cause instanceof MrmTraceError) return shownError(cause);
-  const why = shown(cause instanceof Error ? cause.message : String(cause));
+  const why = shown(reasonText(cause));
   const hint = "give a folder that you may write to with --output DIR, or free space there";
   return new MrmTraceError("environment", `the run directory ${path} cannot be made: ${why}`, hint, { cause });
 }

@@ -36,6 +36,7 @@ function canRunHere(options: PerfMemOptions | string): Capability {
   if (typeof options === "string") {
     return {
       ok: false,
+      isUsage: true,
       reason: `--perf: ${options}`,
       hint: "give events and settings, such as: --perf page-faults,cpu-clock,freq=500",
     };

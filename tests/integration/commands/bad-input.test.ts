@@ -55,6 +55,52 @@ const ANSWERS: readonly Answer[] = [
   usage(["run", "--params", "1m", "--", "true"], "--params is an option of the demo", "leave one of them out"),
   { args: ["run", "--", place("folder")], exit: 6, says: "is a folder", advises: "name the program in it" },
   { args: ["run", "--", place("nothing")], exit: 6, says: "command not found", advises: "check the spelling" },
+  usage(["run", "--source", "foo"], "one or more of auto, watch, pebs, ibs, clock expected", "sources of accesses"),
+  usage(
+    ["run", "--collector", "ebpf,foo"],
+    "one or more of ebpf, perf-mem, memray, process expected",
+    "give --collector",
+  ),
+  usage(["run", "--memray", "x"], "one or more of native, follow-fork, aggregate", "give --memray"),
+  usage(["run", "--ebpf", "mem:0x1/8:rw"], "the address a multiple of its size", "change --ebpf"),
+  usage(["run", "--record-command", "some"], "one of full, masked, none expected", "how command lines are kept"),
+  usage(
+    ["run", "--collector", "perf-mem", "--perf", "period=x", "--", "true"],
+    "--perf: period is a whole number",
+    "freq=500",
+  ),
+  usage(["run", "--resume"], "--resume was given without an experiment", "--config FILE"),
+  usage(["run", "--config", place("nothing")], "no such file or directory", "name a YAML or JSON file"),
+  { args: ["run", "--output", place("text"), "--", "true"], exit: 3, says: "not a directory", advises: "--output DIR" },
+  {
+    args: ["analyse", place("text")],
+    exit: 4,
+    says: "is no Parquet file: it has another beginning",
+    advises: "trace.parquet",
+  },
+  {
+    args: ["analyse", place("empty")],
+    exit: 4,
+    says: "is no Parquet file: it is empty",
+    advises: "the folder of a run",
+  },
+  usage(["analyse", place("pipe")], "is no folder and no regular file", "the folder of a run"),
+  usage(["analyse", place("nothing")], "no such run directory", "the folder that"),
+  usage(["analyse", place("folder")], "it has no capture folder", "such as results/MODEL/RUN_ID"),
+  usage(["verify", place("nothing")], "no such run directory", "the folder that"),
+  usage(["verify", place("text")], "is no folder", "the folder that"),
+  usage(["plan"], "no file was named", "mrm-trace plan FILE"),
+  usage(["plan", place("text")], "a mapping of keys to values expected", "mrm-trace validate"),
+  usage(["plan", place("pipe")], "not a regular file", "mrm-trace config default"),
+  usage(["validate", place("folder")], "not a regular file", "mrm-trace config default"),
+  usage(["config", "shw"], "default or show expected", "mrm-trace config show"),
+  usage(["schema", "nope"], 'there is no schema "nope"', "give one of config, run"),
+  usage(["completions", "tcsh"], 'no completions for the shell "tcsh"', "mrm-trace completions bash"),
+  usage(["model"], "no file to write was given", "add --out"),
+  usage(["model", "--out", "/dev/full", "--force"], "is no regular file", "name a file with --out"),
+  usage(["monitor", "--pid", "0"], "a whole number from 1 to 4194304 expected", "process to watch"),
+  usage(["monitor"], "one of --name and --pid expected", "mrm-trace monitor --name"),
+  usage(["compare", "a", "b"], "is no run directory with metrics", "results/MODEL/RUN_ID"),
   usage(["compare", "a"], 'unexpected word "a"', "name two run directories"),
 ];
 
@@ -66,7 +112,7 @@ describe("bad input is told what it is and what to do instead, and makes nothing
     const words = args.map((word) => word.replace(`${folder}/`, "")).join(" ");
     test(`mrm-trace ${words}`, async () => {
       const own = args.includes("--") ? args.indexOf("--") : args.length;
-      const asked = args[0] === "monitor" ? [] : ["--json"];
+      const asked = args[0] === "monitor" || args[0] === "completions" ? [] : ["--json"];
       const ended = await runCli([...args.slice(0, own), ...asked, ...args.slice(own)], {
         prefix: ["env", `--chdir=${folder}`],
       });

@@ -62,7 +62,7 @@ describe("a file that is no configuration is refused as usage", () => {
     const place = join(folder, "folder");
     mkdirSync(place);
     expect(refusalOfPath(place).message).toContain("not a regular file");
-    expect(refusalOfPath(join(folder, "none.yaml")).message).toContain("ENOENT");
+    expect(refusalOfPath(join(folder, "none.yaml")).message).toContain("no such file or directory");
   });
 });
 
@@ -77,8 +77,8 @@ describe("a hostile file ends soon, with one problem", () => {
       "aliases",
     ],
     ["a hundred thousand brackets", "[".repeat(100_000), "nested too deeply"],
-    ["a text", "just words", "expected object"],
-    ["a list", "- 1\n- 2", "expected object"],
+    ["a text", "just words", "a mapping of keys to values expected"],
+    ["a list", "- 1\n- 2", "a mapping of keys to values expected"],
     ["two documents", "run: {}\n---\nrun: {}\n", "multiple documents"],
     ["a tab", "run:\n\tbudget: 1\n", "Tabs"],
   ];
@@ -148,7 +148,7 @@ describe("options take units and types as on the command line", () => {
     ["run: {budget: [1]}", "a number from 0.01 to 50 expected, but received [1]"],
     ["run: {json: true}", "unknown key"],
     ["run: {quiet: 1}", "expected boolean"],
-    ["run: [1]", "expected object"],
+    ["run: [1]", "a mapping of keys to values expected"],
     ["demo: {params: 7b}", "one of 1m, 15m, 110m, 1.1b expected"],
     ["sweep: {repetitions: 1.5}\nmodels: 1", "a whole number from 1 to 10000 expected, but received 1.5"],
     ["sweep: {context_lengths: []}", "Too small"],

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "../../../src/api/open-run.ts";
@@ -128,12 +128,15 @@ test("a file of another minor version is read", async () => {
   expect(openRun(runDir).table("region_map").numRows).toBeGreaterThan(0);
 });
 
-test("a trace that cannot be read leaves no run directory", async () => {
+test("a trace that cannot be read leaves no run directory, and is called by its own name", async () => {
   const output = join(folder, "from-no-trace");
   const path = join(folder, "no-trace.parquet");
+  const refused = () => refusal(() => analyse(path, { ...options, output, run_id: "left" }));
   writeFileSync(path, "this is no Parquet file");
-  expect(await refusal(() => analyse(path, { ...options, output, run_id: "left" }))).toMatchObject({
-    code: "data_quality",
-  });
+  expect(await refused()).toMatchObject({ code: "data_quality", message: expect.stringContaining(path) });
+  expect(existsSync(output)).toBe(false);
+  // Only the SQL engine sees that this is none.
+  writeFileSync(path, "PAR1 this is no Parquet file PAR1");
+  expect(await refused()).toMatchObject({ code: "data_quality", message: expect.stringContaining(path) });
   expect([...new Bun.Glob("*/left").scanSync({ cwd: output, onlyFiles: false })]).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { demoSchema } from "../../../../src/config/schema.ts";
 import { MODEL_PARAMS, parameterCount, SHAPES, tensorPlans } from "../../../../src/demo/model/shape.ts";
 import { MODEL_TYPES, WEIGHT_TYPES } from "../../../../src/demo/model/weight-type.ts";
 import { TENSOR_TYPES } from "../../../../src/engine/gguf/tensor-type.ts";
@@ -35,4 +36,10 @@ test("the types that are written are described as they are read", () => {
     const { tensorTypeId, blockElements, blockBytes } = WEIGHT_TYPES[name];
     expect(TENSOR_TYPES.get(tensorTypeId)).toEqual({ name, blockElements, blockBytes });
   }
+});
+
+test("the help of --params says how many parameters there are, which its names do not", () => {
+  const millions = Object.values(SHAPES).map((shape) => String(Number((parameterCount(shape) / 1e6).toPrecision(3))));
+  const [last, ...others] = millions.toReversed();
+  expect(demoSchema.shape.params.description).toContain(`${others.toReversed().join(", ")} and ${last} million`);
 });
