@@ -4,10 +4,10 @@ import type { Batch } from "../columnar/batch.ts";
 import { openClosing } from "../columnar/segments/closing.ts";
 import { openEncoder } from "../columnar/segments/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
-import { MrmTraceError } from "../errors.ts";
+import type { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
-import { type LedgerRow, settled } from "../schema/ledger.ts";
+import { inFiles, type LedgerRow, settled } from "../schema/ledger.ts";
 import { STREAM_GROUPS } from "./stream-groups.ts";
 
 /** A file that says what is known of the recording, written anew at each closing. */
@@ -58,28 +58,16 @@ export function openCaptureWriters(
   const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
   let ended: readonly LedgerRow[] | null = null;
   let closed: Closed | null = null;
-  let noteError: MrmTraceError | null = null;
 
   const segmentRows = (): LedgerRow[] => [...writers.values()].flatMap((writer) => writer.account());
   const sum = (number: (writer: SegmentWriter) => number): number =>
     [...writers.values()].reduce((total, writer) => total + number(writer), 0);
 
   function rowsInFiles(ledger: readonly LedgerRow[]): Record<StreamName, number> {
-    const inFiles = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+    const counts = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
     for (const { stream, stage, kept } of ledger)
-      if (stage === "segments" && stream !== "engine") inFiles[stream] += kept;
-    return inFiles;
-  }
-
-  function tell(now: Closed): void {
-    if (note === null) {
-      closed = now;
-      return;
-    }
-    void encoder.write(note.path, note.text(now)).then(({ failure }) => {
-      if (failure === null) closed = now;
-      else noteError ??= new MrmTraceError("environment", failure.message, "free some space there");
-    });
+      if (stage === "segments" && stream !== "engine") counts[stream] += kept;
+    return counts;
   }
 
   const closing = openClosing({
@@ -87,10 +75,14 @@ export function openCaptureWriters(
     groups: STREAM_GROUPS,
     onClosing() {
       const end_ns = monotonicNs();
-      const before = ended ?? collected();
-      return () => {
-        const ledger = [...before, ...segmentRows()].map(settled);
-        tell({ end_ns, ledger, rows: rowsInFiles(ledger), bytes: sum(({ writtenBytes }) => writtenBytes) });
+      // The note is in place with the segments or not at all: it tells of their rows as in files.
+      const ledger = [...(ended ?? collected()).map(settled), ...segmentRows().map(inFiles)];
+      const now = { end_ns, ledger, rows: rowsInFiles(ledger), bytes: sum(({ writtenBytes }) => writtenBytes) };
+      return {
+        note: note === null ? null : { path: note.path, text: note.text(now) },
+        onWritten() {
+          closed = now;
+        },
       };
     },
   });
@@ -108,7 +100,7 @@ export function openCaptureWriters(
     },
     get error() {
       for (const writer of writers.values()) if (writer.error) return writer.error;
-      return noteError;
+      return null;
     },
     get closed() {
       return closed;
@@ -126,8 +118,6 @@ export function openCaptureWriters(
     async finish(ledger) {
       ended = ledger;
       await closing.finish();
-      // The last note is on its way.
-      while (encoder.queuedBytes > 0) await Bun.sleep(1);
       return segmentRows();
     },
     async [Symbol.asyncDispose]() {

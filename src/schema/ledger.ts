@@ -91,6 +91,11 @@ export function settled(row: LedgerRow): LedgerRow {
   return { ...row, seen: row.kept + row.filtered + row.dropped };
 }
 
+/** The row of a stream whose rows are all on their way to files, as it will be when they are there. */
+export function inFiles(row: LedgerRow): LedgerRow {
+  return { ...row, kept: row.seen - row.filtered - row.dropped };
+}
+
 /** Which events a row is about, in words: `access by watch, ring`, `mapping, decode (names)`. */
 export function placeWords({ stream, source, stage, way }: LedgerPlace): string {
   const by = source === null || SOURCES_OF[stream].length === 1 ? "" : ` by ${source}`;

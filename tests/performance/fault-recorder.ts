@@ -35,9 +35,12 @@ async function recordFaults(pid: number, dir: string, ready: () => void): Promis
   await using encoder = openEncoder();
   const writer = openSegmentWriter({ encoder, dir, table: "fault" });
   // The writing thread has loaded its code when it has written one file: that is part of the start.
-  await encoder.submit([
-    { path: join(dir, "start.tmp"), batch: { table: "fault", rows: 0, columns: {} }, keyValues: new Map() },
-  ]);
+  const start = {
+    path: join(dir, "start.tmp"),
+    batch: { table: "fault" as const, rows: 0, columns: {} },
+    keyValues: new Map(),
+  };
+  await encoder.submit([start], null);
   lifecycle.addProcess(pid);
   const start_cpu_ns = processCpuNs();
   const threadBegin = threadCpuNs();

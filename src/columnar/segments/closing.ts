@@ -1,6 +1,6 @@
 /** Segments that close together: of streams that need each other all are in files, after whatever end, or none is. */
 import type { StreamName } from "../../schema/columns.ts";
-import type { Encoder, NewSegment, Outcome } from "./encoder.ts";
+import type { Encoder, NewSegment, NoteText, Outcome } from "./encoder.ts";
 
 export const DEFAULT_MAX_AGE_NS = 5e9;
 /** The first time that all segments close; each later one takes twice as long, so that what a kill costs is a share of a short run. */
@@ -32,9 +32,19 @@ export interface ClosingOptions {
   readonly groups?: readonly (readonly StreamName[])[];
   /** All segments close this long after a row came to one of them, the first ones sooner; 5 s by default. */
   readonly maxAgeNs?: number;
-  /** Called as all segments close; what it returns is called when all their rows are in files. */
-  readonly onClosing?: () => () => void;
+  /** Called as all segments close. */
+  readonly onClosing?: () => ClosingNote;
 }
+
+/** What is told of a closing of all segments. */
+export interface ClosingNote {
+  /** Put in place with the segments: it is there where they are. */
+  readonly note: NoteText | null;
+  /** Called when every row that came before the closing is in a file. */
+  readonly onWritten: () => void;
+}
+
+const UNTOLD: ClosingNote = { note: null, onWritten: () => {} };
 
 export interface Closing {
   join(segment: OpenSegment): void;
@@ -73,7 +83,7 @@ export function openClosing({
   const room = (closing: readonly OpenSegment[]): boolean =>
     encoder.accepts(closing.reduce((sum, { bytes }) => sum + bytes, 0));
 
-  function submit(closing: readonly OpenSegment[], onWritten: () => void): void {
+  function submit(closing: readonly OpenSegment[], { note, onWritten }: ClosingNote): void {
     const taken = closing.map((segment) => segment.take()).filter((segment) => segment !== null);
     const settleAll = ({ bytes, failure }: Outcome): void => {
       failed ??= failure;
@@ -83,7 +93,7 @@ export function openClosing({
       settleAll({ bytes: [], failure: failed });
       return;
     }
-    const done = encoder.submit(taken).then((outcome) => {
+    const done = encoder.submit(taken, note).then((outcome) => {
       settleAll(outcome);
       underWay.delete(done);
       if (failed === null) onWritten();
@@ -96,7 +106,7 @@ export function openClosing({
     timer = null;
     tries = 0;
     if (segments.every(({ bytes }) => bytes === 0)) return;
-    submit(segments, options.onClosing?.() ?? (() => {}));
+    submit(segments, options.onClosing?.() ?? UNTOLD);
   }
 
   /** The rows wait where they are until the encoder has room. */
@@ -121,7 +131,7 @@ export function openClosing({
       age_ns = Math.min(maxAgeNs, 2 * age_ns);
     },
     accepts: (table) => room(groupOf(table)),
-    close: (table) => submit(groupOf(table), () => {}),
+    close: (table) => submit(groupOf(table), UNTOLD),
     async finish() {
       closeAll();
       while (underWay.size > 0) await Promise.all(underWay);

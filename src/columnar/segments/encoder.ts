@@ -9,11 +9,17 @@ export interface SegmentJob {
   readonly keyValues: readonly (readonly [string, string])[];
 }
 
-/** What the worker is asked: segments that stand or fall together, then a text in place of the one that is there. */
+/** A text that says what is in files, to take the place of the one before. */
+export interface NoteText {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** What the worker is asked: files that stand or fall together, the note behind the segments of which it tells. */
 export interface EncodeJob {
   readonly id: number;
   readonly segments: readonly SegmentJob[];
-  readonly text: { readonly path: string; readonly text: string } | null;
+  readonly note: NoteText | null;
 }
 
 /** What the worker answers. */
@@ -44,11 +50,10 @@ export interface Encoder extends AsyncDisposable {
   accepts(bytes: number): boolean;
   /**
    * Has segments written and put in place, in this order and all of them or none; what is there was on the disk before it
-   * had its name. Arrays in shared memory are read where they are, and must rest until then. Never rejects.
+   * had its name; then the note, where there is one. Arrays in shared memory are read where they are, and must rest until
+   * then. Never rejects.
    */
-  submit(segments: readonly NewSegment[]): Promise<Outcome>;
-  /** Has a text written in place of what the file holds, so that a reader sees one or the other. Never rejects. */
-  write(path: string, text: string): Promise<Outcome>;
+  submit(segments: readonly NewSegment[], note: NoteText | null): Promise<Outcome>;
 }
 
 export const DEFAULT_MAX_QUEUE_BYTES = 16 * 2 ** 20;
@@ -81,18 +86,6 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
     for (const id of [...waiting.keys()]) settle(id, { bytes: [], failure: { message, errno: null } });
   }
 
-  function ask(segments: readonly SegmentJob[], text: EncodeJob["text"], bytes: number): Promise<Outcome> {
-    if (dead !== null) return Promise.resolve({ bytes: [], failure: { message: dead, errno: null } });
-    const id = ++lastId;
-    queuedBytes += bytes;
-    worker.ref();
-    return new Promise((done) => {
-      waiting.set(id, { bytes, done });
-      const job: EncodeJob = { id, segments, text };
-      worker.postMessage(job);
-    });
-  }
-
   worker.onmessage = (event: MessageEvent<EncodeResult>) => settle(event.data.id, event.data);
   worker.onerror = (event) => die(`the segment writer's worker failed: ${event.message}`);
   worker.addEventListener("close", () => die("the segment writer's worker ended"));
@@ -103,13 +96,23 @@ export function openEncoder({ maxQueueBytes = DEFAULT_MAX_QUEUE_BYTES } = {}): E
     },
     maxQueueBytes,
     accepts: (bytes) => queuedBytes === 0 || queuedBytes + bytes <= maxQueueBytes,
-    submit: (segments) =>
-      ask(
-        segments.map(({ path, batch, keyValues }) => ({ path, batch: lend(batch), keyValues: [...keyValues] })),
-        null,
-        segments.reduce((sum, { batch }) => sum + memoryOf(batch), 0),
-      ),
-    write: (path, text) => ask([], { path, text }, text.length),
+    submit(segments, note) {
+      if (dead !== null) return Promise.resolve({ bytes: [], failure: { message: dead, errno: null } });
+      const id = ++lastId;
+      const bytes = segments.reduce((sum, { batch }) => sum + memoryOf(batch), 0);
+      queuedBytes += bytes;
+      worker.ref();
+      return new Promise((done) => {
+        waiting.set(id, { bytes, done });
+        const lent = segments.map(({ path, batch, keyValues }) => ({
+          path,
+          batch: lend(batch),
+          keyValues: [...keyValues],
+        }));
+        const job: EncodeJob = { id, segments: lent, note };
+        worker.postMessage(job);
+      });
+    },
     async [Symbol.asyncDispose]() {
       if (waiting.size > 0) {
         await new Promise<void>((resolve) => {

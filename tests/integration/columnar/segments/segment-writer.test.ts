@@ -93,9 +93,9 @@ describe("a segment writer", () => {
       ...real,
       maxQueueBytes: 1,
       accepts: () => release.length === 0,
-      async submit(segments) {
+      async submit(segments, note) {
         await new Promise<void>((go) => release.push(go));
-        return real.submit(segments);
+        return real.submit(segments, note);
       },
     };
     const writer = openSegmentWriter({ encoder: slow, dir, table: "fault", maxRows: 1000 });

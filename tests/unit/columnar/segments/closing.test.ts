@@ -13,12 +13,11 @@ function fakeEncoder(outcome: () => Outcome["failure"] = () => null) {
     queuedBytes: 0,
     maxQueueBytes: 100,
     accepts: (bytes) => bytes <= 100,
-    async submit(segments) {
-      jobs.push(segments.map(({ path }) => path));
+    async submit(segments, note) {
+      jobs.push([...segments.map(({ path }) => path), ...(note === null ? [] : [note.path])]);
       const failure = outcome();
       return { bytes: failure === null ? segments.map(() => 1) : [], failure };
     },
-    write: async () => ({ bytes: [], failure: null }),
     async [Symbol.asyncDispose]() {},
   };
   return { encoder, jobs };
@@ -47,7 +46,7 @@ function fakeSegment(table: StreamName, bytes: number) {
 }
 
 describe("segments that close together", () => {
-  test("are one job when their time has come, those first that others need", async () => {
+  test("are one job when their time has come, those first that others need, and then what tells of them", async () => {
     const { encoder, jobs } = fakeEncoder();
     const told: string[] = [];
     const closing = openClosing({
@@ -56,14 +55,14 @@ describe("segments that close together", () => {
       maxAgeNs: 5e6,
       onClosing() {
         told.push("closing");
-        return () => told.push("in files");
+        return { note: { path: "note", text: "" }, onWritten: () => void told.push("in files") };
       },
     });
     for (const table of ["watch", "mapping", "access"] as const) closing.join(fakeSegment(table, 1));
     closing.begin();
     expect(await waitUntil(() => told.length === 2)).toBe(true);
     expect(told).toEqual(["closing", "in files"]);
-    expect(jobs).toEqual([["mapping", "access", "watch"]]);
+    expect(jobs).toEqual([["mapping", "access", "watch", "note"]]);
     // Nothing has come since.
     await closing.finish();
     expect(jobs).toHaveLength(1);
@@ -83,8 +82,12 @@ describe("segments that close together", () => {
 
   test("are lost together where one cannot be written, and nothing is written after them", async () => {
     const { encoder, jobs } = fakeEncoder(() => ({ message: "no room", errno: "ENOSPC" }));
-    let told = 0;
-    const closing = openClosing({ encoder, groups: GROUPS, onClosing: () => () => (told += 1) });
+    const told: string[] = [];
+    const closing = openClosing({
+      encoder,
+      groups: GROUPS,
+      onClosing: () => ({ note: null, onWritten: () => void told.push("in files") }),
+    });
     const [access, watch, fault] = [fakeSegment("access", 1), fakeSegment("watch", 1), fakeSegment("fault", 1)];
     for (const segment of [access, watch, fault]) closing.join(segment);
     closing.close("access");
@@ -92,6 +95,6 @@ describe("segments that close together", () => {
     await closing.finish();
     expect([access.settled, watch.settled, fault.settled]).toEqual([["ENOSPC"], ["ENOSPC"], ["ENOSPC"]]);
     expect(jobs).toEqual([["access", "watch"]]);
-    expect(told).toBe(0);
+    expect(told).toEqual([]);
   });
 });
