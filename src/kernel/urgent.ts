@@ -17,14 +17,21 @@ const parameter = (priority: number): Uint8Array<ArrayBuffer> => {
 const lowest = parameter(1);
 const none = parameter(0);
 let policy: number | null = null;
+let isUrgent = false;
 
-/** Does it at the lowest real-time priority, where that is allowed, and as before where it is not. */
+/**
+ * Does it at the lowest real-time priority, where that is allowed, and as before where it is not. At its end others may
+ * take the CPU: looks that come together are one work, and none is timed around it.
+ */
 export function urgently<T>(work: () => T): T {
+  if (isUrgent) return work();
   policy ??= libc.sched_getscheduler(0);
   const raised = PREEMPTED.includes(policy) && libc.sched_setscheduler(0, SCHED_FIFO, addressOf(lowest)) === 0;
+  isUrgent = true;
   try {
     return work();
   } finally {
+    isUrgent = false;
     if (raised) libc.sched_setscheduler(0, policy, addressOf(none));
   }
 }

@@ -162,7 +162,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     if (!process.pss.isDue(beginNs, rssBytes)) return null;
     const look = process.role === "target" ? lookAtTarget : UNCOUNTED;
     const value = extra(
-      look(() => urgently(() => readProc(`${folder}/smaps_rollup`))),
+      urgently(() => look(() => readProc(`${folder}/smaps_rollup`))),
       (text) => parseField(text, "Pss"),
     );
     process.pss.read(beginNs, now() - beginNs, rssBytes);

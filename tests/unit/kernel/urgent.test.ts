@@ -10,6 +10,8 @@ test("urgent work runs in real time where root may, and what follows does not, a
   const before = policyNow();
   expect(urgently(policyNow)).toBe(ROOT ? 1 : before);
   expect(policyNow()).toBe(before);
+  const inner = urgently(() => [urgently(policyNow), policyNow()]);
+  expect(inner).toEqual(ROOT ? [1, 1] : [before, before]);
   expect(() =>
     urgently(() => {
       throw new Error("failed");

@@ -1,5 +1,6 @@
 /** Large parts of mappings in which nothing is in memory: draws leave them out, as each try there would be in vain. */
 import { monotonicNs } from "../../../../kernel/libc.ts";
+import { urgently } from "../../../../kernel/urgent.ts";
 import type { MappingRow } from "../../../../regions/mapping-row.ts";
 import { outside, type Range } from "./ranges.ts";
 import type { Residency } from "./residency.ts";
@@ -67,7 +68,7 @@ export function createEmptyParts(residency: Pick<Residency, "firstResident">, no
       const block = blockBytes(all.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0));
       for (const [pid, ofProcess] of rows) {
         const large = ofProcess.filter(({ size_bytes }) => size_bytes >= 2 * block);
-        const parts = large.flatMap((row) => emptyPartsOf(row, block, residency));
+        const parts = urgently(() => large.flatMap((row) => emptyPartsOf(row, block, residency)));
         if (parts.length > 0) empty.set(pid, parts);
       }
       nextNs = beginNs + BigInt(Math.max(EVERY_NS, PAUSE * Number(nowNs() - beginNs)));

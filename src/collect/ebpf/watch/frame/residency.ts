@@ -40,11 +40,11 @@ export function openResidency(look: Look): Residency {
   return {
     isResident(pid, addr) {
       const pagemap = pagemapOf(pid);
-      return pagemap !== null && look(() => urgently(() => pagemap.isResident(addr)));
+      return pagemap !== null && urgently(() => look(() => pagemap.isResident(addr)));
     },
     firstResident(pid, addr, end) {
       const pagemap = pagemapOf(pid);
-      return pagemap === null ? null : look(() => urgently(() => pagemap.firstResident(addr, end)));
+      return pagemap === null ? null : urgently(() => look(() => pagemap.firstResident(addr, end)));
     },
     forget,
     [Symbol.dispose]: close,

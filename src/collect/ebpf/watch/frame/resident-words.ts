@@ -1,5 +1,6 @@
 /** Words that are in memory, where only those are drawn: whether one is, and how many bytes of a stratum are. */
 import { monotonicNs, PAGE_BYTES } from "../../../../kernel/libc.ts";
+import { urgently } from "../../../../kernel/urgent.ts";
 import type { Random } from "../../../../statistics/prng.ts";
 import { type DrawRegion, drawWord, type Frame } from "../draw.ts";
 import type { Residency } from "./residency.ts";
@@ -49,7 +50,7 @@ export function createResidentWords(
       const now = nowNs();
       if (now >= answer.nextNs) {
         answer.nextNs = now + EVERY_NS;
-        answer.bytes.push(residentBytes(frame, random, has));
+        answer.bytes.push(urgently(() => residentBytes(frame, random, has)));
         if (answer.bytes.length > ANSWERS) answer.bytes.shift();
       }
       const mean = answer.bytes.reduce((sum, bytes) => sum + bytes, 0) / answer.bytes.length;
