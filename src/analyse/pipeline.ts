@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { unreadRows } from "../label/capture/unread.ts";
 import { hasItsAccesses } from "../label/capture/watch-hits.ts";
-import { type LabelCounters, labelRun } from "../label/label-run.ts";
+import { type DerivingLimits, type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
 import type { AllocationSite } from "../schema/run-metadata.ts";
 import type { BytesAre } from "../schema/words.ts";
-import { type Database, DEFAULT_MEMORY_BYTES, type EngineLimits, openDatabase, parquetScan } from "../sql/database.ts";
+import { type Database, DEFAULT_MEMORY_BYTES, openDatabase, parquetScan } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
@@ -73,10 +73,10 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 export async function analyseRun(
   runDir: string,
   facts: RecordedFacts,
-  limits: EngineLimits = {},
+  limits: DerivingLimits = {},
 ): Promise<AnalysisResult> {
   await using database = await openDatabase({ ...limits, spillFolder: join(runDir, ".spill.unfinished") });
-  const labelled = await labelRun(database, runDir, facts.run_id);
+  const labelled = await labelRun(database, runDir, facts.run_id, limits);
   const loaded = await loadInput(labelled, facts, limits.memoryLimitBytes ?? DEFAULT_MEMORY_BYTES);
   const sites = await loadAllocationSites(labelled.capture);
   // Only now every segment was read.

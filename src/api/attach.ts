@@ -2,6 +2,7 @@
 
 import { attachSchema } from "../config/schema.ts";
 import { attach as attachPipeline } from "../pipelines/attach.ts";
+import { derivedReport } from "../pipelines/conclude.ts";
 import { watchAbort } from "../record/abort-watch.ts";
 import type { ProgressState } from "../report/progress.ts";
 import { type ProgramOptions, programOptions } from "./options.ts";
@@ -36,6 +37,7 @@ export async function attach(options: AttachOptions): Promise<RunResult> {
     say: () => {},
     notice: onNotice ?? (() => {}),
     signals,
+    isOwnProcess: false,
   });
-  return { runDir: outcome.directory.path, report: outcome.report, exitCode: outcome.exitCode };
+  return { runDir: outcome.directory.path, report: derivedReport(outcome), exitCode: outcome.exitCode };
 }

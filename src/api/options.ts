@@ -1,13 +1,13 @@
-/** Options given by a program: the schemas of the command line, without what belongs to a terminal. */
+/** Options given by a program: the schemas of the command line, without what belongs to a terminal or leaves out the report. */
 import type { z } from "zod";
 import { nearestWord } from "../config/nearest-word.ts";
 import { parseOptions } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 
-const OF_A_TERMINAL = ["json", "quiet", "verbose", "debug", "color"] as const;
+const NOT_FOR_PROGRAMS = ["json", "quiet", "verbose", "debug", "color", "record_only"] as const;
 
 /** What a program may give of a schema: numbers or text as the schema reads them. */
-export type ProgramOptions<S extends z.ZodObject> = Omit<z.input<S>, (typeof OF_A_TERMINAL)[number]>;
+export type ProgramOptions<S extends z.ZodObject> = Omit<z.input<S>, (typeof NOT_FOR_PROGRAMS)[number]>;
 
 /**
  * The options, checked, with the defaults of the others.
@@ -15,7 +15,7 @@ export type ProgramOptions<S extends z.ZodObject> = Omit<z.input<S>, (typeof OF_
  * @throws MrmTraceError usage, at a name that is no option and at a value that an option does not take
  */
 export function programOptions<S extends z.ZodObject>(schema: S, given: ProgramOptions<S>, where = ""): z.output<S> {
-  const hidden: readonly string[] = OF_A_TERMINAL;
+  const hidden: readonly string[] = NOT_FOR_PROGRAMS;
   const names = Object.keys(schema.shape).filter((name) => !hidden.includes(name));
   for (const name of Object.keys(given)) {
     if (names.includes(name)) continue;

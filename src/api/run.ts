@@ -1,5 +1,6 @@
 /** `run` for programs: what `mrm-trace run` does, without taking hold of the process that calls it. */
 import { demoSchema, runSchema } from "../config/schema.ts";
+import { derivedReport } from "../pipelines/conclude.ts";
 import { run as runPipeline } from "../pipelines/run.ts";
 import { watchAbort } from "../record/abort-watch.ts";
 import type { ProgressState } from "../report/progress.ts";
@@ -53,6 +54,7 @@ export async function run(options: RunOptions = {}): Promise<RunResult> {
     notice: onNotice ?? (() => {}),
     signals,
     stdoutFd: commandStdout === "stderr" ? 2 : 1,
+    isOwnProcess: false,
   });
-  return { runDir: outcome.directory.path, report: outcome.report, exitCode: outcome.exitCode };
+  return { runDir: outcome.directory.path, report: derivedReport(outcome), exitCode: outcome.exitCode };
 }

@@ -2,6 +2,7 @@
 import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { analyseSchema, parseOptions } from "../config/schema.ts";
+import { dieFirst, stepBack } from "../overhead/priority.ts";
 import { printReport } from "./report-output.ts";
 
 export const analyseCommand = defineCommand({
@@ -19,6 +20,9 @@ export const analyseCommand = defineCommand({
   },
   async run({ args }) {
     const options = parseOptions(analyseSchema, givenOptions(analyseSchema, args));
+    // It may run beside a server that matters more.
+    dieFirst();
+    stepBack();
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { analyse } = await import("../pipelines/analyse.ts");
     const { report } = await analyse(args.run_dir, { ...options, period: options.period ?? null });

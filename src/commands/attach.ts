@@ -7,6 +7,7 @@ import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
 import { planOfFile, readOptions } from "./experiment.ts";
 import { linesBeside } from "./lines.ts";
+import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
 export const attachCommand = defineCommand({
@@ -37,7 +38,12 @@ export const attachCommand = defineCommand({
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
     try {
-      const outcome = await attach({ options, process: String(args.process), progress, say, notice, signals });
+      const request = { options, process: String(args.process), progress, say, notice, signals, isOwnProcess: true };
+      const outcome = await attach(request);
+      if (outcome.report === null) {
+        printRecorded(outcome.directory.path, options);
+        return outcome.exitCode;
+      }
       const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: false });
       return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {

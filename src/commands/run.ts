@@ -7,6 +7,7 @@ import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
 import { planOfFile, readOptions, runPlan } from "./experiment.ts";
 import { linesBeside } from "./lines.ts";
+import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
 const flags = { ...flagsOf(sweepFlagsSchema), ...flagsOf(resumeSchema), ...flagsOf(runSchema), ...flagsOf(demoSchema) };
@@ -43,6 +44,16 @@ function refuseCommand(command: readonly string[]): void {
   );
 }
 
+/** An experiment compares what its runs derive. */
+function refuseRecordOnly(isGiven: boolean): void {
+  if (!isGiven) return;
+  throw new MrmTraceError(
+    "usage",
+    "--record-only was given with an experiment, which compares what its runs derive",
+    "leave it out, or record single runs: mrm-trace run --record-only -- COMMAND",
+  );
+}
+
 export const runCommand = defineCommand({
   meta: {
     name: "run",
@@ -67,6 +78,7 @@ export const runCommand = defineCommand({
     const plan = planOfFile(effective);
     if (plan !== null) {
       refuseCommand(command);
+      refuseRecordOnly(options.record_only);
       return runPlan(plan, resume);
     }
     if (resume) {
@@ -79,7 +91,21 @@ export const runCommand = defineCommand({
     using signals = watchSignals();
     try {
       const stdoutFd = options.json ? 2 : 1;
-      const outcome = await run({ options, demo, command, progress, say, notice, signals, stdoutFd });
+      const outcome = await run({
+        options,
+        demo,
+        command,
+        progress,
+        say,
+        notice,
+        signals,
+        stdoutFd,
+        isOwnProcess: true,
+      });
+      if (outcome.report === null) {
+        printRecorded(outcome.directory.path, options);
+        return outcome.exitCode;
+      }
       const readCode = printReport(outcome.report, { ...options, stdoutIsTargets: true });
       return outcome.exitCode === 0 ? readCode : outcome.exitCode;
     } finally {

@@ -24,7 +24,7 @@ function defaultSection(name: string, schema: z.ZodObject): string[] {
 }
 
 /** The options that a file may give for every run. */
-const runFileOptions = runSchema.omit({ force: true, run_id: true, json: true });
+const runFileOptions = runSchema.omit({ force: true, run_id: true, record_only: true, json: true });
 
 /** Text of config/default.yaml. */
 export function defaultYaml(): string {

@@ -62,7 +62,9 @@ export const promptsSchema = z.strictObject({
 });
 
 /** What belongs to one command line and not into a file. */
-const runFileSchema = z.strictObject(runSchema.omit({ force: true, run_id: true, json: true }).partial().shape);
+const runFileSchema = z.strictObject(
+  runSchema.omit({ force: true, run_id: true, record_only: true, json: true }).partial().shape,
+);
 
 export const configSchema = z.strictObject({
   run: runFileSchema.optional().describe("options of every run, as the flags of `mrm-trace run`"),

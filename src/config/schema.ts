@@ -61,9 +61,7 @@ export const runSchema = z.object({
   collector: listOf(COLLECTOR_NAMES)
     .default(["ebpf"])
     .describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
-  source: listOf(SOURCE_NAMES)
-    .default(["auto"])
-    .describe("sources of accesses: auto (the best), watch, pebs, ibs, clock"),
+  source: listOf(SOURCE_NAMES).default(["auto"]).describe("sources: auto (the best), watch, pebs, ibs, clock"),
   ebpf: ebpfParts
     .default([...EBPF_PARTS])
     .describe(
@@ -92,6 +90,10 @@ export const runSchema = z.object({
     .enum(COMMAND_RECORDINGS)
     .default("masked")
     .describe("how command lines are kept: full, masked (without what looks like a secret) or none"),
+  record_only: z
+    .boolean()
+    .default(false)
+    .describe("derive nothing: `mrm-trace analyse` does it later, here or on another machine"),
   json: z.boolean().default(false).describe("print one JSON object on stdout"),
   quiet: z.boolean().default(false).describe("print no progress and no table"),
   verbose: z.boolean().default(false).describe("say what is attached"),
@@ -109,6 +111,9 @@ export const analyseSchema = z.object({
   period: whole(1, 1e12)
     .optional()
     .describe("accesses that each row of a trace.parquet stands for; 1: it holds every access"),
+  memory: size
+    .optional()
+    .describe("memory that deriving may take; default: 600MiB, or what is left where that is less"),
   ...runSchema.pick({ output: true, run_id: true, force: true, seed: true }).shape,
   ...runSchema.pick({ json: true, quiet: true, color: true, debug: true }).shape,
 });

@@ -1,5 +1,6 @@
 /** The process of one run of an experiment: a request on stdin, the report of the run as one JSON object on stdout. */
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { derivedReport } from "../pipelines/conclude.ts";
 import { run } from "../pipelines/run.ts";
 import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
@@ -26,8 +27,9 @@ async function oneRun(): Promise<number> {
       notice,
       signals,
       stdoutFd: 2,
+      isOwnProcess: true,
     });
-    await Bun.write(Bun.stdout, `${toJson(encodeRun(outcome.report))}\n`);
+    await Bun.write(Bun.stdout, `${toJson(encodeRun(derivedReport(outcome)))}\n`);
     return outcome.exitCode;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

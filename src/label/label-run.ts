@@ -3,7 +3,7 @@ import type { MappingCounters } from "../regions/mapping-events.ts";
 import type { TensorCounters } from "../regions/tensor-map.ts";
 import type { StreamName } from "../schema/columns.ts";
 import type { RowOf } from "../schema/row.ts";
-import type { Database } from "../sql/database.ts";
+import type { Database, EngineLimits } from "../sql/database.ts";
 import { type Capture, openCapture } from "./capture/capture.ts";
 import { type MappingStays, mappingStays } from "./capture/mapping-stays.ts";
 import { withOlderLayouts } from "./capture/older-captures.ts";
@@ -25,6 +25,11 @@ import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
 import { type StepRow, stepRows } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
+
+export interface DerivingLimits extends EngineLimits {
+  /** Stays of mappings, or regions, that there is memory for. */
+  readonly mostPlaces?: number;
+}
 
 export interface LabelCounters {
   /** Rows left out because a required value was missing, by stream. */
@@ -73,6 +78,7 @@ async function readMappings(
   originNs: bigint,
   tensorPids: ReadonlySet<number>,
   timeline: Timeline,
+  mostPlaces: number | undefined,
 ) {
   const { rows, incomplete } = await rowsInOrder(database, capture, "mapping");
   const forks = forkTimes(originNs);
@@ -85,15 +91,21 @@ async function readMappings(
       yield row;
     }
   }
-  const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()));
+  const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()), mostPlaces);
   return { stays, forks, ends, incomplete };
 }
 
 /**
  * Labels a run and writes its derived files but for the metrics.
- * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version
+ * @throws MrmTraceError data_quality without capture/, or at a segment of another major schema version; environment where
+ *   it holds more than there is memory for
  */
-export async function labelRun(database: Database, runDir: string, runId: string): Promise<Labelled> {
+export async function labelRun(
+  database: Database,
+  runDir: string,
+  runId: string,
+  { mostPlaces }: DerivingLimits = {},
+): Promise<Labelled> {
   const capture = await openCapture(runDir);
   const incomplete: Record<string, number> = { mapping: 0 };
   const read = async <S extends StreamName>(stream: S): Promise<RowOf<S>[]> => {
@@ -108,7 +120,14 @@ export async function labelRun(database: Database, runDir: string, runId: string
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
-  const { stays, forks, ends, ...mapped } = await readMappings(database, capture, origin_ns, tensorPids, timeline);
+  const { stays, forks, ends, ...mapped } = await readMappings(
+    database,
+    capture,
+    origin_ns,
+    tensorPids,
+    timeline,
+    mostPlaces,
+  );
   incomplete.mapping = mapped.incomplete;
   const placed = tensorLives(tensorEvents, ends);
   const old = oldMappings(stays.list.places, tensorPids, origin_ns);

@@ -7,21 +7,28 @@ import { readFacts } from "../run-directory/facts.ts";
 import { shownError } from "../run-directory/held-folder.ts";
 import { holdRun, runPaths } from "../run-directory/run-directory.ts";
 import { type Derived, derive } from "./derive.ts";
+import { derivingLimits } from "./deriving-memory.ts";
 import { foreignTrace, type ImportOptions, importTrace } from "./import-trace.ts";
+
+export interface AnalyseOptions extends ImportOptions {
+  /** Bytes that it may take; what `derivingLimits` says by default. */
+  readonly memory?: number | undefined;
+}
 
 /**
  * Derives everything after capture/ of a run directory; of a trace of the Python package's shape, in a new run directory.
  * @param runDir a run directory, a trace.parquet, or a folder with one
  * @throws MrmTraceError usage, data_quality or environment
  */
-export async function analyse(runDir: string, options: ImportOptions): Promise<Derived> {
+export async function analyse(runDir: string, { memory, ...options }: AnalyseOptions): Promise<Derived> {
+  const limits = derivingLimits(runDir, memory ?? null);
   const trace = foreignTrace(runDir);
   if (trace !== null) {
     const { run, facts } = importTrace(trace, options);
     using _run = run;
     using _held = holdRun(run.heldPath);
     try {
-      return await derive(run.directory, facts);
+      return await derive(run.directory, facts, limits);
     } catch (error) {
       // What was no trace leaves nothing behind.
       discardRun(run);
@@ -38,7 +45,7 @@ export async function analyse(runDir: string, options: ImportOptions): Promise<D
   refuseRoots(runDir);
   const directory = runPaths(resolve(runDir));
   using _held = holdRun(directory.path, "copy the run directory, and analyse the copy");
-  return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id));
+  return await derive(directory, readFacts(directory.path, directory.run_id, directory.model_id), limits);
 }
 
 /** The error of a file under the name by which it was given. */

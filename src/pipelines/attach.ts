@@ -4,6 +4,7 @@ import type { AttachOptions } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
+import { dieFirst } from "../overhead/priority.ts";
 import { type Recorded, type RecordRequest, recordTarget } from "../record/record-target.ts";
 import type { StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
@@ -15,8 +16,7 @@ import { recordedCommand } from "../run-directory/recorded-command.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
-import { conclude, factsNote } from "./conclude.ts";
-import type { Derived } from "./derive.ts";
+import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { runningModelName } from "./running-model.ts";
 
 export interface AttachRequest {
@@ -30,9 +30,11 @@ export interface AttachRequest {
   readonly notice: (line: string) => void;
   /** What ends the run in order, and leaves the target alone. */
   readonly signals: SignalWatch;
+  /** See RunRequest. */
+  readonly isOwnProcess: boolean;
 }
 
-export interface AttachOutcome extends Derived {
+export interface AttachOutcome extends Concluded {
   readonly exitCode: number;
 }
 
@@ -60,6 +62,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const collectors = collectorsOf(options, { engineObjects: [], rawDir: directory.raw });
   const abort = new AbortController();
   signals.onFirst(() => abort.abort());
+  if (request.isOwnProcess) dieFirst().forEach(say);
   const host = hostFacts();
   progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({
@@ -87,9 +90,9 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     stopped: stopped.promise,
     note: factsNote(circumstances),
   });
-  const derived = await conclude({ ...recorded, ...circumstances }, progress, signals);
-  if (signals.received !== null) return { ...derived, exitCode: EXIT_CODES[reasonOf(signals.received)] };
-  return { ...derived, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
+  const concluded = await conclude({ ...recorded, ...circumstances }, progress, signals, request.isOwnProcess);
+  if (signals.received !== null) return { ...concluded, exitCode: EXIT_CODES[reasonOf(signals.received)] };
+  return { ...concluded, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }
 
 /** @throws MrmTraceError target, where the process ended before, or while, it was attached to */

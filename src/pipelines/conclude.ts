@@ -1,12 +1,27 @@
 /** The end of a run, however it was recorded: what it was worth, and everything that is derived from it. */
 
 import { MrmTraceError } from "../errors.ts";
+import { stepBack } from "../overhead/priority.ts";
 import type { Recorded, RecordingNote } from "../record/record-target.ts";
 import { reasonOf, type SignalWatch } from "../record/signals.ts";
 import type { Progress } from "../report/progress.ts";
 import { completeFacts, factsPath, factsText } from "../run-directory/facts.ts";
-import type { Derived } from "./derive.ts";
+import type { RunDirectory } from "../run-directory/run-directory.ts";
+import type { RunReport } from "../schema/run-json.ts";
+import { derivingLimits } from "./deriving-memory.ts";
 import { factsOfRun, type RunEnd } from "./run-facts.ts";
+
+export interface Concluded {
+  /** Null where the run was to be recorded only. */
+  readonly report: RunReport | null;
+  readonly directory: RunDirectory;
+}
+
+/** The report of a run that was to derive it. @throws MrmTraceError usage for one that was recorded only */
+export function derivedReport({ report, directory }: Concluded): RunReport {
+  if (report !== null) return report;
+  throw new MrmTraceError("usage", "record_only derives no report", `run: mrm-trace analyse ${directory.path}`);
+}
 
 /** The facts of a run while it is recorded, should nobody live to complete them. */
 export function factsNote(circumstances: Omit<RunEnd, keyof Recorded>): RecordingNote {
@@ -17,19 +32,28 @@ export function factsNote(circumstances: Omit<RunEnd, keyof Recorded>): Recordin
 }
 
 /**
- * Judges a recording, writes its facts and derives all files of the run directory.
+ * Judges a recording and writes its facts; derives all files of the run directory, unless it was to be recorded only.
+ * @param isOwnProcess see RunRequest
  * @throws MrmTraceError environment or failure; interrupted, terminated or hangup where a first signal came while it
  *   derived; its `runDir` names what was left
  */
-export async function conclude(end: RunEnd, progress: Progress, signals: SignalWatch): Promise<Derived> {
-  const { recording, directory } = end;
+export async function conclude(
+  end: RunEnd,
+  progress: Progress,
+  signals: SignalWatch,
+  isOwnProcess: boolean,
+): Promise<Concluded> {
+  const { recording, directory, options } = end;
   const facts = factsOfRun(end);
   try {
     completeFacts(directory.heldPath, facts);
+    if (options.record_only) return { report: null, directory };
     progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
+    if (isOwnProcess) stepBack();
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");
-    return await derive(directory, facts, { signal: stopDeriving(signals, directory.path) });
+    const limits = { ...derivingLimits(directory.path), signal: stopDeriving(signals, directory.path) };
+    return await derive(directory, facts, limits);
   } catch (error) {
     // What fails on a disk that was full before fails because of that.
     throw withRunDir(recording.writeError ?? error, directory.path);

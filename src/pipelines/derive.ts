@@ -4,6 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import type { RecordedFacts } from "../analyse/input/load.ts";
 import type { AnalysisResult } from "../analyse/pipeline.ts";
 import { buildName } from "../build.ts";
+import type { DerivingLimits } from "../label/label-run.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { metricsCsv } from "../report/csv.ts";
 import { writeFileAtomic } from "../run-directory/atomic-file.ts";
@@ -16,7 +17,6 @@ import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
-import type { EngineLimits } from "../sql/database.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -28,7 +28,7 @@ async function analysisOf(
   path: string,
   imported: Imported | undefined,
   recorded: RecordedFacts,
-  limits: EngineLimits,
+  limits: DerivingLimits,
 ): Promise<AnalysisResult> {
   if (imported === undefined) return await (await import("../analyse/pipeline.ts")).analyseRun(path, recorded, limits);
   const { analyseImport } = await import("../analyse/import-pipeline.ts");
@@ -37,10 +37,10 @@ async function analysisOf(
 
 /**
  * Derives all files of a run directory from its capture folder, and returns the report.
- * @param limits of the SQL engine; its signal ends the deriving
+ * @param limits of memory; its signal ends the deriving
  * @throws MrmTraceError as `analyseRun` does, and environment when a file cannot be written; what the signal carries
  */
-export async function derive(directory: RunDirectory, facts: RunFacts, limits: EngineLimits = {}): Promise<Derived> {
+export async function derive(directory: RunDirectory, facts: RunFacts, limits: DerivingLimits): Promise<Derived> {
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };

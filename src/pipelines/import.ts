@@ -20,6 +20,7 @@ import type { LedgerRow } from "../schema/ledger.ts";
 import { worstLossPct } from "../schema/loss.ts";
 import { formatCounted } from "../units.ts";
 import type { Derived } from "./derive.ts";
+import { derivingLimits } from "./deriving-memory.ts";
 
 export interface ImportRequest {
   readonly file: string;
@@ -173,7 +174,7 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
     // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
     Bun.gc(true);
     const { derive } = await import("./derive.ts");
-    return await derive(directory, facts, ENGINE_LIMITS);
+    return await derive(directory, facts, { ...derivingLimits(directory.path), ...ENGINE_LIMITS });
   } catch (error) {
     discardRun(run);
     throw shownError(error);

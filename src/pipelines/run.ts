@@ -4,6 +4,7 @@ import { EXIT_CODES } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
+import { dieFirst } from "../overhead/priority.ts";
 import { type Recorded, recordTarget } from "../record/record-target.ts";
 import type { Recording, StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
@@ -15,8 +16,7 @@ import { shownError } from "../run-directory/held-folder.ts";
 import { modelId } from "../run-directory/run-directory.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
-import { conclude, factsNote } from "./conclude.ts";
-import type { Derived } from "./derive.ts";
+import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
 
@@ -43,9 +43,11 @@ export interface RunRequest {
   readonly signals: SignalWatch;
   /** Where the command's stdout goes: 1, or 2 where stdout belongs to the report. */
   readonly stdoutFd: 1 | 2;
+  /** True where this process is the tracer's alone, and may be put behind all others; false where a program called us. */
+  readonly isOwnProcess: boolean;
 }
 
-export interface RunOutcome extends Derived {
+export interface RunOutcome extends Concluded {
   readonly exitCode: number;
 }
 
@@ -83,6 +85,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     target.command,
   );
   using launched = launchHeld(command, { env: target.env, stdoutFd: request.stdoutFd });
+  // Not before: the target would inherit it.
+  if (request.isOwnProcess) dieFirst().forEach(request.say);
   const host = hostFacts();
   progress.update({ phase: "baseline", tokens: 0, events: 0, lost: 0, share: null });
   const baseline = await measureBaseline({ durationMs: options.baseline / 1e6, signal: abort.signal });
@@ -130,8 +134,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
   const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason } };
-  const derived = await conclude(end, progress, signals);
-  return { ...derived, exitCode: exitCodeOf(recording, outOfTime, ended, signals) };
+  const concluded = await conclude(end, progress, signals, request.isOwnProcess);
+  return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals) };
 }
 
 /** True where a recording ended for our sake: a limit or a disk of ours is none of the target's business. */

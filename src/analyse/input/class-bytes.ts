@@ -1,4 +1,5 @@
 /** How many bytes of a class there are while a span lasts. */
+import { numberOrder } from "../../columnar/keys/number-order.ts";
 import type { RegionSet } from "./region-set.ts";
 import type { Span } from "./span.ts";
 
@@ -22,8 +23,10 @@ export function peakBytes(regions: RegionSet, span: Span, grain = 1): number {
 }
 
 /** Goes through births and deaths in order of time; of one moment deaths come first. */
-function mostHeld({ all, byBirth, byDeath }: RegionSet, from: number, until: number, grain: number): number {
+function mostHeld({ all, rows }: RegionSet, from: number, until: number, grain: number): number {
   const { begin, end, birth_ns, death_ns } = all;
+  const byBirth = numberOrder(rows, birth_ns);
+  const byDeath = numberOrder(rows, death_ns);
   const bytes = (row: number): number =>
     (Math.ceil((end[row] as number) / grain) - Math.floor((begin[row] as number) / grain)) * grain;
   let now = 0;

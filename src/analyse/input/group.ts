@@ -9,7 +9,7 @@ import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.t
 import { passGapNs } from "../watched/passes.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
-import { noRegions, type RegionSet, regionSet, regionSets } from "./region-set.ts";
+import { noRegions, type RegionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
 
 /** Watches of some designs inside the span, weighted back to bytes; arrays parallel. */
@@ -127,7 +127,7 @@ function blockResamples(seed: number): (count: number) => Resamples {
   };
 }
 
-const NO_REGIONS = regionSet(noRegions(), new Uint32Array(0));
+const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
 function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {

@@ -1,5 +1,4 @@
 /** The regions of one class. */
-import { numberOrder } from "../../columnar/keys/number-order.ts";
 import { placeList } from "../../label/regions/places.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
 
@@ -7,31 +6,11 @@ export interface RegionSet {
   readonly all: Regions;
   /** Rows of the class, ascending: in order of process, address and birth. */
   readonly rows: Uint32Array;
-  /** The same in order of birth, and of death; found once, when first asked for. */
-  readonly byBirth: Uint32Array;
-  readonly byDeath: Uint32Array;
 }
 
 /** No region at all. */
 export function noRegions(): Regions {
   return { ...placeList().places, facts: [] };
-}
-
-export function regionSet(all: Regions, rows: Uint32Array): RegionSet {
-  let births: Uint32Array | null = null;
-  let deaths: Uint32Array | null = null;
-  return {
-    all,
-    rows,
-    get byBirth() {
-      births ??= numberOrder(rows, all.birth_ns);
-      return births;
-    },
-    get byDeath() {
-      deaths ??= numberOrder(rows, all.death_ns);
-      return deaths;
-    },
-  };
 }
 
 /** Sets by the class of the facts of their regions. */
@@ -51,5 +30,5 @@ export function regionSets(
     const set = filledOf[regions.what[row] as number];
     if (set !== undefined) set.rows[set.n++] = row;
   }
-  return new Map([...filled].map(([key, { rows }]) => [key, regionSet(regions, rows)]));
+  return new Map([...filled].map(([key, { rows }]) => [key, { all: regions, rows }]));
 }

@@ -5,6 +5,8 @@ import { stackHash } from "./stack-hash.ts";
 export const MAX_NODES = 1 << 20;
 /** Frames of all threads together; deeper ones are not told apart. */
 const MAX_DEPTH = 1 << 18;
+/** Threads with stacks of their own; those beyond it have no frames. */
+const MAX_THREADS = 1 << 16;
 
 export interface CallTree {
   /** Node of a frame below `parent`, 0 being no frame; `parent` itself where the tree is full. */
@@ -100,7 +102,7 @@ export function openThreadStacks(): ThreadStacks {
     select(thread) {
       const existing = stacks.get(thread);
       current = existing ?? [];
-      if (existing === undefined) stacks.set(thread, current);
+      if (existing === undefined && stacks.size < MAX_THREADS) stacks.set(thread, current);
     },
     push(node) {
       if (frames >= MAX_DEPTH) {

@@ -11,7 +11,7 @@ const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
 const PROT_EXEC = 4;
 /** Stays until what following them left behind is collected. */
-const COLLECT_AFTER = 1 << 16;
+const COLLECT_AFTER = 1 << 15;
 
 /** What a mapping is; those of one kind, file and program are one. */
 export interface MappingFacts {
@@ -59,13 +59,15 @@ function factNumbers() {
  * Follows the mappings of every process through the run.
  * @param rows in order of time
  * @param bornPids processes of which `births` are wanted
+ * @throws MrmTraceError environment where there are more stays than `mostPlaces`
  */
 export function mappingStays(
   rows: Iterable<RowOf<"mapping">>,
   originNs: bigint,
   bornPids: ReadonlySet<number>,
+  mostPlaces = Number.POSITIVE_INFINITY,
 ): MappingStays {
-  const list = placeList();
+  const list = placeList(mostPlaces);
   const births = new Map<number, number>();
   const added = collectAfter(COLLECT_AFTER);
   const codeRows: number[] = [];

@@ -1,6 +1,8 @@
 /** Places as columns: addresses that a process held over a time. A run may have millions, so none is an object. */
 import { collectAround } from "../../columnar/collect-after.ts";
 import { numberOrder } from "../../columnar/keys/number-order.ts";
+import { MrmTraceError } from "../../errors.ts";
+import { formatCount } from "../../units.ts";
 
 /** Columns of equal meaning by row; arrays may be longer than `count`. Addresses and times are exact below 2^53. */
 export interface Places {
@@ -22,7 +24,7 @@ export interface Places {
 export const CENSORED = { birth: 1, death: 2 } as const;
 
 const FIRST_ROOM = 1024;
-const GROWTH = 1.5;
+const GROWTH = 1.25;
 
 type Columns = { -readonly [K in keyof Places]: Places[K] };
 
@@ -61,7 +63,7 @@ function sameKind<A extends Float64Array | Uint32Array | Uint8Array>(array: A, l
 export interface PlaceList {
   /** The rows so far; the columns are others once the list has grown. */
   readonly places: Places;
-  /** Adds a row, and returns its number. */
+  /** Adds a row, and returns its number. @throws MrmTraceError environment, where there is no memory for more */
   add(
     pid: number,
     begin: number,
@@ -85,7 +87,8 @@ export interface PlaceList {
   take(rows: Uint32Array): void;
 }
 
-export function placeList(): PlaceList {
+/** @param most rows that there is memory for */
+export function placeList(most = Number.POSITIVE_INFINITY): PlaceList {
   const columns = room(FIRST_ROOM);
 
   function set(
@@ -110,7 +113,8 @@ export function placeList(): PlaceList {
     add(pid, begin, end, birth_ns, death_ns, what, censored) {
       const row = columns.count++;
       if (row >= columns.pid.length) {
-        const capacity = Math.ceil(GROWTH * columns.pid.length);
+        if (row >= most) throw tooMany(most);
+        const capacity = Math.min(most, Math.ceil(GROWTH * columns.pid.length));
         replaceColumns(columns, (old) => {
           const larger = sameKind(old, capacity);
           larger.set(old as Uint8Array);
@@ -131,6 +135,14 @@ export function placeList(): PlaceList {
       });
     },
   };
+}
+
+function tooMany(most: number): MrmTraceError {
+  return new MrmTraceError(
+    "environment",
+    `the run holds more than ${formatCount(most)} lives of mappings, which are all that the memory for deriving holds; what was recorded is kept`,
+    "allow more where there is more: mrm-trace analyse RUN_DIR --memory 2GiB",
+  );
 }
 
 /** The rows in order of process, address, birth and end. */

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import { type Extent, uncovered } from "../../../../src/label/regions/uncovered.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { placesOf } from "../../../fixtures/regions.ts";
 
 const extent = fc
@@ -47,4 +48,22 @@ test("a lookup finds the latest born place that holds the address at the time, a
     ),
     { numRuns: 100 },
   );
+});
+
+test("a lookup among more places than one stretch of time has finds what a plain search does", () => {
+  const random = seededRandom(5);
+  const below = (n: number): number => Math.floor(random() * n);
+  const places = Array.from({ length: 6000 }, (_, i) => {
+    const begin = below(200);
+    // Some live long, so that stretches carry them on.
+    const life = i % 50 === 0 ? 4000 : 1 + below(20);
+    return { pid: below(2), begin, end: begin + 1 + below(30), birth_ns: i, death_ns: i + life };
+  });
+  const index = placeIndex(placesOf(places));
+  for (let i = 0; i < 2000; i++) {
+    const [pid, address, time] = [below(3), below(240), below(6100)];
+    expect(index.find(pid, address, time)).toBe(
+      places.findLastIndex((place) => place.pid === pid && holds(place, address, time)),
+    );
+  }
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import type { StoreRuns, WrittenBlocks } from "../../../../src/analyse/input/input.ts";
-import { regionSet } from "../../../../src/analyse/input/region-set.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { missedShare, onceOfWritten } from "../../../../src/analyse/sampled/missed-epochs.ts";
 import { mostBlocks } from "../../../../src/analyse/watched/block-lives.ts";
@@ -55,7 +54,7 @@ describe("the most blocks that can have been written", () => {
   const of = (addr: number, size_bytes: number, over = {}) => region({ addr: BigInt(addr), size_bytes, ...over });
   const mostOf = (given: readonly GivenRegion[], clears: number): number => {
     const regions = regionsOf(given);
-    return mostBlocks(regionSet(regions, everyRow(regions.count)), 4096, clears);
+    return mostBlocks({ all: regions, rows: everyRow(regions.count) }, 4096, clears);
   };
 
   test("counts a block that several regions touch once", () => {

@@ -1,0 +1,41 @@
+/** How much memory deriving may take beside whatever else the machine does, and how it is divided. */
+import { MrmTraceError } from "../errors.ts";
+import type { DerivingLimits } from "../label/label-run.ts";
+import { type MemoryRoom, memoryRoom } from "../overhead/memory-room.ts";
+import { formatBytes } from "../units.ts";
+
+const MIB = 2 ** 20;
+/** What deriving takes at most, however large a run is. */
+export const DEFAULT_MEMORY_BYTES = 600 * MIB;
+/** What it takes of any run: the program itself, decoded rows, and the engine for SQL with what it must have. */
+const LEAST_BYTES = 260 * MIB;
+const PROGRAM_BYTES = 160 * MIB;
+/** Of what is left, the share for SQL; the rest is for places. */
+const ENGINE_SHARE = 0.25;
+const MOST_ENGINE_BYTES = 192 * MIB;
+/** A place (a stay of a mapping, or a region) in columns, with what sorting all of them takes at a time. */
+const PLACE_BYTES = 62;
+
+/**
+ * The limits of deriving a run.
+ * @param asked bytes; null for DEFAULT_MEMORY_BYTES
+ * @throws MrmTraceError environment where that is more than there is room for
+ */
+export function derivingLimits(
+  runDir: string,
+  asked: number | null = null,
+  room: MemoryRoom = memoryRoom(),
+): DerivingLimits {
+  const bytes = Math.min(asked ?? DEFAULT_MEMORY_BYTES, room.bytes);
+  if (bytes < LEAST_BYTES) {
+    const left = room.bytes < LEAST_BYTES ? `${room.set_by} leaves ${formatBytes(room.bytes)}` : "less was asked for";
+    throw new MrmTraceError(
+      "environment",
+      `deriving takes at least ${formatBytes(LEAST_BYTES)} of memory, and ${left}; what was recorded is kept`,
+      `make a copy of ${runDir} on a machine with more memory, and run there: mrm-trace analyse RUN_DIR`,
+    );
+  }
+  const free = bytes - PROGRAM_BYTES;
+  const memoryLimitBytes = Math.min(MOST_ENGINE_BYTES, Math.floor(free * ENGINE_SHARE));
+  return { memoryLimitBytes, mostPlaces: Math.floor((free - memoryLimitBytes) / PLACE_BYTES) };
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "bun:test";
+import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
+import { CENSORED } from "../../../../src/label/regions/places.ts";
+import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
+import { mappingRow, mmap, munmap, page } from "../../../fixtures/mapping-rows.ts";
+
+/** The stays as [pid, first page, pages, birth, death, path]; a death is null where there was none. */
+function staysOf(rows: readonly MappingEvent[], most?: number) {
+  const { list, facts } = mappingStays(rows, 0n, new Set(), most);
+  const { places } = list;
+  return Array.from({ length: places.count }, (_, row) => [
+    places.pid[row],
+    (places.begin[row] as number) / 4096,
+    ((places.end[row] as number) - (places.begin[row] as number)) / 4096,
+    places.birth_ns[row],
+    (places.censored[row] as number) & CENSORED.death ? null : places.death_ns[row],
+    facts[places.what[row] as number]?.path,
+  ]);
+}
+
+describe("stays of mappings", () => {
+  test("of a copy that fork made begin with the fork, not when the parent mapped what was copied", () => {
+    const rows = [mmap(1, 10, 4), mappingRow("fork", 10, { child_pid: 200 }), mappingRow("exit", 30, { pid: 200 })];
+    expect(staysOf(rows)).toEqual([
+      [200, 10, 4, 10, 30, null],
+      [100, 10, 4, 1, null, null],
+    ]);
+  });
+
+  test("have the name of their file where it came after a part of the mapping had gone", () => {
+    const file = { flags: 2, file_offset_bytes: page(0) };
+    const named = { addr: page(12), size_bytes: page(2), prot: 3, inode: 7n, path: "/m.gguf", flags: 2 };
+    const rows = [
+      mmap(1, 10, 4, 3, file),
+      munmap(2, 10, 2),
+      mappingRow("file", 3, { ...named, file_offset_bytes: page(2) }),
+    ];
+    expect(staysOf(rows)).toEqual([
+      [100, 10, 2, 1, 2, "/m.gguf"],
+      [100, 12, 2, 1, null, "/m.gguf"],
+    ]);
+  });
+
+  test("are refused where there are more than the memory for deriving holds, with what to do", () => {
+    const rows = Array.from({ length: 3000 }, (_, i) => mmap(i + 1, 10 + 2 * i, 1));
+    expect(staysOf(rows, 3000).length).toBe(3000);
+    expect(() => staysOf(rows, 2000)).toThrow("the run holds more than 2000 lives of mappings");
+  });
+});

@@ -1,0 +1,20 @@
+import { expect, test } from "bun:test";
+import { derivingLimits } from "../../../src/pipelines/deriving-memory.ts";
+
+const MIB = 2 ** 20;
+const left = (mib: number) => ({ bytes: mib * MIB, set_by: "memory.max of /sys/fs/cgroup/job" });
+
+test("deriving takes what is left, up to 600 MiB unless more is asked for", () => {
+  const most = derivingLimits("r", null, left(8000));
+  expect(most).toEqual(derivingLimits("r", null, left(600)));
+  expect(most.mostPlaces).toBeGreaterThan(5e6);
+  expect(derivingLimits("r", null, left(400)).mostPlaces).toBeLessThan(most.mostPlaces ?? 0);
+  expect(derivingLimits("r", 2000 * MIB, left(8000)).mostPlaces).toBeGreaterThan(2e7);
+  expect(derivingLimits("r", 2000 * MIB, left(600))).toEqual(most);
+});
+
+test("where too little is left it refuses, naming what sets the bound and where to go on", () => {
+  expect(() => derivingLimits("results/m/r", null, left(200))).toThrow(
+    "deriving takes at least 260 MiB of memory, and memory.max of /sys/fs/cgroup/job leaves 200 MiB; what was recorded is kept",
+  );
+});
