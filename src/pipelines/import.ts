@@ -5,6 +5,7 @@ import type { Imported, Importer } from "../collect/importer.ts";
 import { IMPORTERS } from "../collect/importers.ts";
 import { plausibleTimes, withoutImplausible } from "../collect/plausible-times.ts";
 import type { Batch } from "../columnar/batch.ts";
+import { collectAfter } from "../columnar/collect-after.ts";
 import { openEncoder } from "../columnar/segments/encoder.ts";
 import { openSegmentWriter, type SegmentWriter } from "../columnar/segments/segment-writer.ts";
 import type { CommandRecording } from "../config/schema.ts";
@@ -36,8 +37,13 @@ const FULL_BYTES = 6 * 2 ** 20;
 const WAIT_MS = 1;
 /** Half of what a run puts into a segment: rows are there as fast as they are written, and many wait at a time. */
 const SEGMENT_ROWS = 1 << 16;
+/** Streams whose rows are never objects; what is left of those that are is collected after so many rows. */
+const OF_ARRAYS: ReadonlySet<StreamName> = new Set(["access", "fault", "allocation"]);
+const OBJECT_ROWS = 1 << 14;
 /** A file of any size is imported in a few hundred MB: the SQL engine spills to disk before it takes more. */
 const ENGINE_LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 } as const;
+/** What deriving may take: an import is of a file of anybody's. */
+const IMPORT_MEMORY_BYTES = 300 * 2 ** 20;
 const LOOK_BYTES = 1 << 16;
 
 /** Looks before opening: to open a pipe is to wait for its writer. @throws MrmTraceError usage or data_quality */
@@ -89,6 +95,7 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
   await using encoder = openEncoder({ maxQueueBytes: MAX_QUEUE_BYTES });
   const writers = new Map<StreamName, SegmentWriter>();
   const rows = Object.fromEntries(STREAMS.map((stream) => [stream, 0])) as Record<StreamName, number>;
+  const madeOfObjects = collectAfter(OBJECT_ROWS);
   const onBatch = (batch: Batch): void => {
     const stream = batch.table as StreamName;
     let writer = writers.get(stream);
@@ -100,6 +107,7 @@ async function capture(importer: Importer, file: string, directory: RunDirectory
     rows[stream] += batch.rows;
     writer.append(batch);
     if (writer.error !== null) throw writer.error;
+    if (!OF_ARRAYS.has(stream)) madeOfObjects(batch.rows);
   };
   const ready = async (): Promise<void> => {
     while (encoder.queuedBytes > FULL_BYTES) await Bun.sleep(WAIT_MS);
@@ -174,7 +182,7 @@ export async function importFile(request: ImportRequest): Promise<Derived> {
     // What reading held is given back before deriving begins, and the SQL engine comes into memory only then.
     Bun.gc(true);
     const { derive } = await import("./derive.ts");
-    return await derive(directory, facts, { ...derivingLimits(directory.path), ...ENGINE_LIMITS });
+    return await derive(directory, facts, { ...derivingLimits(directory.path, IMPORT_MEMORY_BYTES), ...ENGINE_LIMITS });
   } catch (error) {
     discardRun(run);
     throw shownError(error);

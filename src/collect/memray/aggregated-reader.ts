@@ -1,6 +1,7 @@
 /** Reads an aggregated capture: sums for each stack, and memory over time; no lifetimes. */
 import type { Batch } from "../../columnar/batch.ts";
 import type { ClockPair } from "../../columnar/clock-pairs.ts";
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { RowOf } from "../../schema/row.ts";
 import { MAX_NODES } from "./call-tree.ts";
@@ -19,6 +20,8 @@ import { type Bracket, openTimeAxis } from "./time-axis.ts";
 import { siteTotals } from "./total-rows.ts";
 
 const BATCH_ROWS = 4096;
+/** Records until what parsing them left behind is collected. */
+const COLLECT_AFTER = 1 << 17;
 
 /** Reads all records behind the header of `file`. */
 export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<Batch, CaptureSummary> {
@@ -31,7 +34,10 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
   const threads = openThreadNames();
   const stacks = openStackRows(header.pid, names, objects);
   const memory = openMemoryRows(header.pid);
-  const frames = new Map<number, { readonly code: number; readonly instruction: number }>();
+  /** Position of each frame in the two lists behind it: there may be a million, and none is an object. */
+  const frames = new Map<number, number>();
+  const codes: number[] = [];
+  const instructions: number[] = [];
   const sum = { ...emptySites() };
   let sites: RowOf<"allocation_site">[] = [];
   const deltas = { line: 0, instruction: 0, native: 0, thread: 0 };
@@ -40,7 +46,8 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
   let problem: string | null = null;
 
   /** Stacks come before the names of their frames: they wait for the end. */
-  const waiting: { readonly frame: number; readonly parent: number }[] = [];
+  const waitingFrames: number[] = [];
+  const waitingParents: number[] = [];
 
   function addSite(site: AllocationSite): void {
     sum.sites += 1;
@@ -64,8 +71,13 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
   }
 
   function addFrame(id: number, code: number, instruction: number): void {
-    if (frames.size >= MAX_NODES) counts.unnamedFrames += 1;
-    else frames.set(id, { code, instruction });
+    if (codes.length >= MAX_NODES) {
+      counts.unnamedFrames += 1;
+      return;
+    }
+    frames.set(id, codes.length);
+    codes.push(code);
+    instructions.push(instruction);
   }
 
   /** Applies a record; false after the last. */
@@ -84,8 +96,12 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
         // A stack names one before it: whoever follows parents comes to an end.
         if (record.parent > counts.stacks) return false;
         counts.stacks += 1;
-        if (waiting.length >= MAX_NODES) counts.stackOverflow += 1;
-        else waiting.push({ frame: record.frame, parent: record.parent });
+        if (waitingFrames.length >= MAX_NODES) {
+          counts.stackOverflow += 1;
+          return true;
+        }
+        waitingFrames.push(record.frame);
+        waitingParents.push(record.parent);
         return true;
       case "python_frame":
         addFrame(record.id, record.code, record.instruction);
@@ -135,7 +151,9 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
     }
   }
 
+  const parsed = collectAfter(COLLECT_AFTER);
   for (;;) {
+    parsed(1);
     if (window.pos >= window.end && (window.last || !window.fill(1))) {
       problem = file.problem() ?? "it ends without its last record";
       break;
@@ -162,15 +180,10 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
     complete = false;
     problem = `more behind its last record, at byte ${window.before + window.pos}`;
   }
-  for (const [i, { frame, parent }] of waiting.entries()) {
-    const frame_lines = frames.get(frame);
-    stacks.python(
-      i + 1,
-      Math.min(parent, MAX_NODES),
-      frame_lines?.code ?? -1,
-      frame_lines?.instruction ?? 0,
-      axis.beginNs(),
-    );
+  for (const [i, frame] of waitingFrames.entries()) {
+    const position = frames.get(frame) ?? -1;
+    const parent = Math.min(waitingParents[i] ?? 0, MAX_NODES);
+    stacks.python(i + 1, parent, codes[position] ?? -1, instructions[position] ?? 0, axis.beginNs());
     yield* stacks.take(false);
   }
   if (sites.length > 0) yield batchFromRows("allocation_site", sites);

@@ -4,7 +4,7 @@ import { lineOf } from "./format/line-table.ts";
 /** Names and line tables together; what comes after that has no name. */
 const MAX_BYTES = 48 * 2 ** 20;
 /** What an entry costs beside its text and table. */
-const ENTRY_BYTES = 200;
+const ENTRY_BYTES = 400;
 
 export interface CodeObject {
   readonly name: string;

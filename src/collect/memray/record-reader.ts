@@ -1,5 +1,6 @@
 /** Decodes a capture record by record: allocations into chunks, everything else into the state they are read with. */
 import type { Batch } from "../../columnar/batch.ts";
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { openCallTree, openThreadStacks } from "./call-tree.ts";
 import type { StackCounts } from "./capture-summary.ts";
 import { allocatorNumbering } from "./format/allocator.ts";
@@ -16,6 +17,10 @@ import { openThreadNames } from "./thread-names.ts";
 
 /** Chunks that may wait for the next memory record: 400,000 records in 12 MB. */
 const MAX_CHUNKS = 24;
+/** New frames that may wait with them. */
+const MAX_FRAMES = 1 << 16;
+/** Records of these kinds until what parsing them left behind is collected. */
+const COLLECT_AFTER = 1 << 17;
 
 /** Why decoding stopped: chunks are full, a memory record came, or the capture is over. */
 export type ReaderStop =
@@ -32,7 +37,7 @@ export interface RecordReader {
   /** Gives the chunks back. */
   release(): void;
   /** New stacks; with `all`, the last of them. */
-  stackRows(all: boolean): Batch<"allocation_stack">[];
+  stackRows(all: boolean): Iterable<Batch<"allocation_stack">>;
   threadName(thread: number): string | null;
   counts(): StackCounts;
 }
@@ -65,6 +70,7 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
   const chunkRecords = recordsIn(file, CHUNK_RECORDS);
   const pool = [emptyChunk(chunkRecords)];
   let used = 1;
+  const parsed = collectAfter(COLLECT_AFTER);
   let nativeFrames = 0;
   let objectRecords = 0;
 
@@ -190,6 +196,8 @@ export function openRecordReader(file: CaptureFile, nowNs: () => number): Record
           if (!record.ok) return over(record.cut ? "cut" : "damaged");
           const outcome = apply(record.value);
           if (outcome !== null) return outcome;
+          if (rows.waiting >= MAX_FRAMES) return { kind: "full" };
+          parsed(1);
         } else {
           return over(stop);
         }

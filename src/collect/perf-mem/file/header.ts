@@ -10,8 +10,9 @@ const SWAPPED_MAGIC = "2ELIFREP";
 export const PIPE_HEADER_BYTES = 16;
 const FILE_HEADER_BYTES = 104;
 const FEATURE_BYTES = 32;
-/** A section of attributes or of one feature that is larger is refused: real ones have some hundred kB. */
-const MOST_SECTION_BYTES = 64 * 2 ** 20;
+/** A section of attributes that is larger is refused, and one of a feature left out: real ones have some hundred kB. */
+const MOST_ATTRIBUTE_BYTES = 64 * 2 ** 20;
+const MOST_FEATURE_BYTES = 4 * 2 ** 20;
 
 /** Reads up to `size` bytes at a place of the file; fewer at its end. */
 export type ReadAt = (position: number, size: number) => Uint8Array;
@@ -98,7 +99,7 @@ function readAttributes(path: string, { entryBytes, attrs, swapped, readAt, even
   if (entryBytes < 64 + ID_SECTION_BYTES || entryBytes > 4096) {
     throw refuse(path, 16, `an event's entry claims ${entryBytes} bytes`);
   }
-  if (attrs.size < entryBytes || attrs.size > MOST_SECTION_BYTES) {
+  if (attrs.size < entryBytes || attrs.size > MOST_ATTRIBUTE_BYTES) {
     throw refuse(path, 24, `the list of events claims ${attrs.size} bytes`);
   }
   const bytes = bytesOf(readAt(attrs.at, attrs.size), swapped);
@@ -147,7 +148,7 @@ function readFeatures(
   let bad = 0;
   for (const [i, feature] of numbers.entries()) {
     const section = { at: Number(table.u64(16 * i)), size: Number(table.u64(16 * i + 8)) };
-    if (16 * (i + 1) > table.length || section.size > MOST_SECTION_BYTES) {
+    if (16 * (i + 1) > table.length || section.size > MOST_FEATURE_BYTES) {
       bad += 1;
       continue;
     }

@@ -42,8 +42,12 @@ interface Range {
  */
 function createGrowth() {
   const rangesOf = new Map<number, Range[]>();
+  let total = 0;
   return {
-    forget: (pid: number) => rangesOf.delete(pid),
+    forget(pid: number): void {
+      total -= rangesOf.get(pid)?.length ?? 0;
+      rangesOf.delete(pid);
+    },
     /** The parts of a range that were not there. */
     fresh(pid: number, from: bigint, until: bigint): Range[] {
       const ranges = rangesOf.get(pid) ?? [];
@@ -64,13 +68,20 @@ function createGrowth() {
         if (old.from < low) low = old.from;
         if (old.to > high) high = old.to;
       }
-      rangesOf.set(pid, [...merged, { from: low, to: high }].slice(-MOST_RANGES));
+      const kept = [...merged, { from: low, to: high }].slice(-MOST_RANGES);
+      rangesOf.set(pid, kept);
+      total += kept.length - ranges.length;
+      if (total > MOST_RANGES_OF_ALL) {
+        rangesOf.clear();
+        total = 0;
+      }
       return rest;
     },
   };
 }
-/** Ranges remembered of one process: beyond it, old ones are taken for new again. */
+/** Ranges remembered of one process, and of all: beyond it, old ones are taken for new again. */
 const MOST_RANGES = 4096;
+const MOST_RANGES_OF_ALL = 1 << 16;
 
 /** `now` gives the time of a record without one: that of the last record that had one. */
 export function createSideband(trailer: () => Trailer, now: () => bigint): SidebandReader {

@@ -13,6 +13,9 @@ const HEADER_BYTES = 8;
 /** Mapping rows that may gather before they become a batch. */
 const MAPPING_ROWS = 4096;
 
+/** Mapping rows that may wait for the first time of the file: perf tells at its start of all that all processes have mapped. */
+const EARLY_ROWS = 1 << 17;
+
 /** Why a call returned. */
 export type Pause =
   /** The bytes end inside a record, or at the end of one. */
@@ -76,8 +79,10 @@ export function createRecordReader(
 
   function takeMappings(rows: readonly MappingEvent[]): void {
     for (const row of rows) {
-      if (row.timestamp_ns === 0n) early.push(row);
-      else {
+      if (row.timestamp_ns === 0n) {
+        if (early.length < EARLY_ROWS) early.push(row);
+        else account.badRecords += 1;
+      } else {
         if (now_ns === 0n) now_ns = row.timestamp_ns;
         mappings.push(row);
       }
@@ -88,7 +93,10 @@ export function createRecordReader(
   /** What was there before the first event is born with it. */
   function dateEarly(): void {
     const at_ns = now_ns === 0n || (samples.first_ns !== 0n && samples.first_ns < now_ns) ? samples.first_ns : now_ns;
-    for (const row of early) mappings.push({ ...row, timestamp_ns: at_ns, begin_ns: at_ns, end_ns: at_ns });
+    for (const row of early) {
+      mappings.push({ ...row, timestamp_ns: at_ns, begin_ns: at_ns, end_ns: at_ns });
+      if (mappings.length >= MAPPING_ROWS) flushMappings();
+    }
     early = [];
   }
 

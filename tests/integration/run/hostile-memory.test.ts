@@ -1,0 +1,24 @@
+/** What an import keeps of a file that drives one count of its format as far as it can: its memory has a bound. */
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { HOSTILE_FILES, writeHostileFile } from "../../fixtures/hostile-files.ts";
+import { CLI } from "./cli.ts";
+
+setDefaultTimeout(120_000);
+const MOST_BYTES = 300e6;
+const folder = mkdtempSync(join(tmpdir(), "mrm-hostile-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+for (const name of Object.keys(HOSTILE_FILES)) {
+  test(`an import takes 300 MB at most of ${name}`, () => {
+    const path = join(folder, "hostile");
+    writeHostileFile(path, name);
+    const run = Bun.spawnSync([process.execPath, CLI, "import", path, "--output", join(folder, "out"), "--quiet"]);
+    rmSync(join(folder, "out"), { recursive: true, force: true });
+    // What cannot be is refused; what can be is imported.
+    expect([0, 4]).toContain(run.exitCode);
+    expect(run.resourceUsage.maxRSS).toBeLessThan(MOST_BYTES);
+  });
+}
