@@ -188,9 +188,10 @@ enum lifecycle_kind {
 	LIFECYCLE_BRK = 3,
 	LIFECYCLE_MADVISE = 4,
 	LIFECYCLE_MPROTECT = 5,
-	LIFECYCLE_FORK = 6,
-	LIFECYCLE_EXEC = 7,
-	LIFECYCLE_EXIT = 8,
+	LIFECYCLE_OTHER_CALL = 6,
+	LIFECYCLE_FORK = 7,
+	LIFECYCLE_EXEC = 8,
+	LIFECYCLE_EXIT = 9,
 };
 
 struct pid_view {
@@ -205,11 +206,11 @@ _Static_assert(__builtin_offsetof(struct pid_view, pid) == 12, "pid_view.pid");
 
 struct target {
 	__u32 exec_epoch;
-	__u32 pad;
+	__u32 lost;
 };
 _Static_assert(sizeof(struct target) == 8, "target size");
 _Static_assert(__builtin_offsetof(struct target, exec_epoch) == 0, "target.exec_epoch");
-_Static_assert(__builtin_offsetof(struct target, pad) == 4, "target.pad");
+_Static_assert(__builtin_offsetof(struct target, lost) == 4, "target.lost");
 
 struct lifecycle_record {
 	__u64 begin_ns;
@@ -237,13 +238,15 @@ struct lifecycle_counters {
 	__u64 dropped_call_table;
 	__u64 dropped_target_table;
 	__u64 returns_without_entry;
+	__u64 advice_elsewhere;
 };
-_Static_assert(sizeof(struct lifecycle_counters) == 40, "lifecycle_counters size");
+_Static_assert(sizeof(struct lifecycle_counters) == 48, "lifecycle_counters size");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, seen) == 0, "lifecycle_counters.seen");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_ring_full) == 8, "lifecycle_counters.dropped_ring_full");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_call_table) == 16, "lifecycle_counters.dropped_call_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, dropped_target_table) == 24, "lifecycle_counters.dropped_target_table");
 _Static_assert(__builtin_offsetof(struct lifecycle_counters, returns_without_entry) == 32, "lifecycle_counters.returns_without_entry");
+_Static_assert(__builtin_offsetof(struct lifecycle_counters, advice_elsewhere) == 40, "lifecycle_counters.advice_elsewhere");
 
 struct sample_count {
 	__u64 runs;

@@ -2,6 +2,7 @@
 /* Mappings and processes: calls that change an address space, and fork, exec and exit of the tree. */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "targets.h"
 #include "columns.gen.h"
@@ -46,13 +47,20 @@ static __always_inline struct lifecycle_counters *counters(void)
 			__sync_fetch_and_add(&counts->field, 1);     \
 	} while (0)
 
-static __always_inline struct lifecycle_record *begin(__u32 kind, __u32 tgid, __u32 tid, __u32 epoch)
+/* What became of a process is not known any more: the reader looks at its map anew. */
+static __always_inline void lose(struct target *target)
+{
+	__sync_fetch_and_add(&target->lost, 1);
+}
+
+static __always_inline struct lifecycle_record *begin(__u32 kind, struct target *target, __u32 tgid, __u32 tid)
 {
 	struct lifecycle_record *record;
 
 	COUNT(seen);
 	record = bpf_ringbuf_reserve(&lifecycle_events, sizeof(*record), 0);
 	if (!record) {
+		lose(target);
 		COUNT(dropped_ring_full);
 		return 0;
 	}
@@ -60,7 +68,7 @@ static __always_inline struct lifecycle_record *begin(__u32 kind, __u32 tgid, __
 	record->kind = kind;
 	record->pid = tgid;
 	record->tid = tid;
-	record->exec_epoch = epoch;
+	record->exec_epoch = target->exec_epoch;
 	record->end_ns = bpf_ktime_get_ns();
 	record->begin_ns = record->end_ns;
 	return record;
@@ -70,9 +78,10 @@ static __always_inline struct lifecycle_record *begin(__u32 kind, __u32 tgid, __
 static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_args)
 {
 	__u64 id = current_ids();
+	struct target *target = target_of(id >> 32);
 	struct call call = {};
 
-	if (!target_of(id >> 32))
+	if (!target)
 		return 0;
 	call.begin_ns = bpf_ktime_get_ns();
 	if (n_args > 0)
@@ -87,8 +96,10 @@ static __always_inline int enter(struct trace_event_raw_sys_enter *ctx, int n_ar
 		call.args[4] = ctx->args[4];
 	if (n_args > 5)
 		call.args[5] = ctx->args[5];
-	if (bpf_map_update_elem(&calls, &id, &call, BPF_ANY))
+	if (bpf_map_update_elem(&calls, &id, &call, BPF_ANY)) {
+		lose(target);
 		COUNT(dropped_call_table);
+	}
 	return 0;
 }
 
@@ -104,10 +115,11 @@ static __always_inline int leave(struct trace_event_raw_sys_exit *ctx, __u32 kin
 	call = bpf_map_lookup_elem(&calls, &id);
 	if (!call) {
 		/* It was under way when we attached, or its entry found the table full. */
+		lose(target);
 		COUNT(returns_without_entry);
 		return 0;
 	}
-	record = begin(kind, id >> 32, id, target->exec_epoch);
+	record = begin(kind, target, id >> 32, id);
 	if (record) {
 		record->begin_ns = call->begin_ns;
 		record->args[0] = call->args[0];
@@ -139,8 +151,50 @@ CALL(mmap, LIFECYCLE_MMAP, 6)
 CALL(munmap, LIFECYCLE_MUNMAP, 2)
 CALL(mremap, LIFECYCLE_MREMAP, 5)
 CALL(brk, LIFECYCLE_BRK, 1)
-CALL(madvise, LIFECYCLE_MADVISE, 3)
-CALL(mprotect, LIFECYCLE_MPROTECT, 3)
+
+/* Calls that take nothing away are told by their return alone: their arguments are in the registers still. */
+static __always_inline int returned(struct trace_event_raw_sys_exit *ctx, __u32 kind)
+{
+	__u64 id = current_ids();
+	struct target *target = target_of(id >> 32);
+	struct lifecycle_record *record;
+	struct pt_regs *regs;
+
+	if (!target)
+		return 0;
+	record = begin(kind, target, id >> 32, id);
+	if (record) {
+		regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		record->args[0] = PT_REGS_PARM1_CORE_SYSCALL(regs);
+		record->args[1] = PT_REGS_PARM2_CORE_SYSCALL(regs);
+		record->args[2] = PT_REGS_PARM3_CORE_SYSCALL(regs);
+		record->result = ctx->ret;
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	}
+	return 0;
+}
+
+#define RETURN(name, kind)                                                         \
+	SEC("tp/syscalls/sys_exit_" #name)                                 \
+	int exit_##name(struct trace_event_raw_sys_exit *ctx)              \
+	{                                                                  \
+		return returned(ctx, kind);                                \
+	}
+
+RETURN(mprotect, LIFECYCLE_MPROTECT)
+RETURN(pkey_mprotect, LIFECYCLE_MPROTECT)
+RETURN(madvise, LIFECYCLE_MADVISE)
+/* What these change their arguments do not tell: the map is looked at anew. */
+RETURN(shmat, LIFECYCLE_OTHER_CALL)
+RETURN(shmdt, LIFECYCLE_OTHER_CALL)
+
+SEC("tp/syscalls/sys_exit_process_madvise")
+int exit_process_madvise(struct trace_event_raw_sys_exit *ctx)
+{
+	if (target_of(current_ids() >> 32))
+		COUNT(advice_elsewhere);
+	return 0;
+}
 
 /* raw_tp sched_process_fork(parent, child): threads too; only a new thread group is a new process. */
 SEC("raw_tp/sched_process_fork")
@@ -160,10 +214,11 @@ int process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!target)
 		return 0;
 	if (bpf_map_update_elem(&targets, &child_tgid, &fresh, BPF_ANY)) {
+		/* Nobody will see what it does, nor what it forks. */
 		COUNT(dropped_target_table);
 		return 0;
 	}
-	record = begin(LIFECYCLE_FORK, parent_tgid, thread_of(parent), target->exec_epoch);
+	record = begin(LIFECYCLE_FORK, target, parent_tgid, thread_of(parent));
 	if (record) {
 		record->args[0] = child_tgid;
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -183,7 +238,7 @@ int process_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!target)
 		return 0;
 	target->exec_epoch++;
-	record = begin(LIFECYCLE_EXEC, tgid, thread_of(task), target->exec_epoch);
+	record = begin(LIFECYCLE_EXEC, target, tgid, thread_of(task));
 	if (record)
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -200,7 +255,7 @@ int process_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!target || BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0;
-	record = begin(LIFECYCLE_EXIT, tgid, thread_of(task), target->exec_epoch);
+	record = begin(LIFECYCLE_EXIT, target, tgid, thread_of(task));
 	if (record) {
 		record->result = BPF_CORE_READ(task, exit_code);
 		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

@@ -21,6 +21,20 @@
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
+/*
+ * Shows the reader what was written before. x86 keeps the order of stores; elsewhere only a value-returning atomic does.
+ * The reader loads with acquire.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define PUBLISH(word, value)                                                               \
+	do {                                                                              \
+		barrier();                                                                \
+		WRITE_ONCE(word, value);                                                  \
+	} while (0)
+#else
+#define PUBLISH(word, value) __sync_lock_test_and_set(&(word), value)
+#endif
+
 /* What an element of an array may have in older kernels (KMALLOC_MAX_SIZE). */
 #define ELEMENT_BYTES (4 << 20)
 
@@ -75,8 +89,7 @@
 #define RING_COMMIT()                                                                     \
 	do {                                                                              \
 		if (i + 1 < BLOCK_ROWS) {                                                 \
-			barrier();                                                        \
-			WRITE_ONCE(ring->control.n, i + 1);                               \
+			PUBLISH(ring->control.n, i + 1);                                  \
 		} else {                                                                  \
 			block->header.n = BLOCK_ROWS;                                     \
 			block->header.seq = ring_head;                                    \

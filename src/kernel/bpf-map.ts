@@ -1,6 +1,6 @@
 /** A BPF map: element calls for set-up, a shared mapping for everything hot. */
 import { MrmTraceError } from "../errors.ts";
-import { addressOf } from "./foreign-memory.ts";
+import { addressOf, stableBytes } from "./foreign-memory.ts";
 import { type Handle, libbpf } from "./libbpf.ts";
 import { errno, errnoName } from "./libc.ts";
 import { type Mapped, mapFd } from "./mapped.ts";
@@ -21,8 +21,11 @@ export interface BpfMap {
   lookup(key: Uint8Array, value: Uint8Array): boolean;
   /** False where the key was absent. */
   delete(key: Uint8Array): boolean;
-  /** Keys of four bytes, as numbers, each once; what comes or goes meanwhile may be among them or not. */
-  u32Keys(): Set<number>;
+  /**
+   * All elements of a hash map by one call: element i has its key at i * keyBytes and its value at i * valueBytes. What
+   * comes or goes meanwhile may be among them or not. @throws MrmTraceError environment
+   */
+  elements(): { readonly count: number; readonly keys: DataView; readonly values: DataView };
 }
 
 /** Wraps a map of a loaded object. */
@@ -50,20 +53,35 @@ export function openMap(map: Handle, name: string): BpfMap {
     },
     lookup: (key, value) => lib.bpf_map_lookup_elem(fd, addressOf(key), addressOf(value)) === 0,
     delete: (key) => lib.bpf_map_delete_elem(fd, addressOf(key)) === 0 || errno() !== ENOENT,
-    u32Keys() {
-      const found = new Set<number>();
-      const key = u32Bytes(0);
-      const next = u32Bytes(0);
-      const view = new DataView(next.buffer);
-      // A key that goes away while we stand on it takes us back to the first: hence a bound of steps.
-      let from: Uint8Array | null = null;
-      for (let steps = 0; steps < 2 * maxEntries; steps++) {
-        if (lib.bpf_map_get_next_key(fd, from === null ? null : addressOf(from), addressOf(next)) !== 0) break;
-        found.add(view.getUint32(0, true));
-        key.set(next);
-        from = key;
+    elements() {
+      const keys = stableBytes(keyBytes * maxEntries);
+      const values = stableBytes(valueBytes * maxEntries);
+      const count = stableBytes(4);
+      const cursor = stableBytes(8);
+      const counted = new DataView(count.buffer);
+      counted.setUint32(0, maxEntries, true);
+      const result = lib.bpf_map_lookup_batch(
+        fd,
+        null,
+        addressOf(cursor),
+        addressOf(keys),
+        addressOf(values),
+        addressOf(count),
+        null,
+      );
+      // ENOENT says that there are no more.
+      if (result !== 0 && result !== -ENOENT) {
+        throw new MrmTraceError(
+          "environment",
+          `reading the BPF map ${name} failed: ${errnoName(-result)}`,
+          "boot a kernel of Linux 5.8 or later",
+        );
       }
-      return found;
+      return {
+        count: counted.getUint32(0, true),
+        keys: new DataView(keys.buffer),
+        values: new DataView(values.buffer),
+      };
     },
   };
 }

@@ -35,6 +35,7 @@ export const LIBBPF_SYMBOLS = {
   bpf_map_lookup_elem: { args: [i32, ptr, ptr], returns: i32 },
   bpf_map_delete_elem: { args: [i32, ptr], returns: i32 },
   bpf_map_get_next_key: { args: [i32, ptr, ptr], returns: i32 },
+  bpf_map_lookup_batch: { args: [i32, ptr, ptr, ptr, ptr, ptr, ptr], returns: i32 },
   bpf_obj_get_info_by_fd: { args: [i32, ptr, ptr], returns: i32 },
   bpf_enable_stats: { args: [u32], returns: i32 },
 } as const;

@@ -1,15 +1,17 @@
 /** Names of mappings from perf's side band: a dummy event per CPU records every executable and file mapping with its path. */
 import { type Pointer, read } from "bun:ffi";
 import { onlineCpus } from "./cpus.ts";
-import { PAGE_BYTES } from "./libc.ts";
+import { type Fd, PAGE_BYTES } from "./libc.ts";
 import { type Mapped, mapFd } from "./mapped.ts";
 import { IOC, PERF_TYPE, type PerfAttr, perfEventOpen, perfIoctl, SAMPLE, SOFTWARE } from "./perf-event.ts";
 
-/**
- * 512 KiB for each CPU, about 4,500 names: what eight threads that map and unmap make in 20 ms. More than that is refused
- * to a user who may not lock memory.
- */
-const DATA_PAGES = 128;
+/** 512 KiB for each CPU, about 4,500 names: more than that is refused to a user who may not lock memory. */
+const LEAST_DATA_PAGES = 128;
+/** What all CPUs share where it may be had, and the most for one: 36,000 names, as of 200 threads that start at once. */
+const SHARED_DATA_PAGES = 4096;
+const MOST_DATA_PAGES = 1024;
+/** A record with the longest path. */
+const LONGEST_RECORD = 4096 + 256;
 const DATA_HEAD = 1024;
 const DATA_TAIL = 1032;
 const RECORD = { mmap: 1, lost: 2, mmap2: 10 } as const;
@@ -40,6 +42,8 @@ export interface Sideband extends Disposable {
   drain(): NamedMapping[];
   /** Records that perf says it lost, and bytes that were no record. */
   readonly lost: number;
+  /** True where a buffer was found full: how many were lost it says with the next record that it has room for. */
+  readonly isFull: boolean;
   readonly malformed: number;
   readonly seen: number;
 }
@@ -82,6 +86,35 @@ export function decodeMmap2(view: DataView): NamedMapping | null {
   };
 }
 
+interface Buffer {
+  readonly map: Mapped;
+  /** Bytes of its data. */
+  readonly size: number;
+  tail: number;
+  isFull: boolean;
+}
+
+/** Pages for each CPU, a power of two. */
+export function dataPages(cpus: number): number {
+  const share = 2 ** Math.floor(Math.log2(SHARED_DATA_PAGES / cpus));
+  return Math.max(LEAST_DATA_PAGES, Math.min(MOST_DATA_PAGES, share));
+}
+
+/** Maps the buffer of an event, with as many pages as the kernel allows. @throws MrmTraceError environment */
+function mapBuffer(event: Fd, pages: number): Pick<Buffer, "map" | "size"> {
+  const mapPages = (n: number) => ({
+    map: mapFd(event.fd, PAGE_BYTES * (1 + n), { write: true }),
+    size: PAGE_BYTES * n,
+  });
+  if (pages === LEAST_DATA_PAGES) return mapPages(pages);
+  try {
+    return mapPages(pages);
+  } catch {
+    // Beyond what may be locked, or more than there is in one piece: the least is always allowed.
+    return mapPages(LEAST_DATA_PAGES);
+  }
+}
+
 /**
  * Opens the side band of a process and all that it will fork; null for every process of the machine: an event that is
  * opened on a process follows only the thread whose number it is given, and what that one makes later.
@@ -89,24 +122,27 @@ export function decodeMmap2(view: DataView): NamedMapping | null {
  */
 export function openSideband(pid: number | null): Sideband {
   using opening = new DisposableStack();
-  const buffers: { map: Mapped; tail: number }[] = [];
-  for (const cpu of onlineCpus()) {
+  const buffers: Buffer[] = [];
+  const cpus = onlineCpus();
+  for (const cpu of cpus) {
     const event = opening.use(perfEventOpen(pid === null ? CPU_ATTR : ATTR, pid ?? -1, cpu, "names of mappings"));
-    const map = opening.use(mapFd(event.fd, PAGE_BYTES * (1 + DATA_PAGES), { write: true }));
+    const { map, size } = mapBuffer(event, dataPages(cpus.length));
+    opening.use(map);
     perfIoctl(event, IOC.enable);
-    buffers.push({ map, tail: 0 });
+    buffers.push({ map, size, tail: 0, isFull: false });
   }
   const owned = opening.move();
-  const size = PAGE_BYTES * DATA_PAGES;
   let lost = 0;
   let malformed = 0;
   let seen = 0;
 
   const headOf = (map: Mapped): number => Number(read.u64(map.address as Pointer, DATA_HEAD));
 
-  const drainOne = (reader: { map: Mapped; tail: number }, out: NamedMapping[]): void => {
+  const drainOne = (reader: Buffer, out: NamedMapping[]): void => {
+    const { size } = reader;
     const head = headOf(reader.map);
     if (reader.tail === head) return;
+    reader.isFull = head - reader.tail > size - LONGEST_RECORD;
     const bytes = new Uint8Array(reader.map.buffer, PAGE_BYTES, size);
     while (reader.tail < head) {
       const start = reader.tail % size;
@@ -146,6 +182,9 @@ export function openSideband(pid: number | null): Sideband {
     },
     get lost() {
       return lost;
+    },
+    get isFull() {
+      return buffers.some(({ isFull }) => isFull);
     },
     get malformed() {
       return malformed;

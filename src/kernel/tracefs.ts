@@ -11,10 +11,10 @@ const PLACES = [PLACE, "/sys/kernel/debug/tracing"];
 /** closed: it is there, and we may not enter it. */
 export type TracefsState = "open" | "closed" | "not mounted";
 
-/** Why its events cannot be entered; null where they can. With the rights that we have: access(2) goes by the user. */
-function obstacle(place: string): string | null {
+/** Why a file of it cannot be entered; null where it can. With the rights that we have: access(2) goes by the user. */
+function obstacle(path: string): string | null {
   try {
-    statSync(`${place}/events`);
+    statSync(path);
     return null;
   } catch (error) {
     return String((error as NodeJS.ErrnoException).code);
@@ -23,7 +23,7 @@ function obstacle(place: string): string | null {
 
 /** @param root prefix of /sys */
 export function tracefsState(root = ""): TracefsState {
-  const obstacles = PLACES.map((place) => obstacle(`${root}${place}`));
+  const obstacles = PLACES.map((place) => obstacle(`${root}${place}/events`));
   if (obstacles.includes(null)) return "open";
   // A closed debugfs says nothing of what is below it.
   return obstacles[0] === "EACCES" ? "closed" : "not mounted";
@@ -42,4 +42,12 @@ export function ensureTracefs(): boolean {
     `tracefs is not mounted at ${PLACE}, and mounting it failed: ${errnoName(errno())}`,
     `run as root: mount -t tracefs tracefs ${PLACE}`,
   );
+}
+
+/** False where a program is for a tracepoint (`tp/GROUP/NAME`) that this kernel does not have. */
+export function hasTracepoint(section: string): boolean {
+  const [kind, group, name] = section.split("/");
+  if (kind !== "tp" || group === undefined || name === undefined) return true;
+  const place = PLACES.find((one) => obstacle(`${one}/events`) === null);
+  return place === undefined || obstacle(`${place}/events/${group}/${name}`) !== "ENOENT";
 }

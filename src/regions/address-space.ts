@@ -55,6 +55,8 @@ export interface AddressSpace {
   readonly pages: IntervalMap<PageState>;
   /** Whether an exec, a fork of a known parent or a snapshot has told everything that was there. */
   known: boolean;
+  /** True from a loss of its records, or a call that did not tell all, until it is looked at as a whole. */
+  doubted: boolean;
   exec_begin_ns: bigint;
   exec_ns: bigint;
   exec_epoch: number;
@@ -80,6 +82,7 @@ export function createAddressSpace(pid: number, onEnd: (ended: Ended) => void): 
     pid,
     pages: createIntervalMap(),
     known: false,
+    doubted: false,
     exec_begin_ns: -1n,
     exec_ns: -1n,
     exec_epoch: 0,
@@ -200,12 +203,15 @@ export function place(space: AddressSpace, from: number, until: number, state: P
   compactSometimes(space, since_ns);
 }
 
-/** True when two states can be the same mapping: both anonymous or the same place of one file, shared or private alike. */
+/**
+ * True when two states can be the same mapping: shared or private alike, and the same place of one file, which shared
+ * anonymous memory has too, or both without one.
+ */
 export function sameBacking(left: PageState, right: PageState): boolean {
   if (left.mapping === null || right.mapping === null) return false;
   if (isShared(left.mapping.flags) !== isShared(right.mapping.flags)) return false;
   if (isAnonymous(left.mapping) !== isAnonymous(right.mapping)) return false;
-  if (isAnonymous(left.mapping)) return true;
+  if (isAnonymous(left.mapping) && !isShared(left.mapping.flags)) return true;
   const { inode } = left.mapping;
   const same = inode === null || right.mapping.inode === null || inode === right.mapping.inode;
   return same && left.file_pages === right.file_pages;

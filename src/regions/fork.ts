@@ -50,6 +50,7 @@ export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bi
     }
   });
   child.known ||= parent.known;
+  child.doubted ||= parent.doubted;
   child.brk ??= parent.brk;
   return races;
 }

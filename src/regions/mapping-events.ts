@@ -54,6 +54,11 @@ export interface ProcessMaps {
   pids(): number[];
   /** Processes whose map may be wrong until a snapshot: a call failed half way, or something was missed. */
   pidsNeedingSnapshot(): number[];
+  /**
+   * True from a loss of records of a process, or a call that does not tell what it changed, until its map is looked at:
+   * what was given away there is not known.
+   */
+  isDoubted(pid: number): boolean;
   readonly counters: Readonly<MappingCounters>;
 }
 
@@ -117,14 +122,14 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     return outcome;
   }
 
-  /** A row of the parent that is older than a fork belongs to the copy too. */
-  function callOnCopies(process: Process, row: MappingEvent): void {
-    for (const { pid, fork_ns } of process.children) {
+  /** Copies of a process that were made after a row of it: it belongs to them too. */
+  function copiesAfter(process: Process, row: MappingEvent): Process[] {
+    return process.children.flatMap(({ pid, fork_ns }) => {
       const child = processes.get(pid);
-      if (child === undefined || child.space === process.space || row.timestamp_ns >= fork_ns) continue;
-      call(child, row);
+      if (child === undefined || child.space === process.space || row.timestamp_ns >= fork_ns) return [];
       if ((row.end_ns ?? row.timestamp_ns) >= fork_ns) child.needsSnapshot = true;
-    }
+      return [child];
+    });
   }
 
   function fork(parent: Process, row: MappingEvent): Outcome {
@@ -164,6 +169,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     space.exec_epoch = Math.max(row.exec_epoch, space.exec_epoch);
     space.brk = null;
     space.known = true;
+    space.doubted = false;
     process.needsSnapshot = true;
     process.names.replay(space);
     return "applied";
@@ -227,7 +233,9 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   function name(process: Process, row: MappingEvent): Outcome {
     const range = seen(row);
     if (range === null) return "bad";
-    process.names.apply(process.space, { ...range, time_ns: row.timestamp_ns });
+    const named = { ...range, time_ns: row.timestamp_ns };
+    process.names.apply(process.space, named);
+    for (const child of copiesAfter(process, row)) child.names.apply(child.space, named);
     return "applied";
   }
 
@@ -240,6 +248,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   }
 
   function dispatch(row: MappingEvent): Outcome {
+    // It is about the tree; whose names they were, nobody knows.
+    if (row.kind === "lost_names") return "applied";
     const process = living(row);
     switch (row.kind) {
       case "fork":
@@ -254,8 +264,15 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
         return look(process, row);
       case "file":
         return name(process, row);
+      case "lost":
+        process.space.doubted = true;
+        return "applied";
+      case "other_call":
+        process.space.doubted = true;
+        process.needsSnapshot = true;
+        return "applied";
       default:
-        callOnCopies(process, row);
+        for (const child of copiesAfter(process, row)) call(child, row);
         return call(process, row);
     }
   }
@@ -282,6 +299,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     },
     pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),
+    isDoubted: (pid) => processes.get(pid)?.space.doubted ?? false,
     counters,
   };
 }

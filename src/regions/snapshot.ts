@@ -26,7 +26,7 @@ export interface Seen {
 
 /**
  * Takes the look as the truth of `begin_ns`: what is older and absent ends, what is there and was not known begins
- * (censored when nothing told before what was there; at the exec when only the exec is between), what changed later
+ * (censored when nothing told before what was there, or records were lost; at the exec when only the exec is between), what changed later
  * stays. `complete` is false when the look broke off: then absence says nothing.
  * @returns pages that ended and pages that began without an event
  */
@@ -47,6 +47,7 @@ export function applySnapshot(
     done = Math.max(done, row.to);
   }
   space.known = true;
+  space.doubted = false;
   return count;
 }
 
@@ -57,7 +58,7 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
   const fresh: PageState = {
     ...mappedState(mapping, begin_ns, row.prot, file_pages),
     observed: true,
-    birth_censored: !space.known,
+    birth_censored: !space.known || space.doubted,
   };
   const sinceExec: PageState = { ...fresh, birth_ns: space.exec_ns, birth_censored: false };
   const grown = row.path === "[stack]" ? knownStack(space, row) : undefined;
@@ -67,7 +68,7 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
     begun += stop - from;
     // The kernel keeps the room below a stack for it: one stack is one stay, however often it was extended.
     if (grown) return grown;
-    return old_ns === space.exec_ns && old_ns >= 0n ? sinceExec : fresh;
+    return old_ns === space.exec_ns && old_ns >= 0n && !space.doubted ? sinceExec : fresh;
   };
   space.pages.amend(row.from, row.to, (old, from, until) => {
     if (old === undefined) {
@@ -82,7 +83,9 @@ export function applySeen(space: AddressSpace, begin_ns: bigint, end_ns: bigint,
     }
     if (sameBacking(old, fresh)) {
       adoptFile(old.mapping, row);
-      return old.prot_ns <= begin_ns && old.prot !== row.prot ? { ...old, prot: row.prot, prot_ns: begin_ns } : old;
+      // After a loss it is of this moment also where it is as it was known: what comes late and is older changes it no more.
+      const isNews = old.prot !== row.prot || space.doubted;
+      return isNews && old.prot_ns <= begin_ns ? { ...old, prot: row.prot, prot_ns: begin_ns } : old;
     }
     endPages(space, old, from, until, begin_ns, "snapshot");
     return withProtection(old, begin(-1n, from, until));

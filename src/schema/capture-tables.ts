@@ -26,7 +26,7 @@ const ENGINE = opt("engine", "string", "", "Name of the engine that told; null i
 export const CAPTURE_TABLES = {
   mapping: {
     kind: "capture",
-    doc: "Birth, change and death of every mapping and process of the tree.",
+    doc: "Birth, change and death of every mapping and process of the tree. Where records were lost, a row says so and the maps are looked at anew. Not seen are system calls of programs of 32 bits (their maps are looked at once a second) and of int 0x80, remap_file_pages, io_destroy and advice by io_uring; advice on other processes is counted only.",
     columns: [
       { ...TIME, doc: "When it took effect: entry of the call for an unmapping, its return for a mapping." },
       PID,
@@ -43,9 +43,14 @@ export const CAPTURE_TABLES = {
       opt("dev", "u32", "major << 20 | minor", "Device of the file."),
       opt("inode", "u64", "", "Inode of the file."),
       opt("path", "string", "", "Path of the file, or a name such as [heap]."),
-      opt("result", "i64", "", "Return value of the call; negative errno where it failed."),
+      opt(
+        "result",
+        "i64",
+        "",
+        "Return value of the call; negative errno where it failed; lost: how many records, null where nobody knows.",
+      ),
       opt("child_pid", "u32", "", "fork: the new process."),
-      opt("begin_ns", "u64", "ns of CLOCK_MONOTONIC", "Entry of the call."),
+      opt("begin_ns", "u64", "ns of CLOCK_MONOTONIC", "Entry of the call; its return for mprotect and madvise."),
       opt("end_ns", "u64", "ns of CLOCK_MONOTONIC", "Return of the call."),
     ],
   },

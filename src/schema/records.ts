@@ -10,6 +10,7 @@ export const LIFECYCLE_KINDS = [
   "brk",
   "madvise",
   "mprotect",
+  "other_call",
   "fork",
   "exec",
   "exit",
@@ -34,7 +35,8 @@ export const RECORDS = {
   /** What is known of a watched process. */
   target: [
     ["exec_epoch", "u32"],
-    ["pad", "u32"],
+    /** Records of its calls, births, execs and ends that found no room. */
+    ["lost", "u32"],
   ],
   lifecycle_record: [
     ["begin_ns", "u64"],
@@ -52,6 +54,8 @@ export const RECORDS = {
     ["dropped_call_table", "u64"],
     ["dropped_target_table", "u64"],
     ["returns_without_entry", "u64"],
+    /** Advice on the memory of other processes, which changes no mapping. */
+    ["advice_elsewhere", "u64"],
   ],
   /** What became of the samples of one event on one CPU; only that CPU writes. */
   sample_count: [

@@ -7,6 +7,7 @@ export const MAPPING_EVENT_KINDS = {
   brk: "",
   madvise: "",
   mprotect: "",
+  other_call: "a call that changes the map in a way that it does not tell: shmat, shmdt",
   fork: "",
   exec: "",
   exit: "",
@@ -14,6 +15,8 @@ export const MAPPING_EVENT_KINDS = {
   snapshot: "one mapping of /proc/PID/maps",
   snapshot_end: "",
   file: "name of a mapping, from perf",
+  lost: "records of the process were lost between begin and end",
+  lost_names: "names of mappings of the tree were lost between begin and end",
 } as const;
 
 /** Kinds of mapped memory. */
@@ -111,6 +114,7 @@ export const WATCH_ENDINGS = {
   unmap: "",
   foreign: "traps of other processes",
   exit: "",
+  lost: "records of the process were lost, so its bytes may have gone",
   end: "of the run",
 } as const;
 export type WatchEnding = keyof typeof WATCH_ENDINGS;

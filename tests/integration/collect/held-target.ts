@@ -6,6 +6,8 @@ import { lineReader } from "../../fixtures/line-reader.ts";
 export interface HeldTarget extends AsyncDisposable {
   readonly target: Target;
   release(): void;
+  /** To the command's stdin. */
+  write(text: string): void;
   kill(): Promise<void>;
   /** First line that the command prints from here on, empty where it prints no more. */
   line(): Promise<string>;
@@ -21,12 +23,14 @@ export function holdTarget(command: readonly string[]): HeldTarget {
     stderr: "inherit",
   });
   const nextLine = lineReader(child.stdout);
+  function write(text: string) {
+    child.stdin.write(text);
+    child.stdin.flush();
+  }
   return {
     target: { pid: child.pid, command, held: true },
-    release() {
-      child.stdin.write("go\n");
-      child.stdin.flush();
-    },
+    release: () => write("go\n"),
+    write,
     async kill() {
       child.kill("SIGKILL");
       await child.exited;

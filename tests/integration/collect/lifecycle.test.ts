@@ -76,6 +76,8 @@ test("a part that was not asked for is not loaded, and every part says what its 
   const collector = createEbpfCollector({ ...OPTIONS, parts: ["faults"], tree: createProcessTree() });
   await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
   await collector.start(held.target);
+  // Its map is looked at while it lives.
+  collector.batches();
   held.release();
   await held.finish();
   await Bun.sleep(1000);

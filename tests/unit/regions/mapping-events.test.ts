@@ -182,3 +182,51 @@ describe("names and stacks", () => {
     ]);
   });
 });
+
+describe("a process whose records were lost", () => {
+  const lost = (time: number) => mappingRow("lost", time, { begin_ns: BigInt(time - 2), end_ns: BigInt(time) });
+  const look = (time: number, from: number, pages: number) => [
+    mappingRow("snapshot_begin", time),
+    seen(from, pages, { timestamp_ns: BigInt(time) }),
+    mappingRow("snapshot_end", time + 1),
+  ];
+
+  test("is in doubt until its map is looked at, or its program replaced", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("exec", 1, { exec_epoch: 1 }));
+    maps.apply(mmap(2, 10, 4));
+    expect(maps.isDoubted(100)).toBe(false);
+    maps.apply(lost(5));
+    expect([maps.isDoubted(100), maps.isDoubted(200)]).toEqual([true, false]);
+    for (const row of look(7, 10, 4)) maps.apply(row);
+    expect(maps.isDoubted(100)).toBe(false);
+    maps.apply(lost(10));
+    maps.apply(mappingRow("exec", 11, { exec_epoch: 2 }));
+    expect(maps.isDoubted(100)).toBe(false);
+  });
+
+  test("has mappings of which the birth is not known: those that a look finds after it", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("exec", 1, { exec_epoch: 1 }));
+    maps.apply(mmap(2, 10, 4));
+    maps.apply(lost(5));
+    for (const row of look(7, 10, 8)) maps.apply(row);
+    expect(maps.mapsOf(100).map(({ birth_ns, birth_censored }) => [birth_ns, birth_censored])).toEqual([
+      [2n, false],
+      [7n, true],
+    ]);
+  });
+
+  test("is looked at again after a call that does not tell what it changed", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(2, 10, 4));
+    maps.apply(mappingRow("other_call", 3));
+    expect(maps.pidsNeedingSnapshot()).toEqual([100]);
+  });
+
+  test("may be any of the tree where names were lost: no process is made of such a row", () => {
+    const maps = createProcessMaps();
+    maps.apply(mappingRow("lost_names", 3));
+    expect([maps.pids(), maps.counters.bad_rows]).toEqual([[], 0]);
+  });
+});

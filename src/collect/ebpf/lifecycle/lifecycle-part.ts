@@ -10,6 +10,7 @@ import type { Target } from "../../collector.ts";
 import type { Part, PartPrograms } from "../part.ts";
 import { runCost } from "../run-cost.ts";
 import { openLifecycle } from "./lifecycle.ts";
+import { lifecycleWarnings } from "./lifecycle-warnings.ts";
 import { watchTree } from "./running-tree.ts";
 
 /** The address spaces of the tree, and who wants to know what changes in them. */
@@ -25,6 +26,8 @@ export interface LifecyclePart extends Part {
   readonly feed: MappingFeed;
   /** Watches the tree of the target from now on. @throws MrmTraceError target, where it has ended */
   begin(): void;
+  /** Records that were lost so far. */
+  lost(): number;
 }
 
 /**
@@ -76,13 +79,8 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
     detach: () => lifecycle.detach(),
     stop: () => ({ batches: poll(), ledger: lifecycle.ledger() }),
     account: () => lifecycle.ledger(),
-    warnings() {
-      const { births, execs, ends } = lifecycle.found;
-      if (births + execs + ends === 0) return [];
-      return [
-        `records of processes were lost: ${births} births, ${execs} execs and ${ends} ends were found by looking at the tree once a second, so their times are late by up to a second`,
-      ];
-    },
+    warnings: () => lifecycleWarnings(lifecycle),
+    lost: () => lifecycle.lost(),
     costs(programs) {
       // A call runs two programs, one as it begins and one as it ends.
       const { value, lo, hi } = runCost(programs);

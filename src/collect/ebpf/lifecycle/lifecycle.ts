@@ -1,23 +1,25 @@
 /** The mapping stream: calls that change an address space, process births and deaths, names and snapshots. */
 
-import { u32Bytes } from "../../../kernel/bpf-map.ts";
 import type { BpfObject } from "../../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../../kernel/libc.ts";
 import { type Look, UNCOUNTED } from "../../../kernel/looks.ts";
 import type { Mapped } from "../../../kernel/mapped.ts";
-import { openSideband, type Sideband } from "../../../kernel/mapping-names.ts";
+import { type NamedMapping, openSideband, type Sideband } from "../../../kernel/mapping-names.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { openRingBuffer, type RingBufferReader } from "../../../kernel/ringbuf.ts";
-import { ensureTracefs } from "../../../kernel/tracefs.ts";
+import { ensureTracefs, hasTracepoint } from "../../../kernel/tracefs.ts";
 import { emptyMappingEvent, type MappingEvent } from "../../../regions/mapping-row.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
 import { recordLayout } from "../../../schema/records.ts";
 import { createProcessTree, type ProcessTree } from "../../../target/process-tree.ts";
+import { createGaps, type Gap, type Gaps } from "./gaps.ts";
+import { lifecycleLedger } from "./lifecycle-ledger.ts";
 import { createLifecycleDecoder } from "./lifecycle-record.ts";
+import { looksAnew } from "./looks-anew.ts";
 import { snapshotRows } from "./maps-look.ts";
 import { secondLook } from "./second-look.ts";
-
-const PLACE = { stream: "mapping", source: "region_map" } as const;
+import { targetsTable, type WatchedProcess } from "./targets-table.ts";
+import { runs32Bit } from "./word-size.ts";
 
 export interface LifecycleSource extends Disposable {
   /** The shared map of traced processes, for the other objects. */
@@ -29,7 +31,7 @@ export interface LifecycleSource extends Disposable {
   watches(pid: number): boolean;
   /** Takes a process out that had ended before it was added. */
   dropProcess(pid: number): void;
-  /** Asks for a snapshot of a process at the next drain: a call failed half-way. */
+  /** Asks for a snapshot of a process, soon: a call failed half-way. */
   requestSnapshot(pid: number): void;
   /** Rows since the last call, in order of the time they took effect. */
   drain(): MappingEvent[];
@@ -40,15 +42,17 @@ export interface LifecycleSource extends Disposable {
   ledger(): LedgerRow[];
   /** Processes whose birth, exec or end came to no record, and was found by looking at the tree. */
   readonly found: Readonly<Record<"births" | "execs" | "ends", number>>;
+  /** Times of which records were lost. */
+  readonly gaps: Gaps["sum"];
+  /** Records of calls, births, execs and ends that were lost so far. */
+  lost(): number;
+  /** Processes that nobody follows: born while the table was full, or of 32 bits. */
+  readonly unfollowed: Readonly<Record<"table_full" | "of_32_bits", number>>;
   /** Records that the programs made: of calls that change mappings, and of births, execs and ends. */
   recorded(): number;
 }
 
-const keyOf = (pid: number): Uint8Array => u32Bytes(pid).subarray(0, 4);
 const COUNTERS = recordLayout("lifecycle_counters").offsets;
-const TARGET = recordLayout("target").offsets;
-/** Maps looked at in one drain after a loss: a look takes 0.1 ms and more, and holds a lock of the target. */
-const STALE_PER_DRAIN = 16;
 
 /**
  * Loads the programs; a process is watched, with all that it forks, once it was added.
@@ -72,7 +76,11 @@ export async function openLifecycle(
     const events = owned.use(openRingBuffer(object.map("lifecycle_events")));
     const sideband = owned.use(openSideband(held));
     owned.use(attached);
-    for (const program of object.programs) attached.use(object.program(program).attach());
+    for (const name of object.programs) {
+      const program = object.program(name);
+      // A call that this kernel does not have is missed by nobody.
+      if (hasTracepoint(program.section)) attached.use(program.attach());
+    }
     return assemble({ owned, attached, object, counters, events, sideband, tree, look, foreign: held === null });
   } catch (error) {
     owned.dispose();
@@ -123,25 +131,44 @@ function assemble({
   foreign,
 }: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
+  const targets = targetsTable(object.map("targets"));
   const epochs = new Map<number, number>();
   const wanted = new Set<number>();
-  const targets = object.map("targets");
+  const anew = looksAnew();
   const gone = latelyEnded();
+  const second = secondLook(tree);
+  const gaps = createGaps();
+  const found = { births: 0, execs: 0, ends: 0 };
+  /** Processes whose calls are not seen, and when each was looked at last. */
+  const of32Bits = new Map<number, bigint>();
+  let seenOf32Bits = 0;
   let strangers = 0;
   let left_ns: bigint | null = null;
+  let lastTable: ReadonlyMap<number, WatchedProcess> | null = null;
   let kept = 0;
   let vanished = 0;
   let snapshots = 0;
+  let lostBefore = 0;
+  let namesLostBefore = 0;
+  /** When nothing more had been lost than what was told. */
+  let whole_ns = monotonicNs();
 
-  const snapshot = (pid: number, out: MappingEvent[]): void => {
-    const rows = snapshotRows(pid, epochs.get(pid) ?? 0, look);
-    if (rows === null) {
-      vanished += 1;
-      return;
-    }
-    snapshots += 1;
-    out.push(...rows);
+  const count = (field: keyof typeof COUNTERS): number =>
+    Number(new DataView(counters.buffer).getBigUint64(COUNTERS[field], true));
+  const lost = (): number =>
+    count("dropped_ring_full") + count("dropped_call_table") + count("returns_without_entry") + decoder.malformed;
+  const namesLost = (): number => sideband.lost + sideband.malformed;
+
+  const unfollowed = {
+    get table_full() {
+      return count("dropped_target_table");
+    },
+    get of_32_bits() {
+      return seenOf32Bits;
+    },
   };
+
+  const epochOf = (pid: number): number => epochs.get(pid) ?? 0;
 
   const begin = (pid: number): void => {
     tree.begin(pid);
@@ -150,185 +177,220 @@ function assemble({
   const end = (pid: number): void => {
     if (tree.lives(pid)) gone.end(pid);
     tree.end(pid);
+    wanted.delete(pid);
+    anew.forget(pid);
+    gaps.forget(pid);
+    of32Bits.delete(pid);
   };
   const isOurs = (pid: number): boolean => tree.lives(pid) || gone.has(pid);
 
-  const count = (field: keyof typeof COUNTERS): number =>
-    Number(new DataView(counters.buffer).getBigUint64(COUNTERS[field], true));
-
-  const watches = (pid: number): boolean => targets.lookup(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
-
-  const second = secondLook(tree, watches);
-  const found = { births: 0, execs: 0, ends: 0 };
-  /** Maps that are to be looked at anew after a loss, a few at each drain. */
-  const stale = new Set<number>();
-  let lostBefore = 0;
-  const lost = (): number => count("dropped_ring_full") + decoder.malformed + sideband.lost + sideband.malformed;
+  const snapshot = (pid: number, out: MappingEvent[]): void => {
+    const rows = snapshotRows(pid, epochOf(pid), look);
+    const begin_ns = rows?.at(0)?.timestamp_ns;
+    const end_ns = rows?.at(-1)?.timestamp_ns;
+    if (rows === null || begin_ns === undefined || end_ns === undefined) {
+      vanished += 1;
+      return;
+    }
+    anew.looked(pid, begin_ns, end_ns);
+    snapshots += 1;
+    out.push(...rows);
+    if (of32Bits.has(pid)) of32Bits.set(pid, begin_ns);
+    else if (runs32Bit(pid)) {
+      of32Bits.set(pid, begin_ns);
+      seenOf32Bits += 1;
+    }
+  };
 
   /** The end of who has none among the records, seen now; the time of it is that of the look. */
   const endOf = (pid: number): MappingEvent => {
-    const exec_epoch = epochs.get(pid) ?? 0;
+    const exec_epoch = epochOf(pid);
     decoder.forget(pid, exec_epoch);
-    targets.delete(keyOf(pid));
-    wanted.delete(pid);
+    targets.drop(pid);
     end(pid);
     found.ends += 1;
     return { ...emptyMappingEvent("exit", monotonicNs(), pid), exec_epoch };
+  };
+
+  /** What is not known of a process is not known of the copies that a fork made of it. */
+  const copyDoubts = (gap: Gap, out: MappingEvent[]): void => {
+    const copies = out.flatMap(({ kind, pid, child_pid }) =>
+      kind === "fork" && child_pid !== null && anew.isAsked(pid) && tree.lives(child_pid) ? [child_pid] : [],
+    );
+    for (const pid of copies) {
+      out.push(gaps.unknown(gap, pid, epochOf(pid)));
+      anew.ask(pid);
+    }
   };
 
   /**
    * After a loss: who is in the tree by the kernel's own table, and which of their programs. An exec that came to no record
    * is a row, as what is known of the process before it holds no more; a birth is told by the look at its maps.
    */
-  const lookAnew = (out: MappingEvent[]): void => {
-    const value = new Uint8Array(new ArrayBuffer(8));
-    for (const pid of targets.u32Keys()) {
-      if (!targets.lookup(keyOf(pid), value)) continue;
-      const exec_epoch = new DataView(value.buffer).getUint32(TARGET.exec_epoch, true);
+  const lookAnew = (
+    table: ReadonlyMap<number, WatchedProcess>,
+    ended: ReadonlySet<number>,
+    gap: Gap,
+    out: MappingEvent[],
+  ): void => {
+    for (const row of gaps.lost(gap, table, ended)) {
+      out.push(row);
+      if (tree.lives(row.pid)) anew.ask(row.pid);
+    }
+    for (const [pid, { exec_epoch }] of table) {
+      if (ended.has(pid)) continue;
       if (!tree.lives(pid)) {
         begin(pid);
+        wanted.add(pid);
         found.births += 1;
-      } else if (exec_epoch > (epochs.get(pid) ?? 0)) {
+      } else if (exec_epoch > epochOf(pid)) {
         out.push({ ...emptyMappingEvent("exec", monotonicNs(), pid), exec_epoch });
+        anew.ask(pid);
         found.execs += 1;
-      }
+      } else continue;
       epochs.set(pid, exec_epoch);
     }
-    for (const pid of tree.living()) stale.add(pid);
   };
 
-  /** Looks at the maps of a few of whom something may have been lost. */
-  const wantStale = (): void => {
-    let room = STALE_PER_DRAIN;
-    for (const pid of stale) {
-      if (room-- === 0) return;
-      stale.delete(pid);
-      if (tree.lives(pid)) wanted.add(pid);
+  /** Of who runs in 32 bits nothing is known but what each look finds. */
+  const lookAt32Bits = (now_ns: bigint, out: MappingEvent[]): void => {
+    for (const [pid, begin_ns] of of32Bits) {
+      out.push(gaps.unknown({ begin_ns, end_ns: now_ns }, pid, epochOf(pid)));
+      wanted.add(pid);
     }
+  };
+
+  /** Makes rows of the records. @returns who ended by them */
+  const takeRecords = (gone_by_now: Set<number>, out: MappingEvent[]): Set<number> => {
+    const ended = new Set<number>();
+    events.drain((view, offset, length) => {
+      const row = decoder.decode(view, offset, length);
+      if (row === null) return;
+      kept += 1;
+      out.push(row);
+      if (row.kind === "exec") {
+        epochs.set(row.pid, row.exec_epoch);
+        of32Bits.delete(row.pid);
+        wanted.add(row.pid);
+      } else if (row.kind === "exit") {
+        ended.add(row.pid);
+        end(row.pid);
+      } else if (row.kind === "fork" && row.child_pid !== null) {
+        begin(row.child_pid);
+        gone_by_now.delete(row.child_pid);
+        ended.delete(row.child_pid);
+        // What it copied is not known yet.
+        if (wanted.has(row.pid) || of32Bits.has(row.pid)) wanted.add(row.child_pid);
+        // The number may have been that of a process that has ended.
+        epochs.delete(row.child_pid);
+      }
+    });
+    return ended;
+  };
+
+  const takeNames = (names: readonly NamedMapping[], out: MappingEvent[]): void => {
+    for (const { pid, ...named } of names) {
+      if ((foreign && !isOurs(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
+        strangers += 1;
+        continue;
+      }
+      out.push({ ...emptyMappingEvent("file", named.timestamp_ns, pid), ...named, pid, exec_epoch: epochOf(pid) });
+    }
+  };
+
+  /** Names that were lost may be anybody's. */
+  const noteLostNames = (now_ns: bigint, out: MappingEvent[]): void => {
+    const fresh = namesLost() - namesLostBefore;
+    // Of a buffer that is full nobody knows what did not fit.
+    if (fresh > 0 || sideband.isFull) for (const pid of tree.living()) anew.ask(pid);
+    const [first] = tree.pids();
+    if (fresh === 0 || first === undefined) return;
+    namesLostBefore += fresh;
+    out.push(gaps.names({ begin_ns: whole_ns, end_ns: now_ns }, first, fresh));
   };
 
   return {
     targetsFd: targets.fd,
     object,
     found,
+    gaps: gaps.sum,
+    lost,
+    unfollowed,
     addProcess(pid) {
-      if (watches(pid)) return false;
-      targets.update(keyOf(pid), new Uint8Array(new ArrayBuffer(8)));
+      if (targets.has(pid)) return false;
+      targets.add(pid);
       begin(pid);
       wanted.add(pid);
       return true;
     },
-    watches,
+    watches: targets.has,
     dropProcess(pid) {
-      targets.delete(keyOf(pid));
+      targets.drop(pid);
       end(pid);
-      wanted.delete(pid);
     },
-    requestSnapshot(pid) {
-      wanted.add(pid);
-    },
+    requestSnapshot: anew.ask,
     drain() {
       // Most polls find nothing, and what follows is no small work for that.
       const now_ns = monotonicNs();
-      const looks = left_ns === null && second.isDue(now_ns);
-      if (!looks && wanted.size + stale.size === 0 && !events.pending() && !sideband.pending()) return [];
+      const isDue = left_ns === null && second.isDue(now_ns);
+      const isLossy = lost() !== lostBefore;
+      const isQuiet = wanted.size === 0 && !anew.waits() && !events.pending() && !sideband.pending();
+      if (!isDue && !isLossy && isQuiet) {
+        whole_ns = now_ns;
+        return [];
+      }
       const out: MappingEvent[] = [];
-      const gone_by_now = looks ? second.ended(now_ns) : new Set<number>();
-      // Before the records: the fork of whom a name belongs to is then among them.
+      lostBefore = lost();
+      // Before the records: who has ended by the table, and lives by the records, has ended without one.
+      const table = isDue || isLossy ? (lastTable ?? targets.read()) : null;
+      const gap = { begin_ns: whole_ns, end_ns: monotonicNs() };
+      const gone_by_now = isDue ? second.ended(now_ns) : new Set<number>();
+      if (table !== null && left_ns === null) {
+        for (const pid of tree.living()) if (!table.has(pid)) gone_by_now.add(pid);
+      }
+      // Before the records too: the fork of whom a name belongs to is then among them.
       const names = sideband.drain();
-      events.drain((view, offset, length) => {
-        const row = decoder.decode(view, offset, length);
-        if (row === null) return;
-        kept += 1;
-        out.push(row);
-        if (row.kind === "exec") {
-          epochs.set(row.pid, row.exec_epoch);
-          wanted.add(row.pid);
-        } else if (row.kind === "exit") {
-          wanted.delete(row.pid);
-          end(row.pid);
-        } else if (row.kind === "fork" && row.child_pid !== null) {
-          begin(row.child_pid);
-          gone_by_now.delete(row.child_pid);
-          // What it copied is not known yet.
-          if (wanted.has(row.pid)) wanted.add(row.child_pid);
-          // The number may have been that of a process that has ended.
-          epochs.delete(row.child_pid);
-        }
-      });
-      for (const { pid, ...named } of names) {
-        if ((foreign && !isOurs(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
-          strangers += 1;
-          continue;
-        }
-        out.push({
-          ...emptyMappingEvent("file", named.timestamp_ns, pid),
-          ...named,
-          pid,
-          exec_epoch: epochs.get(pid) ?? 0,
-        });
+      const ended = takeRecords(gone_by_now, out);
+      takeNames(names, out);
+      for (const pid of gone_by_now) {
+        if (!tree.lives(pid)) continue;
+        out.push(endOf(pid));
+        ended.add(pid);
       }
-      for (const pid of gone_by_now) if (tree.lives(pid)) out.push(endOf(pid));
-      if ((looks || left_ns !== null) && lost() !== lostBefore) {
-        lostBefore = lost();
-        lookAnew(out);
-      }
-      wantStale();
+      if (isLossy && table !== null) lookAnew(table, ended, gap, out);
+      copyDoubts(gap, out);
+      noteLostNames(gap.end_ns, out);
+      if (isDue) lookAt32Bits(now_ns, out);
+      for (const pid of anew.take(now_ns)) if (tree.lives(pid)) wanted.add(pid);
       gone.turn();
       for (const pid of wanted) snapshot(pid, out);
       wanted.clear();
+      whole_ns = now_ns;
       return out.sort((a, b) => (a.timestamp_ns < b.timestamp_ns ? -1 : a.timestamp_ns > b.timestamp_ns ? 1 : 0));
     },
     leave() {
       left_ns = monotonicNs();
-      for (const pid of tree.living()) targets.delete(keyOf(pid));
+      lastTable = targets.read();
+      for (const pid of tree.living()) targets.drop(pid);
     },
     detach() {
       attached.dispose();
     },
     recorded: () => count("seen"),
-    ledger(): LedgerRow[] {
-      const ringFull = count("dropped_ring_full");
-      return [
-        {
-          ...PLACE,
-          stage: "ring",
-          way: "calls",
-          pid: null,
+    ledger: () =>
+      lifecycleLedger({
+        records: {
           seen: count("seen"),
           kept,
-          filtered: 0,
-          dropped: ringFull + decoder.malformed,
-          dropped_by: { ring_full: ringFull, malformed: decoder.malformed },
-          unseen_estimate: count("dropped_call_table") + count("dropped_target_table") + count("returns_without_entry"),
+          ring_full: count("dropped_ring_full"),
+          malformed: decoder.malformed,
+          unseen: count("dropped_call_table") + count("returns_without_entry"),
         },
-        {
-          ...PLACE,
-          stage: "decode",
-          way: "names",
-          pid: null,
-          seen: sideband.seen + sideband.lost,
-          kept: sideband.seen - sideband.malformed - strangers,
-          filtered: strangers,
-          dropped: sideband.lost + sideband.malformed,
-          dropped_by: { ring_full: sideband.lost, malformed: sideband.malformed },
-          unseen_estimate: null,
-        },
-        {
-          ...PLACE,
-          stage: "attach",
-          way: "processes",
-          pid: null,
-          // Who is gone needs no look: nothing that happened to it was lost.
-          seen: snapshots + vanished,
-          kept: snapshots,
-          filtered: vanished,
-          dropped: 0,
-          dropped_by: {},
-          unseen_estimate: null,
-        },
-      ];
-    },
+        names: { seen: sideband.seen, strangers, lost: sideband.lost, malformed: sideband.malformed },
+        looks: { made: snapshots, vanished },
+        unfollowed,
+        advice_elsewhere: count("advice_elsewhere"),
+      }),
     [Symbol.dispose]() {
       owned.dispose();
     },

@@ -1,8 +1,8 @@
-/** The second way to learn what became of a tree, for records that found no room: the kernel's own table, and /proc. */
+/** The second way to learn what became of a tree, for what no record and no table tells: /proc. */
 import type { ProcessTree } from "../../../target/process-tree.ts";
 import { hasEnded } from "../../../target/tree.ts";
 
-/** How often the tree is looked at, its maps included where records were lost. */
+/** How often the tree is looked at. */
 const LOOK_NS = 1_000_000_000n;
 /** Processes that one look asks /proc about, 20 us each; the next look asks about others. */
 const MOST_ASKED = 64;
@@ -17,8 +17,7 @@ export interface SecondLook {
   ended(now_ns: bigint): Set<number>;
 }
 
-/** @param watches whether the kernel programs still know a process */
-export function secondLook(tree: ProcessTree, watches: (pid: number) => boolean): SecondLook {
+export function secondLook(tree: ProcessTree): SecondLook {
   let last_ns = 0n;
   let asked = 0;
   return {
@@ -26,11 +25,11 @@ export function secondLook(tree: ProcessTree, watches: (pid: number) => boolean)
     ended(now_ns) {
       last_ns = now_ns;
       const living = tree.living();
-      const gone = new Set(living.filter((pid) => !watches(pid)));
+      const gone = new Set<number>();
       // The program that sees ends takes who ended off the table; where the kernel skipped it, /proc alone knows.
       for (let i = 0; i < Math.min(MOST_ASKED, living.length); i++) {
         const pid = living[asked++ % living.length];
-        if (pid !== undefined && !gone.has(pid) && hasEnded(pid)) gone.add(pid);
+        if (pid !== undefined && hasEnded(pid)) gone.add(pid);
       }
       return gone;
     },

@@ -11,6 +11,9 @@ import type { Draw } from "./draw.ts";
 import type { SlotState } from "./slots.ts";
 import type { Trap } from "./traps.ts";
 
+/** Ends after which nothing that was seen is known to be of the watched bytes. */
+const GONE: ReadonlySet<WatchEnding> = new Set(["unmap", "exit", "lost"]);
+
 /** Why a watch must end, and when its exposure did where that is known before disarming. */
 export interface WatchEnd {
   readonly by: WatchEnding;
@@ -82,7 +85,7 @@ export function finishWatch(
   }
   if (state.early >= WATCH.early_limit) return { complete: false, rows: watch.traps.length, why: "early_traps" };
   // The k-th trap may come while the watch is being ended for another reason: it ended the exposure all the same.
-  const stopped = reachedLimit(spec, state) && end.by !== "unmap" && end.by !== "exit";
+  const stopped = reachedLimit(spec, state) && !GONE.has(end.by);
   const why: WatchEnd = stopped ? { by: "trap_limit", atNs: null } : end;
   const endNs = exposureEnd(watch, why, disarmedNs);
   const bytes = { pid: spec.pid, addr: spec.addr, sizeBytes: spec.sizeBytes, mode: spec.mode };

@@ -35,6 +35,10 @@ function follow(watch: WatchSource, row: MappingEvent): void {
     watch.onExit(row.pid, row.timestamp_ns);
     return;
   }
+  if (row.kind === "lost" || row.kind === "other_call") {
+    watch.onLoss(row.pid, row.begin_ns ?? row.timestamp_ns);
+    return;
+  }
   for (const { addr, size_bytes } of goneRanges(row)) watch.onUnmap(row.pid, addr, size_bytes, row.timestamp_ns);
 }
 

@@ -42,6 +42,8 @@ export interface WatchSource extends Disposable {
   onUnmap(pid: number, addr: bigint, sizeBytes: bigint, timeNs: bigint): void;
   /** Ends the watches of a process that exited or began another program. */
   onExit(pid: number, timeNs: bigint): void;
+  /** Ends the watches of a process of which records were lost, from a moment before: any of its bytes may have gone. */
+  onLoss(pid: number, sinceNs: bigint): void;
   /** What became of traps so far. */
   account(): LedgerRow[];
   summary(): WatchSummary;
@@ -241,6 +243,9 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     onExit(pid, timeNs) {
       endWhere((owner) => owner === pid, { by: "exit", atNs: timeNs });
       machine.forget(pid);
+    },
+    onLoss(pid, sinceNs) {
+      endWhere((owner) => owner === pid, { by: "lost", atNs: sinceNs });
     },
     account: () => stopped?.ledger ?? ledger(),
     summary: () => stopped?.summary ?? summary(),

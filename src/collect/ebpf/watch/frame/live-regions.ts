@@ -53,7 +53,9 @@ export function liveRegions(
       listedChanges = tensors.changes();
       isStale = false;
       const drawn = drawRegions(mappings.maps, tensors, empty);
-      listed = heat === null ? drawn : splitByHeat(drawn, heat);
+      // Of a process in doubt nobody knows what is where until its map has been looked at.
+      const sure = drawn.filter(({ pid }) => !mappings.maps.isDoubted(pid));
+      listed = heat === null ? sure : splitByHeat(sure, heat);
       listedNs = monotonicNs();
       return listed;
     },
@@ -61,6 +63,8 @@ export function liveRegions(
     changed(rows) {
       isStale ||= rows.some(({ kind }) => kind !== "madvise");
       for (const { kind, pid } of rows) if (kind === "exit" || kind === "exec") residency.forget(pid);
+      const doubted = new Set(rows.flatMap(({ kind, pid }) => (kind === "lost" || kind === "other_call" ? [pid] : [])));
+      if (doubted.size > 0) listed = listed.filter(({ pid }) => !doubted.has(pid));
     },
   };
 }
