@@ -57,6 +57,8 @@ export interface AddressSpace {
   known: boolean;
   /** True from a loss of its records, or a call that did not tell all, until it is looked at as a whole. */
   doubted: boolean;
+  /** When it was looked at as a whole, the last time. */
+  looked_ns: bigint;
   exec_begin_ns: bigint;
   exec_ns: bigint;
   exec_epoch: number;
@@ -83,6 +85,7 @@ export function createAddressSpace(pid: number, onEnd: (ended: Ended) => void): 
     pages: createIntervalMap(),
     known: false,
     doubted: false,
+    looked_ns: -1n,
     exec_begin_ns: -1n,
     exec_ns: -1n,
     exec_epoch: 0,

@@ -39,6 +39,8 @@ export function createFileNames(): FileNames {
     enrich(space, named);
     const ofExec = named.time_ns < space.exec_ns && named.time_ns >= space.exec_begin_ns;
     const time_ns = ofExec ? space.exec_ns : named.time_ns;
+    // A look that came after it told what is there: what had gone by then does not begin again.
+    if (time_ns < space.looked_ns) return;
     // No call makes the first stack or extends it, and perf tells of it whenever the kernel does.
     if (named.path === STACK) applySeen(space, time_ns, time_ns, named);
     if (named.inode === null || named.inode === 0n) return;

@@ -51,6 +51,7 @@ export function forkSpace(parent: AddressSpace, child: AddressSpace, fork_ns: bi
   });
   child.known ||= parent.known;
   child.doubted ||= parent.doubted;
+  if (parent.looked_ns < fork_ns && parent.looked_ns > child.looked_ns) child.looked_ns = parent.looked_ns;
   child.brk ??= parent.brk;
   return races;
 }

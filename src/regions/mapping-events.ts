@@ -76,10 +76,16 @@ interface Process {
   /** Forked ones, for events of the parent that are older than the fork and come after it. */
   children: Child[];
   names: FileNames;
+  /** The thread whose call was the last, when, and when another thread's was. */
+  lastCaller: number;
+  last_ns: bigint;
+  lastOther_ns: bigint;
 }
 
 const CLONE_VM = 0x100;
 const CLONE_THREAD = 0x10000;
+/** The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. */
+const FORK_RACE_NS = 100_000_000n;
 const MAX_DEAD = 1024;
 const MAX_CHILDREN = 64;
 
@@ -111,9 +117,20 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       looking: null,
       children: [],
       names: createFileNames(),
+      lastCaller: 0,
+      last_ns: -1n,
+      lastOther_ns: -1n,
     };
     processes.set(pid, process);
     return process;
+  }
+
+  function noteCaller(process: Process, { tid, timestamp_ns }: MappingEvent): void {
+    if (tid !== process.lastCaller) {
+      process.lastOther_ns = process.last_ns;
+      process.lastCaller = tid;
+    }
+    process.last_ns = timestamp_ns;
   }
 
   function call(process: Process, row: MappingEvent): Outcome {
@@ -148,7 +165,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     const child = isSame ? existing : begin(pid);
     const races = forkSpace(parent.space, child.space, fork_ns, options.onEnd !== undefined);
     counters.fork_races += races;
-    if (races > 0) child.needsSnapshot = true;
+    const other_ns = parent.lastCaller === row.tid ? parent.lastOther_ns : parent.last_ns;
+    if (races > 0 || (other_ns >= 0n && fork_ns - other_ns < FORK_RACE_NS)) child.needsSnapshot = true;
     parent.children.push({ pid, fork_ns });
     if (parent.children.length > MAX_CHILDREN) parent.children.shift();
     return "applied";
@@ -272,6 +290,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
         process.needsSnapshot = true;
         return "applied";
       default:
+        noteCaller(process, row);
         for (const child of copiesAfter(process, row)) call(child, row);
         return call(process, row);
     }

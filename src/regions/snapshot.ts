@@ -48,6 +48,7 @@ export function applySnapshot(
   }
   space.known = true;
   space.doubted = false;
+  if (begin_ns > space.looked_ns) space.looked_ns = begin_ns;
   return count;
 }
 

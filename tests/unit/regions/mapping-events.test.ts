@@ -230,3 +230,57 @@ describe("a process whose records were lost", () => {
     expect([maps.pids(), maps.counters.bad_rows]).toEqual([[], 0]);
   });
 });
+
+describe("a copy that a fork made", () => {
+  const fork = (time: number) => mappingRow("fork", time, { child_pid: 200, tid: 100 });
+
+  test("is looked at where another thread of the parent changed its map lately: the copy is older than the fork is told", () => {
+    const looked = (tid: number, between: number) => {
+      const maps = createProcessMaps();
+      maps.apply(mmap(1, 10, 4, 3, { tid }));
+      maps.apply(fork(1 + between));
+      return maps.pidsNeedingSnapshot().includes(200);
+    };
+    expect([looked(101, 1e6), looked(100, 1e6), looked(101, 2e8)]).toEqual([true, false, false]);
+  });
+
+  test("has the names that come late", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(2, 10, 4, 3, { flags: 2, begin_ns: 1n, end_ns: 2n, file_offset_bytes: 0n }));
+    maps.apply(fork(5));
+    maps.apply(
+      mappingRow("file", 1, {
+        addr: page(10),
+        size_bytes: page(4),
+        prot: 3,
+        flags: 2,
+        inode: 7n,
+        dev: 1,
+        path: "/f",
+        file_offset_bytes: 0n,
+      }),
+    );
+    expect([100, 200].map((pid) => maps.mapsOf(pid)[0]?.path)).toEqual(["/f", "/f"]);
+  });
+});
+
+test("a name that comes after a look is older than it: what had gone by then does not begin again", () => {
+  const maps = createProcessMaps();
+  maps.apply(mappingRow("snapshot_begin", 10));
+  maps.apply(mappingRow("snapshot_end", 11));
+  maps.apply(
+    mappingRow("file", 5, { addr: page(10), size_bytes: page(4), prot: 3, flags: 1, inode: 7n, dev: 1, path: "/f" }),
+  );
+  expect(maps.mapsOf(100)).toEqual([]);
+});
+
+test("shared anonymous memory that took the place of other such memory is another mapping", () => {
+  const maps = createProcessMaps();
+  const shared = (time: number, inode: bigint) => [
+    mappingRow("snapshot_begin", time),
+    seen(10, 4, { timestamp_ns: BigInt(time), flags: 1, inode, dev: 1, path: "/dev/zero (deleted)" }),
+    mappingRow("snapshot_end", time + 1),
+  ];
+  for (const row of [...shared(10, 7n), ...shared(20, 8n)]) maps.apply(row);
+  expect(maps.mapsOf(100).map(({ inode }) => inode)).toEqual([8n]);
+});
