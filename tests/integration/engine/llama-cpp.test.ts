@@ -177,6 +177,14 @@ describe.each([...MODEL_TYPES])("the demo with weights in %s", (type) => {
     expect(run.steps.filter(({ kind }) => kind === "graph").length).toBe(tokens + 1);
   });
 
+  test("has as many tokens per second as the engine counts, and more inside the calls that decode them", () => {
+    const counted = createTokenCount();
+    counted.take(batchFromRows("step", run.steps));
+    const byEngine = run.report.decode_tokens_per_s ?? 0;
+    expect((counted.decode_tokens_per_s ?? 0) / byEngine).toBeWithin(0.9, 1.1);
+    expect(counted.decode_call_tokens_per_s ?? 0).toBeGreaterThan(counted.decode_tokens_per_s ?? 0);
+  });
+
   test("reads flash attention back from the graph, with what it means for V, and from the context's parameters", () => {
     const on = type !== "f16";
     expect(run.report.flash_attention).toBe(on);
