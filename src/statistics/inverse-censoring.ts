@@ -4,6 +4,8 @@
  * Satten and Datta, The American Statistician 55, 2001).
  */
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
+import { effectiveSize } from "./clopper-pearson.ts";
+import { expandedLevel } from "./expanded-tail.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
 /** One time, such as that from a write to the next. */
@@ -64,6 +66,13 @@ function quantiles(list: Ordered, times: Uint16Array | null, qs: readonly number
   }
 }
 
+/** How many units that count alike would carry as much weight as those of the cases. */
+export function carryingUnitsOf(cases: readonly TimedCase[]): number {
+  const weights = new Map<number, number>();
+  for (const { unit, weight } of cases) weights.set(unit, (weights.get(unit) ?? 0) + weight);
+  return effectiveSize([...weights.values()]);
+}
+
 /**
  * Quantiles with percentile-bootstrap intervals over units. One that is not reached has a lower end: the quantile where every
  * value that is not known is what it is at least.
@@ -82,7 +91,8 @@ export function quantilesOfCases(cases: readonly TimedCase[], qs: readonly numbe
         column[r] = out[k] ?? Number.NaN;
       });
     });
-    return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, CI_LEVEL));
+    const level = expandedLevel(CI_LEVEL, carryingUnitsOf(list.cases));
+    return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, level));
   };
   const found = estimate(ordered(cases));
   if (found.every(({ value, lo }) => value !== null && lo !== null)) return found;

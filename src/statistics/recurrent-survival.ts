@@ -1,5 +1,7 @@
 /** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
+import { effectiveSize } from "./clopper-pearson.ts";
+import { expandedLevel } from "./expanded-tail.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
@@ -111,6 +113,11 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
   };
 }
 
+/** How many units that count alike would carry as much weight (Kish's effective size). */
+export function carryingUnits({ unit_weight }: Pick<RecurrentSample, "unit_weight">): number {
+  return effectiveSize(unit_weight);
+}
+
 /** Weight of all observations, each unit taken as often as it was drawn. */
 function weightOf(sample: RecurrentSample, times: Uint16Array | null): number {
   const { unit_weight } = sample;
@@ -173,9 +180,10 @@ export function recurrentQuantiles(
  * they were seen, since no whole time is shorter than what was seen of it.
  */
 export function boundedQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
-  const found = recurrentQuantiles(sample, qs, resamples);
+  const level = expandedLevel(CI_LEVEL, carryingUnits(sample));
+  const found = recurrentQuantiles(sample, qs, resamples, level);
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
-  const floor = seenIntervals(sample, qs, resamples);
+  const floor = seenIntervals(sample, qs, resamples, level);
   return found.map((one, k) => {
     const least = floor[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;

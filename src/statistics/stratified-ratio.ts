@@ -1,5 +1,6 @@
 /** Sums of ratios over strata, each with its own numerator and denominator, as functions of how often each unit counts. */
 import { bcaInterval, type Resamples } from "./bootstrap.ts";
+import { expandedLevel } from "./expanded-tail.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
 /** Arrays parallel, one entry per unit. */
@@ -61,9 +62,13 @@ export function replicateRatio(ratio: StratifiedRatio, resamples: Resamples): Re
   return { value, replicates, jackknife };
 }
 
-/** The BCa interval of what was replicated (Efron, JASA 82, 1987). */
-export function intervalOf({ value, replicates, jackknife }: Replicated): Interval {
-  return Number.isFinite(value) ? bcaInterval(value, replicates, jackknife, CI_LEVEL) : interval(null, null, null);
+/**
+ * The BCa interval of what was replicated (Efron, JASA 82, 1987).
+ * @param carrying how many units that count alike would carry as much: few of them have wider tails
+ */
+export function intervalOf({ value, replicates, jackknife }: Replicated, carrying: number): Interval {
+  if (!Number.isFinite(value)) return interval(null, null, null);
+  return bcaInterval(value, replicates, jackknife, expandedLevel(CI_LEVEL, carrying));
 }
 
 /** One replicated sum over another, unit by unit and resample by resample. */

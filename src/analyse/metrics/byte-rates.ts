@@ -8,8 +8,8 @@ import type { Group } from "../input/group.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import {
-  FEWEST_CARRYING,
   fewCarry,
+  isCarriedByFew,
   MOST_UNKNOWN,
   type PassKind,
   type PassRate,
@@ -39,7 +39,7 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: unwatchedReason(set.unwatched) };
   }
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
-  if (passes.n_counted >= FEW_SEEN && passes.n_effective < FEWEST_CARRYING) {
+  if (passes.n_counted >= FEW_SEEN && isCarriedByFew(passes.n_effective, passes.n_counted)) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewCarry(passes.n_effective) };
   }
   if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {
@@ -140,7 +140,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; fewer than 20 addresses that carry most of it, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; none with such a pass: an upper bound; few addresses that carry most of it, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

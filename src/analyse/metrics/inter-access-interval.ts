@@ -1,9 +1,11 @@
 /** Time between passes over a byte. */
 
-import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles, carryingUnits, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
+import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const QUANTILES = [
@@ -42,6 +44,9 @@ function watchFigures(group: Group): Figure[] {
     uniform.exposures.map((_, i) => passIntervals(uniform, i, length_ns[i] ?? 0)),
     passWeights(uniform),
   );
+  const carrying = carryingUnits(sample);
+  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, sample.n);
+  const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
   const estimates = boundedQuantiles(
     sample,
     QUANTILES.map(([, q]) => q),
@@ -50,7 +55,7 @@ function watchFigures(group: Group): Figure[] {
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
-    estimate: cut > MOST_CUT ? { value: null, lo: null, hi: null } : (estimates[k] ?? NOTHING),
+    estimate: why === null ? (estimates[k] ?? NOTHING) : NOTHING,
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,
@@ -58,7 +63,7 @@ function watchFigures(group: Group): Figure[] {
     grain_bytes: 8,
     fewest_for_hi: fewest,
     method: `KM of the passes in a common window, each by the bytes that it stands for; percentile bootstrap over addresses; passes merged below ${group.gap_ns} ns`,
-    ...(cut > MOST_CUT ? { why: CUT } : {}),
+    ...(why === null ? {} : { why }),
     ...(sample.n === 0 && uniform.exposures.length > 0
       ? { why: `no access to ${uniform.exposures.length} watched addresses` }
       : {}),

@@ -7,7 +7,7 @@ import type { Group } from "../input/group.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
-import { FEWEST_CARRYING, fewCarry, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
+import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";
@@ -21,8 +21,9 @@ function watchFigure(group: Group): Figure {
   const none = write.n_seen === 0;
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
-  const few = !isOpen && carried < FEWEST_CARRYING;
-  const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated));
+  const few =
+    !isOpen && (isCarriedByFew(read.n_effective, read.n_counted) || isCarriedByFew(write.n_effective, write.n_counted));
+  const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
   // The few passes that the windows may have missed are in the interval, whichever kind they were.
   const ratio = interval(
     value,

@@ -52,7 +52,8 @@ function touchedShare(
     return { share: wide, n: long.n, whole: true };
   }
   const some = count((e) => isInside(span, e.armed_ns));
-  return { share: interval(null, some.share.lo, null), n: some.n, whole: false };
+  const least = some.share.lo === null ? null : some.share.lo * (1 - unwatched);
+  return { share: interval(null, least, null), n: some.n, whole: false };
 }
 
 function watchFigure(group: Group): Figure {

@@ -1,7 +1,7 @@
 /** Quantiles of how long KV rows were needed, over sequences: how many there were decides what may be said. */
 
-import { expandedTail } from "../../statistics/block-bootstrap.ts";
 import { resample } from "../../statistics/bootstrap.ts";
+import { expandedLevel } from "../../statistics/expanded-tail.ts";
 import { CI_LEVEL, interval } from "../../statistics/interval.ts";
 import {
   effectiveUnits,
@@ -61,7 +61,7 @@ export function tooFewSequences(n: number): string {
 
 /** Level at which a bootstrap over `n` sequences has the tails of Student's t at that n. */
 function levelFor(n: number): number {
-  return n < 2 ? CI_LEVEL : 1 - 2 * expandedTail((1 - CI_LEVEL) / 2, n);
+  return n < 2 ? CI_LEVEL : expandedLevel(CI_LEVEL, n);
 }
 
 /** One figure per quantile; none where there are no rows. */

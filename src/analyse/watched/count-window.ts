@@ -1,7 +1,6 @@
 /** The time after its arming in which the passes of a watch are counted: the same for a whole stratum. */
 
 import { firstIndex } from "../../statistics/first-index.ts";
-import { FEWEST } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
 import type { Exposure } from "./exposure.ts";
@@ -106,26 +105,20 @@ export function trapLimits({ exposures }: WatchSet): number[] {
 interface Choice {
   readonly members: readonly number[];
   readonly whole: WholeWindow | null;
-  /** Time that the windows see in all, ns. */
-  readonly time: number;
 }
 
 /**
- * The windows of one cell: of all its watches, or of those with a high trap limit where these see more time in all, as where one
- * pass has as many accesses as a low limit allows.
+ * The windows of one cell: of all its watches, or, where these have none, as where one pass has as many accesses as a low limit
+ * allows, of those with a high limit. Never of the few because they see longer: they may do so as none of them fell on a busy word.
  */
 function bestChoice(set: WatchSet, cell: readonly number[]): Choice {
   const limits = [...new Set(cell.map((i) => set.exposures[i]?.watch.trap_limit ?? 0))].sort((a, b) => a - b);
-  let best: Choice | null = null;
   for (const limit of limits) {
     const members = cell.filter((i) => (set.exposures[i]?.watch.trap_limit ?? 0) >= limit);
-    if (best !== null && members.length < FEWEST) break;
     const whole = longestWhole(set, members);
-    let time = 0;
-    if (whole !== null) for (const i of members) time += coveredNs(set.span, ...windowOf(set, i, whole.length));
-    if (best === null || time > best.time) best = { members, whole, time };
+    if (whole !== null) return { members, whole };
   }
-  return best ?? { members: cell, whole: null, time: 0 };
+  return { members: cell, whole: null };
 }
 
 function computeWindows(set: WatchSet, leastLimit: number): CountWindows {

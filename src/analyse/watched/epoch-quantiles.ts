@@ -1,11 +1,13 @@
 /** Quantiles of times that begin at a write: what the engine's steps and the watches say of them. */
 import { interval } from "../../statistics/interval.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessStream } from "../input/input.ts";
 import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
+import { fewCarry, isCarriedByFew } from "./pass-rate.ts";
 import { unknownShare } from "./write-epoch.ts";
 import type { TimesSeen } from "./write-times.ts";
 
@@ -33,9 +35,11 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     set,
     epochs.quantiles.map(([, q]) => q),
   );
+  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, seen.n);
   return epochs.quantiles.map(([metric, , fewest], k) => {
-    const estimate = hidden ? undefined : seen.estimates[k];
-    const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : seen.bound;
+    const estimate = hidden || isFew ? undefined : seen.estimates[k];
+    const few = isFew ? fewCarry(seen.carrying) : seen.bound;
+    const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : few;
     return {
       metric,
       source: "watch",

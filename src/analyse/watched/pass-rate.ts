@@ -14,7 +14,19 @@ const FEW_HITS = 10;
 /** Passes of unknown kind above this share leave a figure open. */
 export const MOST_UNKNOWN = 0.01;
 /** Where fewer addresses than this carry a sum, its interval is too short: the next one may carry as much. */
-export const FEWEST_CARRYING = 20;
+const FEWEST_CARRYING = 25;
+/** So it is where those that count are much unlike each other, unless many carry it all the same. */
+const LEAST_PART = 3 / 4;
+const MANY_CARRYING = 100;
+
+/**
+ * True where few addresses carry a sum.
+ * @param carrying how many that count alike would carry as much
+ * @param counted how many have a part in it
+ */
+export function isCarriedByFew(carrying: number, counted: number): boolean {
+  return carrying < FEWEST_CARRYING || (carrying < LEAST_PART * counted && carrying < MANY_CARRYING);
+}
 
 export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
 
@@ -73,6 +85,27 @@ export function passRate(set: WatchSet, kind: PassKind, generous = false): PassR
   return found;
 }
 
+/** Upper 97.5 % end of a Poisson count of which one was seen, less that one. */
+const MORE_THAN_ONE = 4.57;
+
+/**
+ * What the sum may lack of addresses like the largest: it was drawn once, where the mean count may have been 5.57. Only what
+ * it has beyond the others counts: where all are alike this is next to nothing.
+ */
+function unseenLargest(top: Float64Array, bottom: Float64Array): number {
+  let largest = 0;
+  let sum = 0;
+  let seen = 0;
+  for (const x of top) {
+    if (x <= 0) continue;
+    largest = Math.max(largest, x);
+    sum += x;
+    seen += 1;
+  }
+  const all = bottom.reduce((a, b) => a + b, 0);
+  return seen > 0 && all > 0 ? (MORE_THAN_ONE * (largest - sum / seen)) / all : 0;
+}
+
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): PassRate {
   const { exposures, weights } = set;
   const { length_ns, time_ns, unseen, cut } = countWindows(set);
@@ -106,7 +139,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
   const total = weights.total_bytes;
   const scale = stratumBytes(set).map((bytes) => (total > 0 ? bytes / total : 0));
   const replicated = replicateRatio({ top, bottom, stratum: weights.stratum, scale }, set.resamples());
-  let rate = counted > 0 ? intervalOf(replicated) : interval(null, 0, null);
+  let rate = counted > 0 ? intervalOf(replicated, effectiveSize(top)) : interval(null, 0, null);
+  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(top, bottom)) };
   // The few passes that the windows may have missed are in the interval, and a stretch unwatched may have had none or twice as many.
   const { lo, hi } = rate;
   rate = {

@@ -1,7 +1,7 @@
 /** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
 import type { Interval } from "../../statistics/interval.ts";
-import { quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import { boundedQuantiles, pooledSample } from "../../statistics/recurrent-survival.ts";
+import { carryingUnitsOf, quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
+import { boundedQuantiles, carryingUnits, pooledSample } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import { writeHistory } from "./write-epoch.ts";
@@ -16,6 +16,8 @@ export interface TimesSeen {
   readonly censored: number;
   /** Why the estimates are bounds from below; null where they are not. */
   readonly bound: string | null;
+  /** How many addresses that count alike would carry as much. */
+  readonly carrying: number;
 }
 
 interface Epochs {
@@ -96,6 +98,7 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     n_censored: n - unitsOf(whole).size,
     censored: cases.length > 0 ? 1 - weigh(whole) / weigh(cases) : 0,
     bound: cut > MOST_CUT ? CUT : null,
+    carrying: carryingUnitsOf(cases),
   };
 }
 
@@ -125,5 +128,6 @@ export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     n_censored: sample.n_censored,
     censored: sample.censored,
     bound: cut > MOST_CUT ? CUT : null,
+    carrying: carryingUnits(sample),
   };
 }

@@ -45,8 +45,15 @@ export function openRowTally(stream: StreamName): RowTally {
       return count;
     }
     const { codes, values } = column;
-    const places = values.map((value) => (SOURCES as readonly string[]).indexOf(value));
-    for (let row = from; row < stop; row++) come(places[codes[row] ?? 0] ?? 0, 1, count);
+    const rowsOf = new Float64Array(values.length);
+    for (let row = from; row < stop; row++) {
+      const code = codes[row] ?? 0;
+      rowsOf[code] = (rowsOf[code] ?? 0) + 1;
+    }
+    // A word that is no source, which no writer makes, counts with the first one: no row falls out of the account.
+    for (const [code, value] of values.entries()) {
+      come(Math.max(0, (SOURCES as readonly string[]).indexOf(value)), rowsOf[code] ?? 0, count);
+    }
     return count;
   }
 

@@ -130,7 +130,7 @@ const burst = (hits: number, gapUs: number): WorldKind => ({
             ),
           );
         },
-        hits > 10 ? WORDS / 4 : WORDS,
+        hits >= 8 ? WORDS / 4 : WORDS,
       ),
     );
   },
