@@ -51,6 +51,8 @@ export type Outcome =
   | "kept"
   /** A buffer of no bytes, and what is placed in it: the engine simulates a load to learn its size. */
   | "simulated"
+  /** A tensor without elements. */
+  | "empty"
   /** A call about no buffer at all. */
   | "null_handle"
   /** A buffer that another probe told of already. */

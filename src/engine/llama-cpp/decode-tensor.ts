@@ -30,7 +30,7 @@ export interface RawBuffer {
 const USAGES: readonly TensorUsage[] = ["any", "weights", "compute"];
 
 /** Why bytes were not believed; each is counted by this name. */
-export type TensorDoubt = "cut_short" | "type" | "shape" | "stride" | "name" | "pointer";
+export type TensorDoubt = "cut_short" | "type" | "empty" | "shape" | "stride" | "name" | "pointer";
 export type Checked<T, Doubt extends string> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly doubt: Doubt };
@@ -82,6 +82,8 @@ export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTen
     ne.push(Number(view.getBigInt64(offsets.ne + i * 8, true)));
     nb.push(Number(view.getBigUint64(offsets.nb + i * 8, true)));
   }
+  // A batch without outputs makes tensors without elements.
+  if (ne.includes(0) && ne.every((n) => n >= 0 && n <= SIZE_LIMIT_BYTES)) return no("empty");
   if (ne.some((n) => n < 1 || n > SIZE_LIMIT_BYTES)) return no("shape");
   if (ne.reduce((a, b) => a * b, 1) > SIZE_LIMIT_BYTES) return no("shape");
   if ((ne[0] ?? 0) % type.blockElements !== 0) return no("shape");

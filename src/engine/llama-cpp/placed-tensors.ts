@@ -209,7 +209,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       const { payload, args } = record;
       const bytes = new DataView(payload.buffer, payload.byteOffset + COPIED_BYTES.buffer, COPIED_BYTES.tensor);
       const decoded = decodeFreshTensor(bytes, layout);
-      if (!decoded.ok) return "implausible";
+      if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
       if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) return "not_in_memory";
       place(buffer, decoded.value, args[2], { time: record.timestamp_ns, tid: record.tid, graph: false });
       return "kept";

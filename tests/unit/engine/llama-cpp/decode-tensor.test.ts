@@ -37,7 +37,8 @@ describe("a tensor from its bytes", () => {
   test("is doubted for its type, shape, strides, name and pointers", () => {
     expect(decode({ type: 4 })).toEqual({ ok: false, doubt: "type" });
     expect(decode({ type: 999 })).toEqual({ ok: false, doubt: "type" });
-    expect(decode({ ne: [0, 1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
+    expect(decode({ ne: [0, 1, 1, 1] })).toEqual({ ok: false, doubt: "empty" });
+    expect(decode({ ne: [0, -1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
     expect(decode({ ne: [-4, 1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
     expect(decode({ type: 2, ne: [33, 1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
     expect(decode({ ne: [2 ** 30, 2 ** 30, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
