@@ -183,7 +183,7 @@ test("a full disk stops the recording and not the command, and says so however l
 test("a size limit stops the recording and not the command, whose exit code is passed on", async () => {
   const ended = await runCli([
     ...RUN,
-    ...["--max-size", "200kB", "--output", outputFolder(), "--", "python3", "-c", toucher(4)],
+    ...["--max-size", "200kB", "--output", outputFolder(), "--", "python3", "-c", toucher(2.5)],
   ]);
   expect(ended.exitCode).toBe(6);
   const report = jsonOf(ended) as {
@@ -192,7 +192,7 @@ test("a size limit stops the recording and not the command, whose exit code is p
     target: { exit_code: number; wall_s: number };
   };
   expect(report).toMatchObject({ stopped_by: "max_size", target: { exit_code: 5, signal: null } });
-  expect(report.target.wall_s).toBeLessThan(3);
+  expect(report.target.wall_s).toBeLessThan(2.4);
   expect(report.warnings.join()).toMatch(/recording stopped after .*s, at --max-size/);
   let rows = 0;
   for (const batch of readStream(report.run_dir, "fault")) rows += batch.rows;

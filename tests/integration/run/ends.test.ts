@@ -195,7 +195,7 @@ describe("a terminal that is lost", () => {
 
   test("is nothing to a run that was started to outlive it", async () => {
     const argv = ["nohup", process.execPath, CLI, "run", "--json", ...QUICK, "--output", outputFolder()];
-    const child = Bun.spawn([...argv, "--", "sh", "-c", "echo ready >&2; sleep 1"], {
+    const child = Bun.spawn([...argv, "--", "sh", "-c", "echo ready >&2; sleep 0.3"], {
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
@@ -211,7 +211,7 @@ describe("a terminal that is lost", () => {
 test("a first Ctrl-C while results are derived ends that, and what was recorded is derived later", async () => {
   const output = outputFolder();
   const toucher =
-    "import mmap\nfor i in range(15):\n m=mmap.mmap(-1,1<<26)\n for i in range(0,1<<26,4096): m[i]=1\n m.close()\n";
+    "import mmap\nfor i in range(6):\n m=mmap.mmap(-1,1<<26)\n for i in range(0,1<<26,4096): m[i]=1\n m.close()\n";
   const options = ["--json", ...QUICK, "--output", output, "--run-id", "one"];
   const run = startCli(["run", ...options, "--", "python3", "-c", toucher]);
   const folder = (): string => join(output, readdirSync(output)[0] ?? "", "one");
