@@ -7,6 +7,8 @@ else if (kernels.kernels.length < 2) {
   process.stderr.write(`only these older kernels can be booted: ${kernels.kernels.map((k) => k.series).join(", ")}\n`);
 }
 
+const TRAP_LIMIT = 8;
+
 /** Programs that a kernel series refuses, and what we do there instead. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   // bpf_cast_to_kern_ctx came with 6.2; sample_by_copy is its stand-in.
@@ -14,11 +16,29 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "6.12": [],
 };
 
+/** At once: each has one CPU. */
 async function guests(): Promise<Map<string, GuestRun>> {
-  const runs = new Map<string, GuestRun>();
-  if (!kernels.ok) return runs;
-  for (const kernel of kernels.kernels) runs.set(kernel.series, await runGuest(kernel));
-  return runs;
+  if (!kernels.ok) return new Map();
+  return new Map(
+    await Promise.all(kernels.kernels.map(async (kernel) => [kernel.series, await runGuest(kernel)] as const)),
+  );
+}
+
+const numbers = (value: unknown): number[] => (Array.isArray(value) ? value.map(Number) : [Number.NaN]);
+
+/** What the tracer itself did there: a storm, then an attach to a process that walks an array, and watches on that. */
+function expectTraced(series: string, { traced, console: text }: GuestRun): void {
+  expect(traced.get("error"), text.slice(-2000)).toBeUndefined();
+  expect(traced.get("storm")).toMatchObject({ differences: [], ended: true, exitCode: 0, balanced: true });
+  expect(Math.min(...numbers(traced.get("storm")?.calls))).toBeGreaterThan(50);
+  const watch = traced.get("watch");
+  // Before Linux 6.10 every trap counts against what a register is let go for.
+  expect(watch).toMatchObject({ countsEveryTrap: series === "6.1", measured: true, ended: true, unbalanced: [] });
+  expect(watch?.armings).toBeGreaterThan(2);
+  expect(watch?.accesses).toBeGreaterThan(0);
+  expect(watch?.inArray).toBeGreaterThan(0);
+  expect(watch?.endings).toMatchObject({ trap_limit: expect.any(Number) });
+  expect(Math.max(...numbers(watch?.hits))).toBe(TRAP_LIMIT);
 }
 
 test.skipIf(!kernels.ok)(
@@ -36,6 +56,8 @@ test.skipIf(!kernels.ok)(
 
       const { locate_pids: numbers, ...samples } = Object.fromEntries(guest.runs);
       expect(numbers).toEqual({ level: 1, pid: 1, own_pid: 1 });
+      expectTraced(series, guest);
+
       const programs = ["sample_by_copy", "sample_in_place"]
         .flatMap((name) => [name, `${name}/inside`])
         .filter((name) => !refused.includes(`samples/${name}`));
