@@ -1,6 +1,6 @@
 /** Quantiles of millions of weighted lives, each seen once, whole or in part: of the product-limit curve, and of what was seen. */
 import { collectAround } from "../columnar/collect-after.ts";
-import { everyRow, numberOrder } from "../columnar/keys/number-order.ts";
+import { positionsInOrder } from "../columnar/keys/number-order.ts";
 
 /** Lives by number, from 0; nothing of them is copied. */
 export interface Lives {
@@ -48,7 +48,7 @@ export function lifeQuantiles(lives: Lives, qs: readonly number[]): LifeQuantile
   let sum = 0;
   let fallen = 0;
   let reached = 0;
-  for (const life of numberOrder(everyRow(lives.count), keys)) {
+  for (const life of positionsInOrder(keys)) {
     const weight = lives.weight(life);
     sum += weight;
     while (reached < qs.length && sum >= (qs[reached] as number) * all * (1 - 1e-12))
