@@ -161,6 +161,11 @@ export function adoptFile(target: Mapping, source: { dev: number | null; inode: 
   target.path ??= source.path;
 }
 
+/** False where a mapping cannot be what a name told of: private anonymous memory has no file. */
+export function mayBe({ flags }: Mapping, named: { readonly inode: bigint | null }): boolean {
+  return hasFileOffset(flags) || named.inode === null || named.inode === 0n;
+}
+
 /** Reports that live pages left their address. */
 export function endPages(
   space: AddressSpace,
@@ -187,8 +192,10 @@ export function place(space: AddressSpace, from: number, until: number, state: P
     from,
     until,
     (old, start, end) => {
-      // What was seen inside the call is the mapping that the call made, and no other that it replaced.
-      if (old?.mapping && old.mapping.seen_until_ns >= mapping.begin_ns) adoptFile(mapping, old.mapping);
+      // What was seen inside the call is the mapping that the call made, and no other that it replaced: but for a file that
+      // another thread had mapped there and unmapped again while the call waited.
+      const isOfCall = old?.mapping && old.mapping.seen_until_ns >= mapping.begin_ns && mayBe(mapping, old.mapping);
+      if (isOfCall && old?.mapping) adoptFile(mapping, old.mapping);
       else endPages(space, old, start, end, since_ns, "replaced");
       return withNewerProtection(old, state);
     },

@@ -1,5 +1,5 @@
 /** Names of mapped files that arrive beside the calls (perf's MMAP2 records), before or after them. */
-import { type AddressSpace, adoptFile, hasFileOffset, type Mapping } from "./address-space.ts";
+import { type AddressSpace, adoptFile, hasFileOffset, type Mapping, mayBe } from "./address-space.ts";
 import { applySeen, type Seen } from "./snapshot.ts";
 
 const STACK = "[stack]";
@@ -64,7 +64,7 @@ export function createFileNames(): FileNames {
     complete(mapping, from, begin_ns, end_ns) {
       for (const named of recent) {
         const inside = named.time_ns >= begin_ns && named.time_ns <= end_ns;
-        if (inside && named.from <= from && from < named.to) adoptFile(mapping, named);
+        if (inside && named.from <= from && from < named.to && mayBe(mapping, named)) adoptFile(mapping, named);
       }
     },
     newStackNs(exec_ns) {

@@ -144,7 +144,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     return process.children.flatMap(({ pid, fork_ns }) => {
       const child = processes.get(pid);
       if (child === undefined || child.space === process.space || row.timestamp_ns >= fork_ns) return [];
-      if ((row.end_ns ?? row.timestamp_ns) >= fork_ns) child.needsSnapshot = true;
+      if (fork_ns - (row.end_ns ?? row.timestamp_ns) < FORK_RACE_NS) child.needsSnapshot = true;
       return [child];
     });
   }

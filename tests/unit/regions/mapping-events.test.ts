@@ -18,6 +18,24 @@ describe("rows that come late", () => {
     expect(places(maps)).toEqual([[10, 4, 1]]);
   });
 
+  test.each([
+    ["came before", true],
+    ["came after", false],
+  ])(
+    "a file that another thread mapped and unmapped while a call waited names no private anonymous memory: its name %s",
+    (_, isFirst) => {
+      const maps = createProcessMaps();
+      const name = () =>
+        maps.apply(
+          mappingRow("file", 3, { addr: page(10), size_bytes: page(4), prot: 3, flags: 2, inode: 7n, path: "/lib/a" }),
+        );
+      if (isFirst) name();
+      maps.apply(mmap(9, 10, 4, 3, { begin_ns: 1n, end_ns: 9n, flags: 0x22 }));
+      if (!isFirst) name();
+      expect(maps.mapsOf(100).map(({ inode, path }) => [inode, path])).toEqual([[null, null]]);
+    },
+  );
+
   test("a move that was overtaken keeps the birth of what it moved", () => {
     const maps = recordedMaps();
     maps.apply(mmap(1, 10, 4, 1));
@@ -49,6 +67,15 @@ describe("rows that come late", () => {
     maps.apply(mmap(6, 10, 4, 3, { begin_ns: 5n, end_ns: 6n }));
     expect(places(maps).at(-1)).toEqual([50, 9, 3]);
     expect(mappingAt(maps.mapsOf(100), page(55))?.birth_ns).toBe(2n);
+  });
+
+  test("what a parent did just before a fork, and that is told after it, leaves the copy to a look", () => {
+    const maps = createProcessMaps();
+    maps.apply(mmap(1, 10, 4));
+    maps.apply(mappingRow("fork", 10, { child_pid: 200 }));
+    expect(maps.pidsNeedingSnapshot()).toEqual([]);
+    maps.apply(mprotect(8, 10, 4, 1));
+    expect(maps.pidsNeedingSnapshot()).toEqual([200]);
   });
 
   test("a parent's unmapping that is older than the fork is taken from the child too", () => {

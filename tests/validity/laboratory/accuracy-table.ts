@@ -14,7 +14,9 @@ export function accuracyTable(rows: readonly CoverageRow[], seeds: number): stri
   const poor = held.filter((share) => share < 0.9).length;
   const median = held[held.length >> 1] ?? Number.NaN;
   const lines = telling.map((row) => {
-    const value = row.ok >= FEW ? [row.ratio.toFixed(3), `${(100 * row.half_width).toPrecision(2)} %`] : ["", ""];
+    const { ratio, half_width } = row;
+    const isTold = row.ok >= FEW && ratio !== null && half_width !== null;
+    const value = isTold ? [ratio.toFixed(3), `${(100 * half_width).toPrecision(2)} %`] : ["", ""];
     const cells = [
       row.world,
       row.metric,

@@ -14,11 +14,11 @@ export interface CoverageRow {
   readonly bound: number;
   /** Runs that refused: insufficient or not identifiable. */
   readonly refused: number;
-  /** Of the runs that said ok: those whose interval holds the truth, and the median of value over truth. */
+  /** Of the runs that said ok: those whose interval holds the truth, and the median of value over truth; null where that is none. */
   readonly held: number;
-  readonly ratio: number;
+  readonly ratio: number | null;
   /** Median of half of the interval over the truth. */
-  readonly half_width: number;
+  readonly half_width: number | null;
   /** Of the runs that gave a bound: those whose bound is right. */
   readonly right: number;
 }
@@ -36,8 +36,8 @@ interface Tally {
   readonly widths: number[];
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+const median = (values: readonly number[]): number | null =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
 
 /** Runs a world with the seeds 1 to `seeds`. */
 export function coverageOf(kind: WorldKind, seeds: number): CoverageRow[] {
