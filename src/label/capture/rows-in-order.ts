@@ -20,8 +20,11 @@ export interface RowsInOrder<S extends StreamName> {
   rows(): Generator<RowOf<S>, void, void>;
 }
 
-/** Decoded rows that are held at a time, unless one row group has more. */
-const HELD_ROWS = 1 << 16;
+/**
+ * Decoded rows that are held at a time, unless one row group has more: those of several groups, as threads that map at once
+ * write rows whose times lie in two of them by turns.
+ */
+const HELD_ROWS = 1 << 18;
 
 /** A row group, or what the SQL engine read of a segment that is not decoded here. */
 interface Block<S extends StreamName> {

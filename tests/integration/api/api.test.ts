@@ -156,10 +156,10 @@ describe("openRun", () => {
     expect(await refusal(() => opened.table("trace"))).toMatchObject({ code: "usage" });
   });
 
-  test("counts a damaged segment, and refuses a damaged derived file until it is derived again", async () => {
+  test("counts damaged segments, and refuses a damaged derived file until it is derived again", async () => {
     const runDir = copyOfRun("damaged");
-    const segment = listSegments(runDir, "process")[0]?.path ?? "";
-    truncateSync(segment, 100);
+    const segments = listSegments(runDir, "process").map(({ path }) => path);
+    for (const segment of segments) truncateSync(segment, 100);
     truncateSync(join(runDir, "region_map.parquet"), 100);
     using opened = openRun(runDir);
     expect(opened.table("process").numRows).toBe(0);
@@ -168,7 +168,7 @@ describe("openRun", () => {
       hint: expect.stringContaining("mrm-trace analyse"),
     });
     opened.table("process");
-    expect(opened.unreadable.map(({ path }) => path)).toEqual([segment]);
+    expect(opened.unreadable.map(({ path }) => path)).toEqual(segments);
     const again = await analyse(runDir);
     // What the process stream told is refused now; nothing else has changed.
     const [lost, others] = [true, false].map((wanted) =>

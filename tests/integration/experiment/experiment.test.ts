@@ -180,7 +180,7 @@ describe("the command line refuses", () => {
     ],
     ["a run id for many runs", (path) => ["run", "--config", path, "--json", "--run-id", "x"], "--run-id was given"],
     ["to resume nothing", () => ["run", "--resume", "--json"], "without an experiment"],
-    ["a file that is not there", (path) => ["run", "--config", `${path}.none`, "--json"], "ENOENT"],
+    ["a file that is not there", (path) => ["run", "--config", `${path}.none`, "--json"], "no such file or directory"],
     ["a plan of options", () => ["plan", "config/default.yaml", "--json"], "no experiment"],
     ["config without a word", () => ["config", "--json"], "default or show expected"],
   ];
