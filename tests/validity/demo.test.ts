@@ -41,7 +41,7 @@ const MATMUL = /^(blk\.\d+\.(attn_(q|k|v|output)|ffn_(gate|up|down))|output)\.we
 
 /** Runs the demo and reads from its capture, in microseconds since its first step, what the tests need. */
 async function runDemo(): Promise<Demo> {
-  const ended = await runCli(["run", "--json", ...QUICK, "--seconds", "40", "--seed", "5", "--output", outputFolder()]);
+  const ended = await runCli(["run", "--json", ...QUICK, "--seconds", "30", "--seed", "5", "--output", outputFolder()]);
   expect(ended.exitCode).toBe(0);
   const report = JSON.parse(ended.stdout) as Demo["report"] & { run_dir: string };
   const stream = (name: string): string => `read_parquet('${report.run_dir}/capture/${name}/*.parquet')`;

@@ -55,7 +55,11 @@ const ANSWERS: readonly Answer[] = [
   usage(["run", "--params", "1m", "--", "true"], "--params is an option of the demo", "leave one of them out"),
   { args: ["run", "--", place("folder")], exit: 6, says: "is a folder", advises: "name the program in it" },
   { args: ["run", "--", place("nothing")], exit: 6, says: "command not found", advises: "check the spelling" },
-  usage(["run", "--source", "foo"], "one or more of auto, watch, pebs, ibs, clock expected", "sources of accesses"),
+  usage(
+    ["run", "--source", "foo"],
+    "one or more of auto, watch, pebs, ibs, clock expected",
+    "give --source one or more of",
+  ),
   usage(
     ["run", "--collector", "ebpf,foo"],
     "one or more of ebpf, perf-mem, memray, process expected",

@@ -228,9 +228,8 @@ describe("a run with the memray collector", () => {
     const ended = await runCli(args, { prefix });
     expect(ended.stderr).toContain("through");
     const report = jsonOf(ended) as unknown as Report;
-    expect(ended.exitCode).toBe(1);
-    expect(report.error?.message).toContain("ENOSPC");
-    expect(report.error?.hint).toContain("free some space");
+    expect(ended.exitCode).toBe(3);
+    expect(report.warnings.join()).toMatch(/recording stopped after .*ENOSPC/);
     expect(report.run_dir).toContain(full);
   });
 });

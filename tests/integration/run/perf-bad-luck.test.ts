@@ -81,7 +81,7 @@ describe("a perf that cannot do its part", () => {
     const toucher =
       "import mmap\nfor n in range(8):\n m=mmap.mmap(-1,1<<26)\n for i in range(0,1<<26,4096): m[i]=1\n m.close()\n";
     const { exitCode, report } = await run(["--output", full, "--", "python3", "-c", toucher], { prefix });
-    expect(exitCode).toBe(1);
+    expect(exitCode).toBe(3);
     expect(`${report.error?.message} ${report.warnings?.join()}`).toMatch(/ENOSPC|space/i);
     expect(report.run_dir).toContain(full);
     expect(report.error?.hint).toContain("free some space");

@@ -157,7 +157,7 @@ const mixture = (share: number, cold: number, hot: number): WorldKind => ({
   },
 });
 
-export const hotAndCold = (share: number, times: number): WorldKind => ({
+const hotAndCold = (share: number, times: number): WorldKind => ({
   name: `${100 * share} % of the words ${times} times as hot`,
   make: (random) =>
     one(
