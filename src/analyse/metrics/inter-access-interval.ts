@@ -1,5 +1,6 @@
 /** Time between passes over a byte. */
 
+import { effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { boundedQuantiles, carryingUnits, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
@@ -45,7 +46,10 @@ function watchFigures(group: Group): Figure[] {
     passWeights(uniform),
   );
   const carrying = carryingUnits(sample);
-  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, sample.n);
+  const standing = effectiveSize(
+    uniform.weights.bytes.map((bytes, i) => ((sample.unit_weight[i] ?? 0) > 0 ? bytes : 0)),
+  );
+  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, standing);
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
   const estimates = boundedQuantiles(
     sample,

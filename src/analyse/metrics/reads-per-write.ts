@@ -22,7 +22,8 @@ function watchFigure(group: Group): Figure {
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
   const few =
-    !isOpen && (isCarriedByFew(read.n_effective, read.n_counted) || isCarriedByFew(write.n_effective, write.n_counted));
+    !isOpen &&
+    (isCarriedByFew(read.n_effective, read.n_standing) || isCarriedByFew(write.n_effective, write.n_standing));
   const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
   // The few passes that the windows may have missed are in the interval, whichever kind they were.
   const ratio = interval(

@@ -22,7 +22,8 @@ const MANY_CARRYING = 100;
 /**
  * True where few addresses carry a sum.
  * @param carrying how many that count alike would carry as much
- * @param counted how many have a part in it
+ * @param counted how many addresses of equal bytes would stand for those that have a part in it: a small stratum has many draws
+ *   and few bytes
  */
 export function isCarriedByFew(carrying: number, counted: number): boolean {
   return carrying < FEWEST_CARRYING || (carrying < LEAST_PART * counted && carrying < MANY_CARRYING);
@@ -39,6 +40,8 @@ export interface PassRate {
   /** Addresses with such a pass anywhere in the exposure, and in the window in which passes are counted. */
   readonly n_seen: number;
   readonly n_counted: number;
+  /** How many addresses of equal bytes would stand for those in whose windows one was counted. */
+  readonly n_standing: number;
   /** How many addresses that count alike would carry as much: few where some carry most of the sum. */
   readonly n_effective: number;
   /** Share of the passes in which neither read nor write is known. */
@@ -162,6 +165,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
     n,
     n_seen: seen,
     n_counted: counted,
+    n_standing: effectiveSize(weights.bytes.map((bytes, i) => ((top[i] ?? 0) > 0 ? bytes : 0))),
     n_effective: effectiveSize(top),
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
