@@ -1,9 +1,22 @@
 /**
  * Runs the tests and ends with one line: N passed, N failed, N skipped. Arguments go to `bun test`.
- * Without any, those that only calculate run at low priority beside those that drive the kernel, which mostly wait.
+ * Without any, those that time nothing run at low priority beside those that drive the kernel, which mostly wait.
  */
-/** Folders of tests that need neither root nor registers, and in which nothing is timed. */
-const CALCULATING = ["tests/unit", "tests/property", "tests/validity/laboratory"] as const;
+
+/** Folders and files of tests that need no registers, and in which nothing is timed. */
+const UNTIMED = [
+  "tests/unit",
+  "tests/property",
+  "tests/validity/laboratory",
+  "tests/validity/analyse/sampled",
+  "tests/integration/kernels",
+  "tests/integration/commands",
+  "tests/integration/columnar",
+  "tests/integration/collect/memray",
+  "tests/integration/run/import",
+  "tests/integration/run/hostile-memory",
+  "tests/integration/run/memray",
+] as const;
 /** So low that what the others start hardly notices. */
 const LOW_PRIORITY = ["nice", "-n", "19"] as const;
 /** What the runner itself wrote is there by then; only a process that a test left behind keeps the pipe open. */
@@ -49,11 +62,13 @@ async function runTests(
 const args = process.argv.slice(2);
 const straight = (text: Uint8Array): void => void process.stderr.write(text);
 const held: Uint8Array[] = [];
-const others = CALCULATING.map((folder) => `--path-ignore-patterns=${folder}/**`);
+const others = UNTIMED.flatMap((path) => [`${path}/**`, `${path}*.test.ts`]).map(
+  (glob) => `--path-ignore-patterns=${glob}`,
+);
 const counts = await Promise.all(
   args.length > 0
     ? [runTests(args, [], straight)]
-    : [runTests(others, [], straight), runTests(CALCULATING, LOW_PRIORITY, (text) => void held.push(text))],
+    : [runTests(others, [], straight), runTests(UNTIMED, LOW_PRIORITY, (text) => void held.push(text))],
 );
 for (const text of held) process.stderr.write(text);
 const sum = (name: keyof Counts): number => counts.reduce((total, run) => total + run[name], 0);

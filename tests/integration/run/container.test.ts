@@ -210,7 +210,9 @@ describe("a tracer inside a container", () => {
       const steps = await rowsOf(
         report,
         "step",
-        (scan) => `SELECT count(*)::INT AS n, min(pid)::INT AS pid, max(pid)::INT AS last_pid FROM ${scan}`,
+        // Graphs are read while the process goes on: how many is a matter of luck.
+        (scan) =>
+          `SELECT count(*) FILTER (kind <> 'graph')::INT AS n, min(pid)::INT AS pid, max(pid)::INT AS last_pid FROM ${scan}`,
       );
       return {
         tensors,

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { getPriority } from "node:os";
 
 const MODULE = new URL("../../../src/overhead/priority.ts", import.meta.url).pathname;
 
@@ -20,7 +21,8 @@ test("a process that steps back is nice on all its threads", () => {
       });
       console.log(JSON.stringify([refused, [...new Set(nices)]]));`),
   );
-  expect(nices).toEqual([[], [10]]);
+  // Who runs the tests may have asked for less than that.
+  expect(nices).toEqual([[], [Math.max(10, getPriority())]]);
 });
 
 test("a process that is to die first says so to the kernel", () => {
