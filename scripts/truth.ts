@@ -8,8 +8,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { type CoverageRow, coverageOf } from "../src/simulate/coverage.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
-import { type CoverageRow, coverageOf } from "../tests/validity/laboratory/coverage.ts";
 import { WORLDS } from "../tests/validity/laboratory/worlds.ts";
 
 const { values } = parseArgs({

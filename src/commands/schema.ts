@@ -2,6 +2,7 @@
 import { defineCommand } from "citty";
 import { configSchema } from "../config/experiment-schema.ts";
 import { nearestWord } from "../config/nearest-word.ts";
+import { worldSchema } from "../config/world-schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { columnsOf, TABLES, type TableName } from "../schema/columns.ts";
 import { columnRows, tablePlace } from "../schema/columns-page.ts";
@@ -9,6 +10,7 @@ import { jsonSchemaOf } from "../schema/json-schema.ts";
 import { observerEffectSchema } from "../schema/observer-effect.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { metadataSchema } from "../schema/run-metadata.ts";
+import { simulationSchema } from "../schema/simulation.ts";
 import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
 
 const OBJECTS = {
@@ -31,6 +33,16 @@ const OBJECTS = {
     schema: observerEffectSchema,
     title: "Observer effect",
     description: `observer_effect.json of \`mrm-trace compare --arms\`, and with \`folder\` what its --json prints; version ${JSON_SCHEMA_VERSION}.`,
+  },
+  world: {
+    schema: worldSchema,
+    title: "Described world",
+    description: "YAML or JSON for `mrm-trace simulate FILE`.",
+  },
+  simulation: {
+    schema: simulationSchema,
+    title: "Figures of a described world",
+    description: `What \`mrm-trace simulate --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
   },
 } as const;
 

@@ -19,6 +19,8 @@ const LOADERS = {
     verb((await import("./plan.ts")).planCommand, "mrm-trace plan experiment.yaml", {
       common: ["max-runs", "output", "json", "color"],
     }),
+  simulate: async () =>
+    verb((await import("./simulate.ts")).simulateCommand, "mrm-trace simulate world.yaml --seeds 20"),
   validate: async () =>
     verb((await import("./validate.ts")).validateCommand, "mrm-trace validate experiment.yaml", { isRootNeeded: true }),
   config: async () =>

@@ -29,7 +29,7 @@ function asText(runDir: string, check: ManifestCheck): string {
 }
 
 export const verifyCommand = defineCommand({
-  meta: { name: "verify", description: "Compare the files of a run with the sizes and hashes of its manifest" },
+  meta: { name: "verify", description: "Compare the files of a run with the hashes of its manifest" },
   args: {
     run_dir: { type: "positional", description: "Folder of a run, such as results/MODEL/RUN_ID", required: true },
     json: { type: "boolean", default: false, description: "print one JSON object" },

@@ -55,8 +55,8 @@ export function problemAt(
 }
 
 /** The schema at a path of a value, with its description. */
-function schemaAt(path: readonly PropertyKey[]): z.ZodType | null {
-  let schema: z.ZodType = configSchema;
+function schemaAt(root: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
+  let schema = root;
   for (const part of path) {
     const inner = bare(schema);
     const next =
@@ -71,32 +71,35 @@ function schemaAt(path: readonly PropertyKey[]): z.ZodType | null {
   return schema;
 }
 
-const ALL_KEYS = keysOf(configSchema);
-
 /** What an unknown key was probably meant to be: near by in its own mapping, else the same word elsewhere. */
-function rightKey(path: readonly PropertyKey[], key: string): string | null {
-  const found = schemaAt(path);
+function rightKey(root: z.ZodType, path: readonly PropertyKey[], key: string): string | null {
+  const found = schemaAt(root, path);
   const schema = found === null ? null : bare(found);
   const siblings = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
   const near = nearestWord(key, siblings);
   if (near !== null) return `did you mean ${near}?`;
-  const elsewhere = ALL_KEYS.find(({ path: keyPath }) => keyPath.at(-1) === key);
+  const elsewhere = keysOf(root).find(({ path: keyPath }) => keyPath.at(-1) === key);
   if (elsewhere !== undefined) return `it belongs to ${pathText(elsewhere.path)}`;
   return siblings.length === 0 ? null : `one of ${siblings.join(", ")}`;
 }
 
-/** The problems behind one issue of the schema: an issue names all unknown keys of a mapping. */
-export function problemsOf(file: YamlFile, issue: z.core.$ZodIssue, most: number): ConfigProblem[] {
+/** The problems behind one issue of a schema, that of experiments where none is named: an issue names all unknown keys of a mapping. */
+export function problemsOf(
+  file: YamlFile,
+  issue: z.core.$ZodIssue,
+  most: number,
+  root: z.ZodType = configSchema,
+): ConfigProblem[] {
   if (issue.code === "unrecognized_keys") {
     return issue.keys.slice(0, most).map((key) =>
       problemAt(file, [...issue.path, key], "unknown key", {
         what: "key",
-        hint: rightKey(issue.path, key),
+        hint: rightKey(root, issue.path, key),
       }),
     );
   }
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
-  const schema = schemaAt(issue.path);
+  const schema = schemaAt(root, issue.path);
   const wanted = schema === null ? null : wantedText(schema);
   const isNoMapping = issue.code === "invalid_type" && issue.expected === "object";
   const message =
@@ -125,11 +128,15 @@ export function problemsExitCode(problems: readonly ConfigProblem[]): number {
   return problems.some(({ code }) => code === "usage") ? EXIT_CODES.usage : EXIT_CODES.environment;
 }
 
-/** All problems of a file as one error. */
-export function problemsError(path: string, problems: readonly ConfigProblem[]): MrmTraceError {
+/** All problems of a file as one error. @param then what tells whether the file is right */
+export function problemsError(
+  path: string,
+  problems: readonly ConfigProblem[],
+  then = `mrm-trace validate ${path}`,
+): MrmTraceError {
   const code = problems.some((problem) => problem.code === "usage") ? "usage" : "environment";
   const lines = problems.map((problem) => problemLine(path, problem));
   const first =
     lines.length === 1 ? (lines[0] ?? "") : `${path} has ${lines.length} problems:\n  ${lines.join("\n  ")}`;
-  return new MrmTraceError(code, first, `change ${path}; then: mrm-trace validate ${path}`);
+  return new MrmTraceError(code, first, `change ${path}; then: ${then}`);
 }

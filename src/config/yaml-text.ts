@@ -28,11 +28,22 @@ export interface YamlFile {
   locate(path: readonly PropertyKey[], what: "key" | "value"): Position;
 }
 
+/** What a file should hold, and what to do where it cannot be read. */
+export interface Wanted {
+  readonly noun: string;
+  readonly hint: string;
+}
+
+const CONFIGURATION: Wanted = {
+  noun: "a configuration",
+  hint: "name a YAML or JSON file; `mrm-trace config default` prints one",
+};
+
 /**
  * Text of a file.
  * @throws MrmTraceError usage where it is no regular file, too large, not UTF-8 or empty
  */
-export function readYamlText(path: string): string {
+export function readYamlText(path: string, { noun, hint }: Wanted = CONFIGURATION): string {
   let bytes: Uint8Array;
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -46,13 +57,12 @@ export function readYamlText(path: string): string {
     }
   } catch (cause) {
     const why = reasonText(cause);
-    const hint = "name a YAML or JSON file; `mrm-trace config default` prints one";
-    throw new MrmTraceError("usage", `${path} cannot be read as a configuration: ${why}`, hint, { cause });
+    throw new MrmTraceError("usage", `${path} cannot be read as ${noun}: ${why}`, hint, { cause });
   }
   const text = decoded(bytes);
   if (text === null) {
-    const hint = `save it as UTF-8, such as: iconv -f LATIN1 -t UTF-8 ${path}`;
-    throw new MrmTraceError("usage", `${path} is not UTF-8`, hint);
+    const encode = `save it as UTF-8, such as: iconv -f LATIN1 -t UTF-8 ${path}`;
+    throw new MrmTraceError("usage", `${path} is not UTF-8`, encode);
   }
   return text;
 }

@@ -1,4 +1,5 @@
-/** The normal distribution: its distribution function and quantiles. */
+/** The normal distribution: its distribution function, quantiles, and numbers drawn from it. */
+import type { Random } from "./prng.ts";
 
 /** P(Z <= z), to 1e-9 relative: W. J. Cody's split with a continued fraction in the tails. */
 export function normalCdf(z: number): number {
@@ -36,4 +37,9 @@ export function normalQuantile(p: number): number {
     else hi = mid;
   }
   return (lo + hi) / 2;
+}
+
+/** A standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958). */
+export function normalDraw(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

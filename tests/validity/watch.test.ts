@@ -18,9 +18,9 @@ import type { Batch } from "../../src/columnar/batch.ts";
 import { onlineCpus } from "../../src/kernel/cpus.ts";
 import { monotonicNs } from "../../src/kernel/libc.ts";
 import { readRemote } from "../../src/kernel/remote-memory.ts";
+import { samplesOf } from "../../src/simulate/samples.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { registersFree } from "../fixtures/registers-free.ts";
-import { samplesOf } from "./laboratory/trial.ts";
 
 setDefaultTimeout(120_000);
 

@@ -97,6 +97,8 @@ const ANSWERS: readonly Answer[] = [
   usage(["plan", place("text")], "a mapping of keys to values expected", "mrm-trace validate"),
   usage(["plan", place("pipe")], "not a regular file", "mrm-trace config default"),
   usage(["validate", place("folder")], "not a regular file", "mrm-trace config default"),
+  usage(["simulate", place("text")], "a mapping of keys to values expected", "mrm-trace simulate"),
+  usage(["simulate"], "WORLD is missing", "mrm-trace simulate world.yaml"),
   usage(["config", "shw"], "default or show expected", "mrm-trace config show"),
   usage(["schema", "nope"], 'there is no schema "nope"', "give one of config, run"),
   usage(["completions", "tcsh"], 'no completions for the shell "tcsh"', "mrm-trace completions bash"),

@@ -8,10 +8,10 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { differenceOfRuns } from "../../../src/compare/run-difference.ts";
 import type { SavedRow, SavedRun } from "../../../src/compare/saved-run.ts";
+import { tryWorld } from "../../../src/simulate/trial.ts";
+import { USUAL_POLICY, type WorldKind } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { metadataWith } from "../../fixtures/run-metadata.ts";
-import { tryWorld } from "../laboratory/trial.ts";
-import type { WorldKind } from "../laboratory/world.ts";
 import { oneOfTwoPeriods } from "../laboratory/worlds.ts";
 
 setDefaultTimeout(120_000);
@@ -23,7 +23,7 @@ const QUARTER_PCT = 0.25;
 const METRICS = ["iai_p50_ns", "read_bytes_per_s"];
 
 function runOf(kind: WorldKind, seed: number, budgetPct: number): SavedRun {
-  const { input } = tryWorld(kind.make(seededRandom(seed, 77)), seed, budgetPct);
+  const { input } = tryWorld(kind.make(seededRandom(seed, 77)), seed, { ...USUAL_POLICY, budget_pct: budgetPct });
   const rows = computeMetrics(input);
   const kept = rows.filter(({ metric, source }) => METRICS.includes(metric) && source === "watch");
   const saved = (row: (typeof kept)[number]): SavedRow =>

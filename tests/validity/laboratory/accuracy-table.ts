@@ -1,5 +1,5 @@
 /** The table of docs/accuracy.md: where a world allows a figure, how far it is from the truth and how often its interval holds it. */
-import type { CoverageRow } from "./coverage.ts";
+import type { CoverageRow } from "../../../src/simulate/coverage.ts";
 
 const pct = (part: number, all: number): string => (all === 0 ? "" : `${Math.round((100 * part) / all)} %`);
 

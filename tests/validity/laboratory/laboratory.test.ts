@@ -3,7 +3,7 @@
  * are fixed, so that the outcome is too. Of 25 intervals of 95 % fewer than 21 hold with a chance of 0.7 %.
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type CoverageRow, coverageOf } from "./coverage.ts";
+import { type CoverageRow, coverageOf } from "../../../src/simulate/coverage.ts";
 import { WORLDS } from "./worlds.ts";
 
 setDefaultTimeout(180_000);

@@ -1,17 +1,14 @@
 /** Kinds of work, at several strengths: even, by bursts, hot and cold, busy and idle, with heavy tails, in step with the sampler. */
 import { OP } from "../../../src/schema/operation.ts";
+import type { WordTrace, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
+import { normalDraw } from "../../../src/statistics/normal.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
-import type { WordTrace, World, WorldKind, WorldStratum } from "./world.ts";
 
 const MS = 1e6;
 const SECOND = 1e9;
 const RUN_NS = 20 * SECOND;
 const WORDS = 400;
 
-/** A standard normal number (Box and Muller, Annals of Mathematical Statistics 29, 1958). */
-export function normal(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}
 const exponential = (random: Random): number => -Math.log(1 - random());
 
 export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
@@ -177,7 +174,7 @@ const heavyTail = (sigma: number): WorldKind => ({
     one(
       "unknown",
       words(() => {
-        const mean = 50 * MS * Math.exp(-sigma * normal(random));
+        const mean = 50 * MS * Math.exp(-sigma * normalDraw(random));
         const at: number[] = [];
         for (let t = mean * exponential(random); t < RUN_NS; t += Math.max(60_000, mean * exponential(random)))
           at.push(t);
@@ -192,7 +189,7 @@ const rewrites = (sigma: number): WorldKind => ({
     one(
       "activation",
       words(() => {
-        const reads = sigma === 0 ? 2 : Math.max(1, Math.min(20, Math.round(2 * Math.exp(sigma * normal(random)))));
+        const reads = sigma === 0 ? 2 : Math.max(1, Math.min(20, Math.round(2 * Math.exp(sigma * normalDraw(random)))));
         const hits: (readonly [number, number])[] = [];
         for (let t = (random() - 1) * 30 * MS; t < RUN_NS; t += 30 * MS) {
           hits.push([t, OP.store]);
@@ -210,7 +207,7 @@ const heavyRewrites = (sigma: number): WorldKind => ({
     one(
       "activation",
       words(() => {
-        const period = 40 * MS * Math.exp(sigma * normal(random));
+        const period = 40 * MS * Math.exp(sigma * normalDraw(random));
         const hits: (readonly [number, number])[] = [];
         for (let t = (random() - 1) * period; t < RUN_NS; t += Math.max(0.3 * MS, period * (0.8 + 0.4 * random()))) {
           hits.push([t, OP.store], [t + 0.5 * Math.max(0.3 * MS, 0.8 * period), OP.load]);

@@ -1,7 +1,7 @@
 /** A world: memory of which every access is known, in strata that are drawn from as the policy draws. */
-import type { StepSample } from "../../../src/analyse/input/input.ts";
-import type { RegionType } from "../../../src/schema/words.ts";
-import type { Random } from "../../../src/statistics/prng.ts";
+import type { StepSample } from "../analyse/input/input.ts";
+import type { RegionType } from "../schema/words.ts";
+import type { Random } from "../statistics/prng.ts";
 
 /** Accesses of one 8-byte word over the whole run, in order of time. */
 export interface WordTrace {
@@ -14,7 +14,21 @@ export interface WorldStratum {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly words: readonly WordTrace[];
+  /** How often all of the words stand in its memory, one series after the other; once where it is absent. */
+  readonly repeats?: number;
 }
+
+/** What the tracer may spend, and what it pays for: as `--budget` says and as a start calibrates. */
+export interface Policy {
+  /** Share of each CPU, in percent. */
+  readonly budget_pct: number;
+  readonly trap_ns: number;
+  /** Arming and disarming one register. */
+  readonly retarget_ns: number;
+}
+
+/** The default of --budget, and the costs of a virtual machine. */
+export const USUAL_POLICY: Policy = { budget_pct: 1, trap_ns: 16_000, retarget_ns: 60_000 };
 
 /** One run of a world. */
 export interface World {

@@ -1,20 +1,20 @@
 /** A machine without hardware: registers over the words of a world, in a time of its own. */
 
-import type { DecodedAccess } from "../../../src/code/trap-operation.ts";
-import type { WatchSpec } from "../../../src/collect/ebpf/watch/arm.ts";
-import type { Trap } from "../../../src/collect/ebpf/watch/traps.ts";
-import type { WatchMachine } from "../../../src/collect/ebpf/watch/watch-machine.ts";
-import { OP } from "../../../src/schema/operation.ts";
-import { ROLE } from "../../../src/schema/shared-numbers.ts";
-import type { WordTrace, World } from "./world.ts";
+import type { DecodedAccess } from "../code/trap-operation.ts";
+import type { WatchSpec } from "../collect/ebpf/watch/arm.ts";
+import type { Trap } from "../collect/ebpf/watch/traps.ts";
+import type { WatchMachine } from "../collect/ebpf/watch/watch-machine.ts";
+import { OP } from "../schema/operation.ts";
+import { ROLE } from "../schema/shared-numbers.ts";
+import type { Policy, WordTrace, World } from "./world.ts";
 
 export const PID = 1;
 /** Strata lie this far apart. */
-const STRATUM_BYTES = 1n << 32n;
+const STRATUM_BYTES = 1n << 42n;
 export const addrOf = (stratum: number, word: number): bigint => BigInt(stratum + 1) * STRATUM_BYTES + BigInt(8 * word);
 
-const REGISTERS = 4;
-const COSTS = { trapNs: 16_000, retargetNs: 60_000 };
+/** Debug registers of an x86-64 CPU. */
+export const REGISTERS = 4;
 const OPS: Record<number, DecodedAccess["op"]> = {
   [OP.load]: "load",
   [OP.store]: "store",
@@ -44,7 +44,7 @@ interface Armed {
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
 /** @returns the machine, and its clock to be set before each poll */
-export function simulatedMachine(world: World): WatchMachine & { setNow(ns: number): void } {
+export function simulatedMachine(world: World, policy: Policy): WatchMachine & { setNow(ns: number): void } {
   let now = 0;
   let generation = 0;
   let traps = 0;
@@ -56,7 +56,8 @@ export function simulatedMachine(world: World): WatchMachine & { setNow(ns: numb
   function traceAt(addr: bigint): WordTrace {
     const stratum = Number(addr / STRATUM_BYTES) - 1;
     const word = Number((addr % STRATUM_BYTES) / 8n);
-    const trace = world.strata[stratum]?.words[word];
+    const words = world.strata[stratum]?.words ?? [];
+    const trace = words[word % words.length];
     if (trace === undefined) throw new Error(`no word at ${addr}`);
     return trace;
   }
@@ -93,7 +94,15 @@ export function simulatedMachine(world: World): WatchMachine & { setNow(ns: numb
       now = ns;
     },
     cpus: [0],
-    calibration: { ...COSTS, measured: true, whyAssumed: null, countsEveryTrap: false, traps: 0, retargets: 0 },
+    calibration: {
+      trapNs: policy.trap_ns,
+      retargetNs: policy.retarget_ns,
+      measured: true,
+      whyAssumed: null,
+      countsEveryTrap: false,
+      traps: 0,
+      retargets: 0,
+    },
     registers: {
       count: REGISTERS,
       miss() {},

@@ -1,0 +1,84 @@
+/** THE schema of a described world: memory and how it is used, for `mrm-trace simulate`. */
+import { z } from "zod";
+import { REGION_TYPES, type RegionType } from "../schema/words.ts";
+import { duration, numeric, size, whole } from "./values.ts";
+
+/** A simulated run takes some 40 ms for each of its seconds. */
+export const MOST_RUN_S = 600;
+const MOST_BYTES = 2 ** 40;
+const LEAST_RUN_S = 1;
+const MOST_STRATA = 16;
+const LONGEST_NS = 86_400e9;
+
+/** ns; text with its unit, or a number of seconds. */
+const time = z.preprocess((value: number | string) => (typeof value === "number" ? String(value) : value), duration);
+
+const CLASSES = Object.keys(REGION_TYPES) as [RegionType, ...RegionType[]];
+
+const hotSchema = z.strictObject({
+  share: numeric(z.number().min(0.005).max(0.5)).describe("share of the words that are hot"),
+  times: numeric(z.number().min(1).max(1e6)).describe("how much more often a hot word is used than another"),
+});
+
+const stratumSchema = z.strictObject({
+  name: z.string().trim().min(1).max(100).optional().describe("what the tracer would call it, such as weight/q8_0"),
+  class: z.enum(CLASSES).describe("what the bytes are for"),
+  bytes: size.describe("how large it is, such as 110MiB"),
+  period: time.describe("how often a word is used: once in this time"),
+  uneven: numeric(z.number().min(0).max(0.9))
+    .default(0)
+    .describe("share by which a period may be longer or shorter, at random"),
+  touches: whole(1, 1000).default(1).describe("accesses to a word in each period"),
+  spacing: time.optional().describe("time between the accesses of a period; default: all over the period"),
+  writes: numeric(z.number().min(0).max(1))
+    .default(0)
+    .describe("share of the accesses that write: 0.25 is every fourth, from the first of a period on"),
+  hot: hotSchema.optional().describe("some words are used more often"),
+  sigma: numeric(z.number().min(0).max(3))
+    .default(0)
+    .describe("how unlike the words are: sigma of their periods, which are lognormal around `period`"),
+});
+
+export const worldSchema = z
+  .strictObject({
+    name: z.string().trim().min(1).max(200).default("described world").describe("what it is"),
+    run: time.default(30e9).describe(`how long it is traced, from ${LEAST_RUN_S}s to ${MOST_RUN_S}s`),
+    budget: numeric(z.number().min(0.01).max(50)).default(1).describe("as --budget, in percent of each CPU"),
+    trap: time.default(16_000).describe("what one trap costs, as doctor measures it"),
+    retarget: time.default(60_000).describe("what arming and ending a watch costs, as doctor measures it"),
+    token: time.optional().describe("what a token takes, where an engine tells it: watches are fitted to it"),
+    busy: time.optional().describe("the work goes on for so long, then rests for `idle`; default: it goes on"),
+    idle: time.optional().describe("how long it rests after `busy`"),
+    strata: z.array(stratumSchema).min(1).max(MOST_STRATA).describe("parts of the memory, each used in its own way"),
+  })
+  .superRefine(({ run, busy, idle, trap, retarget, token, strata }, context) => {
+    const refuse = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
+    if (run < LEAST_RUN_S * 1e9 || run > MOST_RUN_S * 1e9)
+      refuse(["run"], `${LEAST_RUN_S}s to ${MOST_RUN_S}s expected`);
+    if (busy === undefined && idle !== undefined) refuse(["busy"], "expected beside idle");
+    if (busy !== undefined && idle === undefined) refuse(["idle"], "expected beside busy");
+    for (const [key, value] of Object.entries({ busy, idle, token })) {
+      if (value !== undefined && (value < 1e6 || value > LONGEST_NS)) refuse([key], "1ms to 1d expected");
+    }
+    for (const [key, value] of Object.entries({ trap, retarget })) {
+      if (value < 100 || value > 1e7) refuse([key], "100ns to 10ms expected");
+    }
+    const names = strata.map(nameOfStratum);
+    strata.forEach(({ bytes, period, uneven, touches, spacing }, i) => {
+      const place = ["strata", i];
+      if (names.indexOf(names[i] ?? "") !== i) refuse([...place, "name"], "another stratum has this name");
+      if (bytes < 8 || bytes > MOST_BYTES) refuse([...place, "bytes"], "8B to 1TiB expected");
+      if (period < 20_000 || period > LONGEST_NS) refuse([...place, "period"], "20us to 1d expected");
+      if (spacing !== undefined && (touches - 1) * spacing > period * (1 - uneven)) {
+        refuse([...place, "spacing"], "so many accesses so far apart do not fit into the shortest period");
+      }
+    });
+  });
+
+export type DescribedWorld = z.output<typeof worldSchema>;
+export type DescribedStratum = DescribedWorld["strata"][number];
+
+/** What the tracer would call a stratum. */
+export function nameOfStratum({ name, class: region_type }: DescribedStratum): string {
+  return name ?? region_type;
+}

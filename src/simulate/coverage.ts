@@ -1,0 +1,149 @@
+/** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
+import type { MetricRow } from "../analyse/figures/metric-row.ts";
+import { computeMetrics } from "../analyse/metrics/registry.ts";
+import { passGapNs } from "../analyse/watched/passes.ts";
+import type { RegionType } from "../schema/words.ts";
+import { seededRandom } from "../statistics/prng.ts";
+import { type Truth, truthOf } from "./reference.ts";
+import { tryWorld } from "./trial.ts";
+import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.ts";
+
+/** What many runs said of one metric of one class in one world. */
+export interface CoverageRow {
+  readonly world: string;
+  readonly region_type: RegionType;
+  readonly metric: string;
+  readonly unit: string;
+  readonly runs: number;
+  readonly ok: number;
+  readonly bound: number;
+  /** Runs that refused: insufficient or not identifiable. */
+  readonly refused: number;
+  /** Of the runs that said ok: those whose interval holds the truth, and the median of value over truth; null where that is none. */
+  readonly held: number;
+  readonly ratio: number | null;
+  /** Median of half of the interval over the truth. */
+  readonly half_width: number | null;
+  /** Of the runs that gave a bound: those whose bound is right. */
+  readonly right: number;
+  /** Medians over the runs in which the world has such a truth; null where it has none. Infinity: longer than the run. */
+  readonly truth: Truth | null;
+  /** Medians over the runs that said ok, and over those that gave a bound. */
+  readonly medians: Ends & { readonly value: number | null };
+  readonly bounds: Ends;
+  /** The reason that most of the runs gave that did not say ok. */
+  readonly why: string | null;
+}
+
+interface Ends {
+  readonly lo: number | null;
+  readonly hi: number | null;
+}
+
+/** Times are written as whole ns. */
+const ROUNDING = 1e-6;
+/** Separates the worlds of a seed from its draws. */
+const WORLD_STREAM = 77;
+
+/** What one run said, and what is true in it. */
+interface Answer {
+  readonly row: MetricRow;
+  readonly real: Truth | null;
+  /** True where what it said is true. */
+  readonly isTrue: boolean;
+}
+
+const median = (values: readonly number[]): number | null =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? null;
+
+const medianOf = (rows: readonly MetricRow[], end: "value" | "lo" | "hi"): number | null =>
+  median(rows.flatMap((row) => row[end] ?? []));
+
+function mostFrequent(texts: readonly (string | null)[]): string | null {
+  const counts = new Map<string, number>();
+  for (const text of texts) if (text !== null) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
+}
+
+function answerOf(row: MetricRow, real: Truth | null): Answer {
+  // What a world has none of cannot be held.
+  const isTrue =
+    real !== null &&
+    (row.lo ?? Number.NEGATIVE_INFINITY) <= real.hi * (1 + ROUNDING) &&
+    real.lo * (1 - ROUNDING) <= (row.hi ?? Number.POSITIVE_INFINITY);
+  return { row, real, isTrue };
+}
+
+/** The figures of watches in one run, with their truth, by class and metric. */
+function answersOf(world: World, seed: number, policy: Policy): Map<string, Answer> {
+  const classes = Map.groupBy(world.strata, ({ region_type }) => region_type);
+  const gapNs = passGapNs(policy.trap_ns);
+  const truths = new Map([...classes].map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)]));
+  const answers = new Map<string, Answer>();
+  for (const row of computeMetrics(tryWorld(world, seed, policy).input)) {
+    const truth = truths.get(row.region_type as RegionType);
+    if (row.source !== "watch" || !truth?.has(row.metric) || row.step !== "all") continue;
+    if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
+    answers.set(`${row.region_type}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
+  }
+  return answers;
+}
+
+function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
+  const [first] = answers;
+  if (first === undefined) return [];
+  const { region_type, metric, unit } = first.row;
+  const ok = answers.filter(({ row }) => row.status === "ok" && row.value !== null);
+  const bound = answers.filter(({ row }) => row.status === "bound");
+  const others = answers.filter((answer) => !ok.includes(answer));
+  const reals = answers.flatMap(({ real }) => real ?? []);
+  const near = ok.flatMap(({ row: { value, lo, hi }, real }) => {
+    if (value === null || real === null) return [];
+    const nearest = Math.min(Math.max(value, real.lo), real.hi);
+    return Number.isFinite(nearest) && nearest > 0
+      ? [{ ratio: value / nearest, width: ((hi ?? value) - (lo ?? value)) / 2 / nearest }]
+      : [];
+  });
+  const rowsOk = ok.map(({ row }) => row);
+  const rowsBound = bound.map(({ row }) => row);
+  return [
+    {
+      world,
+      region_type: region_type as RegionType,
+      metric,
+      unit,
+      runs: answers.length,
+      ok: ok.length,
+      bound: bound.length,
+      refused: answers.length - ok.length - bound.length,
+      held: ok.filter(({ isTrue }) => isTrue).length,
+      right: bound.filter(({ isTrue }) => isTrue).length,
+      ratio: median(near.map(({ ratio }) => ratio)),
+      half_width: median(near.map(({ width }) => width)),
+      truth:
+        reals.length === 0
+          ? null
+          : {
+              lo: median(reals.map(({ lo }) => lo)) ?? Number.NaN,
+              hi: median(reals.map(({ hi }) => hi)) ?? Number.NaN,
+            },
+      medians: { value: medianOf(rowsOk, "value"), lo: medianOf(rowsOk, "lo"), hi: medianOf(rowsOk, "hi") },
+      bounds: { lo: medianOf(rowsBound, "lo"), hi: medianOf(rowsBound, "hi") },
+      why: mostFrequent(others.map(({ row }) => row.why)),
+    },
+  ];
+}
+
+/** Runs a world with the seeds 1 to `seeds`; rows in the order of the metrics. */
+export function coverageOf(kind: WorldKind, seeds: number, policy: Policy = USUAL_POLICY): CoverageRow[] {
+  const all = new Map<string, Answer[]>();
+  for (let seed = 1; seed <= seeds; seed++) {
+    const world = kind.make(seededRandom(seed, WORLD_STREAM));
+    for (const [key, answer] of answersOf(world, seed, policy)) {
+      const list = all.get(key);
+      if (list) list.push(answer);
+      else all.set(key, [answer]);
+    }
+  }
+  return [...all.values()].flatMap((answers) => summary(kind.name, answers));
+}

@@ -1,0 +1,106 @@
+/** A world as a file describes it: each run of it is another, drawn from the same description. */
+import { type DescribedStratum, type DescribedWorld, nameOfStratum } from "../config/world-schema.ts";
+import { MrmTraceError } from "../errors.ts";
+import { OP } from "../schema/operation.ts";
+import { normalDraw } from "../statistics/normal.ts";
+import type { Random } from "../statistics/prng.ts";
+import { formatCount } from "../units.ts";
+import type { WordTrace, World, WorldKind, WorldStratum } from "./world.ts";
+
+/** Words of a stratum that differ; all of its bytes repeat them. */
+const WORDS = 400;
+const MOST_WORDS = 4000;
+/** So many of them are hot at least. */
+const HOT_WORDS = 20;
+/** They are kept in memory, 9 bytes each, and the truth is counted over all of them. */
+const MOST_ACCESSES = 1e7;
+/** No word is used more often: a trap takes as long. */
+const LEAST_PERIOD_NS = 20_000;
+
+/** True while the work goes on. */
+type IsBusy = (timeNs: number) => boolean;
+
+/** Begins of periods over a run, the first of them drawn too. */
+function beginsOf(periodNs: number, uneven: number, runNs: number, isBusy: IsBusy, random: Random): number[] {
+  const begins: number[] = [];
+  for (let now = -random() * periodNs; now < runNs; now += periodNs * (1 + uneven * (2 * random() - 1))) {
+    if (isBusy(now)) begins.push(now);
+  }
+  return begins;
+}
+
+/** The accesses of one word: `touches` from each begin on, some of them writes. */
+function traceOf(
+  begins: readonly number[],
+  placeNs: number,
+  spacingNs: number,
+  { touches, writes }: DescribedStratum,
+  runNs: number,
+  random: Random,
+): WordTrace {
+  const time_ns = new Float64Array(begins.length * touches);
+  const op = new Uint8Array(time_ns.length);
+  // Where a word is written in some periods only, words are written in different ones.
+  let step = writes * touches < 1 && writes > 0 ? touches * Math.floor(random() / (writes * touches)) : 0;
+  let count = 0;
+  for (const begin of begins) {
+    for (let k = 0; k < touches; k++, step++) {
+      const time = begin + placeNs + k * spacingNs;
+      const isWrite = Math.ceil((step + 1) * writes) > Math.ceil(step * writes);
+      if (time < 0 || time >= runNs) continue;
+      time_ns[count] = time;
+      op[count++] = isWrite ? OP.store : OP.load;
+    }
+  }
+  return { time_ns: time_ns.slice(0, count), op: op.slice(0, count) };
+}
+
+function stratumOf(described: DescribedStratum, runNs: number, isBusy: IsBusy, random: Random): WorldStratum {
+  const { class: region_type, bytes, period, uneven, touches, hot, sigma } = described;
+  const wanted = hot === undefined ? WORDS : Math.min(MOST_WORDS, Math.max(WORDS, Math.ceil(HOT_WORDS / hot.share)));
+  const all = Math.floor(bytes / 8);
+  const count = Math.min(all, wanted);
+  const hotCount = hot === undefined ? 0 : Math.round(hot.share * count);
+  const periods = Array.from({ length: count }, (_, i) => {
+    const times = i < hotCount ? (hot?.times ?? 1) : 1;
+    const unlike = sigma > 0 ? Math.exp(sigma * normalDraw(random)) : 1;
+    return Math.max(LEAST_PERIOD_NS, (period * unlike) / times);
+  });
+  const accesses = periods.reduce((sum, each) => sum + (touches * runNs) / each, 0);
+  if (accesses > MOST_ACCESSES) {
+    throw new MrmTraceError(
+      "usage",
+      `stratum ${nameOfStratum(described)} would have ${formatCount(accesses)} accesses to ${count} words, more than ${formatCount(MOST_ACCESSES)}`,
+      "make its period longer, the run shorter, or hot.times or sigma smaller",
+    );
+  }
+  const together = beginsOf(period, uneven, runNs, isBusy, random);
+  const words = periods.map((each) => {
+    const spacing = ((described.spacing ?? (period * (1 - uneven)) / touches) * each) / period;
+    const room = Math.max(0, each * (1 - uneven) - (touches - 1) * spacing);
+    // What is used as often as the others is used with them, each word at its own moment of the period.
+    const isTogether = each === period;
+    const begins = isTogether ? together : beginsOf(each, uneven, runNs, isBusy, random);
+    return traceOf(begins, isTogether ? random() * room : 0, spacing, described, runNs, random);
+  });
+  return { stratum: nameOfStratum(described), region_type, words, repeats: Math.floor(all / count) };
+}
+
+/** @throws MrmTraceError usage, when a world is made of it that has too many accesses */
+export function describedWorld(described: DescribedWorld): WorldKind {
+  const { name, run, token, busy, idle, strata } = described;
+  return {
+    name,
+    make(random): World {
+      const cycle = (busy ?? 0) + (idle ?? 0);
+      const phase = random() * cycle;
+      const isBusy: IsBusy = (time) => busy === undefined || (time + phase + cycle) % cycle < busy;
+      return {
+        run_ns: run,
+        token_period_ns: token ?? null,
+        steps: [],
+        strata: strata.map((stratum) => stratumOf(stratum, run, isBusy, random)),
+      };
+    },
+  };
+}

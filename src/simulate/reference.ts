@@ -1,0 +1,170 @@
+/** What the figures are by definition, computed from every access: docs/metrics.md in a few lines each. */
+
+import { mergePasses } from "../analyse/watched/passes.ts";
+import { OP } from "../schema/operation.ts";
+import { firstIndex } from "../statistics/first-index.ts";
+import type { WordTrace, WorldStratum } from "./world.ts";
+
+const WORD_BYTES = 8;
+
+/** The truth of a figure: one number, or all from `lo` to `hi` where the definition leaves it open. */
+export interface Truth {
+  readonly lo: number;
+  readonly hi: number;
+}
+
+const exactly = (value: number): Truth => ({ lo: value, hi: value });
+
+/** Where half of the values are one number and half another, both are the median: a thousandth to either side of q. */
+const TIE = 0.001;
+
+/** Values of the words of one stratum in order, each for so many alike. */
+interface Values {
+  readonly sorted: Float64Array;
+  readonly repeats: number;
+}
+
+/** The least value up to which there are `wanted` of all; Infinity where there are fewer. */
+function valueOfRank(all: readonly Values[], wanted: number): number {
+  const countUpTo = (value: number): number =>
+    all.reduce((sum, { sorted, repeats }) => {
+      return sum + repeats * firstIndex(sorted.length, (i) => (sorted[i] ?? 0) <= value);
+    }, 0);
+  const first = all.map(({ sorted }) => {
+    const i = firstIndex(sorted.length, (k) => countUpTo(sorted[k] ?? 0) < wanted);
+    return sorted[i] ?? Number.POSITIVE_INFINITY;
+  });
+  return Math.min(...first);
+}
+
+/** The q-quantile of values of which `endless` more are longer than any: Infinity where they reach it. */
+function quantile(all: readonly Values[], endless: number, q: number): Truth | null {
+  const count = all.reduce((sum, { sorted, repeats }) => sum + repeats * sorted.length, 0);
+  if (count === 0) return null;
+  const end = (p: number): number => valueOfRank(all, Math.max(1, Math.ceil(p * (count + endless))));
+  return { lo: end(q - TIE), hi: end(q + TIE) };
+}
+
+const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
+const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
+
+/** Share of the moments t of the run in which the word is touched within [t, t + window]. */
+function touchedShare({ time_ns }: WordTrace, window: number, run: number): number {
+  let covered = 0;
+  let upTo = 0;
+  for (const time of time_ns) {
+    const from = Math.max(upTo, time - window);
+    const end = Math.min(time, run - window);
+    if (end > from) covered += end - from;
+    upTo = Math.max(upTo, end);
+  }
+  return covered / (run - window);
+}
+
+/** Counts of what happened to words. */
+const NOTHING = {
+  hits: 0,
+  passes: 0,
+  reads: 0,
+  writes: 0,
+  /** Words that have a last pass, a last write, a single write. */
+  touched: 0,
+  written: 0,
+  once: 0,
+  /** Reads of what was there before the run. */
+  unwritten: 0,
+  /** Words, each as the share of the time in which it belongs to the working set. */
+  working: 0,
+};
+type Counts = typeof NOTHING;
+
+interface Times {
+  readonly intervals: number[];
+  readonly retained: number[];
+  readonly ages: number[];
+}
+
+/** Adds a word to the counts and times of its stratum. */
+function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): void {
+  const passes = mergePasses(word.time_ns, word.op, gapNs);
+  let epochs = 0;
+  let write = Number.NaN;
+  let read = Number.NaN;
+  let hit = 0;
+  for (let i = 0; i < passes.count; i++) {
+    if ((passes.reads[i] ?? 0) > 0) counts.reads += 1;
+    if ((passes.writes[i] ?? 0) > 0) counts.writes += 1;
+    if (i > 0) times.intervals.push((passes.start_ns[i] ?? 0) - (passes.start_ns[i - 1] ?? 0));
+    let readCounted = false;
+    let wrote = false;
+    for (const end = hit + (passes.hits[i] ?? 0); hit < end; hit++) {
+      const time = word.time_ns[hit] ?? 0;
+      if (isRead(word.op[hit])) {
+        read = time;
+        if (!readCounted) {
+          if (Number.isNaN(write)) counts.unwritten += 1;
+          else times.ages.push(time - write);
+        }
+        readCounted = true;
+      }
+      if (isWrite(word.op[hit])) {
+        if (!wrote) {
+          if (epochs > 0) times.retained.push(read > write ? read - write : 0);
+          epochs += 1;
+        }
+        wrote = true;
+        write = time;
+        read = Number.NaN;
+      }
+    }
+  }
+  counts.hits += word.time_ns.length;
+  counts.passes += passes.count;
+  if (passes.count > 0) counts.touched += 1;
+  if (epochs > 0) counts.written += 1;
+  if (epochs === 1) counts.once += 1;
+}
+
+/** The window of the working set without a token axis. */
+const WORKING_NS = 100e6;
+
+/**
+ * The truth of each watched figure of the words of some strata together; null where they have none.
+ * @param gapNs what separates passes, as `passGapNs` gives it
+ */
+export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: number): Map<string, Truth | null> {
+  const all = { ...NOTHING };
+  const intervals: Values[] = [];
+  const retained: Values[] = [];
+  const ages: Values[] = [];
+  for (const { words, repeats = 1 } of strata) {
+    const counts = { ...NOTHING };
+    const times: Times = { intervals: [], retained: [], ages: [] };
+    for (const word of words) {
+      addWord(word, gapNs, counts, times);
+      counts.working += touchedShare(word, WORKING_NS, runNs);
+    }
+    for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];
+    intervals.push({ sorted: Float64Array.from(times.intervals).sort(), repeats });
+    retained.push({ sorted: Float64Array.from(times.retained).sort(), repeats });
+    ages.push({ sorted: Float64Array.from(times.ages).sort(), repeats });
+  }
+  const seconds = runNs / 1e9;
+  const { hits, passes, reads, writes, touched, written, once, unwritten, working } = all;
+  return new Map<string, Truth | null>([
+    ["read_bytes_per_s", exactly((WORD_BYTES * reads) / seconds)],
+    ["write_bytes_per_s", exactly((WORD_BYTES * writes) / seconds)],
+    ["reads_per_write", writes > 0 ? exactly(reads / writes) : null],
+    ["hits_per_pass", passes > 0 ? exactly(hits / passes) : null],
+    ["iai_p50_ns", quantile(intervals, touched, 0.5)],
+    ["iai_p90_ns", quantile(intervals, touched, 0.9)],
+    ["iai_p99_ns", quantile(intervals, touched, 0.99)],
+    ["retention_p50_ns", quantile(retained, written, 0.5)],
+    ["retention_p90_ns", quantile(retained, written, 0.9)],
+    ["retention_p99_ns", quantile(retained, written, 0.99)],
+    ["age_at_read_p50_ns", quantile(ages, unwritten, 0.5)],
+    ["age_at_read_p99_ns", quantile(ages, unwritten, 0.99)],
+    ["working_set_bytes", exactly(WORD_BYTES * working)],
+    ["write_once_ratio", written > 0 ? exactly(once / written) : null],
+  ]);
+}

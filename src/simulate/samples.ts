@@ -1,0 +1,74 @@
+/** Watches of recorded batches as the metrics read them, and the regions of a world. */
+import type { WatchSample } from "../analyse/input/input.ts";
+import type { DrawRegion } from "../collect/ebpf/watch/draw.ts";
+import type { Batch } from "../columnar/batch.ts";
+import { everyRow } from "../columnar/keys/number-order.ts";
+import { CENSORED, inOrder, placeList } from "../label/regions/places.ts";
+import type { Regions } from "../label/regions/region-map.ts";
+import { OP } from "../schema/operation.ts";
+
+type Cell = string | number | bigint | undefined;
+
+function rowsOf(batches: readonly Batch[], table: string): Record<string, Cell>[] {
+  return batches
+    .filter((batch) => batch.table === table)
+    .flatMap((batch) => {
+      const cells = Object.entries(batch.columns).map(
+        ([name, column]) =>
+          [
+            name,
+            "codes" in column ? [...column.codes].map((code) => column.values[code]) : [...column.data],
+          ] as readonly [string, Cell[]],
+      );
+      return Array.from({ length: batch.rows }, (_, i) =>
+        Object.fromEntries(cells.map(([name, all]) => [name, all[i]])),
+      );
+    });
+}
+
+/** Watches of recorded batches, times since `originNs`. */
+export function samplesOf(batches: readonly Batch[], originNs: bigint): WatchSample[] {
+  const since = (ns: Cell): number => Number(BigInt(ns as bigint) - originNs);
+  const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
+  return rowsOf(batches, "watch").map((row): WatchSample => {
+    const mine = hits.get(row.watch_id) ?? [];
+    return {
+      ...(row as unknown as WatchSample),
+      size_bytes: Number(row.size_bytes),
+      stratum_bytes: Number(row.stratum_bytes),
+      mapping_kind: null,
+      tensor: null,
+      dwell_limit_ns: Number(row.dwell_limit_ns),
+      begin_ns: since(row.timestamp_ns),
+      end_ns: since(row.end_ns),
+      hit_ns: Float64Array.from(mine, (hit) => since(hit.timestamp_ns)),
+      hit_op: Uint8Array.from(mine, (hit) => OP[hit.op_type as keyof typeof OP]),
+      region_death_ns: null,
+      region_birth_ns: -1e9,
+    };
+  });
+}
+
+/** Regions that were there before the run and are there after it. */
+export function regionsOf(drawn: readonly DrawRegion[], runNs: number): Regions {
+  const list = placeList();
+  const facts = drawn.map(({ pid, addr, size_bytes, region_type, stratum }, i): Regions["facts"][number] => {
+    const begin = Number(addr);
+    list.add(pid, begin, begin + size_bytes, 0, runNs, i, CENSORED.death);
+    return {
+      region_type,
+      mapping_kind: null,
+      file: null,
+      tensor: null,
+      logical_id: null,
+      evidence: "mapping",
+      confidence: 1,
+      exec_epoch: 0,
+      name: stratum,
+      layer: null,
+      candidates: [],
+    };
+  });
+  list.take(inOrder(list.places, everyRow(list.places.count)));
+  return { ...list.places, facts };
+}

@@ -1,0 +1,47 @@
+/** What the tool would say of a described world, over some runs of it. */
+import type { DescribedWorld } from "../config/world-schema.ts";
+import type { SimulatedFigure, Simulation } from "../schema/simulation.ts";
+import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
+import { type CoverageRow, coverageOf } from "./coverage.ts";
+import { describedWorld } from "./described-world.ts";
+
+const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
+function figureOf(row: CoverageRow): SimulatedFigure {
+  const { region_type, metric, unit, runs, ok, bound, refused, truth, medians, bounds, half_width, held, right, why } =
+    row;
+  return {
+    region_type,
+    metric,
+    unit,
+    runs,
+    ok,
+    bound,
+    refused,
+    truth: truth === null ? null : { lo: finite(truth.lo), hi: finite(truth.hi) },
+    ...medians,
+    half_width_pct: half_width === null ? null : 100 * half_width,
+    held,
+    bound_lo: bounds.lo,
+    bound_hi: bounds.hi,
+    right,
+    why,
+  };
+}
+
+/**
+ * Runs the world with the seeds 1 to `seeds`.
+ * @throws MrmTraceError usage, when it has more accesses than can be kept
+ */
+export function simulate(described: DescribedWorld, seeds: number): Simulation {
+  const { name, run, budget, trap, retarget } = described;
+  const policy = { budget_pct: budget, trap_ns: trap, retarget_ns: retarget };
+  return {
+    schema_version: JSON_SCHEMA_VERSION,
+    world: name,
+    seeds,
+    run_s: run / 1e9,
+    budget_pct: budget,
+    figures: coverageOf(describedWorld(described), seeds, policy).map(figureOf),
+  };
+}

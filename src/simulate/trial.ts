@@ -1,0 +1,75 @@
+/** One run of a world under the policy of the product: its watches as the metrics read them. */
+import type { AnalysisInput } from "../analyse/input/input.ts";
+import { ATTENTIVE_MS } from "../collect/ebpf/part.ts";
+import type { DrawRegion } from "../collect/ebpf/watch/draw.ts";
+import { type WatchSummary, watchOver } from "../collect/ebpf/watch/watch.ts";
+import type { Batch } from "../columnar/batch.ts";
+import { unevenRest } from "../record/poll-pace.ts";
+import { seededRandom } from "../statistics/prng.ts";
+import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
+import { regionsOf, samplesOf } from "./samples.ts";
+import { type Policy, USUAL_POLICY, type World } from "./world.ts";
+
+/** As the recorder rests while watches run, where nothing fills its rings. */
+const REST_MS = ATTENTIVE_MS;
+const REST_STREAM = 5;
+
+export interface Trial {
+  readonly input: AnalysisInput;
+  readonly summary: WatchSummary;
+}
+
+/** Watches the world from its begin to its end, with the budget, the draws and the ends of the product. */
+export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLICY): Trial {
+  const machine = simulatedMachine(world, policy);
+  const regions = world.strata.map(
+    ({ stratum, region_type, words, repeats = 1 }, i): DrawRegion => ({
+      pid: PID,
+      addr: addrOf(i, 0),
+      size_bytes: 8 * words.length * repeats,
+      stratum,
+      region_type,
+      tensor: null,
+    }),
+  );
+  using source = watchOver(machine, {
+    regions: () => regions,
+    tokenPeriodNs: () => world.token_period_ns,
+    rowsAhead: () => [],
+    budgetPct: policy.budget_pct,
+    registers: REGISTERS,
+    seed,
+    affinityCpus: [],
+  });
+  const batches: Batch[] = [];
+  const isStopped = (now: number): boolean =>
+    world.stopped_ns?.some(([begin, end]) => now >= begin && now < end) ?? false;
+  const rests = seededRandom(seed, REST_STREAM);
+  for (let now = 0; now < world.run_ns; now += 1e6 * unevenRest(REST_MS, rests)) {
+    if (isStopped(now)) continue;
+    machine.setNow(now);
+    source.poll(BigInt(Math.round(now)));
+    batches.push(...source.batches());
+  }
+  machine.setNow(world.run_ns);
+  const { batches: rest, summary, ledger } = source.stop();
+  const input: AnalysisInput = {
+    run_id: `world-${seed}`,
+    t0_ns: 0n,
+    window_ns: world.run_ns,
+    watches: samplesOf([...batches, ...rest], 0n),
+    regions: regionsOf(regions, world.run_ns),
+    steps: world.steps,
+    kvRows: [],
+    kvUntold: null,
+    accessSums: [],
+    allocations: [],
+    streams: [],
+    counts: null,
+    ledger,
+    trap_cost_ns: policy.trap_ns,
+    seed,
+    sight: [],
+  };
+  return { input, summary };
+}

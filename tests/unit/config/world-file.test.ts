@@ -1,0 +1,75 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readWorldFile } from "../../../src/config/world-file.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "mrm-world-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const path = join(folder, "world.yaml");
+const STRATUM = "class: weight, bytes: 1MiB, period: 7ms";
+
+function read(text: string) {
+  writeFileSync(path, text);
+  return readWorldFile(path);
+}
+const refusal = (text: string): { code: string; message: string; hint: string } => {
+  try {
+    read(text);
+  } catch (error) {
+    return error as { code: string; message: string; hint: string };
+  }
+  throw new Error(`taken: ${text}`);
+};
+
+describe("a file that describes a world", () => {
+  test("needs a stratum alone; times have a unit or are seconds", () => {
+    expect(read(`strata: [{ ${STRATUM} }]`)).toMatchObject({ run: 30e9, budget: 1, strata: [{ period: 7e6 }] });
+    expect(read(`run: 5\ntoken: 0.02\nstrata: [{ ${STRATUM} }]`)).toMatchObject({ run: 5e9, token: 20e6 });
+  });
+
+  test.each([
+    ["strata: []", "strata"],
+    ["run: 30s", "strata: missing"],
+    [`strata: [{ ${STRATUM}, periode: 1s }]`, "did you mean period?"],
+    [`strata: [{ ${STRATUM}, writes: 1.5 }]`, "a number from 0 to 1 expected, but received 1.5"],
+    [`strata: [{ ${STRATUM}, touches: 1e9 }]`, "a whole number from 1 to 1000 expected"],
+    [`strata: [{ ${STRATUM}, touches: 10, spacing: 1ms }]`, "do not fit into the shortest period"],
+    [`strata: [{ ${STRATUM} }, { ${STRATUM} }]`, "another stratum has this name"],
+    [`strata: [{ ${STRATUM}, hot: { share: 0, times: 2 } }]`, "strata[0].hot.share"],
+    ["strata: [{ class: wheight, bytes: 1MiB, period: 7ms }]", "one of weight"],
+    ["strata: [{ class: weight, bytes: 1PB, period: 7ms }]", "a size with its unit"],
+    ["strata: [{ class: weight, bytes: 9999TB, period: 7ms }]", "8B to 1TiB expected"],
+    ["strata: [{ class: weight, bytes: 1MiB, period: .inf }]", "strata[0].period"],
+    ["strata: [{ class: weight, bytes: 1MiB, period: -5 }]", "strata[0].period"],
+    [`run: 2h\nstrata: [{ ${STRATUM} }]`, "1s to 600s expected"],
+    [`busy: 2s\nstrata: [{ ${STRATUM} }]`, "idle: expected beside busy"],
+    [`idle: 2s\nstrata: [{ ${STRATUM} }]`, "busy: expected beside idle"],
+    [`budget: 0\nstrata: [{ ${STRATUM} }]`, "a number from 0.01 to 50"],
+    [`strata: [${`{ ${STRATUM} }, `.repeat(17)}]`, "strata"],
+    ["[1, 2]", "a mapping of keys to values expected"],
+    ["a: [", "world.yaml:1:"],
+    ["", "is empty"],
+  ])("is refused with the place and the fix: %s", (text, words) => {
+    const { code, message, hint } = refusal(text);
+    expect(code).toBe("usage");
+    expect(`${message}\n${hint}`).toContain(words);
+    expect(hint).toContain("mrm-trace");
+  });
+
+  test("is bounded, whatever it holds", () => {
+    const bomb = [
+      "a: &a [x, x, x, x, x, x, x, x, x, x]",
+      ...[..."bcdefgh"].map((name, i) => {
+        const before = "abcdefgh"[i];
+        return `${name}: &${name} [${Array.from({ length: 10 }, () => `*${before}`).join(", ")}]`;
+      }),
+    ];
+    expect(refusal(bomb.join("\n")).message).toContain("more than 100 aliases");
+    expect(refusal(`strata: ${"[".repeat(50_000)}`).code).toBe("usage");
+    expect(refusal("x".repeat(2 ** 20 + 1)).message).toContain("larger than");
+    expect(() => readWorldFile(folder)).toThrow(/cannot be read as a described world: not a regular file/);
+    expect(() => readWorldFile(join(folder, "none.yaml"))).toThrow(/no such file or directory/);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import { worldSchema } from "../../../src/config/world-schema.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import { describedWorld } from "../../../src/simulate/described-world.ts";
+import type { WordTrace, World } from "../../../src/simulate/world.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
+
+const MS = 1e6;
+
+function worldOf(stratum: object, rest: object = {}): World {
+  const described = worldSchema.parse({
+    run: "10s",
+    strata: [{ class: "activation", bytes: "1MiB", period: "10ms", ...stratum }],
+    ...rest,
+  });
+  return describedWorld(described).make(seededRandom(1));
+}
+const wordsOf = (world: World): readonly WordTrace[] => world.strata[0]?.words ?? [];
+const accesses = (words: readonly WordTrace[]): number => words.reduce((sum, { time_ns }) => sum + time_ns.length, 0);
+
+describe("a described world", () => {
+  test("has the bytes, the period and the accesses that it was given", () => {
+    const world = worldOf({ touches: 3, spacing: "1ms" });
+    const [stratum] = world.strata;
+    expect((stratum?.words.length ?? 0) * (stratum?.repeats ?? 0) * 8).toBeWithin(0.99 * 2 ** 20, 2 ** 20 + 1);
+    const words = wordsOf(world);
+    expect(accesses(words) / words.length / 3000).toBeWithin(0.99, 1.01);
+    for (const { time_ns } of words) {
+      expect(time_ns).toEqual(time_ns.toSorted());
+      const gaps = Array.from(time_ns.slice(1), (time, i) => Math.round((time - (time_ns[i] ?? 0)) / MS));
+      expect(new Set(gaps)).toEqual(new Set([1, 8]));
+    }
+  });
+
+  test.each([
+    [4, 0.25],
+    [1, 0.01],
+    [8, 0.5],
+    [3, 1],
+    [2, 0],
+  ])("with %d accesses in a period writes a share of %d of them", (touches, writes) => {
+    const words = wordsOf(worldOf({ touches, writes }));
+    const stores = words.reduce((sum, { op }) => sum + op.filter((one) => one === OP.store).length, 0);
+    expect(Math.abs(stores / accesses(words) - writes)).toBeLessThan(0.002);
+  });
+
+  test("begins every period with its write", () => {
+    for (const { time_ns, op } of wordsOf(worldOf({ touches: 4, writes: 0.25, spacing: "1ms" }))) {
+      op.forEach((one, i) => {
+        const isFirst = (time_ns[i] ?? 0) - (time_ns[i - 1] ?? 0) > 5 * MS;
+        if (i > 0) expect(one === OP.store).toBe(isFirst);
+      });
+    }
+  });
+
+  test("has hot words that are used more often", () => {
+    const words = wordsOf(worldOf({ hot: { share: 0.05, times: 10 }, period: "100ms" }));
+    const counts = words.map(({ time_ns }) => time_ns.length);
+    expect(counts.filter((count) => count > 900).length).toBe(20);
+    expect(counts.filter((count) => count > 95 && count < 105).length).toBe(380);
+  });
+
+  test("has words as unlike as sigma says", () => {
+    const words = wordsOf(worldOf({ sigma: 1, period: "50ms" }, { run: "60s" }));
+    const logs = words.map(({ time_ns }) => Math.log(time_ns.length));
+    const mean = logs.reduce((a, b) => a + b) / logs.length;
+    const spread = Math.sqrt(logs.reduce((sum, x) => sum + (x - mean) ** 2, 0) / logs.length);
+    // Five standard errors of 400 words.
+    expect(spread).toBeWithin(0.82, 1.18);
+    expect(Math.exp(mean)).toBeWithin(930, 1550);
+  });
+
+  test("rests as long as it was told", () => {
+    const world = worldOf({}, { busy: "1s", idle: "3s", run: "40s" });
+    const words = wordsOf(world);
+    expect(accesses(words) / words.length).toBeWithin(960, 1040);
+    const gaps = [...(words[0]?.time_ns ?? [])].map((time, i, all) => time - (all[i - 1] ?? time));
+    expect(Math.max(...gaps)).toBeGreaterThan(2900 * MS);
+  });
+
+  test("of more accesses than can be kept is refused, with what to change", () => {
+    const make = (): World => worldOf({ period: "20us", touches: 100, spacing: "100ns" }, { run: "600s" });
+    expect(make).toThrow(expect.objectContaining({ code: "usage", hint: expect.stringContaining("period") }));
+    expect(make).toThrow(/stratum activation would have 1\.20T accesses/);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "bun:test";
+import { OP } from "../../../src/schema/operation.ts";
+import { truthOf } from "../../../src/simulate/reference.ts";
+import type { WordTrace, WorldStratum } from "../../../src/simulate/world.ts";
+
+const MS = 1e6;
+const GAP_NS = 50_000;
+
+const word = (...hits: (readonly [ms: number, op: number])[]): WordTrace => ({
+  time_ns: Float64Array.from(hits, ([ms]) => ms * MS),
+  op: Uint8Array.from(hits, ([, op]) => op),
+});
+const stratum = (words: readonly WordTrace[], repeats = 1): WorldStratum => ({
+  stratum: "activation",
+  region_type: "activation",
+  words,
+  repeats,
+});
+
+describe("the truth of a world", () => {
+  const written = word([100, OP.store], [200, OP.load], [201, OP.load], [500, OP.store], [900, OP.load]);
+  const truth = truthOf([stratum([written])], 1000 * MS, GAP_NS);
+
+  test("is counted from every access", () => {
+    expect(truth.get("read_bytes_per_s")).toEqual({ lo: 24, hi: 24 });
+    expect(truth.get("write_bytes_per_s")).toEqual({ lo: 16, hi: 16 });
+    expect(truth.get("reads_per_write")).toEqual({ lo: 1.5, hi: 1.5 });
+    expect(truth.get("hits_per_pass")).toEqual({ lo: 1, hi: 1 });
+    expect(truth.get("write_once_ratio")).toEqual({ lo: 0, hi: 0 });
+  });
+
+  test("has times from write to last read, and none that the run cut", () => {
+    // Of two writes one is kept for 101 ms, the other until the run ends at least.
+    expect(truth.get("retention_p50_ns")).toEqual({ lo: 101 * MS, hi: Number.POSITIVE_INFINITY });
+    expect(truth.get("age_at_read_p50_ns")).toEqual({ lo: 101 * MS, hi: 101 * MS });
+  });
+
+  test("counts each word as often as it stands in memory", () => {
+    const rare = word([300, OP.load]);
+    const often = word([100, OP.load], [200, OP.load], [300, OP.load]);
+    const all = truthOf([stratum([rare], 30), stratum([often], 10)], 1000 * MS, GAP_NS);
+    expect(all.get("read_bytes_per_s")?.lo).toBe(8 * 60);
+    // 20 intervals of 100 ms, and 40 words of which the next use is not seen.
+    expect(all.get("iai_p50_ns")?.hi).toBe(Number.POSITIVE_INFINITY);
+    const long = word([0, OP.load], [700, OP.load]);
+    const two = truthOf([stratum([long], 200), stratum([often], 1000)], 1000 * MS, GAP_NS);
+    expect(two.get("iai_p50_ns")).toEqual({ lo: 100 * MS, hi: 100 * MS });
+  });
+
+  test("is none where nothing of the kind happened", () => {
+    const read = truthOf([stratum([word([100, OP.load])])], 1000 * MS, GAP_NS);
+    for (const name of ["reads_per_write", "retention_p50_ns", "write_once_ratio"]) expect(read.get(name)).toBeNull();
+  });
+});

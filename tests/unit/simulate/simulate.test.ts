@@ -1,0 +1,55 @@
+/** What the command says of the world that the package brings; seeds are fixed, so the outcome is too. */
+import { describe, expect, test } from "bun:test";
+import Ajv2020 from "ajv/dist/2020";
+import { schemaText } from "../../../src/commands/schema.ts";
+import { readWorldFile } from "../../../src/config/world-file.ts";
+import { worldSchema } from "../../../src/config/world-schema.ts";
+import { renderSimulation } from "../../../src/report/simulation-table.ts";
+import { toJson } from "../../../src/schema/run-json.ts";
+import { simulate } from "../../../src/simulate/simulate.ts";
+
+const EXAMPLE = new URL("../../../config/world.yaml", import.meta.url).pathname;
+const described = readWorldFile(EXAMPLE);
+const simulation = simulate({ ...described, run: 10e9 }, 3);
+const figureOf = (region_type: string, metric: string) =>
+  simulation.figures.find((figure) => figure.region_type === region_type && figure.metric === metric);
+
+describe("simulate", () => {
+  test("tells the truth of each class by its own bytes", () => {
+    // 110 MiB are read once in each token of 7 ms, for two thirds of the time.
+    const perSecond = (110 * 2 ** 20) / 0.007;
+    const truth = figureOf("weight", "read_bytes_per_s")?.truth?.lo ?? 0;
+    expect(truth / perSecond).toBeWithin(0.55, 0.8);
+    expect(figureOf("weight", "reads_per_write")?.truth).toBeNull();
+    expect(figureOf("activation", "reads_per_write")?.truth?.lo).toBeCloseTo(3, 2);
+  });
+
+  test("says what runs would say, and whether that holds the truth", () => {
+    for (const { runs, ok, bound, refused, held, right } of simulation.figures) {
+      expect([runs, ok + bound + refused]).toEqual([3, 3]);
+      expect(held).toBeLessThanOrEqual(ok);
+      expect(right).toBeLessThanOrEqual(bound);
+    }
+    const hits = figureOf("weight", "hits_per_pass");
+    expect(hits).toMatchObject({ ok: 3, held: 3, value: 1 });
+    expect(figureOf("weight", "retention_p50_ns")).toMatchObject({ refused: 3, value: null });
+    expect(figureOf("weight", "write_bytes_per_s")).toMatchObject({ bound: 3, right: 3 });
+  });
+
+  test("prints one JSON object of its schema, and a table that fits", async () => {
+    const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
+      JSON.parse(await schemaText("simulation", false)),
+    );
+    expect([validate(JSON.parse(toJson(simulation))), validate.errors]).toEqual([true, null]);
+    const text = renderSimulation(simulation, { width: 120, color: false, unicode: false });
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+    for (const { metric } of simulation.figures) expect(text).toContain(`  ${metric}`);
+  });
+
+  test("gives the same for the same description, and other costs give another", () => {
+    const small = worldSchema.parse({ run: "2s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
+    expect(simulate(small, 1)).toEqual(simulate(small, 1));
+    const dear = simulate({ ...small, trap: 100_000, retarget: 1e6 }, 1);
+    expect(dear.figures).not.toEqual(simulate(small, 1).figures);
+  });
+});
