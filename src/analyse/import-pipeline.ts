@@ -73,6 +73,7 @@ export async function analyseImport(
   return {
     input,
     metrics,
+    moreTime: null,
     labels: reduced.sums.map(({ region_type, rows, seen }) => ({
       region_type,
       mapping_kind: null,

@@ -18,6 +18,7 @@ import { computeMetrics } from "./metrics/registry.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
+import { type MoreTime, moreTime } from "./watched/more-time.ts";
 
 /** What the labels say of one class. */
 export interface LabelTotal {
@@ -34,6 +35,8 @@ export interface LabelTotal {
 export interface AnalysisResult {
   readonly input: AnalysisInput;
   readonly metrics: readonly MetricRow[];
+  /** The interval that a longer run would halve. */
+  readonly moreTime: MoreTime | null;
   readonly labels: readonly LabelTotal[];
   readonly traceRows: number;
   /** See metadata.json. */
@@ -98,6 +101,7 @@ export async function analyseRun(
   return {
     input,
     metrics,
+    moreTime: moreTime(input, metrics),
     labels: [
       ...mappedTotals(labelled.regions, trace.accesses.rows, labelled.window_ns).map((total) => ({
         ...total,

@@ -56,6 +56,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     warnings: [...otherFacts.warnings, ...analysis.warnings.map(shown)],
     labels: analysis.labels,
     metrics: analysis.metrics,
+    more_time: analysis.moreTime,
   };
   writeFileAtomic(directory.metrics_csv, metricsCsv(report));
   const metadata = runMetadata({

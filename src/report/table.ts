@@ -1,6 +1,7 @@
 /** What a run prints for people. */
 import type { RunReport } from "../schema/run-json.ts";
 import { classTable } from "./class-table.ts";
+import { moreTimeLine } from "./more-time-line.ts";
 import { processTable } from "./process-table.ts";
 import { runHeader, runVerdict } from "./run-lines.ts";
 import { render, type Terminal } from "./terminal.ts";
@@ -12,6 +13,7 @@ export function renderRun(report: RunReport, terminal: Terminal): string {
     ...processTable(report, terminal),
     [],
     ...classTable(report, terminal),
+    ...moreTimeLine(report, terminal),
     [],
     ...runVerdict(report, terminal),
   ];

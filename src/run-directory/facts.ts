@@ -12,26 +12,28 @@ import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } 
 
 const FILE = "facts.json";
 
-const factsSchema = runJsonSchema.omit({ labels: true, loss: true, metrics: true, run_dir: true }).extend({
-  /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
-  sight: z
-    .array(z.object({ collector: z.string(), identifies: z.array(z.string()), blind_to: z.string() }))
-    .default([]),
-  /** CLOCK_MONOTONIC and wall time of one moment. */
-  started_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
-    decode: (text) => BigInt(text),
-    encode: (value) => value.toString(),
-  }),
-  started_at_utc: z.string(),
-  end_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
-    decode: (text) => BigInt(text),
-    encode: (value) => value.toString(),
-  }),
-  seed: z.number(),
-  trap_cost_ns: z.number().nullable(),
-  /** Machine, options, calibration, checks: for metadata.json. */
-  details: runDetailsSchema,
-});
+const factsSchema = runJsonSchema
+  .omit({ labels: true, loss: true, metrics: true, more_time: true, run_dir: true })
+  .extend({
+    /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
+    sight: z
+      .array(z.object({ collector: z.string(), identifies: z.array(z.string()), blind_to: z.string() }))
+      .default([]),
+    /** CLOCK_MONOTONIC and wall time of one moment. */
+    started_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
+      decode: (text) => BigInt(text),
+      encode: (value) => value.toString(),
+    }),
+    started_at_utc: z.string(),
+    end_ns: z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
+      decode: (text) => BigInt(text),
+      encode: (value) => value.toString(),
+    }),
+    seed: z.number(),
+    trap_cost_ns: z.number().nullable(),
+    /** Machine, options, calibration, checks: for metadata.json. */
+    details: runDetailsSchema,
+  });
 
 export type RunFacts = z.output<typeof factsSchema>;
 

@@ -127,6 +127,18 @@ const observer = z.object({
   decoder_agreement: z.object({ agreed: count, compared: count }).nullable(),
 });
 
+const moreTime = z.object({
+  metric: word,
+  region_type: word,
+  mapping_kind: word.nullable(),
+  phase: word,
+  /** Half of the interval, in percent of the value. */
+  half_width_pct: figure,
+  /** What the figure covers now, and how much longer the run would have to be. */
+  run_s: z.number(),
+  more_s: count,
+});
+
 /** The object that `run --json` prints. */
 export const runJsonSchema = z.object({
   schema_version: word,
@@ -162,6 +174,8 @@ export const runJsonSchema = z.object({
     )
     .readonly(),
   metrics: z.array(metricRow).readonly(),
+  /** The widest interval of a headline figure that a longer run would halve; null where none is wide, or time would not narrow it. */
+  more_time: moreTime.nullable(),
 });
 
 /** The object that a failed command prints with `--json`. */

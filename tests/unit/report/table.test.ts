@@ -388,6 +388,22 @@ describe("the report on a terminal", () => {
     expect(text).toContain("tokens     >= 64 of prompt, >= 331 decoded\n");
   });
 
+  test("says which interval a longer run would halve, in one line below the table", () => {
+    const more_time = {
+      metric: "read_bytes_per_s",
+      region_type: "kv_cache",
+      mapping_kind: null,
+      phase: "generation",
+      half_width_pct: 13.2,
+      run_s: 29.7,
+      more_s: 90,
+    };
+    const line =
+      "run 90.0 s more to halve the interval of bytes read per second, of kv_cache (now 13.2 % to each side)\n";
+    expect(renderRun(demoReport({ more_time }), plain(120))).toContain(`\n${line}\nvalidity `);
+    expect(renderRun(demoReport(), plain(120))).not.toContain("to halve");
+  });
+
   test("says what it does not know instead of a zero", () => {
     const observer = {
       ...demoReport().observer,

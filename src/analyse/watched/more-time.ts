@@ -1,0 +1,99 @@
+/** Which interval a longer run would halve, and how much longer: from what half of the watches says beside all of them. */
+import { rowOf } from "../figures/figure-row.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import { groupsOf } from "../input/group.ts";
+import type { AnalysisInput, WatchSample } from "../input/input.ts";
+import { METRICS, printedFigures } from "../metrics/registry.ts";
+
+/** An interval that a run longer by `more_s` would make half as wide, of the metric, class and phase named. */
+export interface MoreTime {
+  readonly metric: string;
+  readonly region_type: string;
+  readonly mapping_kind: string | null;
+  readonly phase: string;
+  /** Half of the interval, in percent of the value. */
+  readonly half_width_pct: number;
+  /** Time that the figure covers now. */
+  readonly run_s: number;
+  readonly more_s: number;
+}
+
+const HEADLINES: ReadonlySet<string> = new Set([
+  "read_bytes_per_s",
+  "write_bytes_per_s",
+  "reads_per_write",
+  "iai_p50_ns",
+  "retention_p50_ns",
+]);
+/** A narrower interval is not worth more time. */
+const LEAST_WIDTH = 0.05;
+/** Halves are looked at for so many figures at most, the widest first: each takes two more estimates. */
+const MOST_TRIED = 5;
+/**
+ * Of n independent units an interval is as wide as the root of 1 / n: half of them make it 1.41 times as wide. Widths of halves
+ * vary around that; what lies outside does not follow the number of units, and time would not mend it as said here.
+ */
+const [LEAST_GROWTH, MOST_GROWTH] = [1.25, 1.75];
+/** Four times the units for half of the width. */
+const TIMES_MORE = 3;
+
+/** Half of the interval over the value; null where it has none. */
+function halfWidth({ status, value, lo, hi }: MetricRow): number | null {
+  if (status !== "ok" || value === null || lo === null || hi === null || !(value > 0) || !(hi > lo)) return null;
+  return (hi - lo) / 2 / value;
+}
+
+/** Every other watch of each stratum, in the order of arming. @param odd which of the two halves */
+function halfOf(watches: readonly WatchSample[], odd: boolean): WatchSample[] {
+  const counts = new Map<string, number>();
+  return watches.filter(({ stratum }) => {
+    const count = counts.get(stratum) ?? 0;
+    counts.set(stratum, count + 1);
+    return (count % 2 === 1) === odd;
+  });
+}
+
+/** The same figure from other watches; null where they tell no interval. */
+function halfWidthFrom(groups: ReturnType<typeof groupsOf>, row: MetricRow): number | null {
+  const family = METRICS.find(({ metrics }) => metrics.some(({ name }) => name === row.metric));
+  const group = groups.find(
+    ({ scope, region_type, mapping_kind, span }) =>
+      scope === row.scope &&
+      region_type === row.region_type &&
+      mapping_kind === row.mapping_kind &&
+      span.phase === row.phase &&
+      span.step === row.step,
+  );
+  const figure =
+    group && family?.figures(group, []).find(({ metric, source }) => metric === row.metric && source === row.source);
+  return figure === undefined ? null : halfWidth(rowOf(group as NonNullable<typeof group>, figure, row.unit));
+}
+
+/**
+ * The headline figure with the widest interval that time would halve; null where none is wide, or time is not what they lack.
+ * @param rows the figures of the input
+ */
+export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): MoreTime | null {
+  const wide = printedFigures(rows)
+    .filter(({ metric, source, step }) => HEADLINES.has(metric) && source === "watch" && step === "all")
+    .flatMap((row) => {
+      const width = halfWidth(row);
+      return width === null || width < LEAST_WIDTH ? [] : [{ row, width }];
+    })
+    .sort((a, b) => b.width - a.width)
+    .slice(0, MOST_TRIED);
+  if (wide.length === 0) return null;
+  const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
+  const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }));
+  for (const { row, width } of wide) {
+    const widths = halves.flatMap((groups) => halfWidthFrom(groups, row) ?? []);
+    if (widths.length < halves.length) continue;
+    const growth = widths.reduce((sum, one) => sum + one / widths.length, 0) / width;
+    if (growth < LEAST_GROWTH || growth > MOST_GROWTH) continue;
+    const { metric, region_type, mapping_kind, phase, window_ns } = row;
+    const run_s = window_ns / 1e9;
+    const more_s = Math.ceil(TIMES_MORE * run_s);
+    return { metric, region_type, mapping_kind, phase, half_width_pct: 100 * width, run_s, more_s };
+  }
+  return null;
+}

@@ -1,0 +1,22 @@
+/** The line that says how much longer a run would have to be for half of an interval. */
+import type { RunReport } from "../schema/run-json.ts";
+import { formatCount, formatNs } from "../units.ts";
+import { type Line, type Terminal, wrap } from "./terminal.ts";
+
+const NAMES: Readonly<Record<string, string>> = {
+  read_bytes_per_s: "bytes read per second",
+  write_bytes_per_s: "bytes written per second",
+  reads_per_write: "reads per write",
+  iai_p50_ns: "the time between accesses, median",
+  retention_p50_ns: "retention, median",
+};
+
+/** One sentence; nothing where no interval is wide, or time would not narrow it. */
+export function moreTimeLine({ more_time }: RunReport, { width }: Terminal): Line[] {
+  if (more_time === null) return [];
+  const { metric, region_type, mapping_kind, half_width_pct, more_s } = more_time;
+  const kind = mapping_kind === null || region_type !== "unknown" ? region_type : mapping_kind;
+  const what = `${NAMES[metric] ?? metric}, of ${kind} (now ${formatCount(half_width_pct ?? 0)} % to each side)`;
+  const text = `run ${formatNs(1e9 * more_s)} more to halve the interval of ${what}`;
+  return [[], ...wrap(text, width).map((part): Line => [{ text: part }])];
+}
