@@ -1,31 +1,48 @@
-/** Whether a class suits managed-retention memory, by the thresholds of the Python package, where the intervals decide. */
+/** Whether a class suits managed-retention memory: the thresholds of the Python package, where what was seen decides. */
 
 import { interval } from "../../statistics/interval.ts";
-import { FEWEST, UNDECIDED } from "../figures/figure-row.ts";
+import { type Lives, lifeQuantiles } from "../../statistics/weighted-lives.ts";
+import { FEWEST, MOST_CENSORED, UNDECIDED } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
+import { keptLives } from "./kept-lives.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const METRIC = "suitability";
 /** A class has the first label whose two conditions hold; `low_mrm` where neither label's do. */
 const LABELS = [
-  { label: "high_mrm", write_once: 0.8, quantile: "p99", least_ns: 10e9 },
-  { label: "medium_mrm", write_once: 0.5, quantile: "p50", least_ns: 1e9 },
+  { label: "high_mrm", write_once: 0.8, quantile: "p99", q: 0.99, least_ns: 10e9 },
+  { label: "medium_mrm", write_once: 0.5, quantile: "p50", q: 0.5, least_ns: 1e9 },
 ] as const;
+/** Ascending. */
+const QUANTILES = [0.5, 0.99] as const;
 const LOWEST = "low_mrm";
+/** The label of what nothing was seen to end: how long a device must keep it depends on how long one looks. */
+const KEPT = "kept_throughout";
+/** Of data that is written evenly and needed until the end of the look, the need at q is that share of the look; less a tenth. */
+const OF_THE_LOOK = 0.9;
+
+/** What is known of a time that a device must keep data: its ends, or how long it was kept while nothing ended it. */
+interface Kept {
+  readonly lo: number | null;
+  readonly hi: number | null;
+  /** True where nothing was seen to end it: `lo` is how long that is known. */
+  readonly isThroughout: boolean;
+  /** Such as `retention p99 is at least 3.2 s`. */
+  readonly words: string;
+}
 
 /** True, false, or undefined where the interval holds the threshold or nothing is known. */
-function reaches(row: MetricRow | undefined, threshold: number): boolean | undefined {
-  if (row === undefined || (row.status !== "ok" && row.status !== "bound")) return undefined;
-  if (row.lo !== null && row.lo >= threshold) return true;
-  return row.hi !== null && row.hi < threshold ? false : undefined;
+function reaches({ lo, hi }: Pick<Kept, "lo" | "hi">, threshold: number): boolean | undefined {
+  if (lo !== null && lo >= threshold) return true;
+  return hi !== null && hi < threshold ? false : undefined;
 }
 
-/** Both hold; false as soon as one does not, whatever the other. */
-function both(a: boolean | undefined, b: boolean | undefined): boolean | undefined {
-  if (a === false || b === false) return false;
-  return a === true && b === true ? true : undefined;
-}
+const saysSomething = (row: MetricRow | undefined): row is MetricRow & { readonly status: "ok" | "bound" } =>
+  row !== undefined && (row.status === "ok" || row.status === "bound");
+
+const endsOf = (row: MetricRow | undefined): Pick<Kept, "lo" | "hi"> =>
+  saysSomething(row) ? row : { lo: null, hi: null };
 
 /** True where enough addresses were watched and no hit on them was, or may have been, a write. */
 function onlyRead(group: Group): boolean {
@@ -38,9 +55,7 @@ const seconds = (ns: number): string => `${Number((ns / 1e9).toPrecision(3))} s`
 
 /** What a row leaves open, such as `retention_p99_ns is at least 3.2 s`. */
 function openEnd(name: string, row: MetricRow | undefined, show: (x: number) => string): string {
-  if (row === undefined || (row.status !== "ok" && row.status !== "bound")) {
-    return `${name} is ${(row?.status ?? "insufficient").replace("_", " ")}`;
-  }
+  if (!saysSomething(row)) return `${name} is ${(row?.status ?? "insufficient").replace("_", " ")}`;
   const { lo, hi } = row;
   if (lo !== null && hi !== null) return `${name} is between ${show(lo)} and ${show(hi)}`;
   if (lo !== null) return `${name} is at least ${show(lo)}`;
@@ -53,56 +68,108 @@ const LARGEST_GRAIN = 64;
 /** The first row of a metric that says something, else the first. */
 function rowFor(rows: readonly MetricRow[], metric: string): MetricRow | undefined {
   const metricRows = rows.filter((row) => row.metric === metric && (row.grain_bytes ?? 0) <= LARGEST_GRAIN);
-  return metricRows.find((row) => row.status === "ok" || row.status === "bound") ?? metricRows[0];
+  return metricRows.find(saysSomething) ?? metricRows[0];
 }
 
-function figures(group: Group, rows: readonly MetricRow[]): Figure[] {
-  const byLife = onlyRead(group);
-  const kept = byLife ? "lifetime" : "retention";
-  const once = rowFor(rows, "write_once_ratio");
-  const used = LABELS.map(({ quantile }) => rowFor(rows, `${kept}_${quantile}_ns`));
-  let label: string = LOWEST;
-  let why: string | undefined;
+/** How long what is written is needed; of what was in use for most of the look and mostly not seen to end, how long that was. */
+function keptByNeed(group: Group, { quantile, q }: (typeof LABELS)[number], row: MetricRow | undefined): Kept {
+  const { lo, hi } = endsOf(row);
+  const wasOpen = row !== undefined && row.n_censored > MOST_CENSORED * row.n;
+  const isThroughout = wasOpen && hi === null && lo !== null && lo >= OF_THE_LOOK * q * group.span.window_ns;
+  return { lo, hi, isThroughout, words: openEnd(`retention ${quantile}`, row, seconds) };
+}
+
+/** How long what is only read is kept: from the birth of its region. */
+function keptByLife(lives: Lives): Kept[] {
+  const { curve, seen, censored } = lifeQuantiles(lives, QUANTILES);
+  return LABELS.map(({ quantile, q }) => {
+    const k = QUANTILES.indexOf(q);
+    const ended = censored > MOST_CENSORED ? null : (curve[k] ?? null);
+    const lo = ended ?? seen[k] ?? null;
+    const isThroughout = ended === null && lo !== null;
+    return {
+      lo,
+      hi: ended,
+      isThroughout,
+      words:
+        lo === null ? "no region is known" : `lifetime ${quantile} is ${isThroughout ? "at least " : ""}${seconds(lo)}`,
+    };
+  });
+}
+
+interface Answer {
+  readonly label: string;
+  readonly why: string | null;
+}
+
+/** The label that no open condition could change, else the conditions that leave it open. */
+function judge(once: (least: number) => { holds: boolean | undefined; words: string }, kept: readonly Kept[]): Answer {
   for (const [i, rule] of LABELS.entries()) {
-    const enough = byLife ? true : reaches(once, rule.write_once);
-    const long = reaches(used[i], rule.least_ns);
-    const holds = both(enough, long);
-    if (holds === false) continue;
-    label = holds === true ? rule.label : UNDECIDED;
-    if (holds === undefined) {
-      const ends = [
-        ...(enough === undefined
-          ? [
-              `${openEnd("write_once_ratio", once, (x) => x.toPrecision(3))}, not clearly above or below ${rule.write_once}`,
-            ]
-          : []),
-        ...(long === undefined
-          ? [
-              `${openEnd(`${kept} ${rule.quantile}`, used[i], seconds)}, not clearly above or below ${seconds(rule.least_ns)}`,
-            ]
-          : []),
-      ];
-      why = `${rule.label} is open: ${ends.join("; ")}`;
-    }
-    break;
+    const time = kept[i] as Kept;
+    const enough = once(rule.write_once);
+    const long = time.isThroughout || reaches(time, rule.least_ns);
+    if (enough.holds === false || long === false) continue;
+    if (enough.holds === true && time.isThroughout) return { label: KEPT, why: time.words };
+    if (enough.holds === true && long === true) return { label: rule.label, why: null };
+    const open = [
+      ...(enough.holds === undefined ? [`${enough.words}, not clearly above or below ${rule.write_once}`] : []),
+      ...(long === undefined ? [`${time.words}, not clearly above or below ${seconds(rule.least_ns)}`] : []),
+    ];
+    return { label: UNDECIDED, why: `${rule.label} is open: ${open.join("; ")}` };
   }
-  const basis = [...(byLife ? [] : [once]), ...used].filter((row) => row !== undefined);
-  if (byLife && label !== UNDECIDED) why = "never written in what was seen: judged by lifetime";
-  return [
-    {
-      metric: METRIC,
-      source: used[0]?.source ?? "watch",
-      // That nothing is written is what the watches say.
-      rests_on: [...basis.map(({ source }) => source), ...(byLife ? ["watch"] : [])],
-      estimate: interval(null, null, null),
-      n: basis.length > 0 ? Math.min(...basis.map((row) => row.n)) : 0,
-      method: byLife
-        ? "thresholds on lifetime, every end of both intervals on one side: high_mrm p99 >= 10 s, medium_mrm p50 >= 1 s"
-        : `thresholds on write_once_ratio (${once?.source ?? "none"}) and retention (${used[0]?.source ?? "none"}), every end of both intervals on one side: high_mrm >= 0.8 and p99 >= 10 s, medium_mrm >= 0.5 and p50 >= 1 s`,
-      label,
-      ...(why === undefined ? {} : { why }),
-    },
-  ];
+  return { label: LOWEST, why: null };
+}
+
+/** Of what is only read: nothing but how long it is kept is to be judged. */
+function figureByLife(group: Group): Figure {
+  const { exposures } = group.every;
+  const lives = keptLives(group);
+  const looked = seconds(group.span.window_ns);
+  const isRead = exposures.some(({ passes }) => passes.reads.some((n) => n > 0));
+  const { label, why } = isRead
+    ? judge(() => ({ holds: true, words: "" }), keptByLife(lives))
+    : { label: UNDECIDED, why: `neither read nor written at ${exposures.length} addresses` };
+  const reasons: Record<string, string> = {
+    [UNDECIDED]: why ?? "",
+    [KEPT]: `never written in what was seen, and nothing ended it in the ${looked} that we looked: ${why}`,
+  };
+  return {
+    metric: METRIC,
+    source: "region_map",
+    // That nothing is written is what the watches say.
+    rests_on: ["watch"],
+    estimate: interval(null, null, null),
+    n: Math.min(exposures.length, lives.count),
+    method: `thresholds on lifetime: high_mrm p99 >= 10 s, medium_mrm p50 >= 1 s; looked for ${looked}`,
+    label,
+    why: reasons[label] ?? "never written in what was seen: judged by lifetime",
+  };
+}
+
+function figureByNeed(group: Group, rows: readonly MetricRow[]): Figure {
+  const once = rowFor(rows, "write_once_ratio");
+  const used = LABELS.map(({ quantile }) => rowFor(rows, `retention_${quantile}_ns`));
+  const { label, why } = judge(
+    (least) => ({
+      holds: reaches(endsOf(once), least),
+      words: openEnd("write_once_ratio", once, (x) => x.toPrecision(3)),
+    }),
+    LABELS.map((rule, i) => keptByNeed(group, rule, used[i])),
+  );
+  const basis = [once, ...used].filter((row) => row !== undefined);
+  const looked = seconds(group.span.window_ns);
+  return {
+    metric: METRIC,
+    source: used[0]?.source ?? "watch",
+    rests_on: basis.map(({ source }) => source),
+    estimate: interval(null, null, null),
+    n: basis.length > 0 ? Math.min(...basis.map((row) => row.n)) : 0,
+    method: `thresholds on write_once_ratio (${once?.source ?? "none"}) and retention (${used[0]?.source ?? "none"}), every end of both intervals on one side: high_mrm >= 0.8 and p99 >= 10 s, medium_mrm >= 0.5 and p50 >= 1 s; looked for ${looked}`,
+    label,
+    ...(why === null
+      ? {}
+      : { why: label === KEPT ? `nothing ended most of it in the ${looked} that we looked: ${why}` : why }),
+  };
 }
 
 export const suitability: MetricFamily = {
@@ -111,11 +178,11 @@ export const suitability: MetricFamily = {
       name: METRIC,
       unit: "label",
       definition:
-        "`high_mrm`: write-once ratio at least 0.8 and retention p99 at least 10 s; `medium_mrm`: at least 0.5 and p50 at least 1 s; `low_mrm`: neither; `insufficient`: the intervals do not decide. The thresholds are those of the Python package. The answer is in `label`.",
+        "`high_mrm`: write-once ratio at least 0.8 and retention p99 at least 10 s; `medium_mrm`: at least 0.5 and p50 at least 1 s; `low_mrm`: neither; `kept_throughout`: written as seldom as that, and kept as long as we looked, so that its retention is at least so long, and how much longer a run of this length cannot see; `insufficient`: the intervals do not decide. The thresholds are those of the Python package. The answer is in `label`; how long we looked is in `window_ns`, and how long the data was kept in `why`.",
     },
   ],
   estimator:
-    "Each condition holds where the whole interval is at or above its threshold, fails where the whole interval is below, and is open otherwise; bounds count as intervals without one end. A label is given only where no open condition could change it. A class of which at least 30 addresses were watched and none was written is judged by the lifetime of its regions in place of both: mapped weights are written once, before we looked.",
+    "Each condition holds where the whole interval is at or above its threshold, fails where the whole interval is below, and is open otherwise; bounds count as intervals without one end. A label is given only where no open condition could change it. Kept as long as we looked is data of which more than half was not seen to end, and which was needed for as long as data can be that is written evenly until then: that share of the look that the quantile names, less a tenth. A class of which at least 30 addresses were watched, some were read and none was written is judged by the lifetime of its regions in place of both: mapped weights are written once, before we looked. What is there at the end of the last step, or of the run, or goes in the last hundredth of that time, ended with the work, not because it was no longer needed. What is neither read nor written has no retention to judge.",
   sources: [
     ["step", "retention of KV rows"],
     ["watch", "write-once ratio, and retention of what has no steps"],
@@ -125,5 +192,5 @@ export const suitability: MetricFamily = {
   not_by_sampling: null,
   suppressed: "An interval that holds a threshold, or a figure that is not there: `insufficient`, with which.",
   spans: "whole",
-  figures,
+  figures: (group, rows) => [onlyRead(group) ? figureByLife(group) : figureByNeed(group, rows)],
 };

@@ -69,29 +69,94 @@ describe("suitability", () => {
   });
 });
 
+describe("data that nothing ended while it was looked at", () => {
+  /** The label of written data needed for so long, of which `open` of 10 rows were not seen to end. */
+  const needed = (lo: number, open: number, hi: number | null = null, look = 30 * S): MetricRow => {
+    const written = Array.from({ length: 30 }, () => watch([[1 * MS, "store"]]));
+    const [group] = groupsOf(input({ window_ns: look, watches: written, regions: [region()] }));
+    if (group === undefined) throw new Error("no group");
+    const kept = { source: "step", n: 100, n_censored: 10 * open, censored: 0, method: "made up" };
+    const rows = ["retention_p50_ns", "retention_p99_ns"].map((metric) =>
+      rowOf(group, { ...kept, metric, estimate: { value: null, lo, hi }, bound: true }, "ns"),
+    );
+    const once: Figure = {
+      metric: "write_once_ratio",
+      source: "step",
+      estimate: { value: 1, lo: 1, hi: 1 },
+      n: 100,
+      method: "",
+    };
+    const [figure] = suitability.figures(group, [rowOf(group, once, "ratio"), ...rows]);
+    if (figure === undefined) throw new Error("no figure");
+    return rowOf(group, figure, "label");
+  };
+
+  test("is told to be kept as long as we looked, and how long that was, however long it was", () => {
+    const row = needed(28 * S, 9);
+    expect(row).toMatchObject({ label: "kept_throughout", status: "ok", value: null, window_ns: 30 * S });
+    expect(row.why).toBe("nothing ended most of it in the 30 s that we looked: retention p99 is at least 28 s");
+    expect(row.method).toEndWith("looked for 30 s");
+    // Below the threshold of any label, too.
+    expect(needed(4.6 * S, 10, null, 5 * S).label).toBe("kept_throughout");
+  });
+
+  test("is judged by its retention where most of it was seen to end", () => {
+    expect(needed(16 * S, 4).label).toBe("high_mrm");
+    expect(needed(16 * S, 9, 20 * S).label).toBe("high_mrm");
+  });
+
+  test("is not told to be kept where its last use was long before the end of the look", () => {
+    expect(needed(12 * S, 9).label).toBe("high_mrm");
+    expect(needed(2 * S, 9).label).toBe("insufficient");
+  });
+});
+
 describe("weights that are only read", () => {
   const readers = Array.from({ length: 40 }, (_, i) =>
     watch([[(2 + i) * MS, "load"]], { region_type: "weight", mapping_kind: "file" }),
   );
-  const lived = (seconds: number, death_censored: boolean): MetricRow | undefined =>
+  const lived = (death_s: number, looked_s: number, watches = readers): MetricRow | undefined =>
     computeMetrics(
       input({
-        window_ns: 40 * S,
-        watches: readers,
-        regions: [region({ region_type: "weight", mapping_kind: "file", death_ns: seconds * S, death_censored })],
+        window_ns: looked_s * S,
+        watches,
+        regions: [
+          region({
+            region_type: "weight",
+            mapping_kind: "file",
+            death_ns: death_s * S,
+            death_censored: death_s >= looked_s,
+          }),
+        ],
       }),
     ).find((row) => row.metric === "suitability" && row.region_type === "weight");
 
-  test("are judged by how long they live", () => {
-    expect(lived(30, true)).toMatchObject({ label: "high_mrm", status: "ok", source: "region_map" });
-    expect(lived(30, true)?.why).toBe("never written in what was seen: judged by lifetime");
-    expect(lived(5, false)?.label).toBe("medium_mrm");
-    expect(lived(0.5, false)?.label).toBe("low_mrm");
+  test("are kept as long as we looked, whether that was long or short", () => {
+    for (const seconds of [0.8, 9, 30]) {
+      const row = lived(seconds, seconds);
+      expect(row).toMatchObject({ label: "kept_throughout", status: "ok", source: "region_map" });
+      expect(row?.why).toBe(
+        `never written in what was seen, and nothing ended it in the ${seconds} s that we looked: lifetime p99 is at least ${seconds} s`,
+      );
+      expect(row?.method).toEndWith(`looked for ${seconds} s`);
+    }
   });
 
-  test("are insufficient where they outlived a run that was too short to tell", () => {
-    expect(lived(5, true)).toMatchObject({ label: "insufficient", status: "insufficient" });
-    expect(lived(5, true)?.why).toContain("lifetime p99 is at least 5 s");
+  test("that a program frees as it ends are kept as long as we looked too", () => {
+    expect(lived(29.9, 30)?.label).toBe("kept_throughout");
+  });
+
+  test("are judged by how long they live where they go while the work goes on", () => {
+    expect(lived(30, 40)).toMatchObject({ label: "high_mrm", status: "ok", source: "region_map" });
+    expect(lived(30, 40)?.why).toBe("never written in what was seen: judged by lifetime");
+    expect(lived(5, 40)?.label).toBe("medium_mrm");
+    expect(lived(0.5, 40)?.label).toBe("low_mrm");
+  });
+
+  test("need no memory that keeps them where nobody reads them either", () => {
+    const untouched = readers.map((one) => ({ ...one, hit_ns: new Float64Array(0), hit_op: new Uint8Array(0) }));
+    expect(lived(30, 30, untouched)).toMatchObject({ label: "insufficient", status: "insufficient" });
+    expect(lived(30, 30, untouched)?.why).toBe("neither read nor written at 40 addresses");
   });
 });
 
