@@ -15,6 +15,7 @@ RING_AREA(fault, fault_block);
 RING_AREA_OF(kernel_fault, fault_block, 32);
 RING_AREA_OF(major, fault_block, 4);
 
+#if defined(__TARGET_ARCH_x86)
 /* Bits of the x86 page-fault error code (arch/x86/include/asm/trap_pf.h). */
 #define X86_PF_PROT 1
 #define X86_PF_WRITE 2
@@ -27,6 +28,13 @@ static __always_inline __u32 flags_of(__u64 error_code)
 	       (error_code & X86_PF_INSTR ? FAULT_INSTRUCTION : 0) |
 	       (error_code & X86_PF_PROT ? FAULT_PROTECTION : 0);
 }
+#else
+/* Kernels of arm64 up to 6.12 have none of these tracepoints, and refuse the programs: nobody has seen such a code. */
+static __always_inline __u32 flags_of(__u64 error_code)
+{
+	return FAULT_OP_UNKNOWN;
+}
+#endif
 
 /* A row of a fault as it is taken. A BTF tracepoint reads the registers without a helper call. */
 #define TAKEN(area, now)                                                      \
@@ -38,7 +46,7 @@ static __always_inline __u32 flags_of(__u64 error_code)
 	RING_ROW(area, now, return 0);                                        \
 	RING_PUT(timestamp_ns, now);                                          \
 	RING_PUT(address, ctx[0]);                                            \
-	RING_PUT(ip, regs->ip);                                               \
+	RING_PUT(ip, PT_REGS_IP(regs));                                       \
 	RING_PUT(pid, id >> 32);                                              \
 	RING_PUT(tid, (__u32)id);                                             \
 	RING_PUT(fault_flags, flags_of(ctx[2]));                              \
