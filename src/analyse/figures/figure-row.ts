@@ -31,9 +31,12 @@ interface Loss {
 }
 
 /** The source that is harmed most, of those on which a figure rests. */
-function lossUnder({ input, span }: Group, { source, rests_on = [] }: Figure): Loss {
+function lossUnder({ input, scope, allocations, span }: Group, { source, rests_on = [] }: Figure): Loss {
   // Prefill and decode, their time and their tokens are what the engine's steps say.
-  const sources = new Set([source, ...rests_on, ...(span.step === "all" ? [] : ["step"])]);
+  const cut = span.step === "all" ? [] : ["step"];
+  // Which bytes are of a class is what the map says; memray knows its allocations without one.
+  const classed = scope === "class" && allocations === null ? ["region_map"] : [];
+  const sources = new Set([source, ...rests_on, ...cut, ...classed]);
   const unread = unreadSources(input.ledger) as readonly string[];
   const rank = ({ isUnread, pct }: Loss): number => (isUnread ? 100 : 0) + (pct ?? -1);
   return [...sources]

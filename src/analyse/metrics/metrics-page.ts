@@ -24,7 +24,7 @@ export function metricsPage(): string {
     "|---|---|",
     `| ok | \`value\` with its 95 % interval \`lo\` to \`hi\` |`,
     `| bound | no value; \`lo\` or \`hi\` is what can be said |`,
-    `| insufficient | fewer than ${FEWEST} samples, or more than ${MOST_LOST_PCT} % of the source's events lost, or of the steps that cut its span |`,
+    `| insufficient | fewer than ${FEWEST} samples, or more than ${MOST_LOST_PCT} % of the source's events lost, of the steps that cut its span, or of what the map tells that says which bytes are of a class |`,
     "| not_identifiable | this source cannot tell; `why` says why |",
     "",
     `Where more than ${100 * MOST_CENSORED} % of the weight is censored, a quantile is a bound. \`n\` counts addresses unless the method says otherwise. Where several sources tell one figure each has its row, and of the order below the first with a value or a bound is printed.`,

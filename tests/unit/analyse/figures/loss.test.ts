@@ -13,6 +13,7 @@ import { FIGURE_SOURCES, type FigureSource, type LedgerRow, STAGE_NAMES } from "
 import { lossOf, worstLossPct } from "../../../../src/schema/loss.ts";
 import { wordsOf } from "../../../../src/schema/row.ts";
 import { encodeRun } from "../../../../src/schema/run-json.ts";
+import type { Scope } from "../../../../src/schema/words.ts";
 import { interval } from "../../../../src/statistics/interval.ts";
 import { type LossCase, ledgerWith, lossCases, sourcesHarmed } from "../../../fixtures/ledger.ts";
 import { demoReport } from "../../../fixtures/run-report.ts";
@@ -130,11 +131,17 @@ const RUN: GivenInput = {
 const figures = (ledger: readonly LedgerRow[]): MetricRow[] => computeMetrics(input({ ...RUN, ledger }));
 
 /** The places where figures say which sources they rest on. */
-const SPANS: readonly StepName[] = ["all", "decode"];
+const PLACES: readonly (readonly [StepName, Scope])[] = [
+  ["all", "class"],
+  ["decode", "class"],
+  ["all", "process"],
+  ["decode", "process"],
+];
 
-/** A figure of a source in a span, as the gate gives it. */
-function gated(ledger: readonly LedgerRow[], source: FigureSource, step: StepName): MetricRow {
-  const [group] = groupsOf(input({ ...RUN, ledger })).filter(({ span }) => span.step === step);
+/** A figure of a class or of the process, by a source, in a span, as the gate gives it. */
+function gated(ledger: readonly LedgerRow[], source: FigureSource, step: StepName, asked: Scope): MetricRow {
+  const groups = groupsOf(input({ ...RUN, ledger })).filter(({ allocations }) => allocations === null);
+  const group = groups.find(({ span, scope }) => span.step === step && scope === asked);
   if (group === undefined) throw new Error(`no span ${step}`);
   const figure = { metric: "m", source, estimate: interval(1, 1, 1), n: 100, method: "by hand" };
   return rowOf(group, figure, "bytes");
@@ -176,9 +183,11 @@ const nameOf = ({ stream, source, stage, pct }: LossCase): string =>
 /** Above 1 %; and whatever cannot be read back, for nobody knows how much more is gone. */
 const holdsBack = ({ stage, pct }: LossCase): boolean => pct > 1 || stage === "read";
 
-/** The source of a figure, the steps that cut its span, and the watches that say what is written at all. */
-function restsOn({ metric, source, step }: MetricRow): string[] {
-  return [source, ...(step === "all" ? [] : ["step"]), ...(metric === "suitability" ? ["watch"] : [])];
+/** The source of a figure, the steps that cut its span, the map of its class, and the watches that say what is written at all. */
+function restsOn({ metric, source, scope, mapping_kind, step }: MetricRow): string[] {
+  const classed = scope === "class" && mapping_kind !== "allocation" ? ["region_map"] : [];
+  const written = metric === "suitability" ? ["watch"] : [];
+  return [source, ...(step === "all" ? [] : ["step"]), ...classed, ...written];
 }
 
 describe("events that are lost", () => {
@@ -198,14 +207,13 @@ describe("events that are lost", () => {
         { value: lost.pct, result: CLASS[lost.pct as keyof typeof CLASS] },
       ]);
       for (const source of FIGURE_SOURCES) {
-        for (const step of SPANS) {
-          const isHarmed = harmed.includes(source) || (step !== "all" && harmed.includes("step"));
-          const { lost_pct, status, value } = gated(ledger, source, step);
+        for (const [step, scope] of PLACES) {
+          const row = gated(ledger, source, step, scope);
+          const isHarmed = restsOn(row).some((one) => (harmed as readonly string[]).includes(one));
           const holds = isHarmed && holdsBack(lost);
-          expect([nameOf(lost), source, step, lost_pct, status, value]).toEqual([
-            nameOf(lost),
-            source,
-            step,
+          const place = [nameOf(lost), source, step, scope];
+          expect([...place, row.lost_pct, row.status, row.value]).toEqual([
+            ...place,
             isHarmed ? lost.pct : 0,
             holds ? "insufficient" : "ok",
             holds ? null : 1,
@@ -213,6 +221,15 @@ describe("events that are lost", () => {
         }
       }
     }
+  });
+
+  test("of mappings hold back every figure of a class, and neither those of the process nor those of memray", () => {
+    const rows = figures(ledgerWith({ stream: "mapping", source: "region_map", stage: "ring", pct: 2 }));
+    const standing = rows.filter(({ status }) => status === "ok" || status === "bound");
+    const places = standing.map(({ scope, mapping_kind }) => (scope === "class" ? mapping_kind : scope));
+    expect(new Set(places)).toEqual(new Set(["allocation", "process"]));
+    const watched = rows.find(({ metric, source }) => metric === "read_bytes_per_s" && source === "watch");
+    expect(watched).toMatchObject({ status: "insufficient", why: "2 % of the events of region_map were lost" });
   });
 
   test("hold back exactly the figures of their source, whatever the stage, and the others stand", () => {
