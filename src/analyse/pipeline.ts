@@ -91,7 +91,7 @@ export async function analyseRun(
   writeMetrics(runDir, metrics);
   writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
   const { trace } = labelled;
-  const unplaced = await unplacedRows(database, trace.parts, trace.rows - sumOf(trace.accesses.rows));
+  const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
   const allocated = input.allocations.filter(({ is_part }) => !is_part);
@@ -103,7 +103,7 @@ export async function analyseRun(
     metrics,
     moreTime: moreTime(input, metrics),
     labels: [
-      ...mappedTotals(labelled.regions, trace.accesses.rows, labelled.window_ns).map((total) => ({
+      ...mappedTotals(labelled.regions, trace.accesses.rowsOf, labelled.window_ns).map((total) => ({
         ...total,
         bytes_are: "mapped" as const,
       })),

@@ -87,6 +87,8 @@ const CLONE_THREAD = 0x10000;
 /** The kernel copies an address space before it tells of the fork: what another thread did lately may be in the copy or not. */
 const FORK_RACE_NS = 100_000_000n;
 const MAX_DEAD = 1024;
+/** Stays that are held of dead processes, for what is told late: those of a storm of short programs, some 12 MB. */
+const MAX_DEAD_STAYS = 1 << 15;
 const MAX_CHILDREN = 64;
 
 /** Empty maps. @param options see there; pages of 4096 bytes by default */
@@ -99,6 +101,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
   };
   const processes = new Map<number, Process>();
   const dead: number[] = [];
+  const deadStays: { readonly recent: Ended[]; readonly held: number }[] = [];
+  let heldStays = 0;
   const counters: MappingCounters = {
     applied: 0,
     failed_calls: 0,
@@ -193,13 +197,27 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     return "applied";
   }
 
+  /** Holds the last stays of a dead process, and lets go those of the processes that died long before. */
+  function holdStays(recent: Ended[]): void {
+    deadStays.push({ recent, held: recent.length });
+    heldStays += recent.length;
+    for (let oldest = deadStays[0]; oldest !== undefined && heldStays > MAX_DEAD_STAYS; oldest = deadStays[0]) {
+      deadStays.shift();
+      heldStays -= oldest.held;
+      oldest.recent.length = 0;
+    }
+  }
+
   function exit(process: Process, row: MappingEvent): Outcome {
     if (!process.alive) return "applied";
     process.alive = false;
     process.needsSnapshot = false;
     process.looking = null;
     process.space.users -= 1;
-    if (process.space.users === 0) unmapAll(process.space, row.timestamp_ns, "exit");
+    if (process.space.users === 0) {
+      unmapAll(process.space, row.timestamp_ns, "exit");
+      holdStays(process.space.recent);
+    }
     dead.push(row.pid);
     if (dead.length > MAX_DEAD) {
       const oldest = dead.shift();

@@ -48,7 +48,9 @@ export function lifeQuantiles(lives: Lives, qs: readonly number[]): LifeQuantile
   let sum = 0;
   let fallen = 0;
   let reached = 0;
-  for (const life of positionsInOrder(keys)) {
+  const order = positionsInOrder(keys);
+  for (let i = 0; i < order.length; i++) {
+    const life = order[i] as number;
     const weight = lives.weight(life);
     sum += weight;
     while (reached < qs.length && sum >= (qs[reached] as number) * all * (1 - 1e-12))

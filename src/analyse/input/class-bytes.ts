@@ -32,7 +32,8 @@ function mostHeld({ all, rows }: RegionSet, from: number, until: number, grain: 
   let now = 0;
   let most = 0;
   let died = 0;
-  for (const row of byBirth) {
+  for (let born = 0; born < byBirth.length; born++) {
+    const row = byBirth[born] as number;
     const birth = birth_ns[row] as number;
     if (birth > until) break;
     if ((death_ns[row] as number) < from) continue;

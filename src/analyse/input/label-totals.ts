@@ -14,9 +14,9 @@ export interface MappedTotal {
 
 /**
  * Classes by name, then by kind of mapping.
- * @param accessRows rows of the trace by region
+ * @param rowsOf rows of the trace by region
  */
-export function mappedTotals(regions: Regions, accessRows: Float64Array, windowNs: number): MappedTotal[] {
+export function mappedTotals(regions: Regions, rowsOf: (region: number) => number, windowNs: number): MappedTotal[] {
   const whole = spanOf("all", "all", [[Number.NEGATIVE_INFINITY, windowNs]]);
   const kindOf = ({ region_type, mapping_kind }: Regions["facts"][number]) =>
     region_type === "unknown" ? mapping_kind : null;
@@ -30,7 +30,7 @@ export function mappedTotals(regions: Regions, accessRows: Float64Array, windowN
       mapping_kind: kindOf(facts),
       regions: set.rows.length,
       bytes: peakBytes(set, whole),
-      access_rows: set.rows.reduce((sum, row) => sum + (accessRows[row] as number), 0),
+      access_rows: set.rows.reduce((sum, row) => sum + rowsOf(row), 0),
     };
   });
 }

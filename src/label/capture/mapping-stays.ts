@@ -11,7 +11,7 @@ const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
 const PROT_EXEC = 4;
 /** Stays until what following them left behind is collected. */
-const COLLECT_AFTER = 1 << 15;
+const COLLECT_AFTER = 1 << 14;
 
 /** What a mapping is; those of one kind, file and program are one. */
 export interface MappingFacts {

@@ -46,7 +46,7 @@ function timesOf(batch: Batch, baseNs: bigint): Float64Array {
 function blockReaders<S extends StreamName>(stream: S): (block: Block<S>) => (row: number) => RowOf<S> {
   const readers = new Map<Block<S>, (row: number) => RowOf<S>>();
   let held = 0;
-  const decoded = collectAfter(HELD_ROWS);
+  const decoded = collectAfter(HELD_ROWS / 4);
 
   function read({ path, group, queried }: Block<S>): Batch<S> {
     const [batch] = queried === null ? tableBatches(path, stream, group) : [queried];
@@ -133,7 +133,8 @@ export async function rowsInOrder<S extends StreamName>(
       const readerOf = blockReaders(stream);
       let block: Block<S> | undefined;
       let rowAt: ((row: number) => RowOf<S>) | undefined;
-      for (const row of order) {
+      for (let i = 0; i < order.length; i++) {
+        const row = order[i] as number;
         if (block === undefined || rowAt === undefined || row < block.first || row >= block.first + block.rows) {
           block = blocks[firstIndex(blocks.length, (i) => (blocks[i] as Block<S>).first <= row) - 1] as Block<S>;
           rowAt = readerOf(block);

@@ -38,7 +38,7 @@ const STRETCH_BIRTHS = 1024;
 /** Entries, members and cuts that are held at a time, of some 20 bytes each. */
 const MOST_HELD = 1 << 20;
 /** What is laid out until what that left behind is collected. */
-const COLLECT_AFTER = 1 << 18;
+const COLLECT_AFTER = 1 << 17;
 
 const NONE: Slices = {
   cuts: new Float64Array(0),
@@ -154,13 +154,16 @@ export function placeIndex(places: Places): PlaceIndex {
     const existing = processes.get(pid);
     if (existing !== undefined) return existing;
     const from = firstIndex(places.count, (i) => (places.pid[rowAt(i)] as number) < pid);
-    const rows: number[] = [];
-    for (let i = from; i < places.count && places.pid[rowAt(i)] === pid; i++) {
+    let end = from;
+    while (end < places.count && places.pid[rowAt(end)] === pid) end += 1;
+    const rows = new Uint32Array(end - from);
+    let n = 0;
+    for (let i = from; i < end; i++) {
       const row = rowAt(i);
-      if ((places.begin[row] as number) < (places.end[row] as number)) rows.push(row);
+      if ((places.begin[row] as number) < (places.end[row] as number)) rows[n++] = row;
     }
-    if (rows.length === 0) return null;
-    const found = stretchesOf(places, numberOrder(Uint32Array.from(rows), places.birth_ns));
+    if (n === 0) return null;
+    const found = stretchesOf(places, numberOrder(rows.subarray(0, n), places.birth_ns));
     hold(found.members.reduce((sum, { length }) => sum + length, 0));
     processes.set(pid, found);
     return found;

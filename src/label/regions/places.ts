@@ -1,5 +1,5 @@
 /** Places as columns: addresses that a process held over a time. A run may have millions, so none is an object. */
-import { collectAround } from "../../columnar/collect-after.ts";
+import { collectAfter, collectAround } from "../../columnar/collect-after.ts";
 import { numberOrder } from "../../columnar/keys/number-order.ts";
 import { MrmTraceError } from "../../errors.ts";
 import { formatCount } from "../../units.ts";
@@ -24,7 +24,10 @@ export interface Places {
 export const CENSORED = { birth: 1, death: 2 } as const;
 
 const FIRST_ROOM = 1024;
-const GROWTH = 1.25;
+/** Room that nothing was put into takes no memory: columns seldom grow, as both are there while one is copied. */
+const GROWTH = 4;
+/** Rows until what ordering them left behind is collected. */
+const COLLECT_AFTER = 1 << 18;
 
 type Columns = { -readonly [K in keyof Places]: Places[K] };
 
@@ -145,10 +148,39 @@ function tooMany(most: number): MrmTraceError {
   );
 }
 
-/** The rows in order of process, address, birth and end. */
+/** Rows of one process that are compared with each other; more are put into order column by column. */
+const COMPARED_ROWS = 1 << 12;
+
+/** Rows of one process in order of address, birth and end; those that agree as they were. */
+function processInOrder({ begin, birth_ns, end }: Places, rows: Uint32Array): Uint32Array {
+  if (rows.length > COMPARED_ROWS) return numberOrder(numberOrder(numberOrder(rows, end), birth_ns), begin);
+  return rows.sort(
+    (a, b) =>
+      (begin[a] as number) - (begin[b] as number) ||
+      (birth_ns[a] as number) - (birth_ns[b] as number) ||
+      (end[a] as number) - (end[b] as number) ||
+      a - b,
+  );
+}
+
+/**
+ * The rows in order of process, address, birth and end.
+ * @param rows something else afterwards
+ */
 export function inOrder(places: Places, rows: Uint32Array): Uint32Array {
-  const byBirth = numberOrder(numberOrder(rows, places.end), places.birth_ns);
-  return numberOrder(numberOrder(byBirth, places.begin), places.pid);
+  const { pid } = places;
+  const order = numberOrder(rows, pid);
+  const sorted = collectAfter(COLLECT_AFTER);
+  for (let from = 0; from < order.length; ) {
+    let end = from + 1;
+    while (end < order.length && pid[order[end] as number] === pid[order[from] as number]) end += 1;
+    const mine = order.subarray(from, end);
+    const arranged = processInOrder(places, mine);
+    if (arranged !== mine) mine.set(arranged);
+    sorted(end - from);
+    from = end;
+  }
+  return order;
 }
 
 /** When the bytes of a place were gone; Infinity where the run ended before. */

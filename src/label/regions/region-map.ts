@@ -47,7 +47,7 @@ export interface RegionInputs {
 }
 
 /** Stays until what judging them left behind is collected. */
-const COLLECT_AFTER = 1 << 17;
+const COLLECT_AFTER = 1 << 15;
 /** Words of evidence fit, for every class. */
 const VERDICTS = 1 << 8;
 const EVIDENCE = wordsOf("region_map", "evidence");

@@ -6,13 +6,13 @@ import { batchFromRows } from "../../columnar/rows.ts";
 import type { Encodable } from "../../columnar/write/encodable.ts";
 import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
 import type { EveryColumn, RowOf } from "../../schema/row.ts";
-import type { RegionAccesses } from "../trace/row-labels.ts";
+import type { RegionAccesses } from "../trace/region-accesses.ts";
 import { CENSORED } from "./places.ts";
 import type { RegionFacts, Regions } from "./region-map.ts";
 
 const TABLE = "region_map";
 const PAGE_BYTES = 4096;
-const GROUP_ROWS = 1 << 16;
+const GROUP_ROWS = 1 << 15;
 
 /** Texts of a column by the facts of the rows; null where there is none. */
 function factTexts(facts: readonly RegionFacts[], textOf: (found: RegionFacts) => string | null) {
@@ -46,10 +46,10 @@ function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: big
     const what = regions.what.subarray(from, end);
     const times = (first: Float64Array): BigInt64Array =>
       BigInt64Array.from({ length: rows }, (_, i) => originNs + BigInt(Math.round(first[from + i] as number)));
-    const seenOr = (seen: Float64Array, unseen: Float64Array): BigInt64Array =>
+    const seenOr = (seenNs: (region: number) => number, unseen: Float64Array): BigInt64Array =>
       BigInt64Array.from({ length: rows }, (_, i) => {
         const row = from + i;
-        const time_ns = (accesses.rows[row] as number) > 0 ? seen[row] : unseen[row];
+        const time_ns = accesses.rowsOf(row) > 0 ? seenNs(row) : unseen[row];
         return originNs + BigInt(Math.round(time_ns as number));
       });
     const pages = (bytes: (row: number) => number): BigInt64Array =>
@@ -65,10 +65,10 @@ function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: big
         region_type: texts.region_type(what),
         page_min: { data: pages((row) => regions.begin[row] as number) },
         page_max: { data: pages((row) => (regions.end[row] as number) - 1) },
-        first_seen_ns: { data: seenOr(accesses.first_ns, regions.birth_ns) },
-        last_seen_ns: { data: seenOr(accesses.last_ns, regions.death_ns) },
+        first_seen_ns: { data: seenOr(accesses.firstNs, regions.birth_ns) },
+        last_seen_ns: { data: seenOr(accesses.lastNs, regions.death_ns) },
         access_count: {
-          data: BigInt64Array.from({ length: rows }, (_, i) => BigInt(accesses.rows[from + i] as number)),
+          data: BigInt64Array.from({ length: rows }, (_, i) => BigInt(accesses.rowsOf(from + i))),
         },
         pid: { data: regions.pid.subarray(from, end) },
         exec_epoch: { data: Uint32Array.from(what, (fact) => facts[fact]?.exec_epoch ?? 0) },

@@ -21,6 +21,7 @@ import { type Slot, slotAt, type Timeline } from "../timeline/phase.ts";
 import { CACHE_LEVELS, cacheLevelOf } from "./cache-level.ts";
 import { codeNamer } from "./code-places.ts";
 import { type LabelList, labelList } from "./label-lists.ts";
+import { type RegionAccesses, regionAccesses } from "./region-accesses.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
@@ -35,13 +36,6 @@ export interface TraceLabels {
   readonly mappings: readonly MappingFacts[];
   readonly timeline: Timeline;
   readonly originNs: bigint;
-}
-
-/** What the rows said of each region, by its row; times as ns since the origin, 0 where no row met it. */
-export interface RegionAccesses {
-  readonly rows: Float64Array;
-  readonly first_ns: Float64Array;
-  readonly last_ns: Float64Array;
 }
 
 export interface RowLabels {
@@ -138,11 +132,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
   let ipNumbers = new BigUint64Array(0);
   const levelOf = cacheLevelOf();
   const { low: originLow, high: originHigh } = twoWords(labels.originNs);
-  const accesses: RegionAccesses = {
-    rows: new Float64Array(regions.count),
-    first_ns: new Float64Array(regions.count),
-    last_ns: new Float64Array(regions.count),
-  };
+  const accesses = regionAccesses(regions.count);
   const out = columnsFor(groupRows);
   /** Rows in order of time, where they were not. */
   let gathered: AccessWords | null = null;
@@ -217,12 +207,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       const place = index.find(pid, (address[low] as number) + (address[high] as number) * WORD, when);
       out.region[i] = place + 1;
       out.fact[i] = place < 0 ? 0 : (regions.what[place] as number) + 1;
-      if (place >= 0) {
-        const before = accesses.rows[place] as number;
-        accesses.rows[place] = before + 1;
-        if (before === 0 || when < (accesses.first_ns[place] as number)) accesses.first_ns[place] = when;
-        if (before === 0 || when > (accesses.last_ns[place] as number)) accesses.last_ns[place] = when;
-      }
+      if (place >= 0) accesses.add(place, when);
       out.slot[i] = slotOf(pid, when);
       out.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
       sampleWords[low] = sampleLow;

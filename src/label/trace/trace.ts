@@ -11,7 +11,8 @@ import { timeOrder } from "../capture/time-order.ts";
 import type { RowsBySource } from "../capture/unread.ts";
 import { type HitColumns, hitGatherer } from "../capture/watch-hits.ts";
 import type { RunWindow } from "../timeline/origin.ts";
-import { type RegionAccesses, rowLabels, type TraceLabels } from "./row-labels.ts";
+import type { RegionAccesses } from "./region-accesses.ts";
+import { rowLabels, type TraceLabels } from "./row-labels.ts";
 import { planParts, type TracePart } from "./trace-plan.ts";
 
 export interface TraceResult {

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { everyRow, numberOrder } from "../../../../src/columnar/keys/number-order.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
 
 const number = fc.oneof(
   fc.double({ noNaN: true }),
@@ -21,4 +22,24 @@ test("rows come in order of their numbers, those of one number as they were", ()
     }),
     { numRuns: 300 },
   );
+});
+
+test("so do more rows than are sorted at once, however unevenly their numbers lie", () => {
+  const random = seededRandom(5);
+  const numbers = Float64Array.from({ length: 300_000 }, (_, i) => {
+    if (i % 3 === 0) return 7;
+    if (i % 7 === 0) return Number.POSITIVE_INFINITY;
+    return (i % 2 === 0 ? 0x7f00_0000_0000 : -5) + Math.floor(random() * (i % 5 === 0 ? 3 : 2 ** 40));
+  });
+  const rows = everyRow(numbers.length).reverse();
+  const order = numberOrder(rows, numbers);
+  const wrong = order.findIndex((row, i) => {
+    const before = order[i - 1];
+    if (before === undefined) return false;
+    const [a, b] = [numbers[before] as number, numbers[row] as number];
+    // Those of one number as they were: the rows came from the last to the first.
+    return a > b || (a === b && before < row);
+  });
+  expect(wrong).toBe(-1);
+  expect(new Set(order).size).toBe(numbers.length);
 });
