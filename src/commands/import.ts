@@ -11,6 +11,7 @@ const schema = runSchema.pick({
   run_id: true,
   record_command: true,
   json: true,
+  table: true,
   quiet: true,
   color: true,
   debug: true,

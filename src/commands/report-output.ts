@@ -1,5 +1,6 @@
-/** The report where the user wants it: one JSON object on stdout, or the table on a terminal's stdout, else on stderr. */
+/** The report where the user wants it: one JSON object on stdout, or the answer or the table on a terminal's stdout, else on stderr. */
 import { EXIT_CODES } from "../errors.ts";
+import { renderAnswer } from "../report/answer.ts";
 import { renderRun } from "../report/table.ts";
 import { type ColorChoice, terminalOf } from "../report/terminal.ts";
 import { inNumbers } from "../schema/ledger.ts";
@@ -9,12 +10,14 @@ import { encodeRun, type RunReport, toJson } from "../schema/run-json.ts";
 export interface OutputChoice {
   readonly json: boolean;
   readonly quiet: boolean;
+  /** True for every figure, false for the answer. */
+  readonly table: boolean;
   readonly color: ColorChoice;
   /** True where stdout belongs to the command that was traced unless it is a terminal. */
   readonly stdoutIsTargets: boolean;
 }
 
-/** Quiet is without a table, not without a word on what failed. */
+/** Quiet is without a result, not without a word on what failed. */
 function tellFailure({ exit_code, signal }: RunReport["target"]): void {
   if (signal === null && (exit_code === null || exit_code === 0)) return;
   const how = signal === null ? `with exit code ${exit_code}` : `by ${signal}`;
@@ -42,6 +45,7 @@ export function printReport(report: RunReport, choice: OutputChoice): number {
     return tellUnread(report);
   }
   const stream = process.stdout.isTTY || !choice.stdoutIsTargets ? process.stdout : process.stderr;
-  stream.write(renderRun(report, terminalOf(stream, choice.color, process.env)));
+  const draw = choice.table ? renderRun : renderAnswer;
+  stream.write(draw(report, terminalOf(stream, choice.color, process.env)));
   return tellUnread(report);
 }

@@ -7,12 +7,12 @@ const LOADERS = {
     verb((await import("./run.ts")).runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", {
       takesCommand: true,
       isRootNeeded: true,
-      common: ["config", "resume", "output", "run-id", "source", "duration", "budget", "json", "quiet"],
+      common: ["config", "resume", "output", "run-id", "source", "duration", "budget", "json", "table", "quiet"],
     }),
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
       isRootNeeded: true,
-      common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "quiet"],
+      common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "table", "quiet"],
       surplus: "attach to one process by its pid or name: its children come with it",
     }),
   plan: async () =>
@@ -27,6 +27,7 @@ const LOADERS = {
     verb((await import("./config.ts")).configCommand, "mrm-trace config show --config experiment.yaml", {
       common: ["config", "json"],
     }),
+  show: async () => verb((await import("./show.ts")).showCommand, "mrm-trace show results/MODEL/RUN_ID --table"),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),

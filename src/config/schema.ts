@@ -95,7 +95,8 @@ export const runSchema = z.object({
     .default(false)
     .describe("derive nothing: `mrm-trace analyse` does it later, here or on another machine"),
   json: z.boolean().default(false).describe("print one JSON object on stdout"),
-  quiet: z.boolean().default(false).describe("print no progress and no table"),
+  table: z.boolean().default(false).describe("print every figure with its method and reason, not the short answer"),
+  quiet: z.boolean().default(false).describe("print no progress and no result"),
   verbose: z.boolean().default(false).describe("say what is attached"),
   debug: z.boolean().default(false).describe("print stack traces and the log of libbpf"),
   color: z.enum(["auto", "always", "never"]).default("auto").describe("auto, always or never"),
@@ -115,7 +116,7 @@ export const analyseSchema = z.object({
     .optional()
     .describe("memory that deriving may take; default: 600MiB, or what is left where that is less"),
   ...runSchema.pick({ output: true, run_id: true, force: true, seed: true }).shape,
-  ...runSchema.pick({ json: true, quiet: true, color: true, debug: true }).shape,
+  ...runSchema.pick({ json: true, table: true, quiet: true, color: true, debug: true }).shape,
 });
 
 export const demoSchema = z.object({

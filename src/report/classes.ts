@@ -64,6 +64,18 @@ export function dataClasses(report: RunReport): DataClass[] {
     });
 }
 
+/** Names of the classes of a report, in the order of the table. */
+export const classNames = (report: RunReport): string[] => dataClasses(report).map(({ name }) => name);
+
+/** The report without the figures and sizes of other classes; figures of the target as a whole stay. */
+export function ofClass(report: RunReport, name: string): RunReport {
+  return {
+    ...report,
+    labels: report.labels.filter((label) => classOf(label) === name),
+    metrics: report.metrics.filter((metric) => metric.scope !== "class" || classOf(metric) === name),
+  };
+}
+
 const STEPS = ["decode", "all", "prefill"];
 const PHASES = ["generation", "all"];
 const USABLE = ["ok", "bound"];

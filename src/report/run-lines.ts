@@ -1,12 +1,12 @@
 /** The lines around the class table: what ran, how far it may be trusted, what watching it cost and lost, where it is. */
-import { inNumbers, placeWords } from "../schema/ledger.ts";
+import { inNumbers, type LedgerRow, placeWords } from "../schema/ledger.ts";
 import { eventsOf } from "../schema/loss.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatCount, formatCounted, formatNs, isShown } from "../units.ts";
 import { type Ink, type Line, type Terminal, wrap } from "./terminal.ts";
 
 const KEY_WIDTH = 11;
-const VALIDITY_INK = { clean: "good", marginal: "warn", contaminated: "bad" } as const satisfies Record<
+export const VALIDITY_INK = { clean: "good", marginal: "warn", contaminated: "bad" } as const satisfies Record<
   RunReport["validity"],
   Ink
 >;
@@ -20,7 +20,7 @@ const pct = (value: number | null): string =>
 const sharePct = (value: number | null): string => (isNumber(value) && value <= 100 ? pct(value) : "unknown");
 
 /** `key   text`, the text broken below itself. */
-function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
+export function entry(key: string, text: string, width: number, ink: Ink = "plain"): Line[] {
   return wrap(text, Math.max(10, width - KEY_WIDTH)).map((part, i) => [
     { text: (i === 0 ? key : "").padEnd(KEY_WIDTH), ink: "dim" },
     { text: part, ink },
@@ -35,7 +35,7 @@ const UNSEEN_ENDS: ReadonlyMap<string, string> = new Map([
   ["target_ended", "ended"],
 ]);
 
-function targetText(report: RunReport): string {
+export function targetText(report: RunReport): string {
   const { target } = report;
   // What another tool recorded does not tell the process that was meant.
   const imported = target.pid === 0;
@@ -68,7 +68,7 @@ function rateText({ decode_tokens_per_s: wall, decode_call_tokens_per_s: calls }
   return inCalls === null ? [] : [`per second ${inCalls}`];
 }
 
-function tokensText({ target }: RunReport): string | null {
+export function tokensText({ target }: RunReport): string | null {
   const parts = [
     ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "of prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
@@ -116,12 +116,18 @@ function partsText({ parts }: RunReport["observer"]): string[] {
   ];
 }
 
-function costText({ observer }: RunReport): string[] {
-  const { value, lo, hi, method } = observer.slowdown_pct;
+function slowdownText({ observer }: RunReport): string {
+  const { value, lo, hi } = observer.slowdown_pct;
   const end = (figure: number | null): string => (isNumber(figure) ? formatCount(figure) : "?");
-  const slowdown = isNumber(value)
-    ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}] (${method})`
-    : "slowdown of the target unknown";
+  return isNumber(value) ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}]` : "slowdown of the target unknown";
+}
+
+/** What watching cost, in one line. */
+export const costInShort = (report: RunReport): string =>
+  `${slowdownText(report)}, tracer ${pct(report.observer.cpu_pct)} of one CPU`;
+
+function costText(report: RunReport): string[] {
+  const { observer } = report;
   const traps = `${formatCounted(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
   const bpf = observer.bpf_run_ns === null ? "BPF run time unknown" : `BPF ${formatNs(Number(observer.bpf_run_ns))}`;
   const rss =
@@ -129,7 +135,7 @@ function costText({ observer }: RunReport): string[] {
       ? "tracer's memory unknown"
       : `${formatBytes(Number(observer.rss_bytes))} of memory, ${pct(observer.rss_pct_of_target)} of the target's RSS and ${pct(observer.rss_pct_of_available)} of MemAvailable`;
   return [
-    `${slowdown}; ${traps}, ${bpf}`,
+    `${slowdownText(report)}${isNumber(observer.slowdown_pct.value) ? ` (${observer.slowdown_pct.method})` : ""}; ${traps}, ${bpf}`,
     ...partsText(observer),
     `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
     ...(isNumber(observer.contention_pct)
@@ -146,17 +152,26 @@ function agreementText({ observer }: RunReport): string[] {
   return [`decoding told reads from writes as a pair of registers did in ${formatCount(agreed)} of ${pairs}`];
 }
 
-function lossText({ ledger: recorded, loss }: RunReport): string[] {
+/** How many events were lost, in one line. */
+export function lossInShort({ ledger: recorded, loss }: RunReport): string {
   const ledger = inNumbers(recorded);
-  const { kept, dropped, filtered } = eventsOf(ledger);
+  const { kept, dropped } = eventsOf(ledger);
   const shares = loss
     .filter(({ lost_pct }) => isNumber(lost_pct) && lost_pct > 0)
     .map(({ source, lost_pct }) => `${source} ${sharePct(lost_pct)}`);
   const share = shares.length === 0 ? "" : ` (${shares.join(", ")})`;
-  const unknown = ledger.filter((row) => row.stage === "read" && row.dropped === 0);
   const least = dropped === 0 ? "nobody knows how much" : `at least ${formatCount(dropped)}`;
-  const lost = unknown.length > 0 ? least : dropped === 0 ? "nothing" : formatCount(dropped);
-  const head = `${lost} of ${formatCounted(kept + dropped, "event")}${share}; ${formatCount(filtered)} filtered on purpose`;
+  const lost = unreadRows(ledger).length > 0 ? least : dropped === 0 ? "nothing" : formatCount(dropped);
+  return `${lost} of ${formatCounted(kept + dropped, "event")}${share}`;
+}
+
+/** Stages that could not be read, of which nobody knows what they held. */
+const unreadRows = (ledger: readonly LedgerRow[]): LedgerRow[] =>
+  ledger.filter((row) => row.stage === "read" && row.dropped === 0);
+
+function lossText(report: RunReport): string[] {
+  const ledger = inNumbers(report.ledger);
+  const head = `${lossInShort(report)}; ${formatCount(eventsOf(ledger).filtered)} filtered on purpose`;
   const losses = ledger
     .filter((row) => row.dropped > 0)
     .sort((a, b) => b.dropped - a.dropped)
@@ -169,7 +184,7 @@ function lossText({ ledger: recorded, loss }: RunReport): string[] {
   const unseen = ledger
     .filter((row) => isNumber(row.unseen_estimate) && row.unseen_estimate > 0)
     .map((row) => `${placeWords(row)}: about ${formatCount(Math.round(row.unseen_estimate ?? 0))} never seen`);
-  return [head, ...losses, ...unknown.map(placeWords), ...unseen];
+  return [head, ...losses, ...unreadRows(ledger).map(placeWords), ...unseen];
 }
 
 function labelText({ labels }: RunReport): string | null {

@@ -87,6 +87,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     observer: report.observer,
     ledger: report.ledger,
     loss: report.loss,
+    labels: report.labels,
     warnings: report.warnings,
     ...details,
     experiment: experiment ?? null,

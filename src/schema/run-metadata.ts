@@ -79,6 +79,8 @@ const knownSchema = z.object({
   validity: z.object({ class: shape.validity, reasons: shape.reasons, not_measured: shape.not_measured }),
   observer: shape.observer,
   loss: shape.loss,
+  /** Sizes and rows of each class; missing in older files. */
+  labels: shape.labels.optional(),
   warnings: shape.warnings,
   ...ofRecording,
   stopped_by: z.string(),

@@ -1,0 +1,32 @@
+/** The report of a run that was finished before, from its files: nothing is derived again. */
+import { openRun } from "../api/open-run.ts";
+import type { RunReport } from "../schema/run-json.ts";
+
+/**
+ * @param runDir as the user typed it
+ * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, is damaged, or was written by another
+ *   major version)
+ */
+export function savedReport(runDir: string): RunReport {
+  using run = openRun(runDir);
+  const { schema_version, run_id, model, validity, labels, ...rest } = run.metadata;
+  const { collectors, target, observer, loss, warnings, stopped_by } = rest;
+  return {
+    schema_version,
+    run_dir: runDir,
+    run_id,
+    model_id: model.id,
+    stopped_by,
+    validity: validity.class,
+    reasons: validity.reasons,
+    not_measured: validity.not_measured,
+    warnings,
+    collectors,
+    target,
+    ledger: run.ledger,
+    loss,
+    observer,
+    labels: labels ?? [],
+    metrics: run.metrics(),
+  };
+}

@@ -1,0 +1,63 @@
+/** A figure in few words: its value and how far the interval reaches from it, or what stands in its place. */
+import type { ReportMetric } from "../schema/run-json.ts";
+import { formatIn, isShown, type Scale } from "../units.ts";
+import { figureSpans, scaleOf } from "./figure.ts";
+import type { Ink, Line } from "./terminal.ts";
+
+/** Shares are read in percent. */
+const SHARES: ReadonlySet<string> = new Set(["write_once_ratio"]);
+/** A wider interval is told by its ends: "±300%" says nothing. */
+const MOST_PCT = 100;
+const DIGITS = 2;
+
+/** A figure with two digits, rounded away from the other end of its interval. */
+function endText(value: number, { factor }: Scale, round: (x: number) => number): string {
+  const scaled = value / factor;
+  if (scaled === 0) return "0";
+  const step = 10 ** (Math.floor(Math.log10(Math.abs(scaled))) + 1 - DIGITS);
+  return String(Number((round(scaled / step) * step).toPrecision(DIGITS)));
+}
+
+/** How far an interval reaches, rounded away from zero so that it is never told as narrower than it is. */
+function reachText(pct: number): string {
+  if (pct >= 1) return `${Math.ceil(pct)}`;
+  return pct < 0.1 ? "0.1" : `${Math.ceil(pct * 10) / 10}`;
+}
+
+function inPercent(metric: ReportMetric): ReportMetric {
+  const times100 = (x: number | null): number | null => (x === null ? null : 100 * x);
+  return { ...metric, unit: "%", value: times100(metric.value), lo: times100(metric.lo), hi: times100(metric.hi) };
+}
+
+/** What is said where there is no number, and with which ink. */
+const WORDS: Readonly<Record<"insufficient" | "not_identifiable", readonly [string, Ink]>> = {
+  insufficient: ["too few seen", "warn"],
+  not_identifiable: ["not known", "dim"],
+};
+
+/**
+ * `16.1 GiB/s ±3%`; the percentage is the farther end of the interval. A wide interval is told by its ends, a bound by
+ * its sign, and what cannot be told by words.
+ */
+export function shortFigure(given: ReportMetric | undefined): Line {
+  if (given === undefined) return [{ text: "-", ink: "dim" }];
+  if (given.status === "insufficient" || given.status === "not_identifiable") {
+    const [text, ink] = WORDS[given.status];
+    return [{ text, ink }];
+  }
+  const metric = SHARES.has(given.metric) ? inPercent(given) : given;
+  const { value, lo, hi } = metric;
+  if (metric.status === "bound" || metric.label !== null || !isShown(value)) return figureSpans(metric);
+  if (!isShown(lo) || !isShown(hi) || lo === hi) return figureSpans({ ...metric, lo: null, hi: null });
+  const scale = scaleOf(metric.unit, value === 0 ? hi : value);
+  const pct = value === 0 ? Number.POSITIVE_INFINITY : (100 * Math.max(value - lo, hi - value)) / value;
+  // Percent of a percentage would be misread.
+  if (pct > MOST_PCT || metric.unit === "%") {
+    const [low, high] = [endText(lo, scale, Math.floor), endText(hi, scale, Math.ceil)];
+    return [{ text: `${low} to ${high}${scale.unit}`, ink: "bold" }];
+  }
+  return [
+    { text: `${formatIn(value, scale)}${scale.unit}`, ink: "bold" },
+    { text: ` ±${reachText(pct)}%`, ink: "dim" },
+  ];
+}

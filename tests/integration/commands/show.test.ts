@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeHandMadeRun } from "../../unit/label/hand-made-run.ts";
+import { type Ended, jsonOf, runCli } from "../run/cli.ts";
+
+let runDir = "";
+let analysed: Ended;
+beforeAll(async () => {
+  runDir = writeHandMadeRun();
+  analysed = await runCli(["analyse", "--json", runDir]);
+  expect(analysed.exitCode).toBe(0);
+});
+afterAll(() => rmSync(runDir, { recursive: true }));
+
+describe("show of a finished run", () => {
+  test("prints the object again that its derivation printed", async () => {
+    expect(jsonOf(await runCli(["show", "--json", runDir]))).toEqual(jsonOf(analysed));
+  });
+
+  test("prints the answer, and with --table every figure, as the derivation does", async () => {
+    const answer = await runCli(["show", runDir]);
+    expect(answer).toEqual(await runCli(["analyse", runDir]));
+    expect(answer.stdout.split("\n").length).toBeLessThanOrEqual(25);
+    const table = await runCli(["show", "--table", runDir]);
+    expect(table).toEqual(await runCli(["analyse", "--table", runDir]));
+    expect(table.stdout).toContain("a cell reads: value");
+  });
+
+  test("prints one class alone", async () => {
+    const shown = jsonOf(await runCli(["show", "--json", "--class", "weight", runDir])) as unknown as {
+      metrics: { scope: string; region_type: string }[];
+    };
+    const classes = shown.metrics.filter(({ scope }) => scope === "class").map(({ region_type }) => region_type);
+    expect(new Set(classes)).toEqual(new Set(["weight"]));
+  });
+
+  test("refuses a class that the run does not have, and a folder that is no run", async () => {
+    const stranger = await runCli(["show", "--class", "wieght", runDir]);
+    expect(stranger.exitCode).toBe(2);
+    expect(stranger.stderr).toMatch(/the run has no class "wieght"\n {2}fix: give one of: .*weight/);
+    const nowhere = await runCli(["show", join(runDir, "nowhere")]);
+    expect([nowhere.exitCode, nowhere.stderr]).toEqual([2, expect.stringContaining("no such run directory")]);
+    const bare = await runCli(["show", join(runDir, "capture")]);
+    expect(bare.exitCode).toBe(4);
+    expect(bare.stderr).toContain("fix:");
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { renderAnswer } from "../../../src/report/answer.ts";
+import { shortFigure } from "../../../src/report/short-figure.ts";
+import { widthOf } from "../../../src/report/terminal.ts";
+import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts";
+
+const plain = (width: number) => ({ width, color: false, unicode: true });
+const short = (...row: Parameters<typeof metricRow>) =>
+  shortFigure(metricRow(...row))
+    .map(({ text }) => text)
+    .join("");
+
+describe("the answer of a run", () => {
+  test("has what ran, a column for each class of data, cost, loss and validity at 80 columns", () => {
+    expect(renderAnswer(demoReport(), plain(80))).toMatchInlineSnapshot(`
+      "demo-110m  20261121T101500Z-3fa2
+      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls),
+                 first after 213 ms
+
+                       weight          kv_cache        activation    runtime
+      ────────────────────────────────────────────────────────────────────────────
+      in memory        ≤ 118 MiB ████  ≤ 36.0 MiB █    ≤ 4.20 MiB █  ≤ 58.2 MiB ██
+      working set      113 MiB ±4%     22.9 MiB ±9%    too few seen  -
+      read             15.1 GiB/s ±2%  868 MiB/s ±10%  -             -
+      reads per write  not known       3941 ±12%       1.96 ±9%      -
+      written once     -               96 to 100 %     0 to 13 %     -
+      kept, median     not known       ≥ 28.1 s        4.10 ms ±22%  -
+      kept, 99 %       -               ≥ 28.1 s        -             -
+      suits retention  high            high            low           -
+
+      cost       target slowed by 0.553 % [0.491, 2.14], tracer 3.12 % of one CPU
+      lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %)
+      validity   marginal: CPU of the machine before the run 17.2 %: not below the
+                 limit of 15 for clean
+      warning    12 tensors were placed before the probes were attached; they were
+                 found in the graph
+      files      results/demo-110m/20261121T101500Z-3fa2
+      more       every figure and its reason: mrm-trace show --table FOLDER
+      "
+    `);
+  });
+
+  test("is by kind of mapping without an engine", () => {
+    const text = renderAnswer(plainReport(), plain(80));
+    expect(text).toMatch(/^ +heap +anon +stack$/m);
+    expect(text).toMatch(/^kept, median +≥ 28.1 s +not known +4.10 ms ±22%$/m);
+  });
+
+  test("begins with the failure of the command, and has no table where nothing was learnt", () => {
+    const { target } = demoReport();
+    const text = renderAnswer(demoReport({ metrics: [], target: { ...target, exit_code: 3 } }), plain(80));
+    expect(text.split("\n")[0]).toBe("the command ended with exit code 3");
+    expect(text).toContain("too little was seen for any figure of a class of data");
+    expect(text).not.toContain("kept");
+  });
+
+  test("names what leaves no room: warnings that it does not show are counted", () => {
+    const warnings = Array.from({ length: 30 }, (_, i) => `warning ${i} ${"of many words ".repeat(5)}`);
+    const text = renderAnswer(demoReport({ warnings }), plain(80));
+    expect(text).toMatch(/warning +\d+ (more )?in the table/);
+  });
+
+  test("has at most 24 lines, none wider than the terminal, whatever the run", () => {
+    const classes = fc.uniqueArray(fc.constantFrom("heap", "anon", "stack", "file", "shm", "vdso", "text"), {
+      maxLength: 7,
+    });
+    const texts = fc.array(fc.string({ maxLength: 200 }), { maxLength: 20 });
+    const end = fc.record({ signal: fc.constantFrom(null, "SIGKILL"), exit_code: fc.constantFrom(null, 0, 7) });
+    fc.assert(
+      fc.property(
+        classes,
+        texts,
+        texts,
+        end,
+        fc.integer({ min: 80, max: 200 }),
+        (kinds, warnings, reasons, how, width) => {
+          const base = demoReport();
+          const labels = kinds.map((mapping_kind, i) => ({
+            ...base.labels[0],
+            region_type: "unknown",
+            mapping_kind,
+            regions: i,
+            bytes: BigInt(i) * 12_345_678n,
+            bytes_are: (["mapped", "touched", "allocated"] as const)[i % 3] ?? "mapped",
+            access_rows: 1,
+          }));
+          const metrics = kinds.flatMap((mapping_kind, i) =>
+            base.metrics.map((row) => ({
+              ...row,
+              region_type: "unknown",
+              mapping_kind,
+              value: i === 0 ? 0 : row.value,
+            })),
+          );
+          const report = demoReport({ labels, metrics, warnings, reasons, target: { ...base.target, ...how } });
+          const lines = renderAnswer(report, plain(width)).split("\n").slice(0, -1);
+          expect(lines.length).toBeLessThanOrEqual(24);
+          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width);
+        },
+      ),
+    );
+  });
+});
+
+describe("a figure in short", () => {
+  test("is its value and how far the interval reaches, never told as narrower than it is", () => {
+    expect(short("read_bytes_per_s", "weight", [1.62e10, 1.6e10, 1.64e10])).toBe("15.1 GiB/s ±2%");
+    expect(short("iai_p50_ns", "weight", [7.12e6, 7.1e6, 7.15e6])).toBe("7.12 ms ±0.5%");
+    expect(short("iai_p50_ns", "weight", [7.12e6, 7.12e6, 7.12e6])).toBe("7.12 ms");
+  });
+
+  test("is the ends of a wide interval, with two digits rounded outwards", () => {
+    expect(short("iai_p50_ns", "weight", [7.12e6, 1.26e6, 3.14e7])).toBe("1.2 to 32 ms");
+    expect(short("reads_per_write", "weight", [0, 0, 0.1234])).toBe("0 to 0.13");
+  });
+
+  test("is a share by its ends in percent", () => {
+    expect(short("write_once_ratio", "kv_cache", [1, 0.969, 1])).toBe("96 to 100 %");
+  });
+
+  test("is a bound with its sign, or words that say why there is no number", () => {
+    expect(short("retention_p50_ns", "kv_cache", null, { status: "bound", lo: 2.81e10 })).toBe("≥ 28.1 s");
+    expect(short("retention_p50_ns", "kv_cache", null, { status: "insufficient" })).toBe("too few seen");
+    expect(short("retention_p50_ns", "kv_cache", null)).toBe("not known");
+  });
+});
