@@ -11,7 +11,7 @@ import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
 export const attachCommand = defineCommand({
-  meta: { name: "attach", description: "Trace a process that runs, with its children, and leave it as it is" },
+  meta: { name: "attach", description: "Trace a running process and its children, and leave it as it is" },
   args: {
     process: {
       type: "positional",

@@ -7,7 +7,7 @@ const LOADERS = {
     verb((await import("./run.ts")).runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", {
       takesCommand: true,
       isRootNeeded: true,
-      common: ["config", "resume", "output", "run-id", "source", "duration", "budget", "json", "table", "quiet"],
+      common: ["config", "resume", "output", "source", "duration", "budget", "json", "table", "quiet"],
     }),
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {

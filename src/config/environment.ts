@@ -51,11 +51,13 @@ export function optionsOfEnvironment(
 
 /** Variables that look like a misspelt option, each with the right one. */
 export function misspeltVariables(env: Environment): { variable: string; meant: string }[] {
-  const variables = new Set([...Object.keys(runSchema.shape), ...Object.keys(demoSchema.shape)].map(variableOf));
+  const options = [...Object.keys(runSchema.shape), ...Object.keys(demoSchema.shape)];
+  const variables = new Set(options.map(variableOf));
   return Object.keys(env)
     .filter((variable) => variable.startsWith(ENVIRONMENT_PREFIX) && !variables.has(variable))
     .flatMap((variable) => {
-      const meant = nearestWord(variable, variables);
-      return meant === null ? [] : [{ variable, meant }];
+      // What all have in common makes none of them nearer.
+      const option = nearestWord(variable.slice(ENVIRONMENT_PREFIX.length), options);
+      return option === null ? [] : [{ variable, meant: variableOf(option) }];
     });
 }

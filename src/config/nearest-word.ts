@@ -1,13 +1,14 @@
 /** The known word that a misspelt one probably means. */
 
-/** More changed letters than this make another word. */
+/** More changed letters than this make another word; two letters that were swapped are two changes. */
 const MOST_CHANGES = 3;
+const FEWEST_CHANGES = 2;
 
 /** The word with the fewest letters changed, the first of equals; null where none is near. Case does not count. */
 export function nearestWord(asked: string, words: Iterable<string>): string | null {
   let best: { word: string; changes: number } | null = null;
-  // Of a short word everything could be changed, and any other be near.
-  const most = Math.min(MOST_CHANGES, asked.length - 1);
+  // With more than half of its letters changed a short word is near to any other.
+  const most = Math.min(MOST_CHANGES, Math.max(FEWEST_CHANGES, Math.floor(asked.length / 2)), asked.length - 1);
   for (const word of words) {
     const changes = changesBetween(asked.toLowerCase(), word.toLowerCase());
     if (changes <= most && (best === null || changes < best.changes)) best = { word, changes };

@@ -95,7 +95,7 @@ export const runSchema = z.object({
     .default(false)
     .describe("derive nothing: `mrm-trace analyse` does it later, here or on another machine"),
   json: z.boolean().default(false).describe("print one JSON object on stdout"),
-  table: z.boolean().default(false).describe("print every figure with its method and reason, not the short answer"),
+  table: z.boolean().default(false).describe("print every figure with its method and reason"),
   quiet: z.boolean().default(false).describe("print no progress and no result"),
   verbose: z.boolean().default(false).describe("say what is attached"),
   debug: z.boolean().default(false).describe("print stack traces and the log of libbpf"),
