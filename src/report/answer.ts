@@ -1,9 +1,10 @@
 /** The answer of a run in at most 24 lines: what ran, what each class of data needs, and how far that may be trusted. */
 import type { RunReport } from "../schema/run-json.ts";
-import { formatBytes, isShown } from "../units.ts";
+import { formatBytes, formatNs, isShown } from "../units.ts";
 import { type DataClass, dataClasses, shownMetric } from "./classes.ts";
 import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
+import { moreTimeText } from "./more-time-line.ts";
 import { costInShort, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
 import { shortFigure } from "./short-figure.ts";
 import { type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
@@ -24,8 +25,10 @@ const SUITED: Readonly<Record<string, string>> = {
   high_mrm: "suited",
   medium_mrm: "in part",
   low_mrm: "not suited",
-  undecided: "open",
+  insufficient: "open",
 };
+/** Data of which no end was seen: only how long we looked is known. */
+const KEPT = "kept_throughout";
 
 /** More classes would need a second table; kinds of mapping can be many. */
 const MOST_CLASSES = 4;
@@ -83,6 +86,7 @@ function suitedRow(classes: readonly DataClass[]): GridRow {
   const cells = classes.map((dataClass): Line => {
     const row = shownMetric(dataClass, "suitability", null);
     if (row === undefined || row.label === null) return shortFigure(row);
+    if (row.label === KEPT) return [{ text: `kept ≥ ${formatNs(Number(row.window_ns))}`, ink: "bold" }];
     return [{ text: SUITED[row.label] ?? row.label, ink: "bold" }];
   });
   return { label: "suits retention", cells };
@@ -150,6 +154,7 @@ function warningLines({ warnings }: RunReport, width: number, room: number): Lin
 
 /** @param most lines of a text that is broken */
 function answerLines(report: RunReport, { width }: Terminal, classes: readonly Line[], most: number): Line[] {
+  const sharper = moreTimeText(report);
   const tokens = tokensText(report);
   const target = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const head: Line[] = [
@@ -170,6 +175,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
     ...entry("validity", validityText(report), width, VALIDITY_INK[report.validity]).slice(0, most),
   ];
   const place: Line[] = [
+    ...(sharper === null ? [] : entry("sharper", sharper, width).slice(0, most)),
     ...entry("files", report.run_dir, width),
     ...oneLine("more", "every figure and its reason: mrm-trace show --table FOLDER", width, "dim"),
   ];

@@ -11,12 +11,17 @@ const NAMES: Readonly<Record<string, string>> = {
   retention_p50_ns: "retention, median",
 };
 
-/** One sentence; nothing where no interval is wide, or time would not narrow it. */
-export function moreTimeLine({ more_time }: RunReport, { width }: Terminal): Line[] {
-  if (more_time === null) return [];
+/** One sentence; null where no interval is wide, or time would not narrow it. */
+export function moreTimeText({ more_time }: RunReport): string | null {
+  if (more_time === null) return null;
   const { metric, region_type, mapping_kind, half_width_pct, more_s } = more_time;
   const kind = mapping_kind === null || region_type !== "unknown" ? region_type : mapping_kind;
   const what = `${NAMES[metric] ?? metric}, of ${kind} (now ${formatCount(half_width_pct ?? 0)} % to each side)`;
-  const text = `run ${formatNs(1e9 * more_s)} more to halve the interval of ${what}`;
-  return [[], ...wrap(text, width).map((part): Line => [{ text: part }])];
+  return `run ${formatNs(1e9 * more_s)} more to halve the interval of ${what}`;
+}
+
+/** The sentence below a blank line. */
+export function moreTimeLine(report: RunReport, { width }: Terminal): Line[] {
+  const text = moreTimeText(report);
+  return text === null ? [] : [[], ...wrap(text, width).map((part): Line => [{ text: part }])];
 }

@@ -88,6 +88,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     ledger: report.ledger,
     loss: report.loss,
     labels: report.labels,
+    more_time: report.more_time,
     warnings: report.warnings,
     ...details,
     experiment: experiment ?? null,

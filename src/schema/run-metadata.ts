@@ -81,6 +81,8 @@ const knownSchema = z.object({
   loss: shape.loss,
   /** Sizes and rows of each class; missing in older files. */
   labels: shape.labels.optional(),
+  /** What would sharpen the answer most; missing in older files. */
+  more_time: shape.more_time.optional(),
   warnings: shape.warnings,
   ...ofRecording,
   stopped_by: z.string(),

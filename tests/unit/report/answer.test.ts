@@ -56,6 +56,29 @@ describe("the answer of a run", () => {
     expect(text).not.toContain("kept");
   });
 
+  test("says of what was kept throughout for how long we looked, and what the other labels mean", () => {
+    const labels = ["kept_throughout", "high_mrm", "low_mrm", "insufficient"];
+    const metrics = ["weight", "kv_cache", "activation", "runtime"].map((name, i) =>
+      metricRow("suitability", name, null, { status: "ok", label: labels[i] ?? null, unit: "label" }),
+    );
+    const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics.slice(0, -3), ...metrics] }), plain(80));
+    expect(text).toMatch(/^suits retention +kept ≥ 30.0 s +suited +not suited +open$/m);
+  });
+
+  test("says what would sharpen it most", () => {
+    const more_time = {
+      metric: "retention_p50_ns",
+      region_type: "kv_cache",
+      mapping_kind: null,
+      phase: "generation",
+      half_width_pct: 22,
+      run_s: 30,
+      more_s: 90,
+    };
+    const text = renderAnswer(demoReport({ more_time }), plain(100));
+    expect(text).toMatch(/^sharper +run 90.0 s more to halve the interval of retention, median, of kv_cache/m);
+  });
+
   test("names what leaves no room: warnings that it does not show are counted", () => {
     const warnings = Array.from({ length: 30 }, (_, i) => `warning ${i} ${"of many words ".repeat(5)}`);
     const text = renderAnswer(demoReport({ warnings }), plain(80));
