@@ -17,6 +17,8 @@ export interface LifeQuantiles {
   readonly curve: readonly (number | null)[];
   /** Least times at which the weight of the lives seen up to them reaches q: no whole life is shorter. */
   readonly seen: readonly (number | null)[];
+  /** Least times by which whole lives alone have the share q of all weight, as if none of the others ever ended; null where they have not. */
+  readonly endless: readonly (number | null)[];
   readonly n_censored: number;
   /** Weight of the lives not seen whole over that of all. */
   readonly censored: number;
@@ -41,13 +43,16 @@ export function lifeQuantiles(lives: Lives, qs: readonly number[]): LifeQuantile
   }
   const curve: (number | null)[] = qs.map(() => null);
   const seen: (number | null)[] = qs.map(() => null);
-  if (!(all > 0)) return { curve, seen, n_censored, censored: 0 };
+  const endless: (number | null)[] = qs.map(() => null);
+  if (!(all > 0)) return { curve, seen, endless, n_censored, censored: 0 };
   const nothing = all * 1e-9;
   let atRisk = all;
   let survival = 1;
   let sum = 0;
+  let whole = 0;
   let fallen = 0;
   let reached = 0;
+  let ended = 0;
   const order = positionsInOrder(keys);
   for (let i = 0; i < order.length; i++) {
     const life = order[i] as number;
@@ -56,10 +61,13 @@ export function lifeQuantiles(lives: Lives, qs: readonly number[]): LifeQuantile
     while (reached < qs.length && sum >= (qs[reached] as number) * all * (1 - 1e-12))
       seen[reached++] = lives.time(life);
     if (weight > 0 && lives.isWhole(life)) {
+      whole += weight;
+      while (ended < qs.length && whole >= (qs[ended] as number) * all * (1 - 1e-12))
+        endless[ended++] = lives.time(life);
       survival = atRisk - weight <= nothing ? 0 : survival * (1 - weight / atRisk);
       while (fallen < qs.length && survival <= 1 - (qs[fallen] as number) + 1e-9) curve[fallen++] = lives.time(life);
     }
     atRisk -= weight;
   }
-  return { curve, seen, n_censored, censored: censored / all };
+  return { curve, seen, endless, n_censored, censored: censored / all };
 }

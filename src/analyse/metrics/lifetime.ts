@@ -1,6 +1,7 @@
 /** How long regions of a class live. */
 
 import { CENSORED } from "../../label/regions/places.ts";
+import { interval } from "../../statistics/interval.ts";
 import { type Lives, lifeQuantiles } from "../../statistics/weighted-lives.ts";
 import type { Group } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
@@ -28,16 +29,17 @@ function livesOf({ all, rows }: RegionSet): Lives {
 function figures(group: Group): Figure[] {
   if (group.allocations !== null) return lifetimeFigures(group.allocations, QUANTILES);
   const lives = livesOf(group.regions);
-  const { curve, seen, n_censored, censored } = lifeQuantiles(
+  const { curve, seen, endless, n_censored, censored } = lifeQuantiles(
     lives,
     QUANTILES.map(([, q]) => q),
   );
   return QUANTILES.map(([metric], k) => {
-    const value = curve[k] ?? null;
+    const hi = endless[k] ?? null;
     return {
       metric,
       source: "region_map",
-      estimate: value === null ? { value: null, lo: seen[k] ?? null, hi: null } : { value, lo: value, hi: value },
+      // What is alive may die at once or never: the quantile of the whole lives lies between.
+      estimate: interval(hi === null ? null : (curve[k] ?? null), seen[k] ?? null, hi),
       n: lives.count,
       n_censored,
       censored,
@@ -45,8 +47,8 @@ function figures(group: Group): Figure[] {
       window_ns: group.input.window_ns,
       census: true,
       method:
-        "KM over regions, per byte; no sampling error; where it is a bound, the quantile of the lives seen so far",
-      ...(value === null ? { why: "alive at the end of the run, or before it began" } : {}),
+        "KM over regions, per byte; no sampling error; from the quantile if what is alive died at once to that if it never died",
+      ...(hi === null ? { why: "alive at the end of the run, or before it began" } : {}),
     };
   });
 }
@@ -58,14 +60,14 @@ export const lifetime: MetricFamily = {
     definition: `${words}, over bytes, of the time from the birth of a region (a mapping, or a tensor in one) to its death: how long the place is kept, not how long the data in it is needed, which is retention.`,
   })),
   estimator:
-    "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. Of allocations, the value is that curve, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
+    "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens. Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",
   sources: [
     ["region_map", "every birth and death is recorded"],
     ["allocation", "memray records every birth and death; their times lie between two of its memory records"],
   ],
   not_by_sampling: null,
   suppressed:
-    "More than half of the bytes censored, or the quantile not reached: a bound from below, the quantile of what was seen.",
+    "More than half of the bytes censored, or the quantile not reached by what has died: a bound from below, the quantile of what was seen.",
   spans: "whole",
   figures,
 };

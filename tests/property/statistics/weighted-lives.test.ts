@@ -29,6 +29,13 @@ test("quantiles of lives are those of the curve over units that each show one ti
       expect(found.curve).toEqual(recurrentQuantiles(sample, QS, []).map(({ value }) => value));
       const times = lives.map(({ time }) => time);
       expect(found.seen).toEqual(QS.map((q) => observedQuantile(times, weights, q)));
+      const asIfEndless = lives.map(({ time, isWhole }) => (isWhole ? time : Number.POSITIVE_INFINITY));
+      const most = QS.map((q) => observedQuantile(asIfEndless, weights, q));
+      expect(found.endless).toEqual(most.map((time) => (time === Number.POSITIVE_INFINITY ? null : time)));
+      for (const [k, value] of found.curve.entries()) {
+        const [least, longest] = [found.seen[k] ?? 0, found.endless[k] ?? Number.POSITIVE_INFINITY];
+        if (value !== null) expect(least <= value && value <= longest).toBe(true);
+      }
       expect(found.censored).toBeCloseTo(sample.censored, 12);
       expect(found.n_censored).toBe(sample.n_censored);
     }),

@@ -88,6 +88,22 @@ describe("weights that are only read", () => {
   });
 });
 
+describe("lives of regions of which some are alive at the end", () => {
+  const dead = region({ region_type: "runtime", size_bytes: 4000, death_ns: 100 * MS, death_censored: false });
+  const old = region({ region_type: "runtime", size_bytes: 4000, death_ns: 300 * MS, death_censored: false });
+  const alive = region({ region_type: "runtime", size_bytes: 2000, birth_ns: 800 * MS, death_censored: true });
+  const rows = computeMetrics(input({ regions: [dead, old, alive] }));
+  const of = (metric: string) => rows.find((row) => row.metric === metric && row.source === "region_map");
+
+  test("have their median between what it is if those die at once and if they never do", () => {
+    expect(of("lifetime_p50_ns")).toMatchObject({ status: "ok", lo: 200 * MS, hi: 300 * MS });
+  });
+
+  test("have only a lower bound of what so many may outlive", () => {
+    expect(of("lifetime_p90_ns")).toMatchObject({ status: "bound", value: null, lo: 300 * MS, hi: null });
+  });
+});
+
 describe("what is held back", () => {
   test("fewer than 30 addresses are insufficient", () => {
     const row = one(weights({ watches: readers(20) }), "iai_p50_ns", "decode");
