@@ -1,8 +1,9 @@
 #!/usr/bin/env bun
 /**
- * How often the intervals of watched figures hold the truth: `bun run truth [--seeds N] [--jobs N] [--world TEXT] [--write]`.
- * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with the seeds 1 to N; with --write
- * the table of docs/accuracy.md is written anew. It needs neither root nor an idle machine, and some 40 minutes for 200 seeds.
+ * How often the intervals of figures hold the truth: `bun run truth [--sources] [--seeds N] [--jobs N] [--world TEXT] [--write]`.
+ * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with the seeds 1 to N, or, with
+ * --sources, every world of sources other than watches; with --write their table of docs/accuracy.md is written anew. It
+ * needs neither root nor an idle machine, and some 40 minutes for 200 seeds.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,6 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type CoverageRow, coverageOf } from "../src/simulate/coverage.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
+import { SOURCE_WORLDS, sourceCoverage } from "../tests/validity/laboratory/sources/source-worlds.ts";
 import { WORLDS } from "../tests/validity/laboratory/worlds.ts";
 
 const { values } = parseArgs({
@@ -18,20 +20,27 @@ const { values } = parseArgs({
     jobs: { type: "string", default: String(availableParallelism()) },
     world: { type: "string", default: "" },
     write: { type: "boolean", default: false },
+    sources: { type: "boolean", default: false },
     /** Every so many worlds, by a child of this program. */
     share: { type: "string" },
   },
 });
 const seeds = Number(values.seeds);
 const jobs = Number(values.jobs);
-const worlds = WORLDS.filter(({ name }) => name.includes(values.world));
+const all = values.sources
+  ? SOURCE_WORLDS.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, seeds) }))
+  : WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, seeds) }));
+const worlds = all.filter(({ name }) => name.includes(values.world));
 const PAGE = join(import.meta.dir, "..", "docs", "accuracy.md");
-const [BEGIN, END] = ["<!-- table -->", "<!-- end of table -->"];
+const [BEGIN, END] = values.sources
+  ? ["<!-- table of other sources -->", "<!-- end of table of other sources -->"]
+  : ["<!-- table -->", "<!-- end of table -->"];
 
 /** Rows of the worlds of one child, a line each. */
 async function rowsOf(job: number): Promise<CoverageRow[]> {
   const command = [process.execPath, import.meta.path, "--share", String(job), "--seeds", String(seeds)];
-  const child = Bun.spawn([...command, "--jobs", String(jobs), "--world", values.world], { stderr: "inherit" });
+  const which = ["--jobs", String(jobs), "--world", values.world, ...(values.sources ? ["--sources"] : [])];
+  const child = Bun.spawn([...command, ...which], { stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the child for share ${job} failed`);
   return text
@@ -44,7 +53,7 @@ async function rowsOf(job: number): Promise<CoverageRow[]> {
 if (values.share !== undefined) {
   for (const [i, kind] of worlds.entries()) {
     if (i % jobs !== Number(values.share)) continue;
-    for (const row of coverageOf(kind, seeds)) process.stdout.write(`${JSON.stringify(row)}\n`);
+    for (const row of await kind.coverage()) process.stdout.write(`${JSON.stringify(row)}\n`);
     process.stderr.write(`${kind.name}\n`);
   }
 } else {

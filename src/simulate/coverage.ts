@@ -11,6 +11,8 @@ import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.t
 /** What many runs said of one metric of one class in one world. */
 export interface CoverageRow {
   readonly world: string;
+  /** Where the figure comes from: watch, step, ... */
+  readonly source: string;
   readonly region_type: RegionType;
   readonly metric: string;
   readonly unit: string;
@@ -46,7 +48,7 @@ const ROUNDING = 1e-6;
 const WORLD_STREAM = 77;
 
 /** What one run said, and what is true in it. */
-interface Answer {
+export interface Answer {
   readonly row: MetricRow;
   readonly real: Truth | null;
   /** True where what it said is true. */
@@ -65,7 +67,8 @@ function mostFrequent(texts: readonly (string | null)[]): string | null {
   return [...counts].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null;
 }
 
-function answerOf(row: MetricRow, real: Truth | null): Answer {
+/** Holds a figure against what is true. */
+export function answerOf(row: MetricRow, real: Truth | null): Answer {
   // What a world has none of cannot be held.
   const isTrue =
     real !== null &&
@@ -89,10 +92,11 @@ function answersOf(world: World, seed: number, policy: Policy): Map<string, Answ
   return answers;
 }
 
-function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
+/** What all answers to one question say together; nothing where there are none. */
+export function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
   const [first] = answers;
   if (first === undefined) return [];
-  const { region_type, metric, unit } = first.row;
+  const { source, region_type, metric, unit } = first.row;
   const ok = answers.filter(({ row }) => row.status === "ok" && row.value !== null);
   const bound = answers.filter(({ row }) => row.status === "bound");
   const others = answers.filter((answer) => !ok.includes(answer));
@@ -109,6 +113,7 @@ function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
   return [
     {
       world,
+      source,
       region_type: region_type as RegionType,
       metric,
       unit,

@@ -45,6 +45,11 @@ function quantile(all: readonly Values[], endless: number, q: number): Truth | n
   return { lo: end(q - TIE), hi: end(q + TIE) };
 }
 
+/** The q-quantile of values; null where there are none. */
+export function quantileOf(values: readonly number[], q: number): Truth | null {
+  return quantile([{ sorted: Float64Array.from(values).sort(), repeats: 1 }], 0, q);
+}
+
 const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
@@ -67,8 +72,11 @@ const NOTHING = {
   passes: 0,
   reads: 0,
   writes: 0,
-  /** Words that have a last pass, a last write, a single write. */
+  /** Words that have a last pass, and of them those that were freed after it; that have a last write of which the end was not seen. */
   touched: 0,
+  freed: 0,
+  open: 0,
+  /** Words that were written, and of them those written once. */
   written: 0,
   once: 0,
   /** Reads of what was there before the run. */
@@ -120,8 +128,12 @@ function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): 
   }
   counts.hits += word.time_ns.length;
   counts.passes += passes.count;
+  const isFreed = word.freed_ns !== undefined;
   if (passes.count > 0) counts.touched += 1;
+  if (passes.count > 0 && isFreed) counts.freed += 1;
   if (epochs > 0) counts.written += 1;
+  if (epochs > 0 && isFreed) times.retained.push(read > write ? read - write : 0);
+  else if (epochs > 0) counts.open += 1;
   if (epochs === 1) counts.once += 1;
 }
 
@@ -150,18 +162,23 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     ages.push({ sorted: Float64Array.from(times.ages).sort(), repeats });
   }
   const seconds = runNs / 1e9;
-  const { hits, passes, reads, writes, touched, written, once, unwritten, working } = all;
+  const { hits, passes, reads, writes, touched, freed, written, open, once, unwritten, working } = all;
+  /** The last pass before a free has no next one: the definition leaves open whether it counts as longer than any. */
+  const interval = (q: number): Truth | null => {
+    const [least, most] = [quantile(intervals, touched - freed, q), quantile(intervals, touched, q)];
+    return least === null || most === null ? null : { lo: least.lo, hi: most.hi };
+  };
   return new Map<string, Truth | null>([
     ["read_bytes_per_s", exactly((WORD_BYTES * reads) / seconds)],
     ["write_bytes_per_s", exactly((WORD_BYTES * writes) / seconds)],
     ["reads_per_write", writes > 0 ? exactly(reads / writes) : null],
     ["hits_per_pass", passes > 0 ? exactly(hits / passes) : null],
-    ["iai_p50_ns", quantile(intervals, touched, 0.5)],
-    ["iai_p90_ns", quantile(intervals, touched, 0.9)],
-    ["iai_p99_ns", quantile(intervals, touched, 0.99)],
-    ["retention_p50_ns", quantile(retained, written, 0.5)],
-    ["retention_p90_ns", quantile(retained, written, 0.9)],
-    ["retention_p99_ns", quantile(retained, written, 0.99)],
+    ["iai_p50_ns", interval(0.5)],
+    ["iai_p90_ns", interval(0.9)],
+    ["iai_p99_ns", interval(0.99)],
+    ["retention_p50_ns", quantile(retained, open, 0.5)],
+    ["retention_p90_ns", quantile(retained, open, 0.9)],
+    ["retention_p99_ns", quantile(retained, open, 0.99)],
     ["age_at_read_p50_ns", quantile(ages, unwritten, 0.5)],
     ["age_at_read_p99_ns", quantile(ages, unwritten, 0.99)],
     ["working_set_bytes", exactly(WORD_BYTES * working)],

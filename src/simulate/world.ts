@@ -8,6 +8,8 @@ export interface WordTrace {
   readonly time_ns: Float64Array;
   /** Values of OP. */
   readonly op: Uint8Array;
+  /** When its bytes were freed; not in the run where absent. */
+  readonly freed_ns?: number;
 }
 
 export interface WorldStratum {

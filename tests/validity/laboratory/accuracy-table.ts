@@ -19,6 +19,7 @@ export function accuracyTable(rows: readonly CoverageRow[], seeds: number): stri
     const value = isTold ? [ratio.toFixed(3), `${(100 * half_width).toPrecision(2)} %`] : ["", ""];
     const cells = [
       row.world,
+      row.source,
       row.metric,
       pct(row.ok, row.runs),
       ...value,
@@ -32,8 +33,8 @@ export function accuracyTable(rows: readonly CoverageRow[], seeds: number): stri
   return [
     `${seeds} runs of each world. Of ${answered.length} rows with a value in ${FEW} runs or more, the median holds the truth in ${Math.round(100 * median)} % of them; ${poor} rows hold it in fewer than 90 %.`,
     "",
-    "| world | figure | ok | estimate / truth | half width | held | bound | right | refused |",
-    "|---|---|---|---|---|---|---|---|---|",
+    "| world | source | figure | ok | estimate / truth | half width | held | bound | right | refused |",
+    "|---|---|---|---|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");
 }

@@ -1,0 +1,24 @@
+/** Worlds of the sources that are no watches, and how often their intervals hold the truth. */
+import { type Answer, answerOf, type CoverageRow, summary } from "../../../../src/simulate/coverage.ts";
+import { MAPPED_REGIONS } from "./mapped-regions.ts";
+import { SLOT_SERVERS } from "./slot-servers.ts";
+import { nameOf, type SourceWorld } from "./source-world.ts";
+
+export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS];
+
+/** Runs a world with the seeds 1 to `seeds`. */
+export async function sourceCoverage(world: SourceWorld, seeds: number): Promise<CoverageRow[]> {
+  const answers: (Answer & { readonly name: string })[] = [];
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { rows, truth } = await world.run(seed);
+    for (const row of rows) {
+      const name = nameOf(row);
+      if (!world.sources.includes(row.source) || !truth.has(name) || row.step !== "all") continue;
+      answers.push({ name, ...answerOf(row, truth.get(name) ?? null) });
+    }
+  }
+  const figures = Map.groupBy(answers, ({ name, row }) => `${row.source} ${name}`);
+  return [...figures.values()].flatMap((ofFigure) =>
+    summary(world.name, ofFigure).map((row) => ({ ...row, metric: ofFigure[0]?.name ?? row.metric })),
+  );
+}
