@@ -24,8 +24,9 @@ interface Answer {
 const usage = (args: readonly string[], says: string, advises: string): Answer => ({ args, exit: 2, says, advises });
 
 const ANSWERS: readonly Answer[] = [
-  usage(["nope", "--help"], 'unknown command "nope"', "did you mean model?"),
-  usage(["help", "nope"], 'unknown command "nope"', "did you mean model?"),
+  usage(["modl", "--help"], 'unknown command "modl"', "did you mean model?"),
+  usage(["help", "modl"], 'unknown command "modl"', "did you mean model?"),
+  usage(["nope", "--help"], 'unknown command "nope"', "use one of run, attach"),
   usage(["import"], "FILE is missing", "mrm-trace import perf.data"),
   usage(["import", place("text"), "more"], 'unexpected word "more"', "leave it out"),
   usage(["import", place("nothing")], "there is no file", "give the path of a file"),
