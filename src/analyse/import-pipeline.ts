@@ -62,6 +62,7 @@ export async function analyseImport(
     steps: [],
     kvRows: [],
     kvUntold: null,
+    kvWritesUntold: null,
     accessSums: reduced.sums,
     allocations: [],
     streams: reduced.streams,

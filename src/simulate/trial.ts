@@ -62,6 +62,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     steps: world.steps,
     kvRows: [],
     kvUntold: null,
+    kvWritesUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

@@ -162,6 +162,7 @@ async function observe(seed: number): Promise<Run> {
       steps: [],
       kvRows: [],
       kvUntold: null,
+      kvWritesUntold: null,
       accessSums: [],
       allocations: [],
       streams: [],

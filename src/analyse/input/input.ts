@@ -1,5 +1,6 @@
 /** What the metrics read: reduced, in memory, times as ns since the start of the run. */
 
+import type { RowWrites } from "../../label/kv/kv-token.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { RegionType, Step, WatchDesign, WatchEnding, WatchMode } from "../../schema/words.ts";
@@ -93,6 +94,8 @@ export interface KvRowSample {
   readonly size_bytes: number;
   /** Number of what its sequence wrote from one emptying to the next: such rows share their fate. */
   readonly filling: number;
+  /** How often they were written while they were in the cache. */
+  readonly writes: RowWrites;
 }
 
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */
@@ -190,6 +193,8 @@ export interface AnalysisInput {
   readonly kvRows: readonly KvRowSample[];
   /** Why the engine's steps do not tell the lives of all KV rows; null where they do, or there is no engine. */
   readonly kvUntold: string | null;
+  /** Why they do not tell how often those are written; null where they do, as far as they tell their lives. */
+  readonly kvWritesUntold: string | null;
   readonly accessSums: readonly AccessSums[];
   /** The whole first, then its parts; none where nobody watched allocations. */
   readonly allocations: readonly AllocationSample[];

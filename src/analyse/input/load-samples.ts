@@ -7,6 +7,7 @@ import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
 import { wordsOf } from "../../schema/row.ts";
 import type { RegionType } from "../../schema/words.ts";
+import { formatBytes } from "../../units.ts";
 import type { KvRowSample, StepSample, WatchSample } from "./input.ts";
 
 const REGION_TYPES = wordsOf("region_map", "region_type");
@@ -47,9 +48,19 @@ export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: t
       total_reads: token.total_reads,
       size_bytes: tensor.row_bytes,
       filling: token.filling,
+      writes: token.writes,
     });
   }
   return out;
+}
+
+/** Why the engine's steps do not tell how often the rows of its cache are written; null where they do. */
+export function kvWritesUntold({ contradicted, rowless_bytes }: KvRows): string | null {
+  const rows = contradicted === 1 ? "1 row was" : `${contradicted} rows were`;
+  if (contradicted > 0) return `${rows} seen written once more, of which the engine's steps do not tell`;
+  return rowless_bytes > 0
+    ? `${formatBytes(rowless_bytes)} of the cache hold a state of each sequence, not rows of tokens`
+    : null;
 }
 
 function regionTypeOf(name: string): RegionType {

@@ -7,7 +7,7 @@ import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
 import { loadAccessSums } from "./load-access-sums.ts";
 import { loadCounts } from "./load-counts.ts";
-import { kvRowSamples, stepSamples, watchSamples } from "./load-samples.ts";
+import { kvRowSamples, kvWritesUntold, stepSamples, watchSamples } from "./load-samples.ts";
 
 /** What the recording knew beside its streams. */
 export interface RecordedFacts {
@@ -32,6 +32,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     steps,
     kvRows,
     kvUntold: labelled.kvRows.untold,
+    kvWritesUntold: kvWritesUntold(labelled.kvRows),
     accessSums: await loadAccessSums({
       traceParts: labelled.trace.parts,
       regions: labelled.regions,

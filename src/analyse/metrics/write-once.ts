@@ -6,6 +6,7 @@ import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
 import { sampledWriteOnce } from "../sampled/sampled-write-once.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
+import { kvWriteOnce } from "../steps/kv-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "../stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "../watched/write-history.ts";
 import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
@@ -105,8 +106,9 @@ export const writeOnce: MetricFamily = {
     },
   ],
   estimator:
-    "8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
+    "KV rows by steps: the block is the row of a token, by its bytes. Its life ends where the engine gives it up; a row that another one is written over before that, or that is written over such a one, is not written once. The count of the rows of this run, without an interval where every sequence is alike; else with BCa over sequences. Where positions were moved while rows were there the engine may have written their keys again: bounds. Where a watch saw a row written again of which the steps do not tell, or the cache holds a state of each sequence in place of rows, the steps do not identify it. 8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
   sources: [
+    ["step", "KV rows: the engine's batches say which row they write, clears and trims when it gives one up"],
     ["watch", "every store to the watched bytes is seen"],
     ["pebs", "samples of stores, at grains of a page or more, where a write epoch has many"],
     ["ibs", "samples of stores, at grains of a page or more, where a write epoch has many"],
@@ -117,7 +119,8 @@ export const writeOnce: MetricFamily = {
     "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
   spans: "whole",
   figures: (group) => {
-    const out = [figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8)];
+    const out = kvWriteOnce(group, METRIC);
+    out.push(figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8));
     const lines = lineBlocks(group);
     if (lines.length > 0) out.push(figure(group, lines, 64));
     return [...out, ...(group.stream === null ? sampledWriteOnce(group) : everyFigures(group))];

@@ -3,7 +3,7 @@
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
-import { type KvToken, readsIn } from "./kv-token.ts";
+import { type KvToken, type RowWrites, readsIn } from "./kv-token.ts";
 
 /** Cells from `first` on. */
 type CellRange = readonly [first: number, count: number];
@@ -36,6 +36,7 @@ interface LiveCell {
   readonly readers: number[];
   /** Of `readers` those up to its write. */
   readonly before: number;
+  writes: RowWrites;
 }
 
 interface Sequence {
@@ -62,7 +63,7 @@ export function cellTokens(
     const token = live.get(cell);
     if (token === undefined) return;
     live.delete(cell);
-    const { position, written, filling, readers, before } = token;
+    const { position, written, filling, readers, before, writes } = token;
     const reads = [{ begins: readers, from: before, until: readers.length }];
     ended.push({
       pid,
@@ -75,6 +76,7 @@ export function cellTokens(
       write_ns: written.begin_ns,
       is_written: true,
       written_by_ns: written.end_ns,
+      writes,
       reads,
       ...readsIn(reads),
       evict_ns,
@@ -90,9 +92,12 @@ export function cellTokens(
     const { readers, filling } = sequence;
     readers.push(step.begin_ns);
     for (const [i, cell] of cells.entries()) {
+      const there = live.get(cell);
+      const writes = there === undefined ? "once" : "more";
+      if (there !== undefined) there.writes = "more";
       close(cell, step.begin_ns);
       const position = sequence_id === null || position_first === null ? null : position_first + i;
-      live.set(cell, { position, written: step, filling, readers, before: readers.length });
+      live.set(cell, { position, written: step, filling, readers, before: readers.length, writes });
     }
   }
 

@@ -38,6 +38,15 @@ function agrees(row: KvToken, watch: WatchHits, batches: readonly StepRow[]): bo
   );
 }
 
+/** True when a watch inside the row saw it written again while it was in the cache, of which the steps do not tell. */
+function contradicts(row: KvToken, watch: WatchHits): boolean {
+  const end = Math.min(watch.end_ns, row.evict_ns ?? Number.POSITIVE_INFINITY);
+  return watch.hit_ns.some((time_ns, i) => {
+    const op = watch.hit_op[i];
+    return time_ns > row.written_by_ns && time_ns < end && (op === OP.store || op === OP.load_store);
+  });
+}
+
 /** Watches by the tensor that they lie in, and the cell of the row. */
 function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchHits[]): Map<number, WatchHits[]>[] {
   const out = tensors.map(() => new Map<number, WatchHits[]>());
@@ -60,12 +69,14 @@ export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: 
   if (watched.every((cells) => cells.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
   const batchesOf = Map.groupBy(steps.filter(isBatch), keyOf);
+  let contradicted = 0;
   const confirmed = Uint8Array.from(rows.token, (t, row) => {
     const token = rows.tokens[t];
     const tensor = rows.tensors[rows.tensor[row] ?? -1];
     if (token === undefined || tensor === undefined || token.cell === null || !token.is_written) return 0;
     const cellWatches = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
+    if (token.writes === "once" && cellWatches.some((watch) => contradicts(token, watch))) contradicted += 1;
     return cellWatches.some((watch) => agrees(token, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
   });
-  return { ...rows, confirmed };
+  return { ...rows, confirmed, contradicted };
 }

@@ -32,6 +32,10 @@ export interface KvRows {
   readonly tensor: Uint32Array;
   /** 1 where traps on the row's bytes agree with the engine's steps. */
   readonly confirmed: Uint8Array;
+  /** Rows that a watch saw written once more while they were in the cache, though the steps do not tell of it. */
+  readonly contradicted: number;
+  /** Bytes of cache tensors without a row of a token: one state for each sequence, or a shape that is none of a cache's. */
+  readonly rowless_bytes: number;
   /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
   readonly untold: string | null;
 }
@@ -47,22 +51,21 @@ function shapeOf(text: string | null): number[] {
   return numbers.every((n) => Number.isSafeInteger(n) && n > 0) ? numbers : [];
 }
 
-/**
- * Cache tensors with a shape of at least two dimensions: [elements per token, tokens, streams]. What has one state for a
- * sequence, and no row of a token, is none.
- */
+/** True for a cache tensor with a shape of at least two dimensions: not for one that has a state of each sequence, and no row of a token. */
+const hasRows = ({ shape, kv_layout }: TensorLifetime): boolean =>
+  shapeOf(shape).length > 1 && kv_layout?.form !== "state";
+
+/** Cache tensors with rows: [elements per token, tokens, streams]. */
 function kvTensors(
   lives: readonly TensorLifetime[],
   contextOf: ReadonlyMap<TensorLifetime, string | null>,
   originNs: bigint,
 ): KvTensor[] {
   const out: KvTensor[] = [];
-  for (const life of lives) {
-    const [elements, cells, ...outer] = shapeOf(life.shape);
-    if (elements === undefined || cells === undefined) continue;
+  for (const life of lives.filter(hasRows)) {
+    const [elements = 1, cells = 1, ...outer] = shapeOf(life.shape);
     const streams = outer.reduce((product, n) => product * n, 1);
     const layout = life.kv_layout ?? UNKNOWN_LAYOUT;
-    if (layout.form === "state") continue;
     const row_bytes = layout.form === "paged" ? layout.row_bytes : Number(life.size_bytes) / (cells * streams);
     out.push({
       pid: life.pid,
@@ -154,5 +157,7 @@ export function kvRows(steps: readonly StepRow[], lifetimes: readonly TensorLife
     }
   }
   const untold = ofSteps.untold ?? (homeless ? "a cache tensor does not say of which context it is" : null);
-  return { tokens, tensors, count, token, tensor, confirmed: new Uint8Array(count), untold };
+  const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
+  const confirmed = new Uint8Array(count);
+  return { tokens, tensors, count, token, tensor, confirmed, contradicted: 0, rowless_bytes, untold };
 }

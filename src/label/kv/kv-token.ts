@@ -8,6 +8,13 @@ export interface ReadSpan {
   readonly until: number;
 }
 
+/**
+ * How often the row of a token was written while it was in the cache: more than once where another token was written over
+ * it, or it over another, before the engine gave the first one up; perhaps more where positions were moved meanwhile, for
+ * which an engine may write keys again.
+ */
+export type RowWrites = "once" | "more" | "perhaps_more";
+
 export interface KvToken {
   readonly pid: number;
   /** The engine in whose cache it is; null in captures that know one engine only. */
@@ -28,6 +35,7 @@ export interface KvToken {
   readonly is_written: boolean;
   /** End of the batch that wrote it. */
   readonly written_by_ns: number;
+  readonly writes: RowWrites;
   /** Later batches that read it. */
   readonly reads: readonly ReadSpan[];
   /** How many they are, and the begin of the last; null for none. */

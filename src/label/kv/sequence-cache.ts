@@ -8,7 +8,7 @@
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import type { StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type ReadSpan, readsIn } from "./kv-token.ts";
+import { type KvToken, type ReadSpan, type RowWrites, readsIn } from "./kv-token.ts";
 
 /** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
 export interface RowRun {
@@ -39,6 +39,7 @@ interface LiveRow {
   readonly first_position: number;
   readonly cell: number | null;
   position: number;
+  writes: RowWrites;
   readers: Readers;
   /** Place in `readers.begins` from which on the row was read by these. */
   from: number;
@@ -141,6 +142,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
       write_ns: row.written.begin_ns,
       is_written: row.is_written,
       written_by_ns: row.written.end_ns,
+      writes: row.writes,
       reads,
       ...readsIn(reads),
       evict_ns,
@@ -202,10 +204,22 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
       first_position: position,
       cell: isLinear ? position : null,
       position,
+      writes: "once",
       readers: found,
       from: found.begins.length,
       earlier: null,
     };
+  }
+
+  /** Its rows from a position on are written over, but for those that others have too. @returns their positions */
+  function writeOver({ rows }: Sequence, from: number): Set<number> {
+    const positions = new Set<number>();
+    for (const row of rows) {
+      if (row.position < from || row.readers.owners.length > 1) continue;
+      row.writes = "more";
+      positions.add(row.position);
+    }
+    return positions;
   }
 
   /** Rows in front of a batch that nobody told of: they were there, or came back when the cache was restored. */
@@ -222,6 +236,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
   return {
     batch(step, runs) {
       const inBatch = new Map<number, number>();
+      const writtenOver = new Map<Sequence, Set<number>>();
       for (const run of runs) {
         for (const id of run.sequences) inBatch.set(id, Math.min(run.position, inBatch.get(id) ?? run.position));
       }
@@ -231,6 +246,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
         addUnseen(step, sequence, position);
         // A batch that goes back writes over what is there.
         if (position < (sequence.rows.at(-1)?.position ?? -1)) {
+          writtenOver.set(sequence, writeOver(sequence, position));
           trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY });
         }
         sequence.lastBatch = step;
@@ -244,6 +260,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
         if (writer === undefined) continue;
         for (let i = 0; i < tokens; i++) {
           const row = write(step, writer, owners, position + i);
+          if (writtenOver.get(writer)?.has(row.position)) row.writes = "more";
           for (const sequence of all) sequence.rows.push(row);
         }
       }
@@ -257,11 +274,14 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
       const source = sequenceOf(from);
       const sequence = sequenceOf(id);
       leaveOrder();
+      const writtenOver = isSplit ? writeOver(sequence, 0) : null;
       if (isSplit) trimOne(step, sequence, ALL_POSITIONS);
       for (const row of source.rows) {
         if (row.position < first || row.position >= end || row.readers.owners.includes(id)) continue;
         if (isSplit) {
-          sequence.rows.push(write(step, sequence, [id], row.position));
+          const copied = write(step, sequence, [id], row.position);
+          if (writtenOver?.has(row.position)) copied.writes = "more";
+          sequence.rows.push(copied);
           continue;
         }
         giveTo(
@@ -282,6 +302,12 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
           if (row.position < from || row.position >= end || seen.has(row)) continue;
           seen.add(row);
           row.position = moved(row.position);
+        }
+      }
+      // An engine turns its keys by the new positions: all of the cache in one go, where it does.
+      if (seen.size > 0) {
+        for (const { rows } of sequences.values()) {
+          for (const row of rows) if (row.writes === "once") row.writes = "perhaps_more";
         }
       }
       const gone = [...seen].filter(({ position }) => position < 0);

@@ -33,7 +33,8 @@ function wrapped(tokens: readonly KvToken[], cells: number): readonly KvToken[] 
     if (alive >= cells) {
       while (isOut[oldest] === 1) oldest += 1;
       isOut[oldest] = 1;
-      out[oldest] = endedBy(tokens[oldest] as KvToken, token.write_ns);
+      out[oldest] = { ...endedBy(out[oldest] as KvToken, token.write_ns), writes: "more" };
+      out[i] = { ...token, writes: "more" };
       alive -= 1;
     }
     alive += 1;

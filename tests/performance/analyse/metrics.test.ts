@@ -56,6 +56,7 @@ function metricsOf(n: number): { readonly figures: number; readonly cpu_s: numbe
     steps,
     kvRows: [],
     kvUntold: null,
+    kvWritesUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

@@ -102,6 +102,7 @@ const kvRows: fc.Arbitrary<KvRowSample[]> = fc.array(
     total_reads: fc.integer({ min: 0, max: 100 }),
     size_bytes: fc.integer({ min: 0, max: 4096 }),
     filling: fc.integer({ min: 0, max: 20 }),
+    writes: fc.constantFrom("once", "more", "perhaps_more"),
   }),
   { maxLength: 50 },
 );
@@ -160,6 +161,7 @@ function metricsOf(
     steps: s,
     kvRows: k,
     kvUntold: null,
+    kvWritesUntold: null,
     accessSums: a,
     allocations: [],
     streams: [],
@@ -192,6 +194,9 @@ function isSound(row: MetricRow): void {
     expect(row.status).toBe("ok");
     if (row.lo !== null) expect(row.lo).toBeLessThanOrEqual(row.value);
     if (row.hi !== null) expect(row.hi).toBeGreaterThanOrEqual(row.value);
+  } else if (row.metric === "suitability" && row.status === "ok") {
+    // Its answer is a word.
+    expect(["high_mrm", "medium_mrm", "low_mrm", "kept_throughout"]).toContain(String(row.label));
   } else {
     expect(row.status).not.toBe("ok");
     expect(row.why?.length ?? 0).toBeGreaterThan(0);

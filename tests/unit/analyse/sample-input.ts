@@ -54,6 +54,7 @@ export function input({ regions = [], ...over }: GivenInput = {}): AnalysisInput
     steps: [],
     kvRows: [],
     kvUntold: null,
+    kvWritesUntold: null,
     accessSums: [],
     allocations: [],
     streams: [],

@@ -36,6 +36,7 @@ function rowsOf({ server, before_ns }: World, window_ns: number, seed: number): 
     total_reads: token.total_reads,
     size_bytes: 1,
     filling: token.filling,
+    writes: token.writes,
   }));
 }
 

@@ -36,6 +36,7 @@ const KV_ROWS: KvRowSample[] = STEPS.map((step, i) => ({
   total_reads: 33 - i,
   size_bytes: 1024,
   filling: i,
+  writes: "once" as const,
 }));
 
 /** Watches of one read per token. */
@@ -186,7 +187,7 @@ const holdsBack = ({ stage, pct }: LossCase): boolean => pct > 1 || stage === "r
 /** The source of a figure, the steps that cut its span, the map of its class, and the watches that say what is written at all. */
 function restsOn({ metric, source, scope, mapping_kind, step }: MetricRow): string[] {
   const classed = scope === "class" && mapping_kind !== "allocation" ? ["region_map"] : [];
-  const written = metric === "suitability" ? ["watch"] : [];
+  const written = metric === "suitability" && source !== "step" ? ["watch"] : [];
   return [source, ...(step === "all" ? [] : ["step"]), ...classed, ...written];
 }
 

@@ -174,6 +174,7 @@ describe("KV rows by the engine's steps", () => {
       total_reads: 179 - i,
       size_bytes: 1024,
       filling: i,
+      writes: "once" as const,
     }));
 
   test("rows that were evicted have the median need of their writes", () => {
@@ -231,6 +232,7 @@ describe("KV rows of which a third was there before the first step that was seen
       total_reads: i < FIRST ? 180 - FIRST : 179 - i,
       size_bytes: 1024,
       filling: Math.max(0, i - FIRST + 1),
+      writes: "once" as const,
     }),
   );
   const figure = (rows: readonly KvRowSample[], metric: string, step = "all") =>
@@ -277,6 +279,7 @@ describe("KV rows of so few sequences", () => {
       total_reads: 179 - i,
       size_bytes: 1024,
       filling: i % n,
+      writes: "once" as const,
     }));
   const figures = (n: number, evicted: boolean) => computeMetrics(input({ steps: STEPS, kvRows: rows(n, evicted) }));
 
@@ -325,6 +328,7 @@ test("the printed figure is the first source that says something, each grain its
     total_reads: 0,
     size_bytes: 64,
     filling: 0,
+    writes: "once" as const,
   }));
   const watches = Array.from({ length: 40 }, (_, i) =>
     watch([[(105 + i) * MS, "store"]], { begin_ns: (100 + i) * MS, end_ns: (110 + i) * MS, region_type: "kv_cache" }),

@@ -10,6 +10,7 @@ function row(write_ns: number, evict_ns: number): KvRowSample {
     last_read_ns: write_ns,
     total_reads: 0,
     filling: 0,
+    writes: "once" as const,
     size_bytes: 8,
   };
 }

@@ -41,6 +41,17 @@ describe("tokens of a cache whose engine names the cells", () => {
     ]);
   });
 
+  test("are written once where their cell was given back before it is written again", () => {
+    const steps = [batch(100, 0, 0, [[0, 3]]), step("kv_free", 200, [[1, 1]]), batch(300, 1, 0, [[0, 2]])];
+    expect(kvTokens(steps).tokens.map(({ cell, writes }) => [cell, writes])).toEqual([
+      [0, "more"],
+      [1, "once"],
+      [2, "once"],
+      [0, "more"],
+      [1, "once"],
+    ]);
+  });
+
   test("end where their cell is given back, written again, or the cache is emptied", () => {
     const steps = [
       batch(100, 0, 0, [[0, 3]]),

@@ -26,6 +26,7 @@ function token(position: number | null, of: Partial<KvToken> = {}): KvToken {
     context: null,
     sequence: 0,
     filling: 0,
+    writes: "once",
     position,
     cell: position,
     reads: [],
@@ -66,6 +67,8 @@ function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], conf
     token: Uint32Array.from(rows, (row) => Math.floor(row / tensors.length)),
     tensor: Uint32Array.from(rows, (row) => row % tensors.length),
     confirmed: Uint8Array.from(rows, (row) => (confirmed.includes(row) ? 1 : 0)),
+    contradicted: 0,
+    rowless_bytes: 0,
     untold: null,
   };
 }

@@ -271,3 +271,43 @@ describe("what nobody told", () => {
     ]);
   });
 });
+
+describe("how often the row of a token is written", () => {
+  /** Sequence and position of each token, and its writes, in order of time. */
+  const writes = (steps: readonly StepRow[]) =>
+    kvTokens([START, ...steps]).tokens.map(({ position, writes: times }) => [position, times]);
+
+  test("is once where the engine gives it up before its place is written again", () => {
+    const trim = change("kv_trim", 300, 0, { position_from: 1 });
+    expect(
+      writes([batch(100, 0, 3), batch(200, 3), trim, batch(400, 1), step("kv_clear", 500), batch(600, 0)]),
+    ).toEqual([
+      [0, "once"],
+      [1, "once"],
+      [2, "once"],
+      [3, "once"],
+      [1, "once"],
+      [0, "once"],
+    ]);
+  });
+
+  test("is more than once, for both, where a batch goes back and writes over it", () => {
+    expect(writes([batch(100, 0, 3), batch(200, 1), batch(300, 2)])).toEqual([
+      [0, "once"],
+      [1, "more"],
+      [2, "more"],
+      [1, "more"],
+      [2, "once"],
+    ]);
+  });
+
+  test("is not known where positions were moved while it was there: keys may have been written again", () => {
+    const shift = change("kv_shift", 200, 0, { position_from: 2, positions: -1 });
+    expect(writes([batch(100, 0, 3), shift, batch(300, 2)])).toEqual([
+      [0, "perhaps_more"],
+      [1, "perhaps_more"],
+      [2, "perhaps_more"],
+      [2, "once"],
+    ]);
+  });
+});

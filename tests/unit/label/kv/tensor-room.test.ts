@@ -27,6 +27,12 @@ describe("a tensor with fewer cells than tokens, as that of a sliding window", (
     ]);
   });
 
+  test("has each of these places written more than once, by the row that went and the one that came", () => {
+    const held = tokensIn(tokens, ROOM).map((token) => token?.writes);
+    expect(held).toEqual([...Array(3).fill("more"), "once", ...Array(3).fill("more")]);
+    expect(tokensIn(tokens, { ...ROOM, cells: 7 }).map((token) => token?.writes)).toEqual(Array(7).fill("once"));
+  });
+
   test("never holds more rows than cells, however many come and go", () => {
     const many = [
       batch(10, 0, 9, 1),

@@ -96,6 +96,7 @@ function run(
         total_reads: token.total_reads,
         size_bytes: ROW_BYTES,
         filling: token.filling,
+        writes: token.writes,
       })),
     }),
   );

@@ -1,0 +1,76 @@
+/** Which rows of the KV cache are written once, by the engine's steps: a count, whose interval is that of its sequences. */
+
+import { resample } from "../../statistics/bootstrap.ts";
+import { interval } from "../../statistics/interval.ts";
+import { ratioInterval } from "../../statistics/ratio.ts";
+import type { Group } from "../input/group.ts";
+import { type Figure, notIdentifiable } from "../metrics/metric.ts";
+import { FEWEST_SEQUENCES } from "./kv-need-figures.ts";
+
+/** Bytes that a sequence wrote in rows of the cache. */
+interface Written {
+  once: number;
+  perhaps: number;
+  all: number;
+}
+
+const STREAM = 1006;
+
+/**
+ * The share of rows, by their bytes, that nothing was written over before the engine gave them up, nor they over another.
+ * Where all sequences are alike it is a count without an interval; else the interval is that of sequences.
+ * @returns no figure where no write of a row was seen
+ */
+export function kvWriteOnce({ kvRows, kvUntold, input }: Group, metric: string): Figure[] {
+  const untold = kvUntold ?? (kvRows.length > 0 ? input.kvWritesUntold : null);
+  if (untold !== null) return [notIdentifiable(metric, "step", 0, untold)];
+  const byFilling = new Map<number, Written>();
+  const all: Written = { once: 0, perhaps: 0, all: 0 };
+  for (const { is_written, filling, writes, size_bytes } of kvRows) {
+    if (!is_written) continue;
+    const mine = byFilling.get(filling) ?? { once: 0, perhaps: 0, all: 0 };
+    byFilling.set(filling, mine);
+    for (const sum of [mine, all]) {
+      sum.all += size_bytes;
+      if (writes === "once") sum.once += size_bytes;
+      if (writes === "perhaps_more") sum.perhaps += size_bytes;
+    }
+  }
+  const n = byFilling.size;
+  if (all.all === 0) return [];
+  const base = { metric, source: "step", n, coverage: 1 };
+  const share = all.once / all.all;
+  if (all.perhaps > 0) {
+    return [
+      {
+        ...base,
+        estimate: interval(null, share, (all.once + all.perhaps) / all.all),
+        bound: true,
+        census: true,
+        method: "count of the rows that the engine's steps write; n counts sequences",
+        why: "positions were moved while rows were in the cache, for which the engine may have written them again",
+      },
+    ];
+  }
+  if (all.once === 0 || all.once === all.all) {
+    return [
+      {
+        ...base,
+        estimate: interval(share, share, share),
+        census: true,
+        method: "count of the rows that the engine's steps write, the same for every sequence; n counts sequences",
+      },
+    ];
+  }
+  const units = [...byFilling.values()];
+  const once = Float64Array.from(units, (sum) => sum.once);
+  const bytes = Float64Array.from(units, (sum) => sum.all);
+  return [
+    {
+      ...base,
+      estimate: ratioInterval(once, bytes, resample(new Uint8Array(n), input.seed, STREAM)),
+      fewest: FEWEST_SEQUENCES,
+      method: "rows that the engine's steps write once over rows that they write, BCa over sequences; n counts them",
+    },
+  ];
+}
