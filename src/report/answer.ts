@@ -86,7 +86,7 @@ function suitedRow(classes: readonly DataClass[]): GridRow {
   const cells = classes.map((dataClass): Line => {
     const row = shownMetric(dataClass, "suitability", null);
     if (row === undefined || row.label === null) return shortFigure(row);
-    if (row.label === KEPT) return [{ text: `kept ≥ ${formatNs(Number(row.window_ns))}`, ink: "bold" }];
+    if (row.label === KEPT) return [{ text: `kept all ${formatNs(Number(row.window_ns))}`, ink: "bold" }];
     return [{ text: SUITED[row.label] ?? row.label, ink: "bold" }];
   });
   return { label: "suits retention", cells };

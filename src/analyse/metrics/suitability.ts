@@ -53,13 +53,18 @@ function onlyRead(group: Group): boolean {
 
 const seconds = (ns: number): string => `${Number((ns / 1e9).toPrecision(3))} s`;
 
+/** `between 1 s and 2 s`, `at least 1 s` or `at most 2 s`, where one end at least is known. */
+function endsInWords(lo: number | null, hi: number | null, show: (x: number) => string): string {
+  if (lo !== null && hi !== null) return `between ${show(lo)} and ${show(hi)}`;
+  return lo === null ? `at most ${show(hi ?? 0)}` : `at least ${show(lo)}`;
+}
+
 /** What a row leaves open, such as `retention_p99_ns is at least 3.2 s`. */
 function openEnd(name: string, row: MetricRow | undefined, show: (x: number) => string): string {
   if (!saysSomething(row)) return `${name} is ${(row?.status ?? "insufficient").replace("_", " ")}`;
-  const { lo, hi } = row;
-  if (lo !== null && hi !== null) return `${name} is between ${show(lo)} and ${show(hi)}`;
-  if (lo !== null) return `${name} is at least ${show(lo)}`;
-  return hi === null ? `${name} has no interval` : `${name} is at most ${show(hi)}`;
+  return row.lo === null && row.hi === null
+    ? `${name} has no interval`
+    : `${name} is ${endsInWords(row.lo, row.hi, show)}`;
 }
 
 /** Grains above a line tell of pages: a page that is filled in pieces is rewritten, though its bytes are not. */
@@ -81,18 +86,16 @@ function keptByNeed(group: Group, { quantile, q }: (typeof LABELS)[number], row:
 
 /** How long what is only read is kept: from the birth of its region. */
 function keptByLife(lives: Lives): Kept[] {
-  const { curve, seen, censored } = lifeQuantiles(lives, QUANTILES);
+  const { seen, endless, censored } = lifeQuantiles(lives, QUANTILES);
   return LABELS.map(({ quantile, q }) => {
     const k = QUANTILES.indexOf(q);
-    const ended = censored > MOST_CENSORED ? null : (curve[k] ?? null);
-    const lo = ended ?? seen[k] ?? null;
-    const isThroughout = ended === null && lo !== null;
+    const [lo, hi] = [seen[k] ?? null, endless[k] ?? null];
+    const isThroughout = censored > MOST_CENSORED && hi === null && lo !== null;
     return {
       lo,
-      hi: ended,
+      hi,
       isThroughout,
-      words:
-        lo === null ? "no region is known" : `lifetime ${quantile} is ${isThroughout ? "at least " : ""}${seconds(lo)}`,
+      words: lo === null ? "no region is known" : `lifetime ${quantile} is ${endsInWords(lo, hi, seconds)}`,
     };
   });
 }

@@ -62,7 +62,7 @@ describe("the answer of a run", () => {
       metricRow("suitability", name, null, { status: "ok", label: labels[i] ?? null, unit: "label" }),
     );
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics.slice(0, -3), ...metrics] }), plain(80));
-    expect(text).toMatch(/^suits retention +kept ≥ 30.0 s +suited +not suited +open$/m);
+    expect(text).toMatch(/^suits retention +kept all 30.0 s +suited +not suited +open$/m);
   });
 
   test("says what would sharpen it most", () => {
