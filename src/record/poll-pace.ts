@@ -7,7 +7,7 @@ export const EAGER_POLL_MS = 5;
 export const STEADY_POLL_MS = 50;
 const EAGER_NS = 2_000_000_000n;
 /** A rest is cut by up to this share of it, at random. */
-export const MOST_CUT_SHARE = 0.4;
+export const MOST_CUT_SHARE = 0.5;
 
 export interface PollPace {
   /**

@@ -3,10 +3,11 @@
  * for those like it of which the time was cut short (inverse probability of censoring weights: Robins and Rotnitzky 1992;
  * Satten and Datta, The American Statistician 55, 2001).
  */
-import { percentileInterval, type Resamples } from "./bootstrap.ts";
+import type { Resamples } from "./bootstrap.ts";
+import { carryingUnits } from "./carrying-units.ts";
 import { effectiveSize } from "./clopper-pearson.ts";
-import { expandedLevel } from "./expanded-tail.ts";
-import { CI_LEVEL, type Interval, interval } from "./interval.ts";
+import { type Interval, interval } from "./interval.ts";
+import { quantileIntervals, type Shares } from "./quantile-inversion.ts";
 
 /** One time, such as that from a write to the next. */
 export interface TimedCase {
@@ -21,82 +22,81 @@ export interface TimedCase {
   readonly value: number;
 }
 
-interface Ordered {
-  readonly cases: readonly TimedCase[];
-  /** Order by the time seen, whole ones before cut ones; and order by value. */
-  readonly byTime: Uint32Array;
-  readonly byValue: Uint32Array;
-}
-
-function ordered(cases: readonly TimedCase[]): Ordered {
+/** The share of the weight whose value is known to be no more than each, those cut short told by those like them. */
+function sharesOf(cases: readonly TimedCase[]): Shares {
+  // By the time seen, whole ones before cut ones; and by value.
   const byTime = Uint32Array.from(cases.keys()).sort((a, b) => {
     const [x, y] = [cases[a], cases[b]];
     if (x === undefined || y === undefined) return 0;
     return x.seen - y.seen || Number(y.isWhole) - Number(x.isWhole);
   });
-  const byValue = Uint32Array.from(cases.keys()).sort((a, b) => (cases[a]?.value ?? 0) - (cases[b]?.value ?? 0));
-  return { cases, byTime, byValue };
-}
-
-/** Fills `out` with the quantiles; Infinity where the times that were seen whole do not reach so far. */
-function quantiles(list: Ordered, times: Uint16Array | null, qs: readonly number[], out: Float64Array): void {
-  const { cases, byTime, byValue } = list;
+  const byValue = Uint32Array.from(cases.keys())
+    .filter((i) => cases[i]?.isWhole)
+    .sort((a, b) => (cases[a]?.value ?? 0) - (cases[b]?.value ?? 0));
+  const values: number[] = [];
+  const rank = byValue.map((i) => {
+    const value = cases[i]?.value ?? Number.NaN;
+    if (values.at(-1) !== value) values.push(value);
+    return values.length - 1;
+  });
   const mass = new Float64Array(cases.length);
-  const weightOf = ({ unit, weight }: TimedCase): number => weight * (times === null ? 1 : (times[unit] ?? 0));
-  let all = 0;
-  for (const one of cases) all += weightOf(one);
-  out.fill(all > 0 ? Number.POSITIVE_INFINITY : Number.NaN);
-  let atRisk = all;
-  let uncut = 1;
-  for (const i of byTime) {
-    const one = cases[i];
-    if (one === undefined) continue;
-    const w = weightOf(one);
-    if (w === 0) continue;
-    if (one.isWhole) mass[i] = w / uncut;
-    else uncut *= Math.max(0, 1 - w / atRisk);
-    atRisk -= w;
-    if (uncut <= 1e-9) break;
-  }
-  let sum = 0;
-  let next = 0;
-  for (const i of byValue) {
-    sum += mass[i] ?? 0;
-    while (next < qs.length && sum >= (qs[next] ?? 1) * all * (1 - 1e-9)) out[next++] = cases[i]?.value ?? Number.NaN;
-  }
+  const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
+    const weightOf = ({ unit, weight }: TimedCase): number => weight * (times === null ? 1 : (times[unit] ?? 0));
+    let all = 0;
+    for (const one of cases) all += weightOf(one);
+    if (!(all > 0)) {
+      out.fill(Number.NaN);
+      return;
+    }
+    mass.fill(0);
+    let atRisk = all;
+    let uncut = 1;
+    for (const i of byTime) {
+      const one = cases[i];
+      if (one === undefined) continue;
+      const w = weightOf(one);
+      if (w === 0) continue;
+      if (one.isWhole) mass[i] = w / uncut;
+      else uncut *= Math.max(0, 1 - w / atRisk);
+      atRisk -= w;
+      if (uncut <= 1e-9) break;
+    }
+    let sum = 0;
+    let next = 0;
+    byValue.forEach((i, k) => {
+      while (next < places.length && (places[next] ?? 0) < (rank[k] ?? 0)) out[next++] = Math.min(1, sum / all);
+      sum += mass[i] ?? 0;
+    });
+    out.fill(Math.min(1, sum / all), next);
+  };
+  const shares = new Float64Array(values.length);
+  walk(null, Uint32Array.from(values.keys()), shares);
+  const massOf = new Map<number, number>();
+  cases.forEach(({ unit }, i) => {
+    massOf.set(unit, (massOf.get(unit) ?? 0) + (mass[i] ?? 0));
+  });
+  const tellers = new Float64Array(values.length).fill(effectiveSize([...massOf.values()]));
+  return { values: Float64Array.from(values), shares, tellers, resampled: walk };
 }
 
 /** How many units that count alike would carry as much weight as those of the cases. */
 export function carryingUnitsOf(cases: readonly TimedCase[]): number {
   const weights = new Map<number, number>();
   for (const { unit, weight } of cases) weights.set(unit, (weights.get(unit) ?? 0) + weight);
-  return effectiveSize([...weights.values()]);
+  return carryingUnits([...weights.values()]);
 }
 
 /**
- * Quantiles with percentile-bootstrap intervals over units. One that is not reached has a lower end: the quantile where every
- * value that is not known is what it is at least.
- * @param qs ascending, in (0, 1)
+ * Quantiles with intervals over units by the share up to each value. One that is not reached has a lower end: the quantile where
+ * every value that is not known is what it is at least.
+ * @param qs in (0, 1)
  */
 export function quantilesOfCases(cases: readonly TimedCase[], qs: readonly number[], resamples: Resamples): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
-  const estimate = (list: Ordered): Interval[] => {
-    const point = new Float64Array(qs.length);
-    quantiles(list, null, qs, point);
-    const out = new Float64Array(qs.length);
-    const replicates = qs.map(() => new Float64Array(resamples.length));
-    resamples.forEach((times, r) => {
-      quantiles(list, times, qs, out);
-      replicates.forEach((column, k) => {
-        column[r] = out[k] ?? Number.NaN;
-      });
-    });
-    const level = expandedLevel(CI_LEVEL, carryingUnitsOf(list.cases));
-    return replicates.map((column, k) => percentileInterval(point[k] ?? Number.NaN, column, level));
-  };
-  const found = estimate(ordered(cases));
+  const carrying = carryingUnitsOf(cases);
+  const found = quantileIntervals(sharesOf(cases), qs, resamples, carrying);
   if (found.every(({ value, lo }) => value !== null && lo !== null)) return found;
-  const least = estimate(ordered(cases.map((one) => ({ ...one, isWhole: true }))));
+  const least = quantileIntervals(sharesOf(cases.map((one) => ({ ...one, isWhole: true }))), qs, resamples, carrying);
   return found.map((one, k) => {
     const floor = least[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;

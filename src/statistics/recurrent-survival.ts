@@ -1,8 +1,8 @@
 /** Quantiles of times that repeat within a unit: every address counts once, however many intervals it shows. */
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
-import { effectiveSize } from "./clopper-pearson.ts";
-import { expandedLevel } from "./expanded-tail.ts";
+import { carryingUnits } from "./carrying-units.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
+import { quantileIntervals, type Shares } from "./quantile-inversion.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
 export interface UnitTimes {
@@ -113,11 +113,6 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
   };
 }
 
-/** How many units that count alike would carry as much weight (Kish's effective size). */
-export function carryingUnits({ unit_weight }: Pick<RecurrentSample, "unit_weight">): number {
-  return effectiveSize(unit_weight);
-}
-
 /** Weight of all observations, each unit taken as often as it was drawn. */
 function weightOf(sample: RecurrentSample, times: Uint16Array | null): number {
   const { unit_weight } = sample;
@@ -176,14 +171,78 @@ export function recurrentQuantiles(
 }
 
 /**
- * As recurrentQuantiles, but a quantile that the curve does not reach has a lower end: the same quantile of the times as
- * they were seen, since no whole time is shorter than what was seen of it.
+ * How many units tell the curve up to each time: those that were looked at so long, over the share that is left of all (Peto's
+ * effective number: R. Peto and others, British Journal of Cancer 35, 1977).
+ */
+function tellersOf(
+  { time, unit, weight }: RecurrentSample,
+  values: readonly number[],
+  shares: Float64Array,
+): Float64Array {
+  const tellers = new Float64Array(values.length);
+  const held = new Map<number, number>();
+  let squares = 0;
+  let sum = 0;
+  let i = time.length - 1;
+  for (let k = values.length - 1; k >= 0; k--) {
+    for (; i >= 0 && (time[i] ?? 0) >= (values[k] ?? 0); i--) {
+      const before = held.get(unit[i] ?? 0) ?? 0;
+      const after = before + (weight[i] ?? 0);
+      held.set(unit[i] ?? 0, after);
+      squares += after ** 2 - before ** 2;
+      sum += weight[i] ?? 0;
+    }
+    const left = 1 - (shares[k - 1] ?? 0);
+    tellers[k] = squares > 0 && left > 0 ? sum ** 2 / squares / left : 0;
+  }
+  return tellers;
+}
+
+/** The product-limit curve at the times at which it falls. */
+function sharesOf(sample: RecurrentSample): Shares {
+  const { time, event, unit, weight } = sample;
+  const values: number[] = [];
+  /** Of each observation: how many values are not above its time, and do not count it yet. */
+  const rank = new Uint32Array(time.length);
+  time.forEach((moment, i) => {
+    rank[i] = values.length - (values.at(-1) === moment ? 1 : 0);
+    if (event[i] && values.at(-1) !== moment) values.push(moment);
+  });
+  const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
+    let atRisk = weightOf(sample, times);
+    if (!(atRisk > 0)) {
+      out.fill(Number.NaN);
+      return;
+    }
+    const nothing = atRisk * 1e-9;
+    let s = 1;
+    let next = 0;
+    for (let i = 0; i < time.length && next < places.length; i++) {
+      while (next < places.length && (places[next] ?? 0) < (rank[i] ?? 0)) out[next++] = 1 - s;
+      const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
+      if (w === 0) continue;
+      if (event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
+      atRisk -= w;
+    }
+    out.fill(1 - s, next);
+  };
+  const shares = new Float64Array(values.length);
+  walk(null, Uint32Array.from(values.keys()), shares);
+  return { values: Float64Array.from(values), shares, tellers: tellersOf(sample, values, shares), resampled: walk };
+}
+
+/**
+ * Quantiles with intervals over units by the curve at each time. One that the curve does not reach has a lower end: the same
+ * quantile of the times as they were seen, since no whole time is shorter than what was seen of it.
+ * @param qs in (0, 1)
  */
 export function boundedQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
-  const level = expandedLevel(CI_LEVEL, carryingUnits(sample));
-  const found = recurrentQuantiles(sample, qs, resamples, level);
+  if (sample.n === 0) return qs.map(() => interval(null, null, null));
+  const carrying = carryingUnits(sample.unit_weight);
+  const found = quantileIntervals(sharesOf(sample), qs, resamples, carrying);
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
-  const floor = seenIntervals(sample, qs, resamples, level);
+  const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
+  const floor = quantileIntervals(sharesOf(seen), qs, resamples, carrying);
   return found.map((one, k) => {
     const least = floor[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;

@@ -4,6 +4,7 @@ import type { RegionType, Scope } from "../../schema/words.ts";
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
 import { type ClassFaults, FAULT_KINDS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
+import { rarityOver } from "../watched/arming-density.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
 import { passGapNs } from "../watched/passes.ts";
@@ -65,15 +66,21 @@ interface SetPlace {
   readonly gap: number;
   readonly unwatched: number;
   readonly seed: number;
+  /** Of a moment: as rarityOver has it of the watches of these designs. */
+  readonly rarityAt: (begin_ns: number) => number;
 }
 
-function watchSet(watches: readonly WatchSample[], { span, gap, unwatched, seed }: SetPlace, stream: number): WatchSet {
+function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
+  const { span, gap, unwatched, seed } = place;
   const exposures: Exposure[] = [];
   for (const watch of watches) {
     const exposure = exposureIn(watch, span, gap);
     if (exposure) exposures.push(exposure);
   }
-  const weights = designWeights(exposures.map((e) => e.watch));
+  const weights = designWeights(
+    exposures.map((e) => e.watch),
+    place.rarityAt,
+  );
   let drawn: Resamples | null = null;
   return {
     span,
@@ -89,6 +96,7 @@ function watchSet(watches: readonly WatchSample[], { span, gap, unwatched, seed 
 }
 
 const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
+const isReadable = (w: WatchSample): boolean => isUniform(w) && w.mode !== "w";
 
 /** Classes by name; data without a class by its kind of mapping. */
 function keyOf(place: { region_type: RegionType; mapping_kind: string | null }): string {
@@ -131,7 +139,7 @@ const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
 function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
-  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, seed: input.seed }, 0);
+  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, seed: input.seed, rarityAt: () => 1 }, 0);
   return {
     input,
     scope: "class",
@@ -199,6 +207,11 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
   const unwatched = spans.map((span) => unwatchedShare(input.watches, span));
+  const rarity = {
+    readable: rarityOver(input.watches.filter(isReadable)),
+    storing: rarityOver(input.watches.filter(isUniform)),
+    every: rarityOver(input.watches),
+  };
   const regions = regionSets(input.regions, keyOf);
   const sums = split(input.accessSums);
   const streams = split(input.streams);
@@ -212,7 +225,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const classes = sorted.flatMap((key, k) => {
     const unknown = key.startsWith("unknown/");
     const mine = watches.get(key) ?? [];
-    const readable = mine.filter((w) => isUniform(w) && w.mode !== "w");
+    const readable = mine.filter(isReadable);
     const storing = mine.filter(isUniform);
     const kind = {
       region_type: unknown ? ("unknown" as const) : (key as RegionType),
@@ -223,7 +236,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const figures = spans.map((span, s): Group => {
       const stream = 16 * (k * spans.length + s);
       const place = { span, gap, unwatched: unwatched[s] ?? 0, seed: input.seed };
-      const uniform = watchSet(readable, place, stream);
+      const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: number): WatchSet =>
+        watchSet(some, { ...place, rarityAt }, stream + which);
+      const uniform = set(readable, rarity.readable, 0);
       return {
         ...emptyGroup(input, span, gap, blocks),
         ...kind,
@@ -235,8 +250,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
         sampled: rowsBySource(sums.get(key) ?? []),
         stream: span.phase === "all" ? (streams.get(key)?.[0] ?? null) : null,
         uniform,
-        stores: storing.length === readable.length ? uniform : watchSet(storing, place, stream + 1),
-        every: mine.length === readable.length ? uniform : watchSet(mine, place, stream + 2),
+        stores: storing.length === readable.length ? uniform : set(storing, rarity.storing, 1),
+        every: mine.length === readable.length ? uniform : set(mine, rarity.every, 2),
       };
     });
     const counts = others.map((span) => ({

@@ -15,7 +15,7 @@ const TIMES: EpochTimes = {
     "age of KV rows when the engine's steps needed them, per byte needed; percentile bootstrap over sequences, tails of Student's t, n counts them",
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
-    "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; percentile bootstrap over addresses",
+    "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",
   streamMethod: "KM of the time back to the last store (per address read), n counts reads",
   streamOpen: "written before the trace begins, or never",
   stream: 1004,

@@ -39,7 +39,7 @@ function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: unwatchedReason(set.unwatched) };
   }
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
-  if (passes.n_counted >= FEW_SEEN && isCarriedByFew(passes.n_effective, passes.n_standing)) {
+  if (passes.n_counted >= FEW_SEEN && isCarriedByFew(passes.n_effective)) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewCarry(passes.n_effective) };
   }
   if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {

@@ -1,7 +1,7 @@
 /** Time between passes over a byte. */
 
-import { effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { boundedQuantiles, carryingUnits, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
@@ -45,11 +45,8 @@ function watchFigures(group: Group): Figure[] {
     uniform.exposures.map((_, i) => passIntervals(uniform, i, length_ns[i] ?? 0)),
     passWeights(uniform),
   );
-  const carrying = carryingUnits(sample);
-  const standing = effectiveSize(
-    uniform.weights.bytes.map((bytes, i) => ((sample.unit_weight[i] ?? 0) > 0 ? bytes : 0)),
-  );
-  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, standing);
+  const carrying = carryingUnits(sample.unit_weight);
+  const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
   const estimates = boundedQuantiles(
     sample,
@@ -66,7 +63,7 @@ function watchFigures(group: Group): Figure[] {
     coverage: sample.coverage,
     grain_bytes: 8,
     fewest_for_hi: fewest,
-    method: `KM of the passes in a common window, each by the bytes that it stands for; percentile bootstrap over addresses; passes merged below ${group.gap_ns} ns`,
+    method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${group.gap_ns} ns`,
     ...(why === null ? {} : { why }),
     ...(sample.n === 0 && uniform.exposures.length > 0
       ? { why: `no access to ${uniform.exposures.length} watched addresses` }
@@ -85,7 +82,7 @@ export const interAccessInterval: MetricFamily = {
     definition: `${words}, over passes, of the time from the start of a pass over a byte to the start of the next pass over it. A byte that is used often has many passes, and counts with each.`,
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, percentile bootstrap over addresses within strata. Intervals shorter than the pass gap cannot appear.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata. Intervals shorter than the pass gap cannot appear.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],

@@ -21,9 +21,7 @@ function watchFigure(group: Group): Figure {
   const none = write.n_seen === 0;
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
-  const few =
-    !isOpen &&
-    (isCarriedByFew(read.n_effective, read.n_standing) || isCarriedByFew(write.n_effective, write.n_standing));
+  const few = !isOpen && isCarriedByFew(carried);
   const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
   // The few passes that the windows may have missed are in the interval, whichever kind they were.
   const ratio = interval(

@@ -16,7 +16,7 @@ const TIMES: EpochTimes = {
     "KM of how long the engine's steps needed KV rows, per byte written; percentile bootstrap over sequences, tails of Student's t, n counts them",
   stepOpen: "rows still in the cache at the end",
   watchMethod:
-    "write to last read before the next write or the free, over write passes in a common window (inverse probability of censoring), percentile bootstrap over addresses",
+    "write to last read before the next write or the free, over write passes in a common window (inverse probability of censoring), interval by the share up to each time, addresses resampled",
   streamMethod:
     "KM of store to last read before the next store (Wang-Chang weights, per address written), n counts stores",
   streamOpen: "not overwritten by the end of the trace",

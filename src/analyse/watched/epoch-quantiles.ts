@@ -35,7 +35,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     set,
     epochs.quantiles.map(([, q]) => q),
   );
-  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, seen.standing);
+  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying);
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const estimate = hidden || isFew ? undefined : seen.estimates[k];
     const few = isFew ? fewCarry(seen.carrying) : seen.bound;

@@ -14,13 +14,11 @@ export interface DesignWeights {
 }
 
 /** Bytes of the stratum at the draw over its share of the turns then: a draw stands for more where draws were rare. */
-function scarcity({
-  inclusion_probability: p,
-  size_bytes,
-  stratum_bytes,
-  draw_weight,
-}: WatchSample): readonly [bytes: number, rarity: number] {
-  const rarity = draw_weight > 0 ? 1 / draw_weight : 1;
+function scarcity(
+  { inclusion_probability: p, size_bytes, stratum_bytes, draw_weight, begin_ns }: WatchSample,
+  rarityAt: (begin_ns: number) => number,
+): readonly [bytes: number, rarity: number] {
+  const rarity = rarityAt(begin_ns) * (draw_weight > 0 ? 1 / draw_weight : 1);
   return [p > 0 && p <= 1 ? size_bytes / p : stratum_bytes, rarity];
 }
 
@@ -28,10 +26,14 @@ function scarcity({
  * Draws with replacement inside a stratum: each of m draws stands for size / (m p) bytes (Hansen and Hurwitz, Annals of
  * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). A stratum that grows, or
  * that gets a smaller share of the turns when others appear, has draws that stand for unlike times: they weigh as the inverse
- * of that share. Strata get equal turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their
+ * of that share, and of how densely watches began then. Strata get equal turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their
  * own part of a stratum and count as strata of their own.
+ * @param rarityAt as rarityOver has it; all moments alike unless told
  */
-export function designWeights(watches: readonly WatchSample[]): DesignWeights {
+export function designWeights(
+  watches: readonly WatchSample[],
+  rarityAt: (begin_ns: number) => number = () => 1,
+): DesignWeights {
   const index = new Map<string, number>();
   const draws: number[] = [];
   const rarities: number[] = [];
@@ -46,7 +48,7 @@ export function designWeights(watches: readonly WatchSample[]): DesignWeights {
       rarities.push(0);
     }
     draws[i] = (draws[i] ?? 0) + 1;
-    rarities[i] = (rarities[i] ?? 0) + scarcity(watch)[1];
+    rarities[i] = (rarities[i] ?? 0) + scarcity(watch, rarityAt)[1];
     return i;
   });
   const bytes = new Float64Array(watches.length);
@@ -54,7 +56,7 @@ export function designWeights(watches: readonly WatchSample[]): DesignWeights {
   let total = 0;
   watches.forEach((watch, w) => {
     const s = terms[w] ?? 0;
-    const [stands, rarity] = scarcity(watch);
+    const [stands, rarity] = scarcity(watch, rarityAt);
     bytes[w] = (stands * rarity) / (rarities[s] ?? 1);
     total += bytes[w] ?? 0;
     stratum[w] = (draws[s] ?? 1) < FEWEST_PER_STRATUM ? 0 : s + 1;

@@ -1,4 +1,5 @@
 /** How often a byte is read or written: passes per second, per byte of the class. */
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
@@ -14,20 +15,10 @@ const FEW_HITS = 10;
 /** Passes of unknown kind above this share leave a figure open. */
 export const MOST_UNKNOWN = 0.01;
 /** Where fewer addresses than this carry a sum, its interval is too short: the next one may carry as much. */
-const FEWEST_CARRYING = 25;
-/** So it is where those that count are much unlike each other, unless many carry it all the same. */
-const LEAST_PART = 3 / 4;
-const MANY_CARRYING = 100;
+const FEWEST_CARRYING = 8;
 
-/**
- * True where few addresses carry a sum.
- * @param carrying how many that count alike would carry as much
- * @param counted how many addresses of equal bytes would stand for those that have a part in it: a small stratum has many draws
- *   and few bytes
- */
-export function isCarriedByFew(carrying: number, counted: number): boolean {
-  return carrying < FEWEST_CARRYING || (carrying < LEAST_PART * counted && carrying < MANY_CARRYING);
-}
+/** True where few addresses carry a sum. @param carrying how many that count alike would carry as much */
+export const isCarriedByFew = (carrying: number): boolean => carrying < FEWEST_CARRYING;
 
 export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
 
@@ -40,8 +31,6 @@ export interface PassRate {
   /** Addresses with such a pass anywhere in the exposure, and in the window in which passes are counted. */
   readonly n_seen: number;
   readonly n_counted: number;
-  /** How many addresses of equal bytes would stand for those in whose windows one was counted. */
-  readonly n_standing: number;
   /** How many addresses that count alike would carry as much: few where some carry most of the sum. */
   readonly n_effective: number;
   /** Share of the passes in which neither read nor write is known. */
@@ -95,18 +84,17 @@ const MORE_THAN_ONE = 4.57;
  * What the sum may lack of addresses like the largest: it was drawn once, where the mean count may have been 5.57. Only what
  * it has beyond the others counts: where all are alike this is next to nothing.
  */
-function unseenLargest(top: Float64Array, bottom: Float64Array): number {
+function unseenLargest(parts: Float64Array): number {
   let largest = 0;
   let sum = 0;
   let seen = 0;
-  for (const x of top) {
+  for (const x of parts) {
     if (x <= 0) continue;
     largest = Math.max(largest, x);
     sum += x;
     seen += 1;
   }
-  const all = bottom.reduce((a, b) => a + b, 0);
-  return seen > 0 && all > 0 ? (MORE_THAN_ONE * (largest - sum / seen)) / all : 0;
+  return seen > 0 ? MORE_THAN_ONE * (largest - sum / seen) : 0;
 }
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): PassRate {
@@ -142,8 +130,18 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
   const total = weights.total_bytes;
   const scale = stratumBytes(set).map((bytes) => (total > 0 ? bytes / total : 0));
   const replicated = replicateRatio({ top, bottom, stratum: weights.stratum, scale }, set.resamples());
-  let rate = counted > 0 ? intervalOf(replicated, effectiveSize(top)) : interval(null, 0, null);
-  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(top, bottom)) };
+  const stratumTime = new Float64Array(scale.length);
+  weights.stratum.forEach((s, i) => {
+    stratumTime[s] = (stratumTime[s] ?? 0) + (bottom[i] ?? 0);
+  });
+  // What each address adds to the rate: strata are looked at for unlike times.
+  const parts = top.map((passes, i) => {
+    const s = weights.stratum[i] ?? 0;
+    return (stratumTime[s] ?? 0) > 0 ? (passes * (scale[s] ?? 0)) / (stratumTime[s] ?? 1) : 0;
+  });
+  const carrying = carryingUnits(parts);
+  let rate = counted > 0 ? intervalOf(replicated, carrying) : interval(null, 0, null);
+  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
   // The few passes that the windows may have missed are in the interval, and a stretch unwatched may have had none or twice as many.
   const { lo, hi } = rate;
   rate = {
@@ -165,8 +163,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
     n,
     n_seen: seen,
     n_counted: counted,
-    n_standing: effectiveSize(weights.bytes.map((bytes, i) => ((top[i] ?? 0) > 0 ? bytes : 0))),
-    n_effective: effectiveSize(top),
+    n_effective: carrying,
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
     cut,

@@ -1,8 +1,8 @@
 /** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
-import { effectiveSize } from "../../statistics/clopper-pearson.ts";
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import { boundedQuantiles, carryingUnits, pooledSample } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import { writeHistory } from "./write-epoch.ts";
@@ -19,8 +19,6 @@ export interface TimesSeen {
   readonly bound: string | null;
   /** How many addresses that count alike would carry as much. */
   readonly carrying: number;
-  /** How many addresses of equal bytes would stand for those that show one. */
-  readonly standing: number;
 }
 
 interface Epochs {
@@ -89,10 +87,6 @@ function bestEpochs(set: WatchSet): Epochs {
 
 const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
 
-/** How many addresses of equal bytes would stand for these units. */
-const standingFor = ({ weights }: WatchSet, units: ReadonlySet<number>): number =>
-  effectiveSize([...units].map((unit) => weights.bytes[unit] ?? 0));
-
 /** From a write to the last read before the next write or the free, over write passes. */
 export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   const { cases, cut } = bestEpochs(set);
@@ -106,7 +100,6 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     censored: cases.length > 0 ? 1 - weigh(whole) / weigh(cases) : 0,
     bound: cut > MOST_CUT ? CUT : null,
     carrying: carryingUnitsOf(cases),
-    standing: standingFor(set, unitsOf(cases)),
   };
 }
 
@@ -136,7 +129,6 @@ export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     n_censored: sample.n_censored,
     censored: sample.censored,
     bound: cut > MOST_CUT ? CUT : null,
-    carrying: carryingUnits(sample),
-    standing: standingFor(set, new Set(sample.unit)),
+    carrying: carryingUnits(sample.unit_weight),
   };
 }

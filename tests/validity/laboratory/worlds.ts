@@ -1,57 +1,9 @@
 /** Kinds of work, at several strengths: even, by bursts, hot and cold, busy and idle, with heavy tails, in step with the sampler. */
 import { OP } from "../../../src/schema/operation.ts";
-import type { WordTrace, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
+import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
-import type { Random } from "../../../src/statistics/prng.ts";
-
-const MS = 1e6;
-const SECOND = 1e9;
-const RUN_NS = 20 * SECOND;
-const WORDS = 400;
-
-const exponential = (random: Random): number => -Math.log(1 - random());
-
-export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
-  const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
-  return { time_ns: Float64Array.from(inside, ([t]) => t), op: Uint8Array.from(inside, ([, op]) => op) };
-}
-
-const loads = (times: readonly number[], run = RUN_NS): WordTrace =>
-  trace(
-    times.map((time) => [time, OP.load] as const),
-    run,
-  );
-
-/** Begins of tokens of lengths that `next` gives, over the run. */
-function tokens(random: Random, next: (i: number, now: number) => number, run = RUN_NS): number[] {
-  const out: number[] = [];
-  for (let now = -random() * next(0, 0), i = 0; now < run; i++) {
-    out.push(now);
-    now += next(i, now);
-  }
-  return out;
-}
-
-const words = (make: (word: number) => WordTrace, count = WORDS): WordTrace[] =>
-  Array.from({ length: count }, (_, word) => make(word));
-
-/** A world of one stratum without an engine. */
-function one(region_type: WorldStratum["region_type"], list: readonly WordTrace[], rest: Partial<World> = {}): World {
-  return {
-    run_ns: RUN_NS,
-    token_period_ns: null,
-    steps: [],
-    strata: [{ stratum: region_type, region_type, words: list }],
-    ...rest,
-  };
-}
-
-/** Each word is read once in every token, at its own place in it. */
-const oncePerToken = (random: Random, begins: readonly number[], length: number): WordTrace[] =>
-  words(() => {
-    const place = random() * length;
-    return loads(begins.map((begin) => begin + place));
-  });
+import { CHANGING_WORLDS } from "./changing-worlds.ts";
+import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 
 const even: WorldKind = {
   name: "even tokens of 5 ms",
@@ -308,4 +260,5 @@ export const WORLDS: readonly WorldKind[] = [
   oneOfTwoPeriods(5, 8),
   writtenAgain(0.3),
   stopped,
+  ...CHANGING_WORLDS,
 ];

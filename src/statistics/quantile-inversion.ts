@@ -1,0 +1,130 @@
+/**
+ * Intervals of quantiles by the share of the values up to each candidate: a value is inside where q may be the share up to it
+ * (R. Woodruff, JASA 47, 1952; of weighted and clustered values: Korn and Graubard, Survey Methodology 24, 1998). A bootstrap of the
+ * quantile itself takes the spread that the share has at the far end, which is less than at q: its upper ends are too near.
+ */
+import type { Resamples } from "./bootstrap.ts";
+import { incompleteBeta } from "./incomplete-beta.ts";
+import { CI_LEVEL, CI_Z, type Interval, interval } from "./interval.ts";
+import { studentQuantile } from "./student.ts";
+
+/** A distribution that is estimated from units, at the values where it grows. */
+export interface Shares {
+  /** Ascending, each once. */
+  readonly values: Float64Array;
+  /** Estimated share of what is up to each value, ascending in [0, 1]; below 1 at the end where the rest is not curve. */
+  readonly shares: Float64Array;
+  /** How many units that count alike would tell as much of the share up to each value. */
+  readonly tellers: Float64Array;
+  /**
+   * Fills `out` with the shares of a resample, NaN where it has no weight.
+   * @param places positions in `values`, ascending
+   */
+  resampled(times: Uint16Array, places: Uint32Array, out: Float64Array): void;
+}
+
+/** Candidates within so many spreads of the carrying units to either side of q, and over the whole. */
+const NEAR = 128;
+const SPREADS = 4;
+const FAR = 64;
+/** More independent values than this say no more. */
+const MOST_EFFECTIVE = 1e5;
+const WHOLE = 1 - 1e-9;
+/** Fewer units tell nothing of a value: it may be the quantile. */
+const FEWEST_TELLERS = 8;
+
+/** First position with a share of `level` or more; the length where there is none. */
+function reaching({ shares }: Shares, level: number): number {
+  let low = 0;
+  let high = shares.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((shares[middle] ?? 0) < level - 1e-9) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Positions of the values whose share may be q: many near it, and some over the whole, as few may be known so far out. */
+function candidates(curve: Shares, q: number, carrying: number): number[] {
+  const middle = Math.asin(Math.sqrt(q));
+  const reach = SPREADS / (2 * Math.sqrt(Math.max(1, carrying)));
+  const out = new Set<number>();
+  const add = (from: number, upTo: number, count: number): void => {
+    for (let k = 0; k <= count; k++) {
+      const angle = Math.min(Math.PI / 2, Math.max(0, from + ((upTo - from) * k) / count));
+      // What is not reached ends the list: the last value that is curve.
+      const place = Math.min(reaching(curve, Math.sin(angle) ** 2), curve.values.length - 1);
+      if (place >= 0) out.add(place);
+    }
+  };
+  add(middle - reach, middle + reach, NEAR);
+  add(0, Math.PI / 2, FAR);
+  return [...out];
+}
+
+/** Variance over the resamples of the shares at the positions. */
+function variances(curve: Shares, places: Uint32Array, resamples: Resamples): Float64Array {
+  const sum = new Float64Array(places.length);
+  const squares = new Float64Array(places.length);
+  const out = new Float64Array(places.length);
+  let used = 0;
+  for (const times of resamples) {
+    curve.resampled(times, places, out);
+    if (Number.isNaN(out[0] ?? Number.NaN)) continue;
+    used += 1;
+    for (let k = 0; k < places.length; k++) {
+      const off = (out[k] ?? 0) - (curve.shares[places[k] ?? 0] ?? 0);
+      sum[k] = (sum[k] ?? 0) + off;
+      squares[k] = (squares[k] ?? 0) + off * off;
+    }
+  }
+  return squares.map((square, k) => (used > 1 ? (square - (sum[k] ?? 0) ** 2 / used) / (used - 1) : Number.NaN));
+}
+
+/** Few units tell their own spread badly, and too little of it: the share of their number that stands for Student's tails. */
+function trust(units: number): number {
+  const t = studentQuantile((1 + CI_LEVEL) / 2, Math.max(1, Math.round(units) - 1));
+  return ((CI_Z / t) ** 2 * (units - 1)) / units;
+}
+
+/**
+ * One interval per q. An end is null where no value that was seen can be it; the value is null where the share does not reach q.
+ * @param qs in (0, 1)
+ * @param carrying how many units that count alike would carry as much
+ */
+export function quantileIntervals(
+  curve: Shares,
+  qs: readonly number[],
+  resamples: Resamples,
+  carrying: number,
+): Interval[] {
+  const lists = qs.map((q) => candidates(curve, q, carrying));
+  const places = Uint32Array.from(new Set(lists.flat())).sort();
+  const spread = variances(curve, places, resamples);
+  const positions = new Map([...places].map((position, k) => [position, k] as const));
+  /** Chance that the share up to a position is below q: Jeffreys' posterior at the effective number of values. */
+  const below = (position: number, q: number): number => {
+    const share = curve.shares[position] ?? 0;
+    const variance = spread[positions.get(position) ?? 0] ?? 0;
+    const units = Math.min(carrying, curve.tellers[position] ?? 0);
+    if (units < FEWEST_TELLERS) return 1 / 2;
+    const effective = share < WHOLE && variance > 0 ? (share * (1 - share)) / variance : units;
+    const n = Math.min(MOST_EFFECTIVE, effective * trust(units));
+    return incompleteBeta(share * n + 0.5, (1 - share) * n + 0.5, q);
+  };
+  const tail = (1 - CI_LEVEL) / 2;
+  return qs.map((q, k) => {
+    const list = [...(lists[k] ?? [])].sort((a, b) => a - b);
+    const chances = list.map((position) => below(position, q));
+    const first = chances.findIndex((chance) => chance <= 1 - tail);
+    const after = chances.findLastIndex((chance) => chance > tail) + 1;
+    const value = (i: number): number | null => curve.values[i] ?? null;
+    const point = reaching(curve, q);
+    return interval(
+      value(point),
+      first < 0 ? null : value(list[first] ?? -1),
+      after < list.length ? value(list[after] ?? -1) : null,
+    );
+  });
+}

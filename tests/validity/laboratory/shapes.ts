@@ -1,0 +1,57 @@
+/** What worlds are made of: traces of words, tokens of even and uneven length, random numbers of several shapes. */
+import { OP } from "../../../src/schema/operation.ts";
+import type { WordTrace, World, WorldStratum } from "../../../src/simulate/world.ts";
+import type { Random } from "../../../src/statistics/prng.ts";
+
+export const MS = 1e6;
+export const SECOND = 1e9;
+export const RUN_NS = 20 * SECOND;
+export const WORDS = 400;
+
+export const exponential = (random: Random): number => -Math.log(1 - random());
+
+export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
+  const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
+  return { time_ns: Float64Array.from(inside, ([t]) => t), op: Uint8Array.from(inside, ([, op]) => op) };
+}
+
+export const loads = (times: readonly number[], run = RUN_NS): WordTrace =>
+  trace(
+    times.map((time) => [time, OP.load] as const),
+    run,
+  );
+
+/** Begins of tokens of lengths that `next` gives, over the run. */
+export function tokens(random: Random, next: (i: number, now: number) => number, run = RUN_NS): number[] {
+  const out: number[] = [];
+  for (let now = -random() * next(0, 0), i = 0; now < run; i++) {
+    out.push(now);
+    now += next(i, now);
+  }
+  return out;
+}
+
+export const words = (make: (word: number) => WordTrace, count = WORDS): WordTrace[] =>
+  Array.from({ length: count }, (_, word) => make(word));
+
+/** A world of one stratum without an engine. */
+export function one(
+  region_type: WorldStratum["region_type"],
+  list: readonly WordTrace[],
+  rest: Partial<World> = {},
+): World {
+  return {
+    run_ns: RUN_NS,
+    token_period_ns: null,
+    steps: [],
+    strata: [{ stratum: region_type, region_type, words: list }],
+    ...rest,
+  };
+}
+
+/** Each word is read once in every token, at its own place in it. */
+export const oncePerToken = (random: Random, begins: readonly number[], length: number): WordTrace[] =>
+  words(() => {
+    const place = random() * length;
+    return loads(begins.map((begin) => begin + place));
+  });
