@@ -1,9 +1,11 @@
 /**
  * Function starts from `.eh_frame_hdr`, the sorted table that unwinders search (Linux Standard Base 5.0, Core, 10.6.2).
- * It is there in stripped release builds, where no symbol says where a static function begins.
+ * It is there in stripped release builds, where no symbol says where a static function begins. Programs that are linked
+ * statically have no such table; their unwind entries are gone through one by one.
  */
 import { firstIndex } from "../statistics/first-index.ts";
 import type { ByteView } from "./byte-view.ts";
+import { FORM_BYTES, functionEnd, type ScannedFunctions, scannedFunctions } from "./frame-records.ts";
 import type { Section } from "./sections.ts";
 import { fileOffsetOf, SEGMENT, type Segment } from "./segments.ts";
 
@@ -26,40 +28,26 @@ const VALUE_4_BYTES = 0x03;
 const SIGNED_4_BYTES = 0x0b;
 const RELATIVE_TO_HEADER = 0x30;
 const OMITTED = 0xff;
-/** Bytes of an encoded pointer by the low three bits of its form; 1 (LEB128) has no fixed size. */
-const FORM_BYTES = [8, 0, 2, 4, 8, 0, 0, 0];
 const ENTRY_BYTES = 8;
 
-/** Bytes of the address range in an FDE, which has the form of its first address but is never relative. */
-function rangeForm(view: ByteView, fdeAt: number): number | null {
-  const back = view.u32(fdeAt + 4);
-  if (back === null || back === 0) return null;
-  const cieAt = fdeAt + 4 - back;
-  const augmentation = view.text(cieAt + 9, 16);
-  if (view.u32(cieAt + 4) !== 0 || augmentation === null || !augmentation.startsWith("z")) return null;
-  let offset = cieAt + 9 + augmentation.length + 1;
-  const skipLeb = () => {
-    for (let i = 0; i < 10; i++) if (((view.u8(offset++) ?? 0) & 0x80) === 0) return;
+/** Functions of unwind entries without a table. */
+function fromScan({ starts, ends }: ScannedFunctions): FunctionStarts {
+  const start = (index: number): number | null => starts[index] ?? null;
+  return {
+    count: starts.length,
+    start,
+    at(vaddr) {
+      const index = firstIndex(starts.length, (i) => (starts[i] as number) <= vaddr) - 1;
+      const [first, end] = [start(index), ends[index]];
+      return first === null || end === undefined || vaddr >= end ? null : { start: first, end };
+    },
   };
-  for (let field = 0; field < 4; field++) skipLeb(); // code and data alignment, return register, augmentation length
-  for (const letter of augmentation.slice(1)) {
-    if (letter === "R") return view.u8(offset);
-    if (letter === "L") offset += 1;
-    else if (letter === "P") offset += 1 + (FORM_BYTES[(view.u8(offset) ?? 0) & 7] ?? 0);
-    else if (letter !== "S" && letter !== "B") return null;
-  }
-  return null;
 }
 
-function functionEnd(view: ByteView, fdeAt: number | null, start: number): number | null {
-  if (fdeAt === null) return null;
-  const form = rangeForm(view, fdeAt);
-  const bytes = form === null ? 0 : (FORM_BYTES[form & 7] ?? 0);
-  const range = bytes === 4 ? view.u32(fdeAt + 12) : bytes === 8 ? view.u64(fdeAt + 16) : null;
-  return range === null || range === 0 ? null : start + range;
-}
-
-/** Opens the search table; null where the file has none in the one form that linkers write (sorted 32-bit pairs). */
+/**
+ * Opens the search table, or goes through the entries where there is none; null where the file has neither in the one form
+ * that linkers write (a table of sorted 32-bit pairs, entries of relative 32-bit addresses).
+ */
 export function readFunctionStarts(
   view: ByteView,
   segments: readonly Segment[],
@@ -67,7 +55,11 @@ export function readFunctionStarts(
 ): FunctionStarts | null {
   const header =
     segments.find((s) => s.type === SEGMENT.eh_frame) ?? sections().find((s) => s.name === ".eh_frame_hdr");
-  if (!header || view.u8(header.offset) !== 1) return null;
+  if (!header) {
+    const scanned = scannedFunctions(view, sections());
+    return scanned === null ? null : fromScan(scanned);
+  }
+  if (view.u8(header.offset) !== 1) return null;
   const frameForm = view.u8(header.offset + 1) ?? OMITTED;
   const frameBytes = frameForm === OMITTED ? 0 : (FORM_BYTES[frameForm & 7] ?? 0);
   if (view.u8(header.offset + 2) !== VALUE_4_BYTES) return null;

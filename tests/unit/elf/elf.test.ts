@@ -27,6 +27,27 @@ function namesByNm(path: string): Map<string, number> {
   return names;
 }
 
+describe("a program that is linked statically, without a table of its unwind entries", () => {
+  const path = join(mkdtempSync(join(tmpdir(), "mrm-elf-")), "static");
+  const source = "int twice(int x) { return 2 * x; } int main(int n, char **v) { return twice(n) + (v == 0); }";
+  writeFileSync(`${path}.c`, source);
+  run("cc", "-O1", "-fno-inline", "-static", "-o", path, `${path}.c`);
+  const functions = run("nm", "--defined-only", path)
+    .split("\n")
+    .flatMap((line) => /^([0-9a-f]+) [Tt] (twice|main|malloc|memcpy|qsort)$/.exec(line)?.slice(1, 3) ?? []);
+
+  test("tells its functions by the entries themselves, also when it was stripped", () => {
+    run("strip", path);
+    const starts = open(path).functionStarts();
+    expect(starts?.count ?? 0).toBeGreaterThan(500);
+    for (const name of ["twice", "main", "malloc"]) {
+      const vaddr = Number.parseInt(functions[functions.indexOf(name) - 1] ?? "", 16);
+      expect([name, starts?.at(vaddr)?.start]).toEqual([name, vaddr]);
+      expect([name, starts?.at(vaddr + 1)?.start]).toEqual([name, vaddr]);
+    }
+  });
+});
+
 describe("the C library of this machine", () => {
   const libc = open(LIBC);
 
