@@ -1,5 +1,5 @@
 /** The answer of a run in at most 24 lines: what ran, what each class of data needs, and how far that may be trusted. */
-import type { RunReport } from "../schema/run-json.ts";
+import type { ReportMetric, RunReport } from "../schema/run-json.ts";
 import { formatBytes, formatNs, isShown } from "../units.ts";
 import { type DataClass, dataClasses, shownMetric } from "./classes.ts";
 import { figureSpans, isFigure } from "./figure.ts";
@@ -35,12 +35,21 @@ const MOST_CLASSES = 4;
 const MOST_LINES = 24;
 const BAR_COLUMNS = 4;
 
-/** The most bytes of a class in memory at one moment; where they were not read, no more than were touched or mapped. */
-function sizeOf({ metrics, bytes }: DataClass): { readonly bytes: number; readonly sign: string } | null {
+const rssPeak = ({ metrics }: RunReport): ReportMetric | undefined =>
+  metrics.find((row) => row.scope === "process" && row.metric === "rss_peak_bytes" && row.phase === "all");
+
+/**
+ * The most bytes of a class in memory at one moment; where they were not read, no more than were touched or mapped.
+ * @param peak_bytes most memory of the target, above which no class can have been
+ */
+function sizeOf(
+  { metrics, bytes }: DataClass,
+  peak_bytes: number,
+): { readonly bytes: number; readonly sign: string } | null {
   const row = metrics.find(({ metric, phase }) => metric === "resident_bytes" && phase === "all");
   if (row !== undefined && isFigure(row) && isShown(row.value)) return { bytes: row.value, sign: "" };
   const most = bytes.touched ?? bytes.allocated ?? bytes.mapped;
-  return most === undefined ? null : { bytes: most, sign: "≤ " };
+  return most === undefined ? null : { bytes: Math.min(most, peak_bytes), sign: "≤ " };
 }
 
 /** The classes of data; without an engine the kinds of mapping of which most is known. */
@@ -56,14 +65,14 @@ function answered(
     (a, b) =>
       Number(b.labelled) - Number(a.labelled) ||
       figures(b) - figures(a) ||
-      (sizeOf(b)?.bytes ?? 0) - (sizeOf(a)?.bytes ?? 0),
+      (sizeOf(b, Number.POSITIVE_INFINITY)?.bytes ?? 0) - (sizeOf(a, Number.POSITIVE_INFINITY)?.bytes ?? 0),
   );
   const chosen = new Set(worth.slice(0, most));
   return { shown: speaking.filter((one) => chosen.has(one)), left: speaking.length - chosen.size };
 }
 
-function sizeRow(classes: readonly DataClass[], unicode: boolean): GridRow {
-  const sizes = classes.map(sizeOf);
+function sizeRow(classes: readonly DataClass[], peak_bytes: number, unicode: boolean): GridRow {
+  const sizes = classes.map((dataClass) => sizeOf(dataClass, peak_bytes));
   const most = Math.max(1, ...sizes.map((size) => size?.bytes ?? 0));
   const cells = sizes.map((size): Line => {
     if (size === null) return [{ text: "-", ink: "dim" }];
@@ -92,18 +101,16 @@ function suitedRow(classes: readonly DataClass[]): GridRow {
   return { label: "suits retention", cells };
 }
 
-function classRows(classes: readonly DataClass[], unicode: boolean): GridRow[] {
+function classRows(classes: readonly DataClass[], peak_bytes: number, unicode: boolean): GridRow[] {
   const rows = QUESTIONS.filter(([, names]) =>
     classes.some(({ metrics }) => metrics.some((row) => names.some((name) => name === row.metric) && isFigure(row))),
   ).map(([label, names]) => ({ label, cells: classes.map((dataClass) => answerOf(dataClass, names)) }));
   // Nothing was learnt of any class: words for it in every cell would hide that.
-  return rows.length === 0 ? [] : [sizeRow(classes, unicode), ...rows, suitedRow(classes)];
+  return rows.length === 0 ? [] : [sizeRow(classes, peak_bytes, unicode), ...rows, suitedRow(classes)];
 }
 
-function peakText({ metrics }: RunReport): string | null {
-  const row = metrics.find(
-    ({ scope, metric, phase }) => scope === "process" && metric === "rss_peak_bytes" && phase === "all",
-  );
+function peakText(report: RunReport): string | null {
+  const row = rssPeak(report);
   if (row === undefined || !isFigure(row)) return null;
   return `${figureSpans({ ...row, lo: null, hi: null, status: "ok" })
     .map(({ text }) => text)
@@ -123,7 +130,7 @@ function failureLines({ target }: RunReport): Line[] {
 
 function classLines(report: RunReport, { width, unicode }: Terminal, most: number): Line[] {
   const { shown, left } = answered(dataClasses(report), most);
-  const rows = classRows(shown, unicode);
+  const rows = classRows(shown, rssPeak(report)?.hi ?? rssPeak(report)?.value ?? Number.POSITIVE_INFINITY, unicode);
   if (rows.length === 0) return [[{ text: "too little was seen for any figure of a class of data", ink: "warn" }]];
   const names = shown.map(({ name }) => name);
   const others = left === 0 ? [] : oneLine("", `${left} more in the table`, width, "dim");

@@ -9,11 +9,13 @@ const SHARES: ReadonlySet<string> = new Set(["write_once_ratio"]);
 /** A wider interval is told by its ends: "±300%" says nothing. */
 const MOST_PCT = 100;
 const DIGITS = 2;
+/** A smaller part of the unit is nothing that anybody measured. */
+const LEAST_SHOWN = 1e-3;
 
 /** A figure with two digits, rounded away from the other end of its interval. */
 function endText(value: number, { factor }: Scale, round: (x: number) => number): string {
   const scaled = value / factor;
-  if (scaled === 0) return "0";
+  if (Math.abs(scaled) < LEAST_SHOWN) return "0";
   const step = 10 ** (Math.floor(Math.log10(Math.abs(scaled))) + 1 - DIGITS);
   return String(Number((round(scaled / step) * step).toPrecision(DIGITS)));
 }
@@ -47,14 +49,19 @@ export function shortFigure(given: ReportMetric | undefined): Line {
   }
   const metric = SHARES.has(given.metric) ? inPercent(given) : given;
   const { value, lo, hi } = metric;
+  // That a share is one at most is known of any.
+  if (metric.unit === "%" && metric.status === "bound" && (lo ?? 0) <= 0 && (hi ?? 100) >= 100) {
+    return [{ text: WORDS.not_identifiable[0], ink: WORDS.not_identifiable[1] }];
+  }
   if (metric.status === "bound" || metric.label !== null || !isShown(value)) return figureSpans(metric);
   if (!isShown(lo) || !isShown(hi) || lo === hi) return figureSpans({ ...metric, lo: null, hi: null });
   const scale = scaleOf(metric.unit, value === 0 ? hi : value);
   const pct = value === 0 ? Number.POSITIVE_INFINITY : (100 * Math.max(value - lo, hi - value)) / value;
   // Percent of a percentage would be misread.
   if (pct > MOST_PCT || metric.unit === "%") {
-    const [low, high] = [endText(lo, scale, Math.floor), endText(hi, scale, Math.ceil)];
-    return [{ text: `${low} to ${high}${scale.unit}`, ink: "bold" }];
+    const wide = scaleOf(metric.unit, hi);
+    const [low, high] = [endText(lo, wide, Math.floor), endText(hi, wide, Math.ceil)];
+    return [{ text: `${low} to ${high}${wide.unit}`, ink: "bold" }];
   }
   return [
     { text: `${formatIn(value, scale)}${scale.unit}`, ink: "bold" },

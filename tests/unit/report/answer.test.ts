@@ -56,6 +56,13 @@ describe("the answer of a run", () => {
     expect(text).not.toContain("kept");
   });
 
+  test("never says that a class had more memory than the target", () => {
+    const peak = metricRow("rss_peak_bytes", "all", [1e8, 1e8, 1e8], { scope: "process", phase: "all", step: "all" });
+    const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
+    expect(text).toMatch(/^in memory +≤ 95.4 MiB ████ +≤ 36.0 MiB/m);
+    expect(text).toContain("95.4 MiB of memory at its peak");
+  });
+
   test("says of what was kept throughout for how long we looked, and what the other labels mean", () => {
     const labels = ["kept_throughout", "high_mrm", "low_mrm", "insufficient"];
     const metrics = ["weight", "kv_cache", "activation", "runtime"].map((name, i) =>
@@ -137,9 +144,12 @@ describe("a figure in short", () => {
   test("is the ends of a wide interval, with two digits rounded outwards", () => {
     expect(short("iai_p50_ns", "weight", [7.12e6, 1.26e6, 3.14e7])).toBe("1.2 to 32 ms");
     expect(short("reads_per_write", "weight", [0, 0, 0.1234])).toBe("0 to 0.13");
+    expect(short("working_set_bytes", "runtime", [4e5, 1e-56, 3.8e7])).toBe("0 to 37 MiB");
   });
 
-  test("is a share by its ends in percent", () => {
+  test("is a share by its ends in percent, and none where it could be any", () => {
+    const any = { status: "bound", lo: 0, hi: 1 } as const;
+    expect(short("write_once_ratio", "kv_cache", null, any)).toBe("not known");
     expect(short("write_once_ratio", "kv_cache", [1, 0.969, 1])).toBe("96 to 100 %");
   });
 
