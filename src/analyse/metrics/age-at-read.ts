@@ -26,10 +26,12 @@ export const ageAtRead: MetricFamily = {
   metrics: [
     ["p50", "Median"],
     ["p99", "99th percentile"],
-  ].map(([p, words]) => ({
+  ].map(([p = "", words]) => ({
     name: `age_at_read_${p}_ns`,
     unit: "ns",
     definition: `${words} of the time from the last write of a byte to a read pass over it.`,
+    formula: `Q_${p.slice(1)} of t(read in p) - t(last write of b before it), over read passes p of every b`,
+    averaged_over: "read passes",
   })),
   estimator:
     "The read passes in a window after the arming are reads picked at random. Looking back from each: the age is known where the write lies inside the exposure, else it is longer than the exposure so far and censored there. Product-limit curve, each read by the bytes that it stands for. KV rows by steps: needs spaced evenly from write to last need, weighted by bytes needed, resampled by sequence as retention is; a row that was in the cache before the first step is older than the time since that step, and censored there.",

@@ -29,6 +29,8 @@ export const allocatedBytes: MetricFamily = {
       unit: "bytes",
       definition:
         "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident.",
+      formula: "max over moments of the sum of sizes of the regions alive",
+      averaged_over: "nothing",
     },
   ],
   estimator:

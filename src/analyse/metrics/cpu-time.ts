@@ -29,14 +29,40 @@ function figures(group: Group): Figure[] {
 
 export const cpuTime: MetricFamily = {
   metrics: [
-    { name: "cpu_ns", unit: "ns", definition: "CPU time of the target's processes, in user mode and in the kernel." },
-    { name: "cpu_user_ns", unit: "ns", definition: "The part of it in user mode." },
-    { name: "cpu_system_ns", unit: "ns", definition: "The part of it in the kernel." },
-    { name: "cpus_busy", unit: "CPUs", definition: "CPU time over wall time: how many CPUs the target keeps busy." },
+    {
+      name: "cpu_ns",
+      unit: "ns",
+      definition: "CPU time of the target's processes, in user mode and in the kernel.",
+      formula: "sum over processes of user + system time in S",
+      averaged_over: "nothing",
+    },
+    {
+      name: "cpu_user_ns",
+      unit: "ns",
+      definition: "The part of it in user mode.",
+      formula: "sum over processes of user time in S",
+      averaged_over: "nothing",
+    },
+    {
+      name: "cpu_system_ns",
+      unit: "ns",
+      definition: "The part of it in the kernel.",
+      formula: "sum over processes of system time in S",
+      averaged_over: "nothing",
+    },
+    {
+      name: "cpus_busy",
+      unit: "CPUs",
+      definition: "CPU time over wall time: how many CPUs the target keeps busy.",
+      formula: "cpu_ns / (1e9 S)",
+      averaged_over: "time",
+    },
     {
       name: "cpu_per_token_ns",
       unit: "ns/token",
       definition: "CPU time per token that is decoded, or of the prompt in a prefill.",
+      formula: "cpu_ns / N",
+      averaged_over: "tokens",
     },
   ],
   estimator:

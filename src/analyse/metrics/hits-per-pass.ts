@@ -67,6 +67,8 @@ export const hitsPerPass: MetricFamily = {
       name: "hits_per_pass",
       unit: "accesses/pass",
       definition: "Mean number of instructions that access a byte in one pass. Accesses are passes times this.",
+      formula: "sum over b of A(b) / sum over b of P(b)",
+      averaged_over: "passes",
     },
   ],
   estimator:

@@ -76,10 +76,12 @@ export const interAccessInterval: MetricFamily = {
     ["p50", "Median"],
     ["p90", "90th percentile"],
     ["p99", "99th percentile"],
-  ].map(([p, words]) => ({
+  ].map(([p = "", words]) => ({
     name: `iai_${p}_ns`,
     unit: "ns",
     definition: `${words}, over passes, of the time from the start of a pass over a byte to the start of the next pass over it. A byte that is used often has many passes, and counts with each.`,
+    formula: `Q_${p.slice(1)} of t(next pass over b) - t(p), over passes p of every b`,
+    averaged_over: "passes",
   })),
   estimator:
     "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata. Intervals shorter than the pass gap cannot appear.",

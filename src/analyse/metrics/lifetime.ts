@@ -54,10 +54,12 @@ function figures(group: Group): Figure[] {
 }
 
 export const lifetime: MetricFamily = {
-  metrics: QUANTILES.map(([name, , words]) => ({
+  metrics: QUANTILES.map(([name, q, words]) => ({
     name,
     unit: "ns",
     definition: `${words}, over bytes, of the time from the birth of a region (a mapping, or a tensor in one) to its death: how long the place is kept, not how long the data in it is needed, which is retention.`,
+    formula: `Q_${100 * q} of death - birth, over regions, each as often as it has bytes`,
+    averaged_over: "bytes",
   })),
   estimator:
     "Product-limit curve weighted by bytes. A region alive at the end, or born before we looked, lived at least as long as was seen: right-censored. n counts regions. The interval has at its lower end every open life as long as was seen, at its upper end without an end: the quantile of the whole lives lies within it, whatever happens. Of allocations, the value is that curve too, with every birth and death in the middle of the time in which it was (about 10 ms); the interval has at its lower end every time at its shortest, at its upper end every time at its longest and what was alive at the end without an end, in bins of 0.5 %: the quantile of the whole run lies within it, whatever happened.",

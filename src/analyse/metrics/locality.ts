@@ -37,12 +37,16 @@ export const locality: MetricFamily = {
       unit: "ratio",
       definition:
         "Share of accesses that fall on the 4 KiB page of the access before it, of the same thread to the same class.",
+      formula: "pairs (a, next access a' of its thread to the class) on one page / pairs",
+      averaged_over: "pairs of accesses",
     },
     {
       name: "median_stride_bytes",
       unit: "bytes",
       definition:
         "Median distance between the addresses of an access and of the access before it, of the same thread to the same class.",
+      formula: "Q_50 of the distance between the addresses of a and a', over pairs (a, next access a' of its thread)",
+      averaged_over: "pairs of accesses",
     },
   ],
   estimator: "Pairs of successive accesses; only a source that sees every access has them.",

@@ -49,6 +49,10 @@ export interface MetricWords {
   readonly name: string;
   readonly unit: string;
   readonly definition: string;
+  /** Over the exact trace, in the letters that docs/metrics.md explains. */
+  readonly formula: string;
+  /** What counts alike in it, such as bytes or passes; `nothing` for a sum, a count or a peak. */
+  readonly averaged_over: string;
 }
 
 /** Metrics that one calculation gives. */

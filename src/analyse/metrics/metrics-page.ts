@@ -18,7 +18,20 @@ export function metricsPage(): string {
     "",
     "A figure of the scope `class` is for one class of data: `region_type`, or the kind of mapping where the class is unknown. One of the scope `process` is for all processes of the target together; its phases are those of docs/columns.md, and `idle` is what no other phase has. With an engine the phase is `generation`: from its first step to the end of its last, so that loading and the zero-fill of the KV cache are outside. Without one it is the whole run.",
     "",
-    "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step. An address weighs as many bytes as it stands for, so figures are per byte, not per access.",
+    "A watch is one random address, seen for a while. Its accesses are merged to passes: a run of accesses, each closer than max(50 us, 3 trap costs) to the one before, is one pass of a kernel over the tensor. The unit of every interval is the address, since what one address shows is correlated; for the engine's steps it is the step, and for the lives of KV rows the sequence. An address weighs as many bytes as it stands for: a quantile over passes counts each byte that a pass goes over.",
+    "",
+    "Each formula is over the exact trace, which holds every access, mapping, tensor and step of the span; an estimator has to come as near to it as its source allows. `tests/validity/laboratory/reference.ts` has those of the watched figures as code. What counts alike stands beside the formula: 1000 passes over one byte count a thousandfold in what is averaged over passes, and once in what is averaged over bytes.",
+    "",
+    "| letter | is |",
+    "|---|---|",
+    "| S | the span: the pieces of time that the figure is given for; as a number, their length in seconds |",
+    "| N | tokens that the steps in S decode, or of the prompt in a prefill, all sequences together |",
+    "| b, B | a byte of the class, and how many there are |",
+    "| p, t(p) | a pass over b that begins in S, and when it begins |",
+    "| P(b), R(b), W(b) | passes over b in S; of them those that read, and those that write; one that does both is in both |",
+    "| A(b) | accesses to b in S, as instructions |",
+    "| e, t(e) | a write epoch of b: from a write pass over b, t(e) being its last write, to the next one, the free of b or the end of its life |",
+    "| Q_50 of x, over i | the least x up to which half of the i have theirs; one that the end of the trace cuts counts as longer than any |",
     "",
     "| status | meaning |",
     "|---|---|",
@@ -31,8 +44,10 @@ export function metricsPage(): string {
   ];
   for (const family of METRICS) {
     out.push("", `## ${family.metrics.map(({ name }) => name).join(", ")}`, "");
-    out.push("| metric | unit | definition |", "|---|---|---|");
-    for (const { name, unit, definition } of family.metrics) out.push(`| ${name} | ${unit} | ${definition} |`);
+    out.push("| metric | unit | definition | formula | averaged over |", "|---|---|---|---|---|");
+    for (const { name, unit, definition, formula, averaged_over } of family.metrics) {
+      out.push(`| ${name} | ${unit} | ${definition} | ${formula} | ${averaged_over} |`);
+    }
     out.push("", `- Estimator: ${family.estimator}`);
     for (const [source, how] of family.sources) out.push(`- Identified by \`${source}\`: ${how}.`);
     if (family.not_by_sampling !== null) {

@@ -51,29 +51,55 @@ function read(group: Group): Figure[] {
 
 export const pageFaults: MetricFamily = {
   metrics: [
-    { name: "faults", unit: "faults", definition: "Page faults taken, each once: minor and major ones." },
+    {
+      name: "faults",
+      unit: "faults",
+      definition: "Page faults taken, each once: minor and major ones.",
+      formula: "number of faults in S",
+      averaged_over: "nothing",
+    },
     {
       name: "first_touches",
       unit: "faults",
       definition:
         "Those on a page that the process had not mapped: its first touch since it was mapped, given back or evicted. The others are of protection, such as the copy of a page that is shared until it is written.",
+      formula: "number of those faults in S",
+      averaged_over: "nothing",
     },
     {
       name: "file_first_touches",
       unit: "faults",
       definition: "First touches of pages of files. The kernel may map the neighbours of such a page with it.",
+      formula: "number of those faults in S",
+      averaged_over: "nothing",
     },
-    { name: "major_faults", unit: "faults", definition: "Faults that had to wait for storage." },
+    {
+      name: "major_faults",
+      unit: "faults",
+      definition: "Faults that had to wait for storage.",
+      formula: "number of those faults in S",
+      averaged_over: "nothing",
+    },
     {
       name: "kernel_faults",
       unit: "faults",
       definition: "Faults that the kernel took while it copied to or from the memory of the program.",
+      formula: "number of those faults in S",
+      averaged_over: "nothing",
     },
-    { name: PER_SECOND, unit: "faults/s", definition: "Faults per second of the span." },
+    {
+      name: PER_SECOND,
+      unit: "faults/s",
+      definition: "Faults per second of the span.",
+      formula: "faults / S",
+      averaged_over: "time",
+    },
     {
       name: PER_TOKEN,
       unit: "faults/token",
       definition: "Faults per token that is decoded, or of the prompt in a prefill.",
+      formula: "faults / N",
+      averaged_over: "tokens",
     },
   ],
   estimator:

@@ -117,12 +117,16 @@ export const readsPerWrite: MetricFamily = {
       unit: "reads/write",
       definition:
         "Read passes over write passes of the same bytes in the same time. Without a write it has no value, never 0.",
+      formula: "sum over b of R(b) / sum over b of W(b)",
+      averaged_over: "write passes",
     },
     {
       name: NEEDS,
       unit: "steps/write",
       definition:
         "Later steps of this run that needed a KV row, per row written: those with the row's sequence in their batch. A count of what the engine did, up to the end of the run, without an interval. What a step needs it reads once at least.",
+      formula: "sum over KV rows written of size x later steps with its sequence / sum of their sizes",
+      averaged_over: "bytes written in rows",
     },
   ],
   estimator:

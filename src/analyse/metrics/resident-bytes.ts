@@ -39,6 +39,8 @@ export const residentBytes: MetricFamily = {
       name: METRIC,
       unit: "bytes",
       definition: "Most bytes of the class that can be resident at one moment.",
+      formula: "max over moments of the bytes of the class that are resident",
+      averaged_over: "nothing",
     },
   ],
   estimator:

@@ -73,16 +73,22 @@ export const residentMemory: MetricFamily = {
       unit: "bytes",
       definition:
         "Most resident memory of the target's processes at one moment. Pages that several of them share count for each.",
+      formula: "max over moments of the sum over processes of resident bytes",
+      averaged_over: "nothing",
     },
     ...PARTS.map(([name, , what]) => ({
       name,
       unit: "bytes",
       definition: `${what} in the resident set at the reading that had most of it.`,
+      formula: "max over readings of the sum over processes of those bytes",
+      averaged_over: "nothing",
     })),
     {
       name: PSS,
       unit: "bytes",
       definition: "Proportional set at the reading that had most: a page that n processes share counts 1/n for each.",
+      formula: "max over readings of the sum over processes of their proportional set",
+      averaged_over: "nothing",
     },
   ],
   estimator:

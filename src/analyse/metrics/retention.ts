@@ -29,10 +29,12 @@ export const retention: MetricFamily = {
     ["p50", "Median"],
     ["p90", "90th percentile"],
     ["p99", "99th percentile"],
-  ].map(([p, words]) => ({
+  ].map(([p = "", words]) => ({
     name: `retention_${p}_ns`,
     unit: "ns",
     definition: `${words}, over bytes written, of the time from a write to the last read of what it wrote; 0 for data that is overwritten or freed unread.`,
+    formula: `Q_${p.slice(1)} of max(0, t(last read in e) - t(e)), over write epochs e of every b`,
+    averaged_over: "bytes written",
   })),
   estimator:
     "The write passes in a window after the arming are writes picked at random. Of one whose bytes are written again or freed while they are watched the need is known: from the write to the last read before that. Each stands also for those like it of which the watch ended first, by the chance that a watch lasts so long. Where the k-th trap ends the watch before the next write in more than 1 % of them, only a lower end is told. KV rows by steps: write, last need and eviction of every row, rows in the cache at the end censored; rows that were there before the first step are left out, as their write is not known. What is resampled is what a sequence writes from one emptying to the next, such as a request: its length decides how long all of its rows are needed. With fewer than 6 of them what was seen is a bound from below; an upper end needs 12, 300 and 3000 of them for p50, p90 and p99, and 5 beyond the quantile by their effective number (Kish). The lower end takes open rows as needed no more, the upper one as others went on.",

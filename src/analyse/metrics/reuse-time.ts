@@ -30,13 +30,15 @@ function figures(group: Group): Figure[] {
 }
 
 export const reuseTime: MetricFamily = {
-  metrics: [...QUANTILES, [MEAN, 0, "Mean"] as const].map(([name, , words]) => ({
+  metrics: [...QUANTILES, [MEAN, null, "Mean"] as const].map(([name, q, words]) => ({
     name,
     unit: "ns",
     definition: `${words}, over accesses, of the time since the access before to the same address; the first access to an address has none.`,
+    formula: `${q === null ? "mean" : `Q_${100 * q}`} of t(a) - t(access before a to its address), over accesses a`,
+    averaged_over: "accesses",
   })),
   estimator:
-    "All gaps together, so that an address that is accessed often counts often: what a cache sees. `iai` counts every byte alike: what a memory cell sees.",
+    "All gaps together, so that an address that is accessed often counts often: what a cache sees. `iai` is the same over passes: accesses closer than the pass gap are one of them.",
   sources: [[IMPORT, "traces that hold every access"]],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed: "n < 30 gaps.",

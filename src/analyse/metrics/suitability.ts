@@ -182,6 +182,9 @@ export const suitability: MetricFamily = {
       unit: "label",
       definition:
         "`high_mrm`: write-once ratio at least 0.8 and retention p99 at least 10 s; `medium_mrm`: at least 0.5 and p50 at least 1 s; `low_mrm`: neither; `kept_throughout`: written as seldom as that, and kept as long as we looked, so that its retention is at least so long, and how much longer a run of this length cannot see; `insufficient`: the intervals do not decide. The thresholds are those of the Python package. The answer is in `label`; how long we looked is in `window_ns`, and how long the data was kept in `why`.",
+      formula:
+        "the first that holds of: write_once_ratio >= 0.8 and retention_p99 >= 10 s; write_once_ratio >= 0.5 and retention_p50 >= 1 s",
+      averaged_over: "as the figures that it judges",
     },
   ],
   estimator:

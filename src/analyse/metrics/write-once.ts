@@ -103,6 +103,9 @@ export const writeOnce: MetricFamily = {
       unit: "ratio",
       definition:
         "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen. The life of a cache cell ends when the engine empties the cache.",
+      formula:
+        "blocks with one write epoch / blocks with one or more; KV rows by steps: bytes of rows written once / of rows written",
+      averaged_over: "blocks; KV rows by their bytes",
     },
   ],
   estimator:

@@ -53,12 +53,26 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
 
 export const sampledRates: MetricFamily = {
   metrics: [
-    { name: "loads_per_s", unit: "accesses/s", definition: "Loads of the class per second, as instructions." },
-    { name: "stores_per_s", unit: "accesses/s", definition: "Stores to the class per second, as instructions." },
+    {
+      name: "loads_per_s",
+      unit: "accesses/s",
+      definition: "Loads of the class per second, as instructions.",
+      formula: "number of loads in S / S",
+      averaged_over: "time",
+    },
+    {
+      name: "stores_per_s",
+      unit: "accesses/s",
+      definition: "Stores to the class per second, as instructions.",
+      formula: "number of stores in S / S",
+      averaged_over: "time",
+    },
     {
       name: "iai_mean_ns",
       unit: "ns",
       definition: "Mean time between accesses to one 64 B line of the class, over all its lines.",
+      formula: "1e9 S x lines / accesses in S",
+      averaged_over: "accesses, as if all lines were alike",
     },
   ],
   estimator: "Sum of sampling periods per second; the mean interval is time x lines / accesses.",

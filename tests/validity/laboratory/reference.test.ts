@@ -1,0 +1,68 @@
+/** The truth that coverage is counted against, which is computed fast for many runs, is that of the definitions, computed plainly. */
+import { describe, expect, test } from "bun:test";
+import { METRICS } from "../../../src/analyse/metrics/registry.ts";
+import { OP } from "../../../src/schema/operation.ts";
+import { truthOf } from "../../../src/simulate/reference.ts";
+import type { WorldStratum } from "../../../src/simulate/world.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
+import { REFERENCES, type Trace, type Word } from "./reference.ts";
+
+const RUN_NS = 2e9;
+const GAP_NS = 50_000;
+const OPS = [OP.load, OP.load, OP.store, OP.load_store];
+const WORLDS = 60;
+
+/** Words of all kinds: often and seldom used, in bursts and alone, written or not, freed or not. */
+function wordOf(random: () => number): Word {
+  const count = Math.floor(12 * random() ** 2);
+  const times: number[] = [];
+  for (let i = 0; i < count; i++) {
+    const before = times.at(-1) ?? 0;
+    times.push(Math.round(random() < 0.4 ? before + 2 * GAP_NS * random() : before + 1 + random() * (RUN_NS - before)));
+  }
+  const inRun = times.filter((time) => time < RUN_NS);
+  const hits = inRun.map((time) => [time, OPS[Math.floor(random() * OPS.length)] ?? OP.load] as const);
+  return { hits, freed_ns: random() < 0.3 ? RUN_NS - 1 : null };
+}
+
+describe("every figure that the laboratory judges", () => {
+  const judged = [...truthOf([], RUN_NS, GAP_NS).keys()].sort();
+
+  test("has a definition as code, and so has every figure of watches over a whole phase", () => {
+    expect(Object.keys(REFERENCES).sort()).toEqual(judged);
+    const watched = METRICS.filter(({ sources, spans, metrics }) => {
+      const isWatched = sources.some(([source]) => source === "watch");
+      return isWatched && spans !== "steps" && metrics.every(({ unit }) => unit !== "label");
+    }).flatMap(({ metrics }) => metrics.map(({ name }) => name));
+    // What a step needs is the engine's word, of which no watch tells.
+    expect(watched.filter((name) => name !== "needs_per_write").sort()).toEqual(judged);
+  });
+
+  test.each(judged)("is what its definition says, in worlds of all kinds: %s", (metric) => {
+    for (let seed = 1; seed <= WORLDS; seed++) {
+      const random = seededRandom(seed, 3);
+      const strata = [1, 3].map((repeats) => ({ words: Array.from({ length: 15 }, () => wordOf(random)), repeats }));
+      const trace: Trace = {
+        words: strata.flatMap(({ words, repeats }) => Array.from({ length: repeats }, () => words).flat()),
+        run_ns: RUN_NS,
+        gap_ns: GAP_NS,
+      };
+      const world = strata.map(
+        ({ words, repeats }): WorldStratum => ({
+          stratum: "heap",
+          region_type: "activation",
+          repeats,
+          words: words.map(({ hits, freed_ns }) => ({
+            time_ns: Float64Array.from(hits, ([time]) => time),
+            op: Uint8Array.from(hits, ([, op]) => op),
+            ...(freed_ns === null ? {} : { freed_ns }),
+          })),
+        }),
+      );
+      const fast = truthOf(world, RUN_NS, GAP_NS).get(metric) ?? null;
+      const plain = REFERENCES[metric]?.(trace) ?? null;
+      const rounded = (truth: typeof plain) => truth && [truth.lo, truth.hi].map((end) => end.toPrecision(9));
+      expect([seed, rounded(fast)]).toEqual([seed, rounded(plain)]);
+    }
+  });
+});
