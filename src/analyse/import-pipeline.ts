@@ -75,6 +75,7 @@ export async function analyseImport(
     input,
     metrics,
     moreTime: null,
+    invariance: null,
     labels: reduced.sums.map(({ region_type, rows, seen }) => ({
       region_type,
       mapping_kind: null,

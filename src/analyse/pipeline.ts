@@ -18,6 +18,7 @@ import { computeMetrics } from "./metrics/registry.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
+import { type Invariance, invarianceOf } from "./watched/invariance.ts";
 import { type MoreTime, moreTime } from "./watched/more-time.ts";
 
 /** What the labels say of one class. */
@@ -37,6 +38,8 @@ export interface AnalysisResult {
   readonly metrics: readonly MetricRow[];
   /** The interval that a longer run would halve. */
   readonly moreTime: MoreTime | null;
+  /** The figures by budget; null where it was one all the time, or in too few turns another. */
+  readonly invariance: Invariance | null;
   readonly labels: readonly LabelTotal[];
   readonly traceRows: number;
   /** See metadata.json. */
@@ -89,6 +92,10 @@ export async function analyseRun(
   const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
+  const turns = (facts.budget_turns ?? []).map(({ begin_ns, budget_pct }) => ({
+    begin_ns: Number(begin_ns - labelled.origin_ns),
+    budget_pct,
+  }));
   writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
   const { trace } = labelled;
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
@@ -102,6 +109,7 @@ export async function analyseRun(
     input,
     metrics,
     moreTime: moreTime(input, metrics),
+    invariance: turns.length === 0 ? null : invarianceOf(input, metrics, turns),
     labels: [
       ...mappedTotals(labelled.regions, trace.accesses.rowsOf, labelled.window_ns).map((total) => ({
         ...total,

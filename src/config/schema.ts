@@ -80,6 +80,10 @@ export const runSchema = z.object({
     .describe(
       "share of each CPU that watching and sampling may cost, in percent; probes, faults and mapping calls add to it",
     ),
+  check_invariance: z
+    .boolean()
+    .default(false)
+    .describe("watch with the budget and a quarter of it by turns, and say which figures that moves"),
   seed: whole(0, 0xffffffff).default(1).describe("seed of every random choice"),
   max_size: size
     .default(4 * 2 ** 30)

@@ -43,7 +43,8 @@ async function analysisOf(
 export async function derive(directory: RunDirectory, facts: RunFacts, limits: DerivingLimits): Promise<Derived> {
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
-  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight };
+  const budget_turns = details.watch?.budget?.turns ?? [];
+  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight, budget_turns };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();
   const whole = analysis.input.ledger;
@@ -53,10 +54,15 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     run_dir: directory.path,
     ledger: whole.map((row) => ({ ...row })),
     loss: lossOf(whole),
-    warnings: [...otherFacts.warnings, ...analysis.warnings.map(shown)],
+    warnings: [
+      ...otherFacts.warnings,
+      ...analysis.warnings.map(shown),
+      ...uncheckedInvariance(details, budget_turns.length, analysis),
+    ],
     labels: analysis.labels,
     metrics: analysis.metrics,
     more_time: analysis.moreTime,
+    invariance: analysis.invariance,
   };
   writeFileAtomic(directory.metrics_csv, metricsCsv(report));
   const metadata = runMetadata({
@@ -79,6 +85,13 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
   await writeManifest(directory.heldPath, facts.run_id);
   return { report, directory };
+}
+
+/** Why a check of invariance that was asked for has no outcome. */
+function uncheckedInvariance({ options }: RunDetails, turns: number, { invariance }: AnalysisResult): string[] {
+  if (options?.check_invariance !== true || invariance !== null) return [];
+  const why = turns === 0 ? "no words were drawn to be watched" : `${turns} turns of the budget are too few`;
+  return [`--check-invariance: ${why}${turns === 0 ? "" : "; a run of 30 s has about 24"}`];
 }
 
 /** A run of which rows are missing is no longer what it was judged to be. */

@@ -9,7 +9,7 @@ import type { RunReport } from "../schema/run-json.ts";
  */
 export function savedReport(runDir: string): RunReport {
   using run = openRun(runDir);
-  const { schema_version, run_id, model, validity, labels, more_time, ...rest } = run.metadata;
+  const { schema_version, run_id, model, validity, labels, more_time, invariance, ...rest } = run.metadata;
   const { collectors, target, observer, loss, warnings, stopped_by } = rest;
   return {
     schema_version,
@@ -28,6 +28,7 @@ export function savedReport(runDir: string): RunReport {
     observer,
     labels: labels ?? [],
     more_time: more_time ?? null,
+    invariance: invariance ?? null,
     metrics: run.metrics(),
   };
 }

@@ -18,6 +18,7 @@ export function collectorsOf(
 ): Collectors {
   return createCollectors(options.collector, {
     budgetPct: options.budget,
+    budgetByTurns: options.check_invariance,
     watchRegisters: options.watch_registers,
     sources: options.source,
     parts: options.ebpf,

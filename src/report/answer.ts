@@ -4,6 +4,7 @@ import { formatBytes, formatNs, isShown } from "../units.ts";
 import { type DataClass, dataClasses, shownMetric } from "./classes.ts";
 import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
+import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import { costInShort, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
 import { shortFigure } from "./short-figure.ts";
@@ -162,6 +163,7 @@ function warningLines({ warnings }: RunReport, width: number, room: number): Lin
 /** @param most lines of a text that is broken */
 function answerLines(report: RunReport, { width }: Terminal, classes: readonly Line[], most: number): Line[] {
   const sharper = moreTimeText(report);
+  const invariant = invarianceText(report);
   const tokens = tokensText(report);
   const target = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const head: Line[] = [
@@ -179,6 +181,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
   const judged: Line[] = [
     ...oneLine("cost", costInShort(report), width),
     ...oneLine("lost", lossInShort(report), width),
+    ...(invariant === null ? [] : entry("watching", invariant, width).slice(0, most)),
     ...entry("validity", validityText(report), width, VALIDITY_INK[report.validity]).slice(0, most),
   ];
   const place: Line[] = [

@@ -1,6 +1,7 @@
 /** What a run prints for people. */
 import type { RunReport } from "../schema/run-json.ts";
 import { classTable } from "./class-table.ts";
+import { invarianceTable } from "./invariance-table.ts";
 import { moreTimeLine } from "./more-time-line.ts";
 import { processTable } from "./process-table.ts";
 import { runHeader, runVerdict } from "./run-lines.ts";
@@ -14,6 +15,7 @@ export function renderRun(report: RunReport, terminal: Terminal): string {
     [],
     ...classTable(report, terminal),
     ...moreTimeLine(report, terminal),
+    ...invarianceTable(report, terminal),
     [],
     ...runVerdict(report, terminal),
   ];

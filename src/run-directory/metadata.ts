@@ -89,6 +89,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     loss: report.loss,
     labels: report.labels,
     more_time: report.more_time,
+    invariance: report.invariance,
     warnings: report.warnings,
     ...details,
     experiment: experiment ?? null,

@@ -43,6 +43,13 @@ const importedSchema = z.object({
 });
 export type Imported = z.output<typeof importedSchema>;
 
+const timeSchema = z.codec(z.string().regex(/^\d{1,20}$/), z.bigint(), {
+  decode: (digits) => BigInt(digits),
+  encode: (value) => value.toString(),
+});
+/** Which budget held from when on; CLOCK_MONOTONIC. */
+const turnsSchema = z.array(z.object({ begin_ns: timeSchema, budget_pct: z.number().positive() })).readonly();
+
 /** The keys that we read again; each collector adds its own beside them. */
 export const runDetailsSchema = z.looseObject({
   /** Missing where the tracer was killed before it could say, and where another program recorded. */
@@ -50,6 +57,8 @@ export const runDetailsSchema = z.looseObject({
   options: anything.optional(),
   experiment: experimentFactsSchema.nullable().optional(),
   thermal: z.looseObject({ throttle_events: z.number().nullable(), peak_temp_c: z.number().nullable() }).optional(),
+  /** What watching told of its budget. */
+  watch: z.looseObject({ budget: z.looseObject({ turns: turnsSchema.nullish() }).optional() }).nullish(),
   imported: importedSchema.optional(),
   /** Name of the file of another tool from which the streams were read. */
   imported_from: z.string().optional(),

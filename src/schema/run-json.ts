@@ -139,6 +139,35 @@ const moreTime = z.object({
   more_s: count,
 });
 
+const ends = z.object({ value: figure, lo: figure, hi: figure });
+const invariance = z.object({
+  whole_pct: z.number(),
+  reduced_pct: z.number(),
+  turns: count,
+  figures: z
+    .array(
+      z.object({
+        metric: word,
+        region_type: word,
+        mapping_kind: word.nullable(),
+        phase: word,
+        unit: word,
+        /** From the watches that began in turns of each budget. */
+        whole: ends.extend({ n: count }),
+        reduced: ends.extend({ n: count }),
+        /** whole - reduced. */
+        difference: ends,
+        /** Whether the interval of the difference leaves out 0. */
+        differs: z.boolean(),
+        /** The line through both, at no budget. */
+        unwatched: ends,
+      }),
+    )
+    .readonly(),
+  /** Headline figures that one of the two could not tell. */
+  untold: count,
+});
+
 /** The object that `run --json` prints. */
 export const runJsonSchema = z.object({
   schema_version: word,
@@ -176,6 +205,8 @@ export const runJsonSchema = z.object({
   metrics: z.array(metricRow).readonly(),
   /** The widest interval of a headline figure that a longer run would halve; null where none is wide, or time would not narrow it. */
   more_time: moreTime.nullable(),
+  /** The headline figures by budget; null where --check-invariance was not given, or nothing was watched in enough turns. */
+  invariance: invariance.nullable(),
 });
 
 /** The object that a failed command prints with `--json`. */

@@ -83,6 +83,8 @@ const knownSchema = z.object({
   labels: shape.labels.optional(),
   /** What would sharpen the answer most; missing in older files. */
   more_time: shape.more_time.optional(),
+  /** The headline figures by budget; missing in older files. */
+  invariance: shape.invariance.optional(),
   warnings: shape.warnings,
   ...ofRecording,
   stopped_by: z.string(),

@@ -37,6 +37,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     tokenPeriodNs: () => world.token_period_ns,
     rowsAhead: () => [],
     budgetPct: policy.budget_pct,
+    byTurns: policy.by_turns ?? false,
     registers: REGISTERS,
     seed,
     affinityCpus: [],

@@ -27,6 +27,8 @@ export interface Policy {
   readonly trap_ns: number;
   /** Arming and disarming one register. */
   readonly retarget_ns: number;
+  /** True where the whole budget and a part of it hold by turns. */
+  readonly by_turns?: boolean;
 }
 
 /** The default of --budget, and the costs of a virtual machine. */

@@ -206,7 +206,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const gap = passGapNs(input.trap_cost_ns);
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
-  const unwatched = spans.map((span) => unwatchedShare(input.watches, span));
+  const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
   const rarity = {
     readable: rarityOver(input.watches.filter(isReadable)),
     storing: rarityOver(input.watches.filter(isUniform)),

@@ -188,6 +188,8 @@ export interface AnalysisInput {
   readonly t0_ns: bigint;
   readonly window_ns: number;
   readonly watches: readonly WatchSample[];
+  /** Stretches in which no watch was to begin, in order and ns since the start of the run; none where it is absent. */
+  readonly passed_over?: readonly (readonly [begin_ns: number, end_ns: number])[];
   readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];

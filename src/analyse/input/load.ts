@@ -17,6 +17,8 @@ export interface RecordedFacts {
   readonly trap_cost_ns: number | null;
   readonly seed: number;
   readonly sight: AnalysisInput["sight"];
+  /** Which budget watches had from when on, CLOCK_MONOTONIC; absent where it was one all the time. */
+  readonly budget_turns?: readonly { readonly begin_ns: bigint; readonly budget_pct: number }[];
 }
 
 /** Reduces a labelled run. @param memoryBytes for blocks that samples fell on, while they are counted */

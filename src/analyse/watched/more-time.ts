@@ -1,9 +1,9 @@
 /** Which interval a longer run would halve, and how much longer: from what half of the watches says beside all of them. */
-import { rowOf } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import { groupsOf } from "../input/group.ts";
 import type { AnalysisInput, WatchSample } from "../input/input.ts";
-import { METRICS, printedFigures } from "../metrics/registry.ts";
+import { printedFigures } from "../metrics/registry.ts";
+import { figureAgain } from "./figure-again.ts";
 
 /** An interval that a run longer by `more_s` would make half as wide, of the metric, class and phase named. */
 export interface MoreTime {
@@ -53,22 +53,6 @@ function halfOf(watches: readonly WatchSample[], odd: boolean): WatchSample[] {
   });
 }
 
-/** The same figure from other watches; null where they tell no interval. */
-function halfWidthFrom(groups: ReturnType<typeof groupsOf>, row: MetricRow): number | null {
-  const family = METRICS.find(({ metrics }) => metrics.some(({ name }) => name === row.metric));
-  const group = groups.find(
-    ({ scope, region_type, mapping_kind, span }) =>
-      scope === row.scope &&
-      region_type === row.region_type &&
-      mapping_kind === row.mapping_kind &&
-      span.phase === row.phase &&
-      span.step === row.step,
-  );
-  const figure =
-    group && family?.figures(group, []).find(({ metric, source }) => metric === row.metric && source === row.source);
-  return figure === undefined ? null : halfWidth(rowOf(group as NonNullable<typeof group>, figure, row.unit));
-}
-
 /**
  * The headline figure with the widest interval that time would halve; null where none is wide, or time is not what they lack.
  * @param rows the figures of the input
@@ -86,7 +70,8 @@ export function moreTime(input: AnalysisInput, rows: readonly MetricRow[]): More
   const bare = { ...input, accessSums: [], allocations: [], streams: [], kvRows: [], counts: null };
   const halves = [false, true].map((odd) => groupsOf({ ...bare, watches: halfOf(input.watches, odd) }));
   for (const { row, width } of wide) {
-    const widths = halves.flatMap((groups) => halfWidthFrom(groups, row) ?? []);
+    const again = halves.map((groups) => figureAgain(groups, row));
+    const widths = again.flatMap((one) => (one === null ? [] : (halfWidth(one) ?? [])));
     if (widths.length < halves.length) continue;
     const growth = widths.reduce((sum, one) => sum + one / widths.length, 0) / width;
     if (growth < LEAST_GROWTH || growth > MOST_GROWTH) continue;

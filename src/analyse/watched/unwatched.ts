@@ -1,5 +1,6 @@
 /** Stretches of a span in which no watch began: the tracer was stopped, or had no CPU. */
-import type { WatchSample } from "../input/input.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import type { AnalysisInput, WatchSample } from "../input/input.ts";
 import { coveredNs, type Span } from "../input/span.ts";
 
 /** A pause between two beginnings is a stretch where it is so many times the usual one, and at least this long. */
@@ -11,24 +12,46 @@ export const MOST_UNWATCHED = 0.05;
 export const unwatchedReason = (share: number): string =>
   `nothing was looked at in ${Math.round(100 * share)} % of the time`;
 
+type Pieces = readonly (readonly [begin_ns: number, end_ns: number])[];
+
+/** What of a time lies outside some stretches. */
+function outside(from: number, end: number, passedOver: Pieces): Pieces {
+  const pieces: [number, number][] = [];
+  let begin = from;
+  for (let i = firstIndex(passedOver.length, (k) => (passedOver[k]?.[1] ?? 0) <= from); i < passedOver.length; i++) {
+    const [first, last] = passedOver[i] ?? [end, end];
+    if (first >= end) break;
+    if (first > begin) pieces.push([begin, first]);
+    begin = Math.max(begin, last);
+  }
+  if (begin < end) pieces.push([begin, end]);
+  return pieces;
+}
+
 /**
  * Share of the span that lies in such stretches, in [0, 1].
  * @param watches all of the run, of every class
+ * @param passedOver stretches in which none of them was to begin: these count as no time
  */
-export function unwatchedShare(watches: readonly WatchSample[], span: Span): number {
+export function unwatchedShare(
+  watches: readonly WatchSample[],
+  span: Span,
+  passedOver: AnalysisInput["passed_over"] = [],
+): number {
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
-  const pauses = begins.slice(1).map((begin, i) => begin - (begins[i] ?? 0));
-  if (pauses.length === 0 || !(span.window_ns > 0)) return 0;
-  const usual = Float64Array.from(pauses).sort()[pauses.length >> 1] ?? 0;
+  const lengthOf = (pieces: Pieces): number => pieces.reduce((sum, [from, end]) => sum + end - from, 0);
+  const pauses = Array.from(begins.subarray(1), (begin, i) => outside(begins[i] ?? 0, begin, passedOver));
+  const window = span.window_ns - passedOver.reduce((sum, [from, end]) => sum + coveredNs(span, from, end), 0);
+  if (pauses.length === 0 || !(window > 0)) return 0;
+  const usual = Float64Array.from(pauses, lengthOf).sort()[pauses.length >> 1] ?? 0;
   const least = Math.max(LEAST_NS, TIMES_USUAL * usual);
+  const ends = [
+    outside(span.begin_ns[0] ?? 0, begins[0] ?? 0, passedOver),
+    outside(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0, passedOver),
+  ];
   let sum = 0;
-  const add = (from: number, end: number): void => {
-    if (end - from > least) sum += coveredNs(span, from, end);
-  };
-  add(span.begin_ns[0] ?? 0, begins[0] ?? 0);
-  pauses.forEach((pause, i) => {
-    add(begins[i] ?? 0, (begins[i] ?? 0) + pause);
-  });
-  add(begins.at(-1) ?? 0, span.end_ns[span.end_ns.length - 1] ?? 0);
-  return Math.min(1, sum / span.window_ns);
+  for (const pieces of [...pauses, ...ends]) {
+    if (lengthOf(pieces) > least) for (const [from, end] of pieces) sum += coveredNs(span, from, end);
+  }
+  return Math.min(1, sum / window);
 }

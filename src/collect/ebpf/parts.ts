@@ -29,6 +29,8 @@ export interface PartOptions {
   /** Samples of the timer per second and CPU. */
   readonly clockHz: number;
   readonly seed: number;
+  /** True where watches have the whole budget and a part of it by turns; one budget unless told. */
+  readonly budgetByTurns?: boolean;
   /** Shared objects of an engine that are known before the target starts: probed at once, so nothing is missed. */
   readonly engineObjects: readonly string[];
   /** Engines that are recognised; those of engines.ts unless told. */
@@ -63,7 +65,9 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
     parts.push(samplePart({ plan: choice.samples, kernelRelease, seed, canDoWithout: sources.includes("auto") }));
   }
   if (choice.watch && watchRegisters > 0)
-    parts.push(watchPart({ registers: watchRegisters, seed, words: asked.words }));
+    parts.push(
+      watchPart({ registers: watchRegisters, seed, byTurns: options.budgetByTurns ?? false, words: asked.words }),
+    );
   return { ok: true, parts, whyNotBetter: choice.whyNotBetter, leftOut: leftOut(asked) };
 }
 

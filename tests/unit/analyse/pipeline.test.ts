@@ -133,6 +133,18 @@ describe("analyseRun on a run known by hand", () => {
     expect(result.input.watches[0]?.region_type).toBe("kv_cache");
   });
 
+  test("compares the budgets of a run that had two by turns, and of no other", async () => {
+    const turns = Array.from({ length: 12 }, (_, i) => ({
+      begin_ns: ORIGIN + BigInt(7e6 * i),
+      budget_pct: i % 2 === 0 ? 1 : 0.25,
+    }));
+    expect(result.invariance).toBeNull();
+    const { invariance } = await analyseRun(runDir, { ...FACTS, budget_turns: turns });
+    // Its one watch is no figure.
+    expect(invariance).toMatchObject({ whole_pct: 1, reduced_pct: 0.25, turns: 12, figures: [] });
+    expect((await analyseRun(runDir, { ...FACTS, budget_turns: turns.slice(0, 6) })).invariance).toBeNull();
+  });
+
   test("gives the same bytes when it runs again", async () => {
     const before = digests(runDir);
     await analyseRun(runDir, FACTS);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { renderAnswer } from "../../../src/report/answer.ts";
 import { renderRun } from "../../../src/report/table.ts";
 import { terminalOf } from "../../../src/report/terminal.ts";
 import type { RunReport } from "../../../src/schema/run-json.ts";
@@ -402,6 +403,36 @@ describe("the report on a terminal", () => {
       "run 90.0 s more to halve the interval of bytes read per second, of kv_cache (now 13.2 % to each side)\n";
     expect(renderRun(demoReport({ more_time }), plain(120))).toContain(`\n${line}\nvalidity `);
     expect(renderRun(demoReport(), plain(120))).not.toContain("to halve");
+  });
+
+  test("shows the figures by budget where that was asked for, and marks those that differ", () => {
+    const ends = (value: number) => ({ value, lo: 0.9 * value, hi: 1.1 * value });
+    const figureAt = (metric: string, differs: boolean) => ({
+      metric,
+      region_type: "weight",
+      mapping_kind: null,
+      phase: "generation",
+      unit: "bytes/s",
+      whole: { ...ends(2 ** 30), n: 90 },
+      reduced: { ...ends(1.5 * 2 ** 30), n: 80 },
+      difference: { value: -(2 ** 29), lo: -(2 ** 29.5), hi: differs ? -(2 ** 28) : 2 ** 28 },
+      differs,
+      unwatched: ends(2 ** 30.7),
+    });
+    const figures = [figureAt("read_bytes_per_s", true), figureAt("write_bytes_per_s", false)];
+    const invariance = { whole_pct: 1, reduced_pct: 0.25, turns: 24, figures, untold: 3 };
+    const text = renderRun(demoReport({ invariance }), plain(120));
+    expect(text).toMatch(/weight read_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, -0\.250\] differs/);
+    expect(text).toMatch(/weight write_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, 0\.250\] +1\.62 GiB/);
+    expect(text).toContain(
+      "1 of 2 figures differ with the budget, of which there were 24 turns: weight read_bytes_per_s",
+    );
+    const answer = renderAnswer(demoReport({ invariance }), plain(120));
+    expect(answer).toContain(
+      "\nwatching   1 of 2 figures differ with the budget, of which there were 24 turns: weight read_",
+    );
+    expect(answer.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
+    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
   test("says what it does not know instead of a zero", () => {

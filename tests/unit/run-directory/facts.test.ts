@@ -88,6 +88,13 @@ describe("facts of a run", () => {
     expect(readFacts(dir, "other", "other")).toEqual(FACTS);
   });
 
+  test("bring back when which budget held", () => {
+    const dir = runDir();
+    const turns = [{ begin_ns: 2n ** 62n + 1n, budget_pct: 1 }];
+    writeFacts(dir, { ...FACTS, details: { watch: { budget: { spent_pct: 0.4, turns } } } });
+    expect(readFacts(dir, "", "").details.watch?.budget).toEqual({ spent_pct: 0.4, turns });
+  });
+
   test("of an older version are read though they say of the engine what the streams say by now", () => {
     const dir = runDir();
     writeFacts(dir, FACTS);

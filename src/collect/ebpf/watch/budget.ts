@@ -27,6 +27,8 @@ export interface Budget {
   chargeLooks(ns: number): void;
   /** True while no CPU is in debt. */
   canSpend(): boolean;
+  /** Goes on with another share of each CPU, in percent. */
+  change(budgetPct: number): void;
   /** All that was charged, in ns, per CPU in the order of `cpus`. */
   spentNs(): readonly number[];
 }
@@ -42,7 +44,7 @@ const MOST_LOOK_DEBT_NS = 500e6;
  * `budgetPct` of T plus one bucket and the watches in flight, whatever the target does.
  */
 export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget {
-  const share = budgetPct / 100;
+  let share = budgetPct / 100;
   const balance = new Map(cpus.map((cpu) => [cpu, DEPTH_NS * share]));
   const spent = new Map(cpus.map((cpu) => [cpu, 0]));
   let lastNs: number | null = null;
@@ -67,6 +69,9 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
         charge(cpu, ns);
         balance.set(cpu, Math.max(balance.get(cpu) ?? 0, floor));
       }
+    },
+    change(pct) {
+      share = pct / 100;
     },
     canSpend: () => [...balance.values()].every((ns) => ns >= 0),
     spentNs: () => cpus.map((cpu) => spent.get(cpu) ?? 0),

@@ -14,6 +14,8 @@ export interface Pace {
   armed(design: Design): void;
   /** Takes note of what else was paid from the budget. */
   spent(ns: number): void;
+  /** Goes on with another share of each CPU, in percent: what is still to be waited is as much longer as that is less. */
+  change(budgetPct: number, elapsedNs: number): void;
 }
 
 export interface PaceOptions {
@@ -40,7 +42,7 @@ export function worstCostNs({ mode, trapLimit }: Design, { costs, cpus }: Omit<P
  * course, and begins at a random moment of its turn, which no cycle of the program can follow.
  */
 export function createPace(options: PaceOptions, random: Random): Pace {
-  const share = options.budgetPct / 100;
+  let share = options.budgetPct / 100;
   const usual: Design = { name: "short", mode: "rw", trapLimit: TRAP_LIMIT, dwellLimitNs: 0 };
   const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
   let turnNs = 0;
@@ -60,6 +62,14 @@ export function createPace(options: PaceOptions, random: Random): Pace {
     spent(ns) {
       turnNs += ns / share;
       beginNs += ns / share;
+    },
+    change(budgetPct, elapsedNs) {
+      const times = share / (budgetPct / 100);
+      share = budgetPct / 100;
+      const later = (moment: number): number =>
+        moment > elapsedNs ? elapsedNs + (moment - elapsedNs) * times : moment;
+      turnNs = later(turnNs);
+      beginNs = later(beginNs);
     },
   };
 }

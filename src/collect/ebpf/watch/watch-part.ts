@@ -17,6 +17,8 @@ export interface WatchPartOptions {
   /** Debug registers to use on each CPU. */
   readonly registers: number;
   readonly seed: number;
+  /** True where the whole budget and a part of it hold by turns. */
+  readonly byTurns: boolean;
   /** Words to watch all the time, in place of drawn ones; empty for drawn ones. */
   readonly words: readonly WatchedWord[];
 }
@@ -45,7 +47,7 @@ function follow(watch: WatchSource, row: MappingEvent): void {
 /** Separates questions for what is in memory from the draws of a seed. */
 const RESIDENCY = 0x72657364;
 
-async function start({ registers, seed, words }: WatchPartOptions, scene: Scene): Promise<Part> {
+async function start({ registers, seed, byTurns, words }: WatchPartOptions, scene: Scene): Promise<Part> {
   const { target, mappings, engine, budget, looks } = scene;
   const share = budget.next();
   share.take(share.pct);
@@ -57,6 +59,7 @@ async function start({ registers, seed, words }: WatchPartOptions, scene: Scene)
     tokenPeriodNs: () => engine?.tokenPeriodNs() ?? null,
     rowsAhead: () => live.rowsAhead(),
     budgetPct: share.pct,
+    byTurns,
     registers,
     seed,
     affinityCpus: treeAffinityCpus(target.pid),

@@ -1,5 +1,6 @@
 /** What watching did, what it cost and what it lost: for the report and the run's validity. */
 import type { SeenAccesses } from "./accesses.ts";
+import type { BudgetTurn } from "./budget-turns.ts";
 import type { Calibration } from "./calibrate.ts";
 import type { Tracer } from "./free-registers.ts";
 
@@ -64,6 +65,8 @@ export interface WatchSummary {
     readonly spent_pct: number;
     /** Estimated cost per CPU, in ns. */
     readonly spent_ns: Readonly<Record<number, number>>;
+    /** Which budget held from when on; null where it was one all the time. */
+    readonly turns: readonly BudgetTurn[] | null;
   };
 }
 

@@ -2,11 +2,12 @@
 import type { Batch } from "../../../columnar/batch.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import type { LedgerRow } from "../../../schema/ledger.ts";
-import { seededDraws } from "../../../statistics/prng.ts";
+import { seededDraws, seededRandom } from "../../../statistics/prng.ts";
 import { finishWatch, type WatchEnd } from "./active-watch.ts";
 import { activeWatches, type Ending } from "./active-watches.ts";
 import { registersOf } from "./arm.ts";
 import { createBudget } from "./budget.ts";
+import { budgetTurns } from "./budget-turns.ts";
 import { isLong } from "./design.ts";
 import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
@@ -29,6 +30,8 @@ export interface WatchOptions extends DrawSources {
   readonly affinityCpus: readonly number[];
   /** Words to watch in place of drawn ones, outside the budget. */
   readonly named?: NamedWords;
+  /** True where the whole budget and a part of it hold by turns. */
+  readonly byTurns?: boolean;
   /** Looks that hold locks of the target, charged to the budget; none where it is absent. */
   readonly looks?: Looks;
 }
@@ -51,6 +54,8 @@ export interface WatchSource extends Disposable {
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[]; readonly summary: WatchSummary };
 }
 
+/** Separates the lengths of turns from the draws of a seed. */
+const TURNS = 0x7475726e;
 /** Named words are armed again without a pause. */
 const NAMED_AT_ONCE = 4;
 const PLACE = { stream: "access", source: "watch", way: null } as const;
@@ -68,6 +73,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const choice = namedOf(options) ?? drawnWatches(options, random);
   const budget = createBudget({ cpus, budgetPct: options.budgetPct, costs: calibration });
   const pace = createPace({ costs: calibration, budgetPct: options.budgetPct, cpus: cpus.length }, random);
+  const turns = options.byTurns === true ? budgetTurns(options.budgetPct, seededRandom(options.seed, TURNS)) : null;
   const reservations = createReservations();
   const beginNs = machine.nowNs();
   const active = activeWatches();
@@ -76,6 +82,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const agreement = { agreed: 0, compared: 0 };
   let lastId = 0;
   let chargedLooksNs = 0;
+  let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
   function readTraps(): void {
@@ -100,6 +107,15 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     budget.chargeLooks(ns - chargedLooksNs);
     pace.spent(ns - chargedLooksNs);
     chargedLooksNs = ns;
+  }
+
+  /** The budget of the turn that it is. */
+  function takeTurn(nowNs: bigint): void {
+    const pct = turns?.pctAt(nowNs) ?? budgetPct;
+    if (pct === budgetPct) return;
+    budgetPct = pct;
+    budget.change(pct);
+    pace.change(pct, Number(nowNs - beginNs));
   }
 
   /** Disarms, reads the last traps, and makes rows of what was seen. */
@@ -193,6 +209,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
         elapsed_ns,
         spent_pct: (100 * Math.max(0, ...spent)) / elapsed_ns,
         spent_ns: Object.fromEntries(cpus.map((cpu, i) => [cpu, spent[i] ?? 0])),
+        turns: turns?.turns ?? null,
       },
     };
   }
@@ -227,6 +244,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     poll(nowNs) {
       if (stopped !== null) return;
       budget.refill(Number(nowNs - beginNs));
+      takeTurn(nowNs);
       chargeLooks();
       readTraps();
       finish(active.ending(machine.state, nowNs));

@@ -17,6 +17,16 @@ describe("a budget of 1 % of each CPU", () => {
     budget.refill(1.1e6);
     expect(budget.canSpend()).toBe(true);
   });
+  test("gives a share that was changed from then on", () => {
+    const budget = open();
+    budget.refill(0);
+    budget.chargeTraps(0, 51);
+    budget.change(0.25);
+    budget.refill(3.9e6);
+    expect(budget.canSpend()).toBe(false);
+    budget.refill(4.1e6);
+    expect(budget.canSpend()).toBe(true);
+  });
   test("waits while any one CPU is in debt", () => {
     const budget = open();
     budget.chargeTraps(1, 1000);
