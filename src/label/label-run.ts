@@ -14,6 +14,7 @@ import { type WatchHits, watchHits } from "./capture/watch-hits.ts";
 import { confirmRows } from "./kv/kv-confirm.ts";
 import { type KvRows, kvRows } from "./kv/kv-lifecycle.ts";
 import { writeKvLifecycle } from "./kv/kv-table.ts";
+import { type LabelRoom, labelRoom } from "./label-room.ts";
 import { allocationRegions } from "./regions/allocation-regions.ts";
 import { oldMappings, sinceFirstLook } from "./regions/censored-births.ts";
 import { type PlaceIndex, placeIndex } from "./regions/place-index.ts";
@@ -27,8 +28,8 @@ import { type StepRow, stepRows } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface DerivingLimits extends EngineLimits {
-  /** Stays of mappings, or regions, that there is memory for. */
-  readonly mostPlaces?: number;
+  /** Memory for what the labels hold. */
+  readonly labelBytes?: number;
 }
 
 export interface LabelCounters {
@@ -71,6 +72,11 @@ function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow
   }
 }
 
+/** Rows of a stream by the footers of its segments. */
+function rowsOf(capture: Capture, stream: StreamName): number {
+  return capture.segments[stream].reduce((sum, { rows }) => sum + rows, 0);
+}
+
 /** The mappings of the run, and of the same rows when processes were forked and when those with tensors ended. */
 async function readMappings(
   database: Database,
@@ -78,8 +84,9 @@ async function readMappings(
   originNs: bigint,
   tensorPids: ReadonlySet<number>,
   timeline: Timeline,
-  mostPlaces: number | undefined,
+  room: LabelRoom,
 ) {
+  room.check("rows of mappings", rowsOf(capture, "mapping"));
   const { rows, incomplete } = await rowsInOrder(database, capture, "mapping");
   const forks = forkTimes(originNs);
   const ends: ProcessEnd[] = [];
@@ -91,7 +98,7 @@ async function readMappings(
       yield row;
     }
   }
-  const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()), mostPlaces);
+  const stays: MappingStays = mappingStays(noted(), originNs, new Set(timeline.keys()), room);
   return { stays, forks, ends, incomplete };
 }
 
@@ -104,7 +111,7 @@ export async function labelRun(
   database: Database,
   runDir: string,
   runId: string,
-  { mostPlaces }: DerivingLimits = {},
+  { labelBytes }: DerivingLimits = {},
 ): Promise<Labelled> {
   const capture = await openCapture(runDir);
   const incomplete: Record<string, number> = { mapping: 0 };
@@ -113,10 +120,16 @@ export async function labelRun(
     incomplete[stream] = result.incomplete;
     return result.rows;
   };
+  const room = labelRoom(labelBytes);
+  room.take("rows of tensors", rowsOf(capture, "tensor"));
+  room.take("steps of engines", rowsOf(capture, "step"));
+  room.take("watches", rowsOf(capture, "watch"));
   const tensorEvents = await read("tensor");
   const { origin_ns, window_ns, times } = await runWindow(database, capture);
   for (const stream of NOT_LABELLED) skipWithoutTimes(capture, stream, times);
-  const steps = stepRows(await read("step"), origin_ns);
+  const stepStream = await rowsInOrder(database, capture, "step");
+  incomplete.step = stepStream.incomplete;
+  const steps = stepRows(stepStream.rows(), origin_ns);
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
@@ -126,7 +139,7 @@ export async function labelRun(
     origin_ns,
     tensorPids,
     timeline,
-    mostPlaces,
+    room,
   );
   incomplete.mapping = mapped.incomplete;
   const placed = tensorLives(tensorEvents, ends);
@@ -141,6 +154,7 @@ export async function labelRun(
     originNs: origin_ns,
     windowNs: window_ns,
   });
+  room.take("lives of mappings", regions.count);
   const index = placeIndex(regions);
   const labels = { runId, regions, index, code: stays.code, mappings: stays.facts, timeline, originNs: origin_ns };
   const trace = await writeTrace(database, capture, times, labels);
@@ -148,7 +162,7 @@ export async function labelRun(
   const allocations = await allocationRegions(capture, regions);
   writeRegionMap(runDir, regions, trace.accesses, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
-  const rows = confirmRows(kvRows(steps, tensors, origin_ns), watches, steps);
+  const rows = confirmRows(kvRows(steps, tensors, origin_ns, room.most("tokens in caches")), watches, steps);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {

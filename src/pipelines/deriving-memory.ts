@@ -10,11 +10,9 @@ export const DEFAULT_MEMORY_BYTES = 600 * MIB;
 /** What it takes of any run: the program itself, decoded rows, and the engine for SQL with what it must have. */
 const LEAST_BYTES = 260 * MIB;
 const PROGRAM_BYTES = 160 * MIB;
-/** Of what is left, the share for SQL; the rest is for places. */
+/** Of what is left, the share for SQL; the rest is for what the labels hold. */
 const ENGINE_SHARE = 0.25;
 const MOST_ENGINE_BYTES = 192 * MIB;
-/** A place (a stay of a mapping, or a region) in columns, with what sorting all of them takes at a time. */
-const PLACE_BYTES = 62;
 
 /**
  * The limits of deriving a run.
@@ -37,5 +35,5 @@ export function derivingLimits(
   }
   const free = bytes - PROGRAM_BYTES;
   const memoryLimitBytes = Math.min(MOST_ENGINE_BYTES, Math.floor(free * ENGINE_SHARE));
-  return { memoryLimitBytes, mostPlaces: Math.floor((free - memoryLimitBytes) / PLACE_BYTES) };
+  return { memoryLimitBytes, labelBytes: free - memoryLimitBytes };
 }

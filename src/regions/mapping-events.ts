@@ -50,6 +50,8 @@ export interface ProcessMaps {
   mapsOf(pid: number): MappingRow[];
   /** Visits the stays that have not ended, in pages, by process and address. */
   eachLive(visit: (pid: number, state: PageState, from: number, end_page: number) => void): void;
+  /** Pieces of address spaces that are held, with holes that are remembered. */
+  held(): number;
   /** Live processes. */
   pids(): number[];
   /** Processes whose map may be wrong until a snapshot: a call failed half way, or something was missed. */
@@ -333,6 +335,11 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
           if (state.mapping !== null) visit(pid, state, from, end);
         });
       }
+    },
+    held() {
+      let sum = 0;
+      for (const { space } of processes.values()) sum += space.pages.size;
+      return sum;
     },
     pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),

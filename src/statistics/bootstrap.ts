@@ -1,4 +1,5 @@
 /** Resampling of whole units (addresses or tokens), because what one unit shows is correlated. */
+import { collectAround } from "../columnar/collect-after.ts";
 import { acceleration, adjustedQuantile } from "./bca.ts";
 import { type Interval, interval } from "./interval.ts";
 import { seededRandom } from "./prng.ts";
@@ -29,6 +30,8 @@ export function resample(stratum: ArrayLike<number>, seed: number, stream = 0, m
   const lists = [...members.values()].map((list) => Uint32Array.from(list));
   const random = seededRandom(seed, stream);
   const replicates = Math.min(most, Math.max(FEWEST, Math.floor(DRAWS / Math.max(1, stratum.length))));
+  // Draws of many units are megabytes, which lie outside of the heap.
+  collectAround((replicates * stratum.length) >> 4);
   const out: Uint16Array[] = [];
   for (let b = 0; b < replicates; b++) {
     const times = new Uint16Array(stratum.length);

@@ -63,10 +63,12 @@ export function pooledSample(units: readonly UnitTimes[], weights: ArrayLike<num
 }
 
 function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isShared: boolean): RecurrentSample {
-  const time: number[] = [];
-  const event: number[] = [];
-  const owners: number[] = [];
-  const weight: number[] = [];
+  const count = units.reduce((rows, { complete, censored: cut }) => rows + complete.length + cut.length, 0);
+  const time = new Float64Array(count);
+  const event = new Uint8Array(count);
+  const owners = new Uint32Array(count);
+  const weight = new Float64Array(count);
+  let filled = 0;
   const unitWeight = new Float64Array(units.length);
   let n = 0;
   let alone = 0;
@@ -90,15 +92,15 @@ function sampleOf(units: readonly UnitTimes[], weights: ArrayLike<number>, isSha
       [times.complete, 1, parted?.complete],
       [times.censored, 0, parted?.censored],
     ] as const) {
-      for (const [i, t] of list.entries()) {
-        time.push(t);
-        event.push(kind);
-        owners.push(unit);
-        weight.push(each * (shares?.[i] ?? 1));
+      for (let i = 0; i < list.length; i++) {
+        time[filled] = list[i] as number;
+        event[filled] = kind;
+        owners[filled] = unit;
+        weight[filled++] = each * (shares?.[i] ?? 1);
       }
     }
   });
-  const order = Uint32Array.from(time.keys());
+  const order = Uint32Array.from({ length: filled }, (_, i) => i);
   order.sort((a, b) => (time[a] ?? 0) - (time[b] ?? 0) || (event[b] ?? 0) - (event[a] ?? 0));
   return {
     time: Float64Array.from(order, (i) => time[i] ?? 0),

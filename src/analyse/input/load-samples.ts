@@ -1,7 +1,8 @@
 /** Steps, KV rows and watches of a labelled run as the metrics read them. */
 
 import { hasItsAccesses, type WatchHits } from "../../label/capture/watch-hits.ts";
-import { evictedNs, type KvRows } from "../../label/kv/kv-lifecycle.ts";
+import { evictedNs, type KvRows, type KvTensor } from "../../label/kv/kv-lifecycle.ts";
+import type { KvToken } from "../../label/kv/kv-token.ts";
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { type Regions, regionAt } from "../../label/regions/region-map.ts";
 import { isBatch, isPrefill, type StepRow } from "../../label/timeline/step-row.ts";
@@ -26,30 +27,30 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
 }
 
 /** KV rows of the run: a token has one in each cache tensor, most of them with one life. */
-export function kvRowSamples({ tokens, tensors, count, token: tokenOf, tensor: tensorOf }: KvRows): KvRowSample[] {
+export function kvRowSamples({ tokens, tensors, rooms, roomOf }: KvRows): KvRowSample[] {
   const out: { -readonly [K in keyof KvRowSample]: KvRowSample[K] }[] = [];
-  let before: (typeof tokens)[number] | undefined;
-  for (let row = 0; row < count; row++) {
-    const token = tokens[tokenOf[row] ?? -1];
-    const tensor = tensors[tensorOf[row] ?? -1];
-    if (token === undefined || tensor === undefined) continue;
-    const evict_ns = evictedNs(token, tensor) ?? Number.NaN;
-    const last = out.at(-1);
-    if (last !== undefined && token === before && Object.is(last.evict_ns, evict_ns)) {
-      last.size_bytes += tensor.row_bytes;
-      continue;
+  for (let t = 0; t < tokens.length; t++) {
+    const token = tokens[t] as KvToken;
+    let last: (typeof out)[number] | undefined;
+    for (const k of rooms[roomOf[t] as number] ?? []) {
+      const tensor = tensors[k] as KvTensor;
+      const evict_ns = evictedNs(token, tensor) ?? Number.NaN;
+      if (last !== undefined && Object.is(last.evict_ns, evict_ns)) {
+        last.size_bytes += tensor.row_bytes;
+        continue;
+      }
+      last = {
+        write_ns: token.write_ns,
+        is_written: token.is_written,
+        last_read_ns: token.last_read_ns ?? Number.NaN,
+        evict_ns,
+        total_reads: token.total_reads,
+        size_bytes: tensor.row_bytes,
+        filling: token.filling,
+        writes: token.writes,
+      };
+      out.push(last);
     }
-    before = token;
-    out.push({
-      write_ns: token.write_ns,
-      is_written: token.is_written,
-      last_read_ns: token.last_read_ns ?? Number.NaN,
-      evict_ns,
-      total_reads: token.total_reads,
-      size_bytes: tensor.row_bytes,
-      filling: token.filling,
-      writes: token.writes,
-    });
   }
   return out;
 }

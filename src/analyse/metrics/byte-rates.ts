@@ -6,6 +6,7 @@ import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
+import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import {
   fewCarry,
@@ -81,8 +82,8 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const bottom = perToken
     ? sums.tokens.map((tokens) => tokens * classBytes)
     : new Float64Array(top.length).fill(group.span.window_ns / 1e9 / Math.max(1, top.length));
-  const resamples = resample(new Uint8Array(top.length), group.input.seed, 1000);
-  const estimate = ratioInterval(top, bottom, resamples);
+  const [tops, bottoms] = [sumsOfNeighbours(top), sumsOfNeighbours(bottom)];
+  const estimate = ratioInterval(tops, bottoms, resample(new Uint8Array(tops.length), group.input.seed, 1000));
   const isRead = kind === "read";
   return {
     metric,

@@ -1,11 +1,15 @@
 /** What the engine's steps say of KV rows: how long each was needed, and how old it was when it was needed. */
 
+import { collectAfter } from "../../columnar/collect-after.ts";
+import { everyRow, numberOrder } from "../../columnar/keys/number-order.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { KvRowSample } from "../input/input.ts";
 
 /** The needs of one row are put into so many parts of equal size; fewer where there are very many rows. */
 const PARTS = 32;
 const PARTS_IN_ALL = 2_000_000;
+/** Parts until what summing them left behind is collected. */
+const COLLECT_AFTER = 1 << 18;
 /** Times that agree in so many leading bits count as one, which moves them by 0.1 % at most. */
 const BITS = 9;
 
@@ -59,42 +63,64 @@ function unitTimes(complete: Weights, censored: Weights): UnitTimes {
   };
 }
 
+/** How many rows each filling has, in order of first appearance, and the rows in that order: one unit is held at a time. */
+function rowsByUnit(rows: readonly KvRowSample[]): { readonly units: readonly number[]; readonly order: Uint32Array } {
+  const numbers = new Map<number, number>();
+  const units: number[] = [];
+  const unitOf = new Uint32Array(rows.length);
+  for (let row = 0; row < rows.length; row++) {
+    const { filling } = rows[row] as KvRowSample;
+    const unit = numbers.get(filling) ?? units.push(0) - 1;
+    numbers.set(filling, unit);
+    units[unit] = (units[unit] as number) + 1;
+    unitOf[row] = unit;
+  }
+  return { units, order: numberOrder(everyRow(rows.length), unitOf) };
+}
+
+function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
+  const { size_bytes, total_reads, write_ns, last_read_ns, is_written } = row;
+  const need = last_read_ns > write_ns ? last_read_ns - write_ns : 0;
+  unit.readBytes += size_bytes * total_reads;
+  if (is_written) {
+    unit.bytes += size_bytes;
+    add(Number.isNaN(row.evict_ns) ? unit.open : unit.need, rounded(need), size_bytes);
+  }
+  const parts = Math.min(mostParts, total_reads);
+  const ages = is_written ? unit.age : unit.older;
+  for (let k = 0; k < parts; k++) {
+    const age = (need * (k + 0.5 * (1 + parts / total_reads))) / parts;
+    add(ages, rounded(age), (size_bytes * total_reads) / parts);
+  }
+}
+
 /**
  * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. The needs of a
  * row are spaced evenly from its write to the last of them.
  */
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
-  const units = new Map<number, Unit>();
+  const { units, order } = rowsByUnit(rows);
   const mostParts = Math.max(1, Math.min(PARTS, Math.floor(PARTS_IN_ALL / Math.max(1, rows.length))));
-  for (const row of rows) {
-    let unit = units.get(row.filling);
-    if (unit === undefined) {
-      unit = { need: new Map(), open: new Map(), age: new Map(), older: new Map(), bytes: 0, readBytes: 0 };
-      units.set(row.filling, unit);
-    }
-    const { size_bytes, total_reads, write_ns, last_read_ns, is_written } = row;
-    const need = last_read_ns > write_ns ? last_read_ns - write_ns : 0;
-    unit.readBytes += size_bytes * total_reads;
-    if (is_written) {
-      unit.bytes += size_bytes;
-      add(Number.isNaN(row.evict_ns) ? unit.open : unit.need, rounded(need), size_bytes);
-    }
-    const parts = Math.min(mostParts, total_reads);
-    const ages = is_written ? unit.age : unit.older;
-    for (let k = 0; k < parts; k++) {
-      const age = (need * (k + 0.5 * (1 + parts / total_reads))) / parts;
-      add(ages, rounded(age), (size_bytes * total_reads) / parts);
-    }
-  }
-  const all = [...units.values()];
-  const written = all.filter(({ bytes }) => bytes > 0);
-  const needed = all.filter(({ readBytes }) => readBytes > 0);
-  return {
-    retention: written.map((unit) => unitTimes(unit.need, unit.open)),
-    bytes: written.map((unit) => unit.bytes),
-    ages: needed.map((unit) => unitTimes(unit.age, unit.older)),
-    readBytes: needed.map((unit) => unit.readBytes),
-    open: written.filter(({ open }) => open.size > 0).length,
-    there: needed.filter(({ older }) => older.size > 0).length,
+  const out = { retention: [], bytes: [], ages: [], readBytes: [], open: 0, there: 0 } as {
+    -readonly [K in keyof KvUnits]: KvUnits[K];
   };
+  const summed = collectAfter(COLLECT_AFTER);
+  let next = 0;
+  for (const size of units) {
+    const unit: Unit = { need: new Map(), open: new Map(), age: new Map(), older: new Map(), bytes: 0, readBytes: 0 };
+    for (const end = next + size; next < end; next++)
+      addRow(unit, rows[order[next] as number] as KvRowSample, mostParts);
+    if (unit.bytes > 0) {
+      out.retention.push(unitTimes(unit.need, unit.open));
+      out.bytes.push(unit.bytes);
+      if (unit.open.size > 0) out.open += 1;
+    }
+    if (unit.readBytes > 0) {
+      out.ages.push(unitTimes(unit.age, unit.older));
+      out.readBytes.push(unit.readBytes);
+      if (unit.older.size > 0) out.there += 1;
+    }
+    summed(size * mostParts);
+  }
+  return out;
 }

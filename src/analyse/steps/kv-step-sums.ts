@@ -1,4 +1,5 @@
 /** KV rows by the engine's steps, summed per step: bytes that it wrote and needed. */
+import { everyRow } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { KvRowSample, StepSample } from "../input/input.ts";
 import type { Span } from "../input/span.ts";
@@ -40,7 +41,7 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
     add(needed, Math.max(last, from + 1), -each);
   }
   for (let i = 1; i <= n; i++) add(needed, i, needed[i - 1] ?? 0);
-  const mine = all.flatMap((s, i) => (span.step === "all" || s.step === span.step ? [i] : []));
+  const mine = everyRow(n).filter((i) => span.step === "all" || all[i]?.step === span.step);
   return {
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),
     needed_bytes: Float64Array.from(mine, (i) => Math.max(0, needed[i] ?? 0)),

@@ -5,12 +5,15 @@ import { createProcessMaps, type MappingCounters } from "../../regions/mapping-e
 import { mappingKindOf } from "../../regions/mapping-row.ts";
 import { type RowOf, wordsOf } from "../../schema/row.ts";
 import type { MappingKind } from "../../schema/words.ts";
+import { type LabelRoom, labelRoom, tooMany } from "../label-room.ts";
 import { CENSORED, type PlaceList, type Places, placeList } from "../regions/places.ts";
 
 const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
+/** Rows between two counts of what processes hold. */
+const HELD_ROWS = 1 << 12;
 const PROT_EXEC = 4;
-/** Stays until what following them left behind is collected. */
+/** Stays that ended until what following them left behind is collected. */
 const COLLECT_AFTER = 1 << 14;
 
 /** What a mapping is; those of one kind, file and program are one. */
@@ -59,15 +62,15 @@ function factNumbers() {
  * Follows the mappings of every process through the run.
  * @param rows in order of time
  * @param bornPids processes of which `births` are wanted
- * @throws MrmTraceError environment where there are more stays than `mostPlaces`
+ * @throws MrmTraceError environment where there are more stays, or more mappings at one time, than there is room for
  */
 export function mappingStays(
   rows: Iterable<RowOf<"mapping">>,
   originNs: bigint,
   bornPids: ReadonlySet<number>,
-  mostPlaces = Number.POSITIVE_INFINITY,
+  room: LabelRoom = labelRoom(),
 ): MappingStays {
-  const list = placeList(mostPlaces);
+  const list = placeList(room.most("lives of mappings"));
   const births = new Map<number, number>();
   const added = collectAfter(COLLECT_AFTER);
   const codeRows: number[] = [];
@@ -109,7 +112,6 @@ export function mappingStays(
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
     const censored = (state.birth_censored ? CENSORED.birth : 0) | (death_ns === null ? CENSORED.death : 0);
-    added(1);
     const row = list.add(
       pid,
       from * PAGE_BYTES,
@@ -127,10 +129,17 @@ export function mappingStays(
   }
 
   const maps = createProcessMaps({
-    onEnd: ({ space, state, from, to: endPage, death_ns }) => add(space.pid, state, from, endPage, death_ns),
+    onEnd({ space, state, from, to: endPage, death_ns }) {
+      added(1);
+      add(space.pid, state, from, endPage, death_ns);
+    },
   });
   let unknown = 0;
+  const mostHeld = room.most("mappings at one time");
+  let read = 0;
   for (const row of rows) {
+    // What a process holds is an object for each mapping, and stays one until it ends.
+    if (++read % HELD_ROWS === 0 && maps.held() > mostHeld) throw tooMany("mappings at one time", mostHeld);
     if (!MAPPING_KINDS.has(row.kind)) unknown += 1;
     else maps.apply(row);
   }

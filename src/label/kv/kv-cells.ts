@@ -3,7 +3,7 @@
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type RowWrites, readsIn } from "./kv-token.ts";
+import { type KvToken, type RowWrites, readsIn, type TokenCounters } from "./kv-token.ts";
 
 /** Cells from `first` on. */
 type CellRange = readonly [first: number, count: number];
@@ -47,13 +47,13 @@ interface Sequence {
 
 /**
  * Tokens of one engine in one process, in order of their write. `steps` are its own, in order of their begin.
- * @param nextFilling numbers of fillings: a sequence that goes back to an earlier position is another one of that name
+ * @param counters of fillings: a sequence that goes back to an earlier position is another one of that name
  */
 export function cellTokens(
   pid: number,
   engine: string | null,
   steps: readonly StepRow[],
-  nextFilling: () => number,
+  { nextFilling, countToken }: TokenCounters,
 ): KvToken[] {
   const ended: KvToken[] = [];
   const live = new Map<number, LiveCell>();
@@ -97,6 +97,7 @@ export function cellTokens(
       if (there !== undefined) there.writes = "more";
       close(cell, step.begin_ns);
       const position = sequence_id === null || position_first === null ? null : position_first + i;
+      countToken();
       live.set(cell, { position, written: step, filling, readers, before: readers.length, writes });
     }
   }

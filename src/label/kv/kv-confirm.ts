@@ -4,7 +4,7 @@ import { cellAt } from "../../regions/kv-layout.ts";
 import { OP } from "../../schema/operation.ts";
 import type { WatchHits } from "../capture/watch-hits.ts";
 import { isBatch, type StepRow } from "../timeline/step-row.ts";
-import type { KvRows, KvTensor } from "./kv-lifecycle.ts";
+import { type KvRows, type KvTensor, rowNumber } from "./kv-lifecycle.ts";
 import { isReadAt, type KvToken } from "./kv-token.ts";
 
 /** Cell of the tensor whose row the watch lies in; null for none. */
@@ -70,13 +70,15 @@ export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: 
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
   const batchesOf = Map.groupBy(steps.filter(isBatch), keyOf);
   let contradicted = 0;
-  const confirmed = Uint8Array.from(rows.token, (t, row) => {
-    const token = rows.tokens[t];
-    const tensor = rows.tensors[rows.tensor[row] ?? -1];
-    if (token === undefined || tensor === undefined || token.cell === null || !token.is_written) return 0;
-    const cellWatches = watched[rows.tensor[row] ?? -1]?.get(token.cell) ?? [];
-    if (token.writes === "once" && cellWatches.some((watch) => contradicts(token, watch))) contradicted += 1;
-    return cellWatches.some((watch) => agrees(token, watch, batchesOf.get(keyOf(token)) ?? [])) ? 1 : 0;
-  });
+  const confirmed = new Set<number>();
+  for (const [t, token] of rows.tokens.entries()) {
+    if (token.cell === null || !token.is_written) continue;
+    for (const k of rows.rooms[rows.roomOf[t] as number] ?? []) {
+      const inRow = watched[k]?.get(token.cell) ?? [];
+      if (token.writes === "once" && inRow.some((watch) => contradicts(token, watch))) contradicted += 1;
+      if (!inRow.some((watch) => agrees(token, watch, batchesOf.get(keyOf(token)) ?? []))) continue;
+      confirmed.add(rowNumber(rows, t, k));
+    }
+  }
   return { ...rows, confirmed, contradicted };
 }

@@ -1,6 +1,7 @@
 /** Rows of the KV cache: one per token, layer and K or V, with its bytes and its life. */
 import { type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import { tooMany } from "../label-room.ts";
 import type { StepRow } from "../timeline/step-row.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
@@ -22,22 +23,30 @@ export interface KvTensor extends KvPlace {
   readonly death_ns: number;
 }
 
-/** Rows of the cache, in order of write, then of tensors. */
+/**
+ * Rows of the cache, in order of write, then of tensors. A token has a row in each tensor of its room: rows are counted in
+ * tens of millions, so that nothing is kept of one alone.
+ */
 export interface KvRows {
   readonly tokens: readonly KvToken[];
   readonly tensors: readonly KvTensor[];
-  readonly count: number;
-  /** Positions of a row's token and of its tensor in the two lists. */
-  readonly token: Uint32Array;
-  readonly tensor: Uint32Array;
-  /** 1 where traps on the row's bytes agree with the engine's steps. */
-  readonly confirmed: Uint8Array;
+  /** Positions of tensors that keep the same tokens for the same time. */
+  readonly rooms: readonly (readonly number[])[];
+  /** Position of the room of each token. */
+  readonly roomOf: readonly number[];
+  /** Numbers of the rows, by `rowNumber`, on whose bytes traps agree with the engine's steps. */
+  readonly confirmed: ReadonlySet<number>;
   /** Rows that a watch saw written once more while they were in the cache, though the steps do not tell of it. */
   readonly contradicted: number;
   /** Bytes of cache tensors without a row of a token: one state for each sequence, or a shape that is none of a cache's. */
   readonly rowless_bytes: number;
   /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
   readonly untold: string | null;
+}
+
+/** One number for a token in a tensor. */
+export function rowNumber({ tensors }: KvRows, token: number, tensor: number): number {
+  return token * tensors.length + tensor;
 }
 
 /** When the row of a token left the cache: evicted, or with its tensor; null while it is there. */
@@ -93,31 +102,34 @@ const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "conte
 const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): string =>
   `${layout.form === "paged"}/${cells}/${streams}/${birth_ns}/${death_ns}`;
 
-/** The rows of one context's tokens in its tensors. @returns for each token its lives, each with the tensors that have it */
-function rowsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]) {
-  const rooms = [...Map.groupBy(tensors, roomOf).values()].map((members) => {
+/** How the tensors of one context keep its tokens: by room the life of each, null for one that it never held. */
+function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]) {
+  return [...Map.groupBy(tensors, roomOf).values()].map((members) => {
     const [first] = members as [KvTensor, ...KvTensor[]];
     // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
     const streams = first.layout.form === "paged" ? 1 : first.streams;
     const cells = first.layout.form === "paged" ? first.cells * first.streams : first.cells;
-    return { members, lives: tokensIn(tokens, { ...first, cells, streams }) };
+    const lives = tokensIn(tokens, { ...first, cells, streams });
+    // Most tensors lose nothing before its sequence does: then one list is enough for all of them.
+    return { members, lives: lives.every((life, i) => life === tokens[i]) ? tokens : lives };
   });
-  return tokens.map((_, t) =>
-    rooms.flatMap(({ members, lives }) => {
-      const life = lives[t];
-      return life ? [{ life, members }] : [];
-    }),
-  );
 }
 
-interface ContextRows {
-  readonly rows: ReturnType<typeof rowsOfContext>;
+interface ContextRooms {
+  readonly rooms: readonly { readonly room: number; readonly lives: readonly (KvToken | null)[] }[];
+  /** The room of all its tensors. */
+  readonly together: number;
   /** Place of its next token among its own. */
   next: number;
 }
 
-/** Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. */
-export function kvRows(steps: readonly StepRow[], lifetimes: readonly TensorLifetime[], originNs: bigint): KvRows {
+/** Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. @throws MrmTraceError environment at more than `mostTokens` */
+export function kvRows(
+  steps: readonly StepRow[],
+  lifetimes: readonly TensorLifetime[],
+  originNs: bigint,
+  mostTokens = Number.POSITIVE_INFINITY,
+): KvRows {
   const caches = lifetimes.filter(({ region_type }) => region_type === "kv_cache");
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
   const stepsOf = Map.groupBy(steps, engineOf);
@@ -132,32 +144,36 @@ export function kvRows(steps: readonly StepRow[], lifetimes: readonly TensorLife
   const tensorsOf = Map.groupBy(tensors, keyOf);
   const isSplit = (context: CacheContext): boolean =>
     (tensorsOf.get(keyOf(context)) ?? []).some(({ streams, layout }) => streams > 1 && layout.form !== "paged");
-  const ofSteps = kvTokens(steps, isSplit);
-  const rowsOf = new Map(
-    [...Map.groupBy(ofSteps.tokens, keyOf)].map(([key, members]) => {
-      return [key, { rows: rowsOfContext(members, tensorsOf.get(key) ?? []), next: 0 }] as [string, ContextRows];
-    }),
-  );
-  let count = 0;
-  for (const { rows } of rowsOf.values())
-    for (const lives of rows) for (const { members } of lives) count += members.length;
+  const ofSteps = kvTokens(steps, isSplit, mostTokens);
+  const rooms: number[][] = [];
+  const roomFor = (members: readonly KvTensor[]): number =>
+    rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;
+  const contexts = new Map<string, ContextRooms>();
+  for (const [key, members] of Map.groupBy(ofSteps.tokens, keyOf)) {
+    const found = roomsOfContext(members, tensorsOf.get(key) ?? []);
+    contexts.set(key, {
+      rooms: found.map((one) => ({ room: roomFor(one.members), lives: one.lives })),
+      together: roomFor(found.flatMap((one) => one.members)),
+      next: 0,
+    });
+  }
   const tokens: KvToken[] = [];
-  const token = new Uint32Array(count);
-  const tensor = new Uint32Array(count);
-  let row = 0;
+  const roomNumbers: number[] = [];
+  const push = (life: KvToken | null | undefined, room: number): void => {
+    if (life == null) return;
+    if (tokens.push(life) > mostTokens) throw tooMany("tokens in caches", mostTokens);
+    roomNumbers.push(room);
+  };
   for (const one of ofSteps.tokens) {
-    const context = rowsOf.get(keyOf(one));
+    const context = contexts.get(keyOf(one));
     if (context === undefined) continue;
-    for (const { life, members } of context.rows[context.next++] ?? []) {
-      tokens.push(life);
-      for (const member of members) {
-        token[row] = tokens.length - 1;
-        tensor[row++] = number.get(member) ?? 0;
-      }
-    }
+    const t = context.next++;
+    const life = context.rooms[0]?.lives[t];
+    if (context.rooms.every(({ lives }) => lives[t] === life)) push(life, context.together);
+    else for (const { room, lives } of context.rooms) push(lives[t], room);
   }
   const untold = ofSteps.untold ?? (homeless ? "a cache tensor does not say of which context it is" : null);
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
-  const confirmed = new Uint8Array(count);
-  return { tokens, tensors, count, token, tensor, confirmed, contradicted: 0, rowless_bytes, untold };
+  const confirmed = new Set<number>();
+  return { tokens, tensors, rooms, roomOf: roomNumbers, confirmed, contradicted: 0, rowless_bytes, untold };
 }

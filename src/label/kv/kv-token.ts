@@ -45,6 +45,14 @@ export interface KvToken {
   readonly evict_ns: number | null;
 }
 
+/** Counts over all caches of a run. */
+export interface TokenCounters {
+  /** A number for the next filling. */
+  readonly nextFilling: () => number;
+  /** Told of every token before it is held. @throws MrmTraceError environment where there is no room for it */
+  readonly countToken: () => void;
+}
+
 /** How many batches read a row, and when the last of them began. */
 export function readsIn(spans: readonly ReadSpan[]): Pick<KvToken, "total_reads" | "last_read_ns"> {
   let total_reads = 0;

@@ -1,9 +1,10 @@
 /** Tokens of every KV cache by the engines' steps, or why they cannot be told. */
 
+import { tooMany } from "../label-room.ts";
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
 import { cellsOf, cellTokens } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
-import type { KvToken } from "./kv-token.ts";
+import type { KvToken, TokenCounters } from "./kv-token.ts";
 import { type Positions, type RowRun, sequenceCache } from "./sequence-cache.ts";
 
 export interface KvTokens {
@@ -56,9 +57,9 @@ const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
   isSplit: boolean,
-  nextFilling: () => number,
+  counters: TokenCounters,
 ): KvTokens {
-  const cache = sequenceCache({ pid, engine, context, isSplit, nextFilling });
+  const cache = sequenceCache({ pid, engine, context, isSplit, ...counters });
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;
@@ -99,15 +100,23 @@ function contextTokens(
 /**
  * Tokens of every engine and process with batches.
  * @param isSplit whether the cache of a context has rows of its own for each sequence
+ * @throws MrmTraceError environment at more than `mostTokens`
  */
 export function kvTokens(
   steps: readonly StepRow[],
   isSplit: (context: CacheContext) => boolean = () => false,
+  mostTokens = Number.POSITIVE_INFINITY,
 ): KvTokens {
   const found: (readonly KvToken[])[] = [];
   const untold = new Set<string>();
   let fillings = 0;
-  const nextFilling = (): number => fillings++;
+  let count = 0;
+  const counters: TokenCounters = {
+    nextFilling: () => fillings++,
+    countToken() {
+      if (++count > mostTokens) throw tooMany("tokens in caches", mostTokens);
+    },
+  };
   for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
     const [first] = engineSteps;
     if (first === undefined) continue;
@@ -116,14 +125,14 @@ export function kvTokens(
       continue;
     }
     if (engineSteps.some((step) => isBatch(step) && cellsOf(step) !== null)) {
-      found.push(cellTokens(first.pid, first.engine, engineSteps, nextFilling));
+      found.push(cellTokens(first.pid, first.engine, engineSteps, counters));
       continue;
     }
     const { contexts, untold: why } = cacheContexts(engineSteps);
     if (why !== null) untold.add(why);
     else {
       for (const context of contexts) {
-        const ofContext = contextTokens(context, isSplit(context), nextFilling);
+        const ofContext = contextTokens(context, isSplit(context), counters);
         found.push(ofContext.tokens);
         if (ofContext.untold !== null) untold.add(ofContext.untold);
       }

@@ -8,7 +8,7 @@
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import type { StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type ReadSpan, type RowWrites, readsIn } from "./kv-token.ts";
+import { type KvToken, type ReadSpan, type RowWrites, readsIn, type TokenCounters } from "./kv-token.ts";
 
 /** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
 export interface RowRun {
@@ -73,18 +73,16 @@ export interface SequenceCache {
   finish(): KvToken[];
 }
 
-export interface CacheName {
+export interface CacheName extends TokenCounters {
   readonly pid: number;
   readonly engine: string | null;
   readonly context: string | null;
   /** Every sequence has rows of its own. */
   readonly isSplit: boolean;
-  /** Numbers of fillings, those of the other caches included. */
-  readonly nextFilling: () => number;
 }
 
 /** A cache of which nothing is known yet. */
-export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: CacheName): SequenceCache {
+export function sequenceCache({ pid, engine, context, isSplit, nextFilling, countToken }: CacheName): SequenceCache {
   const ended: KvToken[] = [];
   const sequences = new Map<number, Sequence>();
   const readers = new Map<string, Readers>();
@@ -194,6 +192,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling }: Ca
     position: number,
     is_written = true,
   ): LiveRow {
+    countToken();
     sequence.filling ??= nextFilling();
     const found = readersFor(owners);
     return {

@@ -1,8 +1,7 @@
 /** Places as columns: addresses that a process held over a time. A run may have millions, so none is an object. */
 import { collectAfter, collectAround } from "../../columnar/collect-after.ts";
 import { numberOrder } from "../../columnar/keys/number-order.ts";
-import { MrmTraceError } from "../../errors.ts";
-import { formatCount } from "../../units.ts";
+import { tooMany } from "../label-room.ts";
 
 /** Columns of equal meaning by row; arrays may be longer than `count`. Addresses and times are exact below 2^53. */
 export interface Places {
@@ -116,7 +115,7 @@ export function placeList(most = Number.POSITIVE_INFINITY): PlaceList {
     add(pid, begin, end, birth_ns, death_ns, what, censored) {
       const row = columns.count++;
       if (row >= columns.pid.length) {
-        if (row >= most) throw tooMany(most);
+        if (row >= most) throw tooMany("lives of mappings", most);
         const capacity = Math.min(most, Math.ceil(GROWTH * columns.pid.length));
         replaceColumns(columns, (old) => {
           const larger = sameKind(old, capacity);
@@ -138,14 +137,6 @@ export function placeList(most = Number.POSITIVE_INFINITY): PlaceList {
       });
     },
   };
-}
-
-function tooMany(most: number): MrmTraceError {
-  return new MrmTraceError(
-    "environment",
-    `the run holds more than ${formatCount(most)} lives of mappings, which are all that the memory for deriving holds; what was recorded is kept`,
-    "allow more where there is more: mrm-trace analyse RUN_DIR --memory 2GiB",
-  );
 }
 
 /** Rows of one process that are compared with each other; more are put into order column by column. */

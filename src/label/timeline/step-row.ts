@@ -31,8 +31,8 @@ export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<s
 }
 
 /** Step rows in order of their begin. */
-export function stepRows(rows: readonly RowOf<"step">[], originNs: bigint): StepRow[] {
-  const steps = rows.map((row) => ({
+export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepRow[] {
+  const steps = Array.from(rows, (row) => ({
     pid: row.pid,
     engine: row.engine,
     kind: row.kind,

@@ -1,12 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
+import { BYTES_OF, type LabelRoom, labelRoom } from "../../../../src/label/label-room.ts";
 import { CENSORED } from "../../../../src/label/regions/places.ts";
 import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
 import { mappingRow, mmap, munmap, page } from "../../../fixtures/mapping-rows.ts";
 
 /** The stays as [pid, first page, pages, birth, death, path]; a death is null where there was none. */
-function staysOf(rows: readonly MappingEvent[], most?: number) {
-  const { list, facts } = mappingStays(rows, 0n, new Set(), most);
+function staysOf(rows: readonly MappingEvent[], room?: LabelRoom) {
+  const { list, facts } = mappingStays(rows, 0n, new Set(), room);
   const { places } = list;
   return Array.from({ length: places.count }, (_, row) => [
     places.pid[row],
@@ -43,7 +44,26 @@ describe("stays of mappings", () => {
 
   test("are refused where there are more than the memory for deriving holds, with what to do", () => {
     const rows = Array.from({ length: 3000 }, (_, i) => mmap(i + 1, 10 + 2 * i, 1));
-    expect(staysOf(rows, 3000).length).toBe(3000);
-    expect(() => staysOf(rows, 2000)).toThrow("the run holds more than 2000 lives of mappings");
+    const roomFor = (lives: number) => labelRoom(lives * BYTES_OF["lives of mappings"]);
+    expect(staysOf(rows, roomFor(3000)).length).toBe(3000);
+    expect(() => staysOf(rows, roomFor(2000))).toThrow("the run holds more than 2000 lives of mappings");
+  });
+
+  test("are refused where more mappings are there at one time than there is memory for, before all are read", () => {
+    const room = labelRoom(6000 * BYTES_OF["mappings at one time"]);
+    let read = 0;
+    function* workers(alive: boolean): Generator<MappingEvent> {
+      for (let i = 0; i < 40_000; i++) {
+        const pid = 200 + Math.floor(i / 100);
+        read += 1;
+        yield mappingRow("mmap", i, { ...mmap(i, 10 + 2 * i, 1), pid });
+        if (!alive && i % 100 === 99) yield mappingRow("exit", i, { pid });
+      }
+    }
+    const follow = (alive: boolean) => mappingStays(workers(alive), 0n, new Set(), room).list.places.count;
+    expect(follow(false)).toBeGreaterThan(39_000);
+    read = 0;
+    expect(() => follow(true)).toThrow("the run holds more than 6000 mappings at one time");
+    expect(read).toBeLessThan(12_000);
   });
 });

@@ -58,15 +58,12 @@ function tensor(name: string, of: Partial<KvTensor> = {}): KvTensor {
 
 /** Every token in every tensor. */
 function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], confirmed: readonly number[] = []): KvRows {
-  const count = tokens.length * tensors.length;
-  const rows = Array.from({ length: count }, (_, row) => row);
   return {
     tokens,
     tensors,
-    count,
-    token: Uint32Array.from(rows, (row) => Math.floor(row / tensors.length)),
-    tensor: Uint32Array.from(rows, (row) => row % tensors.length),
-    confirmed: Uint8Array.from(rows, (row) => (confirmed.includes(row) ? 1 : 0)),
+    rooms: [tensors.map((_, k) => k)],
+    roomOf: tokens.map(() => 0),
+    confirmed: new Set(confirmed),
     contradicted: 0,
     rowless_bytes: 0,
     untold: null,

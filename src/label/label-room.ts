@@ -1,0 +1,54 @@
+/** How much of what labels hold there is memory for: a run that holds more is refused, before it is held. */
+import { MrmTraceError } from "../errors.ts";
+import { formatCount } from "../units.ts";
+
+/** Bytes that one of each takes while a run is labelled and its figures are made, as measured (docs/memory.md). */
+export const BYTES_OF = {
+  /** A stay of a mapping, or a region, in columns, with what sorting all of them takes at a time. */
+  "lives of mappings": 62,
+  /** A mapping that is there, while the rows of its process are followed. */
+  "mappings at one time": 700,
+  /** Its time and its place, while rows are put into order. */
+  "rows of mappings": 20,
+  "steps of engines": 450,
+  "rows of tensors": 1000,
+  watches: 1200,
+  /** A token in a tensor, or in several that keep it equally long, with what the metrics make of it. */
+  "tokens in caches": 500,
+} as const;
+export type Held = keyof typeof BYTES_OF;
+
+export interface LabelRoom {
+  /** How many there is room for beside what is held. */
+  most(what: Held): number;
+  /** Room for so many less. @throws MrmTraceError environment where there is none */
+  take(what: Held, count: number): void;
+  /** Throws where there is no room for so many, and takes none. @throws MrmTraceError environment */
+  check(what: Held, count: number): void;
+}
+
+/** @param bytes for all labels */
+export function labelRoom(bytes = Number.POSITIVE_INFINITY): LabelRoom {
+  let left = bytes;
+  const most = (what: Held): number => Math.floor(left / BYTES_OF[what]);
+  const check = (what: Held, count: number): void => {
+    if (count * BYTES_OF[what] > left) throw tooMany(what, most(what));
+  };
+  return {
+    most,
+    check,
+    take(what, count) {
+      check(what, count);
+      left -= count * BYTES_OF[what];
+    },
+  };
+}
+
+/** The refusal of a run that holds more. */
+export function tooMany(what: Held, most: number): MrmTraceError {
+  return new MrmTraceError(
+    "environment",
+    `the run holds more than ${formatCount(most)} ${what}, which are all that the memory for deriving holds; what was recorded is kept`,
+    "allow more where there is more: mrm-trace analyse RUN_DIR --memory 2GiB",
+  );
+}
