@@ -6,6 +6,8 @@ import { seededRandom } from "./prng.ts";
 
 const FEWEST = 199;
 const MOST = 999;
+/** Tails of t of one or two units are no number of the normal distribution any more. */
+const LEAST_TAIL = 1e-6;
 /** Units drawn in all: bounds the time of a group of 20,000 addresses to tens of milliseconds. */
 const DRAWS = 1_000_000;
 
@@ -79,6 +81,7 @@ export function bcaInterval(value: number, replicates: Float64Array, jackknife: 
   for (const x of jackknife) mean += x / jackknife.length;
   const accelerated = acceleration(jackknife.map((x) => mean - x));
   const adjusted = (p: number): number => adjustedQuantile(p, share, accelerated);
-  const tail = (1 - level) / 2;
+  // Farther out than the last replicate lies nothing.
+  const tail = Math.max((1 - level) / 2, LEAST_TAIL);
   return interval(value, quantileOf(sorted, adjusted(tail)), quantileOf(sorted, adjusted(1 - tail)));
 }

@@ -1,5 +1,6 @@
 /** Sums of ratios over strata, each with its own numerator and denominator, as functions of how often each unit counts. */
 import { bcaInterval, type Resamples } from "./bootstrap.ts";
+import { carryingUnits } from "./carrying-units.ts";
 import { expandedLevel } from "./expanded-tail.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
@@ -63,12 +64,15 @@ export function replicateRatio(ratio: StratifiedRatio, resamples: Resamples): Re
 }
 
 /**
- * The BCa interval of what was replicated (Efron, JASA 82, 1987).
- * @param carrying how many units that count alike would carry as much: few of them have wider tails
+ * The BCa interval of what was replicated (Efron, JASA 82, 1987). Few units that carry the value have wider tails, and so have few
+ * that make it vary: of reads and writes that come in pairs only those that an end of a window parts.
+ * @param carrying how many units that count alike would carry as much
  */
 export function intervalOf({ value, replicates, jackknife }: Replicated, carrying: number): Interval {
   if (!Number.isFinite(value)) return interval(null, null, null);
-  return bcaInterval(value, replicates, jackknife, expandedLevel(CI_LEVEL, carrying));
+  const varying = carryingUnits(jackknife.map((x) => Math.abs(x - value)));
+  const level = expandedLevel(CI_LEVEL, varying > 0 ? Math.min(carrying, varying) : carrying);
+  return bcaInterval(value, replicates, jackknife, level);
 }
 
 /** One replicated sum over another, unit by unit and resample by resample. */

@@ -1,5 +1,6 @@
 /** How old data is when it is read: from its last write to the read. */
 import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
+import { FEWEST_CARRYING } from "../watched/pass-rate.ts";
 import { agesSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 
@@ -20,6 +21,7 @@ const TIMES: EpochTimes = {
   streamOpen: "written before the trace begins, or never",
   stream: 1004,
   needsEveryWrite: false,
+  fewestCarrying: FEWEST_CARRYING,
 };
 
 export const ageAtRead: MetricFamily = {

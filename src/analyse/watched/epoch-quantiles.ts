@@ -24,6 +24,8 @@ export interface EpochTimes extends KvNeedTimes {
   readonly streamOpen: string;
   /** True where a hit of unknown kind, which may be a write, would end a time too late. */
   readonly needsEveryWrite: boolean;
+  /** Where fewer addresses than this carry the times there is no figure. */
+  readonly fewestCarrying: number;
 }
 
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
@@ -35,7 +37,7 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     set,
     epochs.quantiles.map(([, q]) => q),
   );
-  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying);
+  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, epochs.fewestCarrying);
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const estimate = hidden || isFew ? undefined : seen.estimates[k];
     const few = isFew ? fewCarry(seen.carrying) : seen.bound;

@@ -15,10 +15,13 @@ const FEW_HITS = 10;
 /** Passes of unknown kind above this share leave a figure open. */
 export const MOST_UNKNOWN = 0.01;
 /** Where fewer addresses than this carry a sum, its interval is too short: the next one may carry as much. */
-const FEWEST_CARRYING = 8;
+export const FEWEST_CARRYING = 8;
 
-/** True where few addresses carry a sum. @param carrying how many that count alike would carry as much */
-export const isCarriedByFew = (carrying: number): boolean => carrying < FEWEST_CARRYING;
+/**
+ * True where few addresses carry a sum.
+ * @param carrying how many that count alike would carry as much
+ */
+export const isCarriedByFew = (carrying: number, fewest = FEWEST_CARRYING): boolean => carrying < fewest;
 
 export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
 
