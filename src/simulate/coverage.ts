@@ -2,6 +2,7 @@
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { computeMetrics } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
+import { collectAround } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { type Truth, truthOf } from "./reference.ts";
@@ -139,11 +140,15 @@ export function summary(world: string, answers: readonly Answer[]): CoverageRow[
   ];
 }
 
+const accessesOf = ({ strata }: World): number =>
+  strata.reduce((all, { words }) => words.reduce((sum, { time_ns }) => sum + time_ns.length, all), 0);
+
 /** Runs a world with the seeds 1 to `seeds`; rows in the order of the metrics. */
 export function coverageOf(kind: WorldKind, seeds: number, policy: Policy = USUAL_POLICY): CoverageRow[] {
   const all = new Map<string, Answer[]>();
   for (let seed = 1; seed <= seeds; seed++) {
     const world = kind.make(seededRandom(seed, WORLD_STREAM));
+    collectAround(accessesOf(world));
     for (const [key, answer] of answersOf(world, seed, policy)) {
       const list = all.get(key);
       if (list) list.push(answer);

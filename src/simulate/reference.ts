@@ -1,6 +1,7 @@
 /** What the figures are by definition, computed from every access: docs/metrics.md in a few lines each. */
 
 import { mergePasses } from "../analyse/watched/passes.ts";
+import { collectAround } from "../columnar/collect-after.ts";
 import { OP } from "../schema/operation.ts";
 import { firstIndex } from "../statistics/first-index.ts";
 import type { WordTrace, WorldStratum } from "./world.ts";
@@ -157,6 +158,7 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
       counts.working += touchedShare(word, WORKING_NS, runNs);
     }
     for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];
+    collectAround(counts.hits);
     intervals.push({ sorted: Float64Array.from(times.intervals).sort(), repeats });
     retained.push({ sorted: Float64Array.from(times.retained).sort(), repeats });
     ages.push({ sorted: Float64Array.from(times.ages).sort(), repeats });

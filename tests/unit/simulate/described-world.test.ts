@@ -78,9 +78,17 @@ describe("a described world", () => {
     expect(Math.max(...gaps)).toBeGreaterThan(2900 * MS);
   });
 
+  test("has fewer words that differ where they are used often", () => {
+    const count = (stratum: object, runS: number): number => wordsOf(worldOf(stratum, { run: runS })).length;
+    expect(count({ bytes: "1GiB", period: "10ms" }, 60)).toBe(400);
+    expect(count({ bytes: "1GiB", period: "10ms" }, 600)).toBe(166);
+    expect(count({ bytes: "1GiB", period: "10s", hot: { share: 0.01, times: 5 } }, 60)).toBe(2000);
+    expect(count({ bytes: 96, period: "10ms" }, 60)).toBe(12);
+  });
+
   test("of more accesses than can be kept is refused, with what to change", () => {
     const make = (): World => worldOf({ period: "20us", touches: 100, spacing: "100ns" }, { run: "600s" });
     expect(make).toThrow(expect.objectContaining({ code: "usage", hint: expect.stringContaining("period") }));
-    expect(make).toThrow(/stratum activation would have 1\.20T accesses/);
+    expect(make).toThrow(/stratum activation would have 300G accesses to 100 words, more than 10\.0M/);
   });
 });
