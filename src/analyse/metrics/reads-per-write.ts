@@ -4,6 +4,7 @@ import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
 import type { Group } from "../input/group.ts";
+import { tooFewBlocks } from "../sampled/sampled-rates.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
@@ -93,17 +94,19 @@ function sampledFigures(group: Group): Figure[] {
     .map((sum) => {
       const stores = sum.stores.reduce((a, b) => a + b, 0);
       const imported = sum.source === IMPORT;
+      const few = tooFewBlocks("loads", sum.loads, sum.source) ?? tooFewBlocks("stores", sum.stores, sum.source);
       return {
         metric: METRIC,
         source: sum.source,
         estimate:
-          stores > 0
+          stores > 0 && few === null
             ? imported
               ? streamRatio(sum.loads, sum.stores)
               : ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
             : interval(null, null, null),
         n: sum.rows,
         method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or blocks of time"}; n counts samples`,
+        ...(few === null ? {} : { why: few }),
         ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
         ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
       };
@@ -139,7 +142,8 @@ export const readsPerWrite: MetricFamily = {
     [IMPORT, "loads and stores of a trace, where its period is known"],
   ],
   not_by_sampling: null,
-  suppressed: "No write: not identifiable. n < 30, or 6 sequences. The clock source: stores hide behind stalled loads.",
+  suppressed:
+    "No write: not identifiable. n < 30, or 6 sequences. Samples of loads, or of stores, in fewer than 10 blocks of time, among empty ones. The clock source: stores hide behind stalled loads.",
   spans: "every",
   figures: (group) => [
     watchFigure(group),

@@ -1,5 +1,5 @@
 /** Bytes touched within a window of time. */
-import { chao1, goodCoverage } from "../../statistics/chao1.ts";
+import { goodCoverage } from "../../statistics/chao1.ts";
 import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { FEWEST } from "../figures/figure-row.ts";
@@ -17,8 +17,6 @@ const PAGE_BYTES = 4096;
 const DEFAULT_WINDOW_NS = 100e6;
 /** Two decode calls: what every call touches is then inside, whatever the phase of the window. */
 const TURNS = 2;
-/** Least share of accesses on lines already seen. */
-const LEAST_COVERAGE = 0.5;
 
 function capped(uncapped: Interval, most: number): Interval {
   const cap = (x: number | null): number | null => (x === null || most <= 0 ? x : Math.min(x, most));
@@ -75,20 +73,25 @@ function watchFigure(group: Group): Figure {
   };
 }
 
+/**
+ * What samples fell on was touched, and no more than what is mapped can have been. How much lies between nobody can tell
+ * from samples: they come at even distances, and blocks are not equally hot, so that estimates of unseen classes err by far.
+ */
 function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure {
-  const coverage = goodCoverage(seen.once, sum.rows);
-  const thin = coverage !== null && coverage < LEAST_COVERAGE;
-  const blocks = thin ? interval(null, null, null) : chao1(seen.distinct, seen.once, seen.twice, sum.rows);
+  const { grain_bytes, distinct, once } = seen;
+  // Blocks at the ends of a region hold bytes beside it: at large grains the whole may be more than what is mapped.
+  const mapped = peakBytes(group.regions, group.span, blockGrain(seen));
+  const least = mapped > 0 ? Math.min(distinct * grain_bytes, mapped) : distinct * grain_bytes;
+  const isWhole = least === mapped;
   return {
     metric: "working_set_bytes",
     source: sum.source,
-    // Blocks at the ends of a region hold bytes beside it: at large grains the whole may be more than what is mapped.
-    estimate: capped(scaled(blocks, seen.grain_bytes), peakBytes(group.regions, group.span, blockGrain(seen))),
+    estimate: interval(isWhole ? mapped : null, least, mapped > 0 ? mapped : null),
     n: sum.rows,
-    coverage,
-    grain_bytes: seen.grain_bytes,
-    method: `Chao1 over blocks of ${seen.grain_bytes} B, log-normal interval, capped at the mapped size; a lower bound where some blocks are hotter; n counts samples`,
-    ...(thin ? { why: "fewer than half of the accesses fall on blocks already seen" } : {}),
+    coverage: goodCoverage(once, sum.rows),
+    grain_bytes,
+    method: `blocks of ${grain_bytes} B on which samples fell, to those that are mapped; n counts samples`,
+    ...(isWhole ? {} : { bound: true, why: "samples do not tell what they never fell on" }),
   };
 }
 
@@ -131,16 +134,16 @@ export const workingSet: MetricFamily = {
     },
   ],
   estimator:
-    "A watch begins at a random moment: the share of the watches as long as window_ns that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Sampled sources: Chao1 per class and grain. Never above the mapped size, in whole blocks.",
+    "A watch begins at a random moment: the share of the watches as long as window_ns that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
   sources: [
     ["watch", "uniform draws of addresses at random times"],
-    ["pebs", "distinct blocks of samples"],
-    ["ibs", "distinct blocks of samples"],
-    ["clock", "distinct blocks of samples"],
-    [IMPORT, "distinct blocks of samples, or of every access"],
+    ["pebs", "bounds: blocks on which samples fell"],
+    ["ibs", "bounds: blocks on which samples fell"],
+    ["clock", "bounds: blocks on which samples fell"],
+    [IMPORT, "bounds, as of samples; a value where the trace holds every access"],
   ],
   not_by_sampling: null,
-  suppressed: "n < 30; sampled sources: coverage below 0.5; loss above 1 %.",
+  suppressed: "n < 30; loss above 1 %.",
   spans: "every",
   figures: (group) => [watchFigure(group), ...(group.stream === null ? sampledFigures(group) : everyFigures(group))],
 };

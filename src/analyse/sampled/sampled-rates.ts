@@ -9,6 +9,17 @@ import type { Figure, MetricFamily } from "../metrics/metric.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 
 const LINE_BYTES = 64;
+/** With samples of a kind in fewer blocks of time among empty ones, one of them would decide how wide an interval is. */
+const FEWEST_BLOCKS = 10;
+
+/** Why samples of one kind are too few for a figure of them, however many there are of another; null where they are enough. */
+export function tooFewBlocks(kind: string, blocks: Float64Array, source: string): string | null {
+  if (source === IMPORT) return null;
+  const seen = blocks.reduce((count, accesses) => (accesses > 0 ? count + 1 : count), 0);
+  return seen >= Math.min(FEWEST_BLOCKS, blocks.length)
+    ? null
+    : `samples of ${kind} in ${seen} blocks of time, fewer than ${FEWEST_BLOCKS}`;
+}
 
 /** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span. */
 function perSecond(group: Group, blocks: Float64Array, source: string): Interval {
@@ -36,9 +47,14 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const sizeless =
     sum.source === IMPORT ? { not_identifiable: true, why: "the trace does not say how large regions are" } : no;
   const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
+  const rate = (metric: string, kind: string, blocks: Float64Array): Figure => {
+    const few = tooFewBlocks(kind, blocks, sum.source);
+    const estimate = few === null ? perSecond(group, blocks, sum.source) : interval(null, null, null);
+    return { ...base, metric, estimate, method, ...(few === null ? {} : { why: few }), ...no };
+  };
   return [
-    { ...base, metric: "loads_per_s", estimate: perSecond(group, sum.loads, sum.source), method, ...no },
-    { ...base, metric: "stores_per_s", estimate: perSecond(group, sum.stores, sum.source), method, ...no },
+    rate("loads_per_s", "loads", sum.loads),
+    rate("stores_per_s", "stores", sum.stores),
     {
       ...base,
       metric: "iai_mean_ns",
@@ -82,7 +98,8 @@ export const sampledRates: MetricFamily = {
     [IMPORT, "rows of a trace, where its period is known"],
   ],
   not_by_sampling: null,
-  suppressed: "n < 30 samples; loss above 1 %; the clock source.",
+  suppressed:
+    "n < 30 samples; samples of the kind in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source.",
   spans: "steps",
   figures: (group) => group.sums.flatMap((sum) => figuresOf(group, sum)),
 };

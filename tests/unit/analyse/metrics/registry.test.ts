@@ -367,7 +367,7 @@ describe("sampled sources", () => {
     }
   });
 
-  test("tell the mix, the rate, the mean interval and the working set", () => {
+  test("tell the mix, the rate, the mean interval, and bounds of the working set", () => {
     const all = rows("pebs");
     expect(one(all, "reads_per_write", "all", "pebs").value).toBeCloseTo(2, 12);
     expect(one(all, "loads_per_s", "all", "pebs").value ?? 0).toBeCloseTo(
@@ -378,8 +378,18 @@ describe("sampled sources", () => {
     expect(one(all, "iai_mean_ns", "all", "pebs").value ?? 0).toBeCloseTo((1e9 * 125) / accesses, 3);
     const set = one(all, "working_set_bytes", "all", "pebs");
     expect(set.grain_bytes).toBe(64);
-    expect(set.value ?? 0).toBeGreaterThan(120 * 64);
-    expect(set.hi ?? 0).toBeLessThanOrEqual(8000);
+    expect([set.status, set.value, set.lo, set.hi]).toEqual(["bound", null, 120 * 64, 8000]);
+  });
+
+  test("tell a working set where they fell on all blocks that are mapped", () => {
+    const all = { ...sums("pebs"), seen: [{ grain_bytes: 4096, distinct: 2, once: 0, twice: 0 }] };
+    const rows = computeMetrics(input({ accessSums: [all], regions: [region({ size_bytes: 8192 })] }));
+    expect(one(rows, "working_set_bytes", "all", "pebs")).toMatchObject({
+      status: "ok",
+      value: 8192,
+      lo: 8192,
+      hi: 8192,
+    });
   });
 
   test("the timer's mix is never printed", () => {

@@ -1,10 +1,11 @@
 /** Worlds of the sources that are no watches, and how often their intervals hold the truth. */
 import { type Answer, answerOf, type CoverageRow, summary } from "../../../../src/simulate/coverage.ts";
 import { MAPPED_REGIONS } from "./mapped-regions.ts";
+import { SAMPLED_PROGRAMS } from "./sampled-programs.ts";
 import { SLOT_SERVERS } from "./slot-servers.ts";
 import { nameOf, type SourceWorld } from "./source-world.ts";
 
-export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS];
+export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS, ...SAMPLED_PROGRAMS];
 
 /** Runs a world with the seeds 1 to `seeds`. */
 export async function sourceCoverage(world: SourceWorld, seeds: number): Promise<CoverageRow[]> {
