@@ -67,6 +67,7 @@ export function regionsOf(drawn: readonly DrawRegion[], runNs: number): Regions 
       name: stratum,
       layer: null,
       candidates: [],
+      is_read_only: false,
     };
   });
   list.take(inOrder(list.places, everyRow(list.places.count)));

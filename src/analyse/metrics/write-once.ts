@@ -10,6 +10,7 @@ import { kvWriteOnce } from "../steps/kv-write-once.ts";
 import { IMPORT, streamShare, sumOf } from "../stream/stream-figures.ts";
 import { type Block, lineBlocks, wordBlocks } from "../watched/write-history.ts";
 import { type Figure, type MetricFamily, notIdentifiable, noWriteReason } from "./metric.ts";
+import { weightWriteOnce } from "./weight-write-once.ts";
 
 const METRIC = "write_once_ratio";
 
@@ -102,16 +103,17 @@ export const writeOnce: MetricFamily = {
       name: METRIC,
       unit: "ratio",
       definition:
-        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen. The life of a cache cell ends when the engine empties the cache.",
+        "Blocks of the grain with exactly one write epoch over blocks written, after the zero-fill: with an engine only writes in generation count, without one every write that was seen. The life of a cache cell ends when the engine empties the cache. Of weights every byte is a block, from its birth to its death: the load is one write, by however many stores, and what the process writes from the first step to the last comes on top; pages that the kernel takes away and reads again are not counted.",
       formula:
         "blocks with one write epoch / blocks with one or more; KV rows by steps: bytes of rows written once / of rows written",
       averaged_over: "blocks; KV rows by their bytes",
     },
   ],
   estimator:
-    "KV rows by steps: the block is the row of a token, by its bytes. Its life ends where the engine gives it up; a row that another one is written over before that, or that is written over such a one, is not written once. The count of the rows of this run, without an interval where every sequence is alike; else with BCa over sequences. Where positions were moved while rows were there the engine may have written their keys again: bounds. Where a watch saw a row written again of which the steps do not tell, or the cache holds a state of each sequence in place of rows, the steps do not identify it. 8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
+    "KV rows by steps: the block is the row of a token, by its bytes. Its life ends where the engine gives it up; a row that another one is written over before that, or that is written over such a one, is not written once. The count of the rows of this run, without an interval where every sequence is alike; else with BCa over sequences. Where positions were moved while rows were there the engine may have written their keys again: bounds. Where a watch saw a row written again of which the steps do not tell, or the cache holds a state of each sequence in place of rows, the steps do not identify it. Weights by the map of regions: what lies in a file that was mapped before our eyes, without the right to write from then on, the process cannot have written after the load; that is a count. Of other bytes, such as those that were repacked into a buffer, no more were written again than the upper end of the watches' rate of writes over the span: a bound. 8 bytes: every watch is a block. 64 bytes: the watches of one line in the cohort design. Value: blocks watched from before their first write (drawn ahead of the token axis, or from the start of the phase or of the region) to the end of the phase, the free or the emptying of the cache. Otherwise an upper bound: one less the lower end of the share of drawn blocks that were seen written twice. Samples of stores, at 4 KiB, 64 KiB and 2 MiB: a run of samples closer than the pass gap is one epoch; two runs are two where the pause between them is too long for stores that go on as they do in either run (chance 1e-4). How many epochs have no sample follows from how many samples the others have. The interval takes in the sampling of blocks and the missed epochs, and holds for epochs as large as those seen: a few stores that no sample ever meets stay unknown.",
   sources: [
     ["step", "KV rows: the engine's batches say which row they write, clears and trims when it gives one up"],
+    ["region_map", "weights in files that the process maps without the right to write"],
     ["watch", "every store to the watched bytes is seen"],
     ["pebs", "samples of stores, at grains of a page or more, where a write epoch has many"],
     ["ibs", "samples of stores, at grains of a page or more, where a write epoch has many"],
@@ -121,8 +123,8 @@ export const writeOnce: MetricFamily = {
   suppressed:
     "No write in 30 blocks or more: not identifiable. Fewer than 30 written blocks with their whole history: an upper bound. n < 30 blocks. Samples: where more than 5 % of the write epochs may have none, the blocks seen rewritten give an upper bound, and without them the ratio is not identifiable; so it is where pauses between samples may lie within an epoch in more than half of the blocks (more than 5 %: bounds).",
   spans: "whole",
-  figures: (group) => {
-    const out = kvWriteOnce(group, METRIC);
+  figures: (group, rows) => {
+    const out = [...kvWriteOnce(group, METRIC), ...weightWriteOnce(group, METRIC, rows)];
     out.push(figure(group, wordBlocks(group.every, group.span, cacheClears(group.kvRows)), 8));
     const lines = lineBlocks(group);
     if (lines.length > 0) out.push(figure(group, lines, 64));

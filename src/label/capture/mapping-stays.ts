@@ -12,6 +12,7 @@ const MAPPING_KINDS = new Set<string>(wordsOf("mapping", "kind"));
 const PAGE_BYTES = 4096;
 /** Rows between two counts of what processes hold. */
 const HELD_ROWS = 1 << 12;
+const PROT_WRITE = 2;
 const PROT_EXEC = 4;
 /** Stays that ended until what following them left behind is collected. */
 const COLLECT_AFTER = 1 << 14;
@@ -22,6 +23,8 @@ export interface MappingFacts {
   readonly mapping_kind: MappingKind;
   readonly path: string | null;
   readonly inode: bigint | null;
+  /** A file, mapped before our eyes, to whose pages the process could not write while they were there. */
+  readonly is_read_only: boolean;
 }
 
 /** Stays that hold code. */
@@ -42,16 +45,22 @@ export interface MappingStays {
   readonly counters: MappingCounters;
 }
 
+/** True where nothing could be written from when these bytes were mapped on: by their first protection, which none followed. */
+function wasSealed({ prot, prot_ns, since_ns, birth_ns, birth_censored }: PageState): boolean {
+  return (prot & PROT_WRITE) === 0 && prot_ns <= since_ns && birth_ns === since_ns && !birth_censored;
+}
+
 /** Numbers for what mappings are, in order of first appearance. */
 function factNumbers() {
   const facts: MappingFacts[] = [];
   const numbers = new Map<string, number>();
   return {
     facts,
-    numberOf({ exec_epoch, flags, path, inode }: Mapping): number {
+    numberOf({ exec_epoch, flags, path, inode }: Mapping, isSealed: boolean): number {
       const mapping_kind = mappingKindOf(flags, path);
-      const key = `${mapping_kind}/${exec_epoch}/${inode}/${path}`;
-      const number = numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode }) - 1;
+      const is_read_only = isSealed && mapping_kind === "file";
+      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${path}`;
+      const number = numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only }) - 1;
       numbers.set(key, number);
       return number;
     },
@@ -81,33 +90,34 @@ export function mappingStays(
   let lastMapping: Mapping | null = null;
   let lastPath: string | null = null;
   let lastInode: bigint | null = null;
+  let lastSealed = false;
   let lastNumber = 0;
 
-  function whatOf(mapping: Mapping): number {
+  function whatOf(mapping: Mapping, isSealed: boolean): number {
     const { path, inode } = mapping;
-    if (mapping !== lastMapping || path !== lastPath || inode !== lastInode) {
-      [lastMapping, lastPath, lastInode] = [mapping, path, inode];
-      lastNumber = numberOf(mapping);
+    if (mapping !== lastMapping || path !== lastPath || inode !== lastInode || isSealed !== lastSealed) {
+      [lastMapping, lastPath, lastInode, lastSealed] = [mapping, path, inode, isSealed];
+      lastNumber = numberOf(mapping, isSealed);
     }
     return lastNumber;
   }
 
   /** A name may come after a part of its mapping has gone. */
-  function nameEarlier(mapping: Mapping, row: number, what: number): void {
+  function nameEarlier(mapping: Mapping, row: number): void {
     if (mapping.path === null) {
       const waiting = unnamed.get(mapping);
       if (waiting === undefined) unnamed.set(mapping, [row]);
       else waiting.push(row);
       return;
     }
-    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = what;
+    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = whatOf(mapping, false);
     unnamed.delete(mapping);
   }
 
   function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): void {
     const { mapping } = state;
     if (mapping === null) return;
-    const what = whatOf(mapping);
+    const what = whatOf(mapping, wasSealed(state));
     const born_ns = Number(state.birth_ns - originNs);
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
@@ -121,7 +131,7 @@ export function mappingStays(
       what,
       censored,
     );
-    if (!isAnonymous(mapping)) nameEarlier(mapping, row, what);
+    if (!isAnonymous(mapping)) nameEarlier(mapping, row);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
     if ((state.prot & PROT_EXEC) === 0) return;
     codeRows.push(row);

@@ -22,6 +22,8 @@ export interface RegionFacts extends Verdict {
   readonly logical_id: string | null;
   readonly layer: number | null;
   readonly candidates: readonly string[];
+  /** All of it in a file that was mapped before our eyes, to which the process could not write while it was there. */
+  readonly is_read_only: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ function factList(mappings: readonly MappingFacts[]) {
     const existing = numbers.get(key);
     if (existing !== undefined) return existing;
     const found = mappings[mapping] as MappingFacts;
-    const { exec_epoch, mapping_kind, path } = found;
+    const { exec_epoch, mapping_kind, path, is_read_only } = found;
     const number = facts.push({
       ...verdict,
       exec_epoch,
@@ -77,13 +79,14 @@ function factList(mappings: readonly MappingFacts[]) {
       logical_id: null,
       layer: null,
       candidates: [],
+      is_read_only,
     });
     numbers.set(key, number - 1);
     return number - 1;
   }
 
   /** What a tensor's own mapping says of it is where it lies. */
-  function ofEngine(region: EngineRegion, mapping: MappingFacts | undefined): number {
+  function ofEngine(region: EngineRegion, mapping: MappingFacts | undefined, isInOne: boolean): number {
     const { region_type, evidence, confidence, name, tensor, logical_id, layer, candidates } = region;
     const number = facts.push({
       region_type,
@@ -97,6 +100,7 @@ function factList(mappings: readonly MappingFacts[]) {
       exec_epoch: mapping?.exec_epoch ?? 0,
       mapping_kind: mapping?.mapping_kind ?? null,
       file: mapping === undefined ? null : fileOf(mapping),
+      is_read_only: isInOne && mapping?.is_read_only === true,
     });
     return number - 1;
   }
@@ -119,7 +123,8 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const mappingDeath = row < 0 ? Number.POSITIVE_INFINITY : goneNs(places, row);
       const gone = Math.min(region.death_ns, mappingDeath);
       const outlives = gone > windowNs;
-      const what = ofEngine(region, row < 0 ? undefined : stays.facts[places.what[row] as number]);
+      const isInOne = row >= 0 && (places.end[row] as number) >= region.end;
+      const what = ofEngine(region, row < 0 ? undefined : stays.facts[places.what[row] as number], isInOne);
       const { begin, end, birth_ns } = region;
       const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
       added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);

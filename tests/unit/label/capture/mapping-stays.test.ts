@@ -3,7 +3,7 @@ import { mappingStays } from "../../../../src/label/capture/mapping-stays.ts";
 import { BYTES_OF, type LabelRoom, labelRoom } from "../../../../src/label/label-room.ts";
 import { CENSORED } from "../../../../src/label/regions/places.ts";
 import type { MappingEvent } from "../../../../src/regions/mapping-row.ts";
-import { mappingRow, mmap, munmap, page } from "../../../fixtures/mapping-rows.ts";
+import { mappingRow, mmap, mprotect, munmap, page } from "../../../fixtures/mapping-rows.ts";
 
 /** The stays as [pid, first page, pages, birth, death, path]; a death is null where there was none. */
 function staysOf(rows: readonly MappingEvent[], room?: LabelRoom) {
@@ -40,6 +40,29 @@ describe("stays of mappings", () => {
       [100, 10, 2, 1, 2, "/m.gguf"],
       [100, 12, 2, 1, null, "/m.gguf"],
     ]);
+  });
+
+  test("are of a file that the process cannot have written to only where no protection ever let it, from our first look on", () => {
+    const file = { flags: 2, file_offset_bytes: page(0) };
+    const isReadOnly = (...rows: MappingEvent[]): boolean[] => {
+      const { list, facts } = mappingStays(rows, 0n, new Set());
+      return Array.from(
+        { length: list.places.count },
+        (_, row) => facts[list.places.what[row] ?? -1]?.is_read_only === true,
+      );
+    };
+    expect(isReadOnly(mmap(1, 10, 4, 1, file))).toEqual([true]);
+    expect(isReadOnly(mmap(1, 10, 4, 1, file), munmap(2, 10, 2))).toEqual([true, true]);
+    expect(isReadOnly(mmap(1, 10, 4, 3, file))).toEqual([false]);
+    expect(isReadOnly(mmap(1, 10, 4, 1))).toEqual([false]);
+    expect(isReadOnly(mmap(1, 10, 4, 1, file), mprotect(2, 10, 4, 3), mprotect(3, 10, 4, 1))).toEqual([false]);
+    const there = { addr: page(10), size_bytes: page(4), prot: 1, inode: 7n, path: "/m.gguf", flags: 2 };
+    const look = [
+      mappingRow("snapshot_begin", 1),
+      mappingRow("snapshot", 2, { ...there, file_offset_bytes: page(0) }),
+      mappingRow("snapshot_end", 3),
+    ];
+    expect(isReadOnly(...look)).toEqual([false]);
   });
 
   test("are refused where there are more than the memory for deriving holds, with what to do", () => {

@@ -1,0 +1,83 @@
+/** Whether weights are written once, from their birth to their death: loading them is the one write that there must be. */
+
+import { weightedProportion } from "../../statistics/clopper-pearson.ts";
+import { interval } from "../../statistics/interval.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import type { Group } from "../input/group.ts";
+import { type Figure, notIdentifiable } from "./metric.ts";
+
+const SOURCE = "region_map";
+/** Bytes that no watch could be drawn from leave the rate of writes to all of them open, above this share. */
+const MOST_UNDRAWN = 0.01;
+
+/** Bytes of the regions that were there in the span, and of those that the process could not write to. */
+function bytesOf({ regions: { all, rows }, span }: Group) {
+  const from = span.begin_ns[0] ?? 0;
+  const until = span.end_ns[span.end_ns.length - 1] ?? 0;
+  const sums = { regions: 0, bytes: 0, sealed: 0 };
+  for (const row of rows) {
+    if ((all.birth_ns[row] as number) >= until || (all.death_ns[row] as number) <= from) continue;
+    const bytes = (all.end[row] as number) - (all.begin[row] as number);
+    sums.regions += 1;
+    sums.bytes += bytes;
+    if (all.facts[all.what[row] as number]?.is_read_only === true) sums.sealed += bytes;
+  }
+  return sums;
+}
+
+/** The most that can have been written again in the span, as a share of the bytes: no more bytes than were written; null where that is not known. */
+function mostRewritten({ span }: Group, bytes: number, rows: readonly MetricRow[]): number | null {
+  const rate = rows.find(({ metric, source }) => metric === "write_bytes_per_s" && source === "watch");
+  if (rate === undefined || rate.hi === null || 1 - (rate.coverage ?? 0) > MOST_UNDRAWN) return null;
+  return (rate.hi * (span.window_ns / 1e9)) / bytes;
+}
+
+/**
+ * The share of the bytes of weights that nothing wrote after they were loaded, by however many stores that was. What lies in a
+ * file that the process mapped without the right to write is such; of the rest the watches of the span bound how much was.
+ * @param rows of the group, with the rate of its writes
+ * @returns no figure of another class, or without a region
+ */
+export function weightWriteOnce(group: Group, metric: string, rows: readonly MetricRow[]): Figure[] {
+  if (group.region_type !== "weight" || group.allocations !== null) return [];
+  const { regions, bytes, sealed } = bytesOf(group);
+  if (bytes === 0) return [];
+  const { exposures, weights } = group.every;
+  const written = exposures.map(({ passes }) => (passes.writes.some((n) => n > 0) ? 1 : 0));
+  const isWritten = written.includes(1);
+  const base = { metric, source: SOURCE, coverage: 1 };
+  if (sealed === bytes && !isWritten) {
+    return [
+      {
+        ...base,
+        estimate: interval(1, 1, 1),
+        n: regions,
+        census: true,
+        method:
+          "bytes of files that the process mapped without the right to write, over bytes; the load is the one write; n counts regions",
+      },
+    ];
+  }
+  const most = mostRewritten(group, bytes, rows);
+  const lo = Math.max(isWritten ? 0 : sealed / bytes, most === null ? 0 : 1 - most);
+  const hi = isWritten ? 1 - (weightedProportion(written, weights.bytes).lo ?? 0) : 1;
+  const isCounted = most === null && !isWritten;
+  const open = `${Number((100 * (1 - sealed / bytes)).toPrecision(3))} % of the bytes lie where the process may write`;
+  if (lo === 0 && hi === 1) {
+    const why = `${open}, and nothing tells how much it wrote after the load`;
+    return [notIdentifiable(metric, SOURCE, regions, why)];
+  }
+  return [
+    {
+      ...base,
+      rests_on: ["watch"],
+      estimate: interval(null, lo, hi),
+      n: isCounted ? regions : exposures.length,
+      census: isCounted,
+      bound: true,
+      method:
+        "one less the most that was written after the load: no byte of files mapped without the right to write, of others no more than the watches' rate of writes lets be",
+      why: open,
+    },
+  ];
+}
