@@ -18,6 +18,7 @@ import { computeMetrics } from "./metrics/registry.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
+import { overWhenCut } from "./watched/cut-watches.ts";
 import { type Invariance, invarianceOf } from "./watched/invariance.ts";
 import { type MoreTime, moreTime } from "./watched/more-time.ts";
 
@@ -89,7 +90,8 @@ export async function analyseRun(
   const unread = unreadRows(labelled.capture, facts.ledger, labelled.trace.bySource, labelled.watches);
   // Of what is left of a capture the sums would be too small.
   const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
-  const input = { ...loaded, ledger: [...facts.ledger, ...unread] };
+  const watches = facts.is_cut ? overWhenCut(loaded.watches) : loaded.watches;
+  const input = { ...loaded, watches, ledger: [...facts.ledger, ...unread] };
   const metrics = computeMetrics(input);
   writeMetrics(runDir, metrics);
   const turns = (facts.budget_turns ?? []).map(({ begin_ns, budget_pct }) => ({
@@ -104,7 +106,8 @@ export async function analyseRun(
   const allocated = input.allocations.filter(({ is_part }) => !is_part);
   const leftOut = allocated.reduce((sum, { lives }) => sum + sumOf(lives.n), 0) - labelled.allocationRegions;
   const cutWatches = labelled.watches.filter((watch) => !hasItsAccesses(watch)).length;
-  const badWatches = labelled.watches.length - input.watches.length - cutWatches;
+  const badWatches = labelled.watches.length - loaded.watches.length - cutWatches;
+  const openWatches = loaded.watches.length - watches.length;
   return {
     input,
     metrics,
@@ -138,6 +141,11 @@ export async function analyseRun(
           ]
         : []),
       ...(cutWatches > 0 ? [`${cutWatches} watches were left out: accesses that they saw are in no segment`] : []),
+      ...(openWatches > 0
+        ? [
+            `${openWatches} watches were left out: their time was not over when the recording was cut off, and of those that began as late only the ones that saw much are in a file`,
+          ]
+        : []),
       ...(badWatches > 0 ? [`${badWatches} watches cannot be and were left out`] : []),
     ],
   };

@@ -2,7 +2,8 @@
  * A program that reads and faults at known rates, recorded by a tracer that is killed at a random moment, or whose disk is
  * full: what is left tells why the recording ended, and tells the same rates as a run that was left alone.
  *
- * KILLS=50 in the environment makes as many runs, and writes a line for each.
+ * KILLS=50 in the environment makes as many runs, longer ones, so that more is told with both ends, and writes a line for each
+ * run and each figure. SEED=N chooses other moments, so that they can be made in parts.
  */
 import { afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
@@ -21,15 +22,16 @@ import { endLeftRuns, jsonOf, outputFolder, QUICK, runCli, startCli } from "../i
 setDefaultTimeout(600_000);
 afterEach(endLeftRuns);
 
+const BY_HAND = process.env.KILLS !== undefined;
 const KILLS = Number(process.env.KILLS ?? 5);
 const SEED = Number(process.env.SEED ?? 7);
 const PERIOD_NS = 2_000_000;
 const PAGES = 8;
 const FAULTS_PER_S = (PAGES * 1e9) / PERIOD_NS;
-const WHOLE_S = 3;
+const WHOLE_S = BY_HAND ? 8 : 3;
 /** A kill comes so long after the facts of the recording were begun. */
-const SOONEST_MS = 1200;
-const LATEST_MS = 2200;
+const SOONEST_MS = BY_HAND ? 4000 : 1200;
+const LATEST_MS = BY_HAND ? 9000 : 2200;
 /** From one closing to the next, as share of what was recorded by then, with what a busy machine adds. */
 const MOST_LOST = 0.75;
 const TOLERANCE = 0.05;
@@ -43,7 +45,8 @@ const program = (seconds: number): string[] => [
   compileProgram("steady-rates"),
   ...[seconds, PERIOD_NS, PAGES].map(String),
 ];
-const options = (output: string): string[] => ["--json", ...QUICK, "--output", output, "--run-id", "run"];
+const BUDGET = BY_HAND ? ["--budget", "5"] : [];
+const options = (output: string): string[] => ["--json", ...QUICK, ...BUDGET, "--output", output, "--run-id", "run"];
 
 interface Rates {
   readonly faults: number;
@@ -85,6 +88,32 @@ function expectRates({ faults, recorded_s, gap_ns }: Rates): void {
   expect(faults).toBeLessThan((1 + TOLERANCE) * FAULTS_PER_S * recorded_s + START_FAULTS);
   if (!Number.isNaN(gap_ns)) expect(Math.abs(gap_ns / PERIOD_NS - 1)).toBeLessThan(TOLERANCE);
 }
+
+/** Figures that do not grow with the run, and are of the program alone. */
+const STEADY =
+  /^(?:(?:read|write)_bytes_per_s|hits_per_pass|(?:iai|age_at_read|retention|reuse)_\w+|reads_per_write|write_once_ratio|working_set_bytes|allocated_bytes)$/;
+
+type Metric = RunJson["metrics"][number];
+
+const nameOf = ({ metric, mapping_kind, grain_bytes, source }: Metric): string =>
+  `${metric} ${mapping_kind ?? ""} ${grain_bytes ?? ""} ${source}`;
+
+/** The steady figures of a run that say something, each with its ends, infinite where there is none. */
+function steadyFigures(report: RunJson): Map<string, readonly [lo: number, hi: number]> {
+  const says = report.metrics.filter(({ metric, status }) => STEADY.test(metric) && ["ok", "bound"].includes(status));
+  return new Map(says.map((row) => [nameOf(row), [row.lo ?? 0, row.hi ?? Number.POSITIVE_INFINITY]] as const));
+}
+
+/**
+ * An interval three times as wide, as a ratio; an end that stands alone gives by as much as a factor of two. That two of the
+ * same truth do not touch then takes 8 standard deviations of their difference where two of 95 % take 2.8.
+ */
+function widened([lo, hi]: readonly [number, number]): readonly [lo: number, hi: number] {
+  const slack = lo > 0 && hi < Number.POSITIVE_INFINITY ? hi / lo : 2;
+  return [lo / slack, hi * slack];
+}
+
+const touch = ([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean => a <= d && c <= b;
 
 function runDirOf(output: string): string {
   const [model = ""] = readdirSync(output);
@@ -137,7 +166,7 @@ describe(`a tracer that is killed at one of ${KILLS} random moments`, () => {
       const report = jsonOf(analysed) as unknown as RunJson;
       const run = { after_ms, report, rates: ratesOf(report) };
       runs.push(run);
-      if (process.env.KILLS === undefined) continue;
+      if (!BY_HAND) continue;
       const watches = watchesOf(report.run_dir);
       const cut = watches.filter(({ hits, n_accesses }) => hits.length < Number(n_accesses)).length;
       const { faults, recorded_s, gap_ns } = run.rates;
@@ -178,6 +207,23 @@ describe(`a tracer that is killed at one of ${KILLS} random moments`, () => {
     const watches = runs.flatMap(({ report }) => watchesOf(report.run_dir));
     expect(watches.length).toBeGreaterThan(0);
     expect(watches.filter(({ hits, n_accesses }) => hits.length < Number(n_accesses))).toEqual([]);
+  });
+
+  test("leaves figures that agree with those of a run that was left alone", () => {
+    const ofWhole = steadyFigures(whole);
+    const counts = new Map<string, [compared: number, agreed: number]>();
+    for (const { report } of runs) {
+      for (const [name, ends] of steadyFigures(report)) {
+        const others = ofWhole.get(name);
+        if (others === undefined) continue;
+        const [compared, agreed] = counts.get(name) ?? [0, 0];
+        counts.set(name, [compared + 1, agreed + (touch(ends, others) ? 1 : 0)]);
+        expect([name, ends, others, touch(widened(ends), widened(others))]).toEqual([name, ends, others, true]);
+      }
+    }
+    const compared = [...counts.keys()];
+    expect(compared.some((name) => name.startsWith("allocated_bytes anon"))).toBe(true);
+    if (BY_HAND) for (const [name, [all, agreed]] of counts) process.stderr.write(`${name} | ${agreed} of ${all}\n`);
   });
 
   test("leaves the rates of the program, as a run that was left alone does", () => {

@@ -19,6 +19,8 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
   /** Which budget watches had from when on, CLOCK_MONOTONIC; absent where it was one all the time. */
   readonly budget_turns?: readonly { readonly begin_ns: bigint; readonly budget_pct: number }[];
+  /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */
+  readonly is_cut?: boolean;
 }
 
 /** Reduces a labelled run. @param memoryBytes for blocks that samples fell on, while they are counted */
