@@ -1,5 +1,5 @@
 /** How much memory this process may still take: what the machine has left, and what its control groups allow. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 export interface MemoryRoom {
@@ -57,13 +57,45 @@ function cachedBytes(folder: string, names: readonly string[]): number {
   return sum;
 }
 
+/** True where what is mounted begins above the group that a namespace shows as the first: no path leads from there to here. */
+function isMountedFromAbove(root: string, mount: string): boolean {
+  const mounts = (read(join(root, "proc/self/mountinfo")) ?? "").split("\n").map((line) => line.split(" "));
+  // Of several at one place the last one is seen.
+  return mounts.findLast(([, , , , place]) => place === `/${mount}`)?.[3]?.startsWith("/..") ?? false;
+}
+
+/** Groups that are looked through for this process. */
+const MOST_GROUPS = 20_000;
+
+/** The folder of the group that has this process; null where it is not found. */
+function folderWithUs(top: string): string | null {
+  const folders = [top];
+  for (let i = 0; i < folders.length && i < MOST_GROUPS; i++) {
+    const folder = folders[i] as string;
+    if (read(join(folder, "cgroup.procs"))?.split("\n").includes(String(process.pid))) return folder;
+    for (const name of listFolders(folder)) folders.push(join(folder, name));
+  }
+  return null;
+}
+
+function listFolders(path: string): string[] {
+  try {
+    const entries = readdirSync(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch {
+    // A group that has gone meanwhile holds nobody.
+    return [];
+  }
+}
+
 /** What a control group and those around it leave. */
 function groupRoom(root: string, { mount, limits, usage, cached }: Version, path: string): MemoryRoom[] {
   const top = join(root, mount);
-  const group = join(top, path);
+  const group = isMountedFromAbove(root, mount) ? folderWithUs(top) : join(top, path);
   const rooms: MemoryRoom[] = [];
   // Inside a container the path may be that of another tree: what is mounted is then the group itself.
-  for (let folder = existsSync(group) ? group : top; folder.startsWith(top); folder = dirname(folder)) {
+  const first = group !== null && existsSync(group) ? group : top;
+  for (let folder = first; folder.startsWith(top); folder = dirname(folder)) {
     const used = Math.max(0, (bytesIn(join(folder, usage)) ?? 0) - cachedBytes(folder, cached));
     for (const name of limits) {
       const limit = bytesIn(join(folder, name));

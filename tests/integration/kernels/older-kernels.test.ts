@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import type { MemoryRoom } from "../../../src/overhead/memory-room.ts";
 import { type GuestRun, olderKernels, runGuest } from "../../fixtures/kernels/guest.ts";
 
 const kernels = olderKernels();
@@ -7,14 +8,30 @@ else if (kernels.kernels.length < 2) {
   process.stderr.write(`only these older kernels can be booted: ${kernels.kernels.map((k) => k.series).join(", ")}\n`);
 }
 
-const TRAP_LIMIT = 8;
-
 /** Programs that a kernel series refuses, and what we do there instead. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   // bpf_cast_to_kern_ctx came with 6.2; sample_by_copy is its stand-in.
   "6.1": ["samples/sample_in_place", "samples/sample_in_place/inside"],
   "6.12": [],
 };
+
+/** What control groups of version 2 leave of the guest's memory: of 400 MiB and 300 MiB what is not in use by now. */
+function expectRoom({ traced }: GuestRun): void {
+  const MIB = 2 ** 20;
+  const { limited, marked, free } = traced.get("room") as Record<"limited" | "marked", MemoryRoom> & { free: string };
+  expect([limited.set_by, marked.set_by, free]).toEqual([
+    "memory.max of /sys/fs/cgroup/job",
+    "memory.high of /sys/fs/cgroup/job/part",
+    "MemAvailable of /proc/meminfo",
+  ]);
+  for (const [bytes, limit] of [
+    [limited.bytes, 400 * MIB],
+    [marked.bytes, 300 * MIB],
+  ] as const) {
+    expect(bytes).toBeLessThanOrEqual(limit);
+    expect(bytes).toBeGreaterThan(limit - 100 * MIB);
+  }
+}
 
 /** At once: each has one CPU. */
 async function guests(): Promise<Map<string, GuestRun>> {
@@ -38,7 +55,11 @@ function expectTraced(series: string, { traced, console: text }: GuestRun): void
   expect(watch?.accesses).toBeGreaterThan(0);
   expect(watch?.inArray).toBeGreaterThan(0);
   expect(watch?.endings).toMatchObject({ trap_limit: expect.any(Number) });
-  expect(Math.max(...numbers(watch?.hits))).toBe(TRAP_LIMIT);
+  // One watch in eight has a higher limit; whether one of those is among them is chance.
+  const limits = numbers(watch?.limits);
+  const full = numbers(watch?.hits).filter((hits, i) => hits === limits[i]);
+  expect(full.length).toBeGreaterThan(0);
+  for (const [i, hits] of numbers(watch?.hits).entries()) expect(hits).toBeLessThanOrEqual(limits[i] ?? 0);
 }
 
 test.skipIf(!kernels.ok)(
@@ -57,6 +78,7 @@ test.skipIf(!kernels.ok)(
       const { locate_pids: numbers, ...samples } = Object.fromEntries(guest.runs);
       expect(numbers).toEqual({ level: 1, pid: 1, own_pid: 1 });
       expectTraced(series, guest);
+      expectRoom(guest);
 
       const programs = ["sample_by_copy", "sample_in_place"]
         .flatMap((name) => [name, `${name}/inside`])

@@ -64,4 +64,20 @@ describe("the memory that is left", () => {
       })[0],
     ).toBe(1024);
   });
+
+  test("is bounded by the group that has this process where a namespace of groups names it from another place", () => {
+    const tree = {
+      "proc/self/cgroup": "0::/\n",
+      "sys/fs/cgroup/cgroup.procs": "1\n",
+      "sys/fs/cgroup/a/cgroup.procs": "2\n",
+      "sys/fs/cgroup/a/b/cgroup.procs": `3\n${process.pid}\n`,
+      "sys/fs/cgroup/a/b/memory.max": `${400 * MIB}\n`,
+    };
+    const mounted = (from: string) => ({
+      "proc/self/mountinfo": `31 23 0:28 ${from} /sys/fs/cgroup rw - cgroup2 x rw\n`,
+    });
+    expect(room({ ...tree, ...mounted("/../..") })).toEqual([400, "memory.max of /sys/fs/cgroup/a/b"]);
+    // Mounted anew inside of the namespace it begins with the group itself.
+    expect(room({ ...tree, ...mounted("/") })[0]).toBe(1024);
+  });
 });
