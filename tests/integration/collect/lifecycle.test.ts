@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createEbpfCollector } from "../../../src/collect/ebpf/ebpf.ts";
+import { openLifecycle } from "../../../src/collect/ebpf/lifecycle/lifecycle.ts";
 import { snapshotRows } from "../../../src/collect/ebpf/lifecycle/maps-look.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
 import type { BpfCost } from "../../../src/kernel/bpf-costs.ts";
@@ -72,13 +73,14 @@ describe("how long the collector can wait between two looks", () => {
 });
 
 test("a part that was not asked for is not loaded, and every part says what its events cost", async () => {
-  await using held = holdTarget(["true"]);
+  await using held = holdTarget(["sh", "-c", "echo; read -r line"]);
   const collector = createEbpfCollector({ ...OPTIONS, parts: ["faults"], tree: createProcessTree() });
   await using _stopping = { [Symbol.asyncDispose]: async () => void (await collector.stop()) };
   await collector.start(held.target);
+  held.release();
+  await held.line();
   // Its map is looked at while it lives.
   collector.batches();
-  held.release();
   await held.finish();
   await Bun.sleep(1000);
   collector.batches();
@@ -94,6 +96,21 @@ test("a part that was not asked for is not loaded, and every part says what its 
   const programs = (collector.details?.().bpf_programs ?? []) as readonly BpfCost[];
   expect([...new Set(programs.map(({ object }) => object))].sort()).toEqual(["faults", "lifecycle"]);
   expect(collector.details?.()).toMatchObject({ watch: null, samples: null, clock: null });
+});
+
+test("of the shell that holds a command before its exec nothing is in the map, however long that takes", async () => {
+  await using held = holdTarget([compileProgram("walk-array"), "0", "60"]);
+  const pid = held.target.pid;
+  using lifecycle = await openLifecycle(pid);
+  lifecycle.addProcess(pid);
+  expect(lifecycle.drain()).toEqual([]);
+  held.release();
+  await held.line();
+  const rows = lifecycle.drain();
+  const exec = rows.find(({ kind }) => kind === "exec");
+  const looked = rows.filter(({ kind }) => kind === "snapshot");
+  expect(looked.length).toBeGreaterThan(0);
+  expect(looked.filter(({ exec_epoch }) => exec_epoch !== exec?.exec_epoch)).toEqual([]);
 });
 
 describe("a target that dies while everything is being attached", () => {

@@ -81,7 +81,7 @@ export async function openLifecycle(
       // A call that this kernel does not have is missed by nobody.
       if (hasTracepoint(program.section)) attached.use(program.attach());
     }
-    return assemble({ owned, attached, object, counters, events, sideband, tree, look, foreign: held === null });
+    return assemble({ owned, attached, object, counters, events, sideband, tree, look, held });
   } catch (error) {
     owned.dispose();
     throw error;
@@ -97,8 +97,8 @@ interface Parts {
   readonly sideband: Sideband;
   readonly tree: ProcessTree;
   readonly look: Look;
-  /** True where the side band tells of processes that are not watched. */
-  readonly foreign: boolean;
+  /** The process that runs no command yet; null where all run, and the side band tells of others that are not watched. */
+  readonly held: number | null;
 }
 
 /** Processes that have ended lately: the last names of what ended in a drain come with the next. */
@@ -119,17 +119,7 @@ function latelyEnded() {
   };
 }
 
-function assemble({
-  owned,
-  attached,
-  object,
-  counters,
-  events,
-  sideband,
-  tree,
-  look,
-  foreign,
-}: Parts): LifecycleSource {
+function assemble({ owned, attached, object, counters, events, sideband, tree, look, held }: Parts): LifecycleSource {
   const decoder = createLifecycleDecoder();
   const targets = targetsTable(object.map("targets"));
   const epochs = new Map<number, number>();
@@ -290,7 +280,7 @@ function assemble({
 
   const takeNames = (names: readonly NamedMapping[], out: MappingEvent[]): void => {
     for (const { pid, ...named } of names) {
-      if ((foreign && !isOurs(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
+      if ((held === null && !isOurs(pid)) || (left_ns !== null && named.timestamp_ns > left_ns)) {
         strangers += 1;
         continue;
       }
@@ -320,7 +310,8 @@ function assemble({
       if (targets.has(pid)) return false;
       targets.add(pid);
       begin(pid);
-      wanted.add(pid);
+      // What holds the command is none of it: the map is looked at after the exec.
+      if (pid !== held) wanted.add(pid);
       return true;
     },
     watches: targets.has,
