@@ -212,18 +212,20 @@ describe(`a tracer that is killed at one of ${KILLS} random moments`, () => {
   test("leaves figures that agree with those of a run that was left alone", () => {
     const ofWhole = steadyFigures(whole);
     const counts = new Map<string, [compared: number, agreed: number]>();
+    const apart: (readonly unknown[])[] = [];
     for (const { report } of runs) {
       for (const [name, ends] of steadyFigures(report)) {
         const others = ofWhole.get(name);
         if (others === undefined) continue;
         const [compared, agreed] = counts.get(name) ?? [0, 0];
         counts.set(name, [compared + 1, agreed + (touch(ends, others) ? 1 : 0)]);
-        expect([name, ends, others, touch(widened(ends), widened(others))]).toEqual([name, ends, others, true]);
+        if (!touch(widened(ends), widened(others))) apart.push([name, ends, others]);
       }
     }
-    const compared = [...counts.keys()];
-    expect(compared.some((name) => name.startsWith("allocated_bytes anon"))).toBe(true);
     if (BY_HAND) for (const [name, [all, agreed]] of counts) process.stderr.write(`${name} | ${agreed} of ${all}\n`);
+    expect(apart).toEqual([]);
+    // Nothing is left to chance in these; short runs may be told too little of by watches.
+    expect([...counts.keys()].filter((name) => name.startsWith("allocated_bytes")).length).toBeGreaterThan(2);
   });
 
   test("leaves the rates of the program, as a run that was left alone does", () => {
