@@ -45,6 +45,8 @@ export async function conclude(
 ): Promise<Concluded> {
   const { recording, directory, options } = end;
   const facts = factsOfRun(end);
+  // Asked before the facts are there: who sees them there may signal at once.
+  const signal = stopDeriving(signals, directory.path);
   try {
     completeFacts(directory.heldPath, facts);
     if (options.record_only) return { report: null, directory };
@@ -52,7 +54,8 @@ export async function conclude(
     if (isOwnProcess) stepBack();
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");
-    const limits = { ...derivingLimits(directory.path), signal: stopDeriving(signals, directory.path) };
+    const limits = { ...derivingLimits(directory.path), signal };
+    signal.throwIfAborted();
     return await derive(directory, facts, limits);
   } catch (error) {
     // What fails on a disk that was full before fails because of that.
