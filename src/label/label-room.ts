@@ -2,7 +2,10 @@
 import { MrmTraceError } from "../errors.ts";
 import { formatCount } from "../units.ts";
 
-/** Bytes that one of each takes while a run is labelled and its figures are made, as measured (docs/memory.md). */
+/**
+ * Bytes that one of each takes while a run is labelled and its figures are made: measured (docs/memory.md), but for tensors
+ * and watches, which are estimates on the high side.
+ */
 export const BYTES_OF = {
   /** A stay of a mapping, or a region, in columns, with what sorting all of them takes at a time. */
   "lives of mappings": 62,
@@ -10,11 +13,11 @@ export const BYTES_OF = {
   "mappings at one time": 700,
   /** Its time and its place, while rows are put into order. */
   "rows of mappings": 20,
-  "steps of engines": 450,
+  "steps of engines": 500,
   "rows of tensors": 1000,
   watches: 1200,
   /** A token in a tensor, or in several that keep it equally long, with what the metrics make of it. */
-  "tokens in caches": 500,
+  "tokens in caches": 1500,
 } as const;
 export type Held = keyof typeof BYTES_OF;
 

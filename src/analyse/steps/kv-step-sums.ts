@@ -1,4 +1,5 @@
 /** KV rows by the engine's steps, summed per step: bytes that it wrote and needed. */
+import { collectAround } from "../../columnar/collect-after.ts";
 import { everyRow } from "../../columnar/keys/number-order.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { KvRowSample, StepSample } from "../input/input.ts";
@@ -21,6 +22,8 @@ function after(begins: Float64Array, time: number): number {
  * last of them. A row that was there before the first step counts with its needs.
  */
 export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSample[], span: Span): KvStepSums {
+  // What the sums of another span left behind is as large as what these need.
+  collectAround(2 * (rows.length + steps.length));
   const all = steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
   const begins = Float64Array.from(all, (s) => s.begin_ns);
   const n = all.length;

@@ -115,7 +115,9 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   function follow(pid: number, role: "target" | "tracer"): void {
     if (followed.has(pid)) return;
     const runDelay = createRunDelay(`${procRoot}/${pid}`);
-    followed.set(pid, { role, startTicks: null, pss: createPssPace(pssNs), runDelay, nextRunDelayNs: 0n });
+    // The tracer's own lock is nobody else's to wait for.
+    const pss = createPssPace(pssNs, role === "tracer" ? Number.POSITIVE_INFINITY : undefined);
+    followed.set(pid, { role, startTicks: null, pss, runDelay, nextRunDelayNs: 0n });
   }
 
   /** It has ended, or its number is another's now. */

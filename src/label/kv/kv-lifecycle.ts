@@ -1,4 +1,5 @@
 /** Rows of the KV cache: one per token, layer and K or V, with its bytes and its life. */
+import { MrmTraceError } from "../../errors.ts";
 import { type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import { tooMany } from "../label-room.ts";
@@ -123,12 +124,12 @@ interface ContextRooms {
   next: number;
 }
 
-/** Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. @throws MrmTraceError environment at more than `mostTokens` */
-export function kvRows(
+/** Every row of the cache. @throws MrmTraceError environment at more than `mostTokens` */
+function allRows(
   steps: readonly StepRow[],
   lifetimes: readonly TensorLifetime[],
   originNs: bigint,
-  mostTokens = Number.POSITIVE_INFINITY,
+  mostTokens: number,
 ): KvRows {
   const caches = lifetimes.filter(({ region_type }) => region_type === "kv_cache");
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
@@ -176,4 +177,24 @@ export function kvRows(
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
   return { tokens, tensors, rooms, roomOf: roomNumbers, confirmed, contradicted: 0, rowless_bytes, untold };
+}
+
+/**
+ * Every row of the cache by the engine's steps, in order of its token's write; none is confirmed. Where more tokens were in
+ * caches than there is memory for, none is told, and why.
+ */
+export function kvRows(
+  steps: readonly StepRow[],
+  lifetimes: readonly TensorLifetime[],
+  originNs: bigint,
+  mostTokens = Number.POSITIVE_INFINITY,
+): KvRows {
+  try {
+    return allRows(steps, lifetimes, originNs, mostTokens);
+  } catch (error) {
+    if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
+    const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], confirmed: new Set<number>() };
+    const untold = `${error.message}; analyse with --memory 2GiB tells more`;
+    return { ...nothing, contradicted: 0, rowless_bytes: 0, untold };
+  }
 }

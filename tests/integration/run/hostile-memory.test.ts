@@ -4,20 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HOSTILE_FILES, writeHostileFile } from "../../fixtures/hostile-files.ts";
+import { mostMemoryOf } from "../../fixtures/most-memory.ts";
 import { CLI } from "./cli.ts";
 
 setDefaultTimeout(120_000);
 const MOST_BYTES = 300e6;
-/**
- * Runs a command and prints the most memory that it had resident. What a process had before it became another program counts
- * as its own to the kernel, and a test runner has a lot: so a small program starts it.
- */
-const MOST_OF = `
-import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:]).returncode
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
-sys.exit(code)
-`;
 const folder = mkdtempSync(join(tmpdir(), "mrm-hostile-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -26,23 +17,11 @@ for (const name of Object.keys(HOSTILE_FILES)) {
     const path = join(folder, "hostile");
     writeHostileFile(path, name);
     const out = join(folder, "out");
-    const run = Bun.spawnSync([
-      "python3",
-      "-c",
-      MOST_OF,
-      process.execPath,
-      CLI,
-      "import",
-      path,
-      "--output",
-      out,
-      "--quiet",
-    ]);
+    const { exitCode, bytes } = mostMemoryOf([process.execPath, CLI, "import", path, "--output", out, "--quiet"]);
     rmSync(out, { recursive: true, force: true });
     // What cannot be is refused; what can be is imported.
-    expect([0, 4]).toContain(run.exitCode);
-    const most = Number(run.stdout.toString().trim().split("\n").at(-1));
-    expect(most).toBeGreaterThan(30e6);
-    expect(most).toBeLessThan(MOST_BYTES);
+    expect([0, 4]).toContain(exitCode);
+    expect(bytes).toBeGreaterThan(30e6);
+    expect(bytes).toBeLessThan(MOST_BYTES);
   });
 }

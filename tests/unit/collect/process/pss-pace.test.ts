@@ -27,3 +27,7 @@ test("PSS is not read where it would hold the lock for more than 10 ms, by 200 n
   pace.read(S, 900_000_000n, 195n * MIB);
   expect(pace.isDue(901n * S, 19_000n * MIB)).toBe(true);
 });
+
+test("PSS of a process for whose lock nobody else waits is read however large it is", () => {
+  expect(createPssPace(S, Number.POSITIVE_INFINITY).isDue(0n, 30_000n * MIB)).toBe(true);
+});

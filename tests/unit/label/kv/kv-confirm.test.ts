@@ -63,6 +63,14 @@ test("a row that a watch saw written once more while it was in the cache speaks 
   expect(contradicted(210, 600)).toBe(0);
 });
 
+test("where more tokens are in a cache than there is memory for none is told, and why", () => {
+  expect(kvRows(STEPS, [CACHE], 0n).tokens.length).toBe(2);
+  const { tokens, untold } = kvRows(STEPS, [CACHE], 0n, 1);
+  expect(tokens).toEqual([]);
+  expect(untold).toContain("the run holds more than 1 tokens in caches");
+  expect(untold).toContain("--memory 2GiB");
+});
+
 test("bytes of a cache that hold a state of each sequence are told beside its rows", () => {
   const state: TensorLifetime = { ...CACHE, name: "cache_s_l1", size_bytes: 32n, kv_layout: { form: "state" } };
   expect(kvRows(STEPS, [CACHE], 0n).rowless_bytes).toBe(0);
