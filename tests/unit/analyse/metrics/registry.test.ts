@@ -104,6 +104,21 @@ describe("lives of regions of which some are alive at the end", () => {
   });
 });
 
+describe("bytes that come into being while the class is watched", () => {
+  const young = region({ size_bytes: 8000, birth_ns: 500 * MS, death_censored: true });
+  const silent = Array.from({ length: 60 }, (_, i) =>
+    watch([], { watch_id: i, addr: BigInt(4096 + 8 * i), begin_ns: 15 * MS * i, end_ns: 15 * MS * i + 100 * MS }),
+  );
+  const hi = (given: Parameters<typeof input>[0]): number =>
+    computeMetrics(input({ ...given, watches: silent })).find(
+      (row) => row.metric === "write_bytes_per_s" && row.source === "watch",
+    )?.hi ?? Number.NaN;
+
+  test("may each have been written once before a watch could be drawn from them", () => {
+    expect(hi({ regions: [region(), young] }) - hi({ regions: [region()] })).toBeCloseTo(8000, 6);
+  });
+});
+
 describe("what is held back", () => {
   test("fewer than 30 addresses are insufficient", () => {
     const row = one(weights({ watches: readers(20) }), "iai_p50_ns", "decode");
