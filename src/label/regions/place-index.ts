@@ -37,6 +37,8 @@ interface ProcessPlaces {
 const STRETCH_BIRTHS = 1024;
 /** Entries, members and cuts that are held at a time, of some 20 bytes each. */
 const MOST_HELD = 1 << 20;
+/** Stretches of a process whose rows are not put into order again. */
+const MANY_STRETCHES = 16;
 /** What is laid out until what that left behind is collected. */
 const COLLECT_AFTER = 1 << 17;
 
@@ -55,7 +57,10 @@ function stretchesOf(places: Places, rows: Uint32Array): ProcessPlaces {
   const stretches: Uint32Array[] = [];
   let members: number[] = [];
   let carried = 0;
-  for (const row of rows) {
+  const gathered = collectAfter(COLLECT_AFTER);
+  for (let i = 0; i < rows.length; i++) {
+    gathered(1);
+    const row = rows[i] as number;
     if (members.length - carried >= Math.max(STRETCH_BIRTHS, carried)) {
       const begin = places.birth_ns[row] as number;
       stretches.push(Uint32Array.from(members));
@@ -146,7 +151,12 @@ export function placeIndex(places: Places): PlaceIndex {
     held += more;
     laidOut(more);
     if (held <= MOST_HELD) return;
-    processes.clear();
+    for (const [pid, { members, slices: laid }] of processes) {
+      // What is put into order in a moment is forgotten; of others only what was laid out.
+      if (members.length < MANY_STRETCHES) processes.delete(pid);
+      else laid.fill(null);
+    }
+    last?.slices.fill(null);
     held = more;
   }
 
