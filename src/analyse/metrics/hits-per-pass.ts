@@ -1,5 +1,7 @@
 /** How many instructions touch a byte in one pass of a kernel over the tensor. */
 
+import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
+import { CI_LEVEL, type Interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
@@ -29,6 +31,17 @@ function passHits(set: WatchSet, i: number, length: number): PassHits {
   return { hits, passes: inside.length, cut: isCut ? 1 : 0 };
 }
 
+/**
+ * The interval with room for passes that were not seen: in that share of them there may be an access more, or one less, which no
+ * resampling of passes that were all alike can tell (Clopper-Pearson, none of the effective number of addresses).
+ */
+function withUnseen(mean: Interval, addressWeights: ArrayLike<number>): Interval {
+  if (mean.value === null) return mean;
+  const share = clopperPearson(0, effectiveSize(addressWeights), CI_LEVEL).hi ?? 1;
+  const lo = Math.min(mean.lo ?? mean.value, Math.max(1, mean.value - share));
+  return { ...mean, lo, hi: Math.max(mean.hi ?? mean.value, mean.value + share) };
+}
+
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
   const { length_ns, cut: cutBytes } = countWindows(uniform);
@@ -38,10 +51,14 @@ function figures(group: Group): Figure[] {
     Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
   const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);
   const passes = weigh((one) => one.passes);
-  const mean = ratioInterval(
+  const resampled = ratioInterval(
     weigh((one) => one.hits),
     passes,
     uniform.resamples(),
+  );
+  const mean = withUnseen(
+    resampled,
+    passes.filter((weight) => weight > 0),
   );
   const cut = sum(passes) > 0 ? sum(weigh((one) => one.cut)) / sum(passes) : 0;
   const bounded = Math.max(cut, cutBytes) > MOST_CUT;
@@ -72,7 +89,7 @@ export const hitsPerPass: MetricFamily = {
     },
   ],
   estimator:
-    "Accesses of the passes that begin in a window after the arming, as they are counted for rates, over those passes; each address weighted by the bytes that it stands for.",
+    "Accesses of the passes that begin in a window after the arming, as they are counted for rates, over those passes; each address weighted by the bytes that it stands for. The interval allows for an access more or less in as many of the passes as may be unlike those that were seen.",
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
   suppressed: "n < 30 addresses; a lower bound where the trap limit cut more than 1 % of the passes short.",

@@ -60,6 +60,13 @@ describe("weights that are only read", () => {
     expect(one(rows, "hits_per_pass", "decode").value).toBe(1);
   });
 
+  test("leave room for passes unlike those that were seen, though all were alike", () => {
+    const { lo, hi, n } = one(rows, "hits_per_pass", "decode");
+    expect(lo).toBe(1);
+    // The rule of three, at 97.5 %: none of n.
+    expect(hi ?? 0).toBeCloseTo(1 + 1 - 0.025 ** (1 / n), 2);
+  });
+
   test("have no retention, age, write-once ratio or reads per write, and say why", () => {
     for (const metric of ["retention_p50_ns", "age_at_read_p50_ns", "write_once_ratio", "reads_per_write"]) {
       const row = one(rows, metric);
