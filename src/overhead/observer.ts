@@ -24,6 +24,8 @@ export interface ObserverInput {
   readonly target_cpu_ns: number | null;
   /** Time that threads of the target could run and waited for a CPU; null where the kernel does not tell. */
   readonly target_run_delay_ns: number | null;
+  /** CPU time of the threads that waited, each by its share of the waiting; null where not known. */
+  readonly target_waiter_cpu_ns: number | null;
   /** CPU time of everything that ran on the machine; null where not known. */
   readonly machine_busy_ns: number | null;
   /** Traps and retargets of watches, probes, page faults recorded: whatever the target pays for. */
@@ -59,14 +61,18 @@ function times(count: number, each: NumberInterval): NumberInterval {
 
 /**
  * Time that the target waited for a CPU because the tracer had it, in ns: of all its waiting, the tracer's share of the CPU
- * time that others than the target had, and never more than the tracer used. Null where the kernel does not tell the waiting.
+ * time that any but the waiting threads had, and never more than the tracer used. While a thread waits, others of the target
+ * have CPUs too. Null where the kernel does not tell the waiting.
  */
 function contentionNs(input: ObserverInput): number | null {
   const { tracer_cpu_ns, target_run_delay_ns: waited_ns, machine_busy_ns, target_cpu_ns } = input;
   if (waited_ns === null) return null;
+  const target_ns = target_cpu_ns ?? 0;
+  // Where it is not known who waited, it may have been the thread that ran most.
+  const siblings_ns = Math.max(0, target_ns - (input.target_waiter_cpu_ns ?? target_ns));
   // Where nobody else is known, all of the waiting may be for the tracer.
-  const others_ns = Math.max(0, (machine_busy_ns ?? 0) - (target_cpu_ns ?? 0) - tracer_cpu_ns);
-  return tracer_cpu_ns > 0 ? tracer_cpu_ns * Math.min(1, waited_ns / (tracer_cpu_ns + others_ns)) : 0;
+  const others_ns = Math.max(0, (machine_busy_ns ?? 0) - target_ns - tracer_cpu_ns);
+  return tracer_cpu_ns > 0 ? tracer_cpu_ns * Math.min(1, waited_ns / (tracer_cpu_ns + others_ns + siblings_ns)) : 0;
 }
 
 /**

@@ -52,6 +52,7 @@ export function factsOfRun(input: RunEnd): RunFacts {
     tracer_peak_rss_bytes: use.tracer.peak_rss_bytes,
     target_cpu_ns: use.target.cpu_ns > 0 ? use.target.cpu_ns : null,
     target_run_delay_ns: use.target.run_delay_ns,
+    target_waiter_cpu_ns: use.target.waiter_cpu_ns,
     machine_busy_ns: use.machine_busy_ns,
     events: input.collectors.flatMap(({ collector }) => collector.costs?.() ?? []),
   });

@@ -20,6 +20,8 @@ export interface RoleUse {
   readonly cpu_ns: number;
   /** Of processes that were read twice, the time that their threads waited for a CPU in between, in ns; null without any. */
   readonly run_delay_ns: number | null;
+  /** CPU time of the threads that waited, each by its share of the waiting, in ns; null where no waiting is known. */
+  readonly waiter_cpu_ns: number | null;
   readonly peak_threads: number;
   /** From the first to the last sample of the role, in ns. */
   readonly window_ns: number;
@@ -52,6 +54,7 @@ interface Seen {
   first_cpu_ns: number;
   last_cpu_ns: number;
   readonly run_delay: Growth;
+  waiter_cpu_ns: number;
   peak_rss_bytes: number;
   peak_threads: number;
 }
@@ -63,6 +66,7 @@ function roleAt(column: ColumnData | undefined, row: number): string | null {
 function sum(seenProcesses: Map<number, Seen>): RoleUse {
   const use = { peak_rss_bytes: 0, cpu_ns: 0, peak_threads: 0 };
   let run_delay_ns: number | null = null;
+  let weighted = 0;
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const seen of seenProcesses.values()) {
@@ -71,9 +75,12 @@ function sum(seenProcesses: Map<number, Seen>): RoleUse {
     use.peak_rss_bytes += seen.peak_rss_bytes;
     use.cpu_ns += seen.last_cpu_ns - seen.first_cpu_ns;
     use.peak_threads += seen.peak_threads;
-    if (seen.run_delay.total !== null) run_delay_ns = (run_delay_ns ?? 0) + seen.run_delay.total;
+    if (seen.run_delay.total === null) continue;
+    run_delay_ns = (run_delay_ns ?? 0) + seen.run_delay.total;
+    weighted += seen.run_delay.total * seen.waiter_cpu_ns;
   }
-  return { ...use, run_delay_ns, window_ns: Math.max(0, last - first) };
+  const waiter_cpu_ns = run_delay_ns === null ? null : weighted / Math.max(1, run_delay_ns);
+  return { ...use, run_delay_ns, waiter_cpu_ns, window_ns: Math.max(0, last - first) };
 }
 
 export function createProcessUse(): ProcessUse {
@@ -96,12 +103,14 @@ export function createProcessUse(): ProcessUse {
           first_cpu_ns: cpu_ns,
           last_cpu_ns: cpu_ns,
           run_delay: createGrowth(),
+          waiter_cpu_ns: 0,
           peak_rss_bytes: 0,
           peak_threads: 0,
         };
         seen.last_ns = now_ns;
         seen.last_cpu_ns = cpu_ns;
         seen.run_delay.take(numberAt(columns.run_delay_ns, row));
+        seen.waiter_cpu_ns = numberAt(columns.waiter_cpu_ns, row) ?? seen.waiter_cpu_ns;
         seen.peak_rss_bytes = Math.max(seen.peak_rss_bytes, numberAt(columns.rss_bytes, row) ?? 0);
         seen.peak_threads = Math.max(seen.peak_threads, numberAt(columns.threads, row) ?? 0);
         role.set(pid, seen);

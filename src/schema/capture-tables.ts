@@ -218,6 +218,12 @@ export const CAPTURE_TABLES = {
         "ns",
         "Time so far that threads of the process could run and waited for a CPU, read less often; null of the tracer.",
       ),
+      opt(
+        "waiter_cpu_ns",
+        "u64",
+        "ns",
+        "CPU time, since the first reading of run_delay_ns, of the threads that waited since then, each by its share of that waiting.",
+      ),
       opt("psi_cpu_some_ns", "u64", "ns", "CPU pressure of the machine so far."),
       opt("psi_memory_some_ns", "u64", "ns", "Memory pressure of the machine so far."),
       opt("mem_available_bytes", "u64", "bytes", "MemAvailable of the machine."),

@@ -152,12 +152,14 @@ export function parseBusyNs(text: string): bigint | null {
 }
 
 /**
- * Time that a thread could run and waited for a CPU, in ns: the second figure of /proc/PID/task/TID/schedstat
- * (sched-stats.rst). Null where the kernel keeps no such account, which it says with a thread that never ran.
+ * Time that a thread ran, and that it could run and waited for a CPU, in ns: the first two figures of
+ * /proc/PID/task/TID/schedstat (sched-stats.rst). Null where the kernel keeps no such account, which it says with a thread that
+ * never ran.
  */
-export function parseRunDelayNs(text: string): bigint | null {
-  const [ran, waited, slices] = text.trim().split(" ").map(parseU64);
-  return ran === 0n && slices === 0n ? null : (waited ?? null);
+export function parseSchedstat(text: string): { readonly ran_ns: bigint; readonly waited_ns: bigint } | null {
+  const [ran_ns, waited_ns, slices] = text.trim().split(" ").map(parseU64);
+  if (ran_ns == null || waited_ns == null || (ran_ns === 0n && slices === 0n)) return null;
+  return { ran_ns, waited_ns };
 }
 
 /** Pids of /proc/PID/task/TID/children; words that are no pid are left out and counted. */

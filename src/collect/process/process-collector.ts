@@ -21,7 +21,7 @@ import type { Capability, Collector, Target } from "../collector.ts";
 import { lookCost } from "../look-cost.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
 import { createPssPace, type PssPace } from "./pss-pace.ts";
-import { createRunDelay, type RunDelay } from "./run-delay.ts";
+import { createRunDelay, type RunDelay, type RunDelayReading } from "./run-delay.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
 export interface ProcessCollectorOptions {
@@ -172,7 +172,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   }
 
   /** Null while the next reading is not due, unless it is the last, and for what is not the target. */
-  function runDelay(process: Followed, last: boolean): bigint | null {
+  function runDelay(process: Followed, last: boolean): RunDelayReading | null {
     const atNs = now();
     if (process.role !== "target" || (atNs < process.nextRunDelayNs && !last)) return null;
     const value = process.runDelay();
@@ -218,6 +218,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       unfollow(pid);
       ended.set(pid, stat.start_ticks);
     }
+    const waiting = hasEnded ? null : runDelay(process, last);
     const io = hasEnded ? null : readProc(`${procRoot}/${pid}/io`);
     return {
       timestamp_ns: timestampNs,
@@ -226,7 +227,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       stat,
       memory,
       pss_bytes: hasEnded ? null : pss(folder, process, memory.rss_bytes),
-      run_delay_ns: hasEnded ? null : runDelay(process, last),
+      run_delay_ns: waiting?.run_delay_ns ?? null,
+      waiter_cpu_ns: waiting?.waiter_cpu_ns ?? null,
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),
       machine: machineNow,

@@ -25,6 +25,7 @@ export interface ProcessSample {
   readonly memory: ProcMemory;
   readonly pss_bytes: bigint | null;
   readonly run_delay_ns: bigint | null;
+  readonly waiter_cpu_ns: bigint | null;
   readonly read_bytes: bigint | null;
   readonly write_bytes: bigint | null;
   readonly machine: MachineSample;

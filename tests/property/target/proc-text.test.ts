@@ -5,7 +5,7 @@ import {
   parseChildren,
   parseField,
   parsePressureSomeNs,
-  parseRunDelayNs,
+  parseSchedstat,
   parseStat,
   parseStatusMemory,
   parseU64,
@@ -54,7 +54,7 @@ describe("parsers of /proc", () => {
           parseField(text, "VmRSS"),
           parsePressureSomeNs(text),
           parseBusyNs(text),
-          parseRunDelayNs(text),
+          parseSchedstat(text),
         ];
         for (const value of figures) {
           if (value !== null) expect(value >= 0n && value <= U64_MAX).toBe(true);

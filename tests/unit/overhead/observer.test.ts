@@ -8,6 +8,7 @@ const input: ObserverInput = {
   tracer_peak_rss_bytes: 90 * 2 ** 20,
   target_cpu_ns: 10.1e9,
   target_run_delay_ns: null,
+  target_waiter_cpu_ns: null,
   machine_busy_ns: null,
   events: [
     { what: "retargets", count: 100, each_ns: { value: 40_000, lo: 30_000, hi: 50_000 } },
@@ -45,6 +46,22 @@ describe("the observer's cost", () => {
     expect(waited(30e9, 10.4e9).contention_pct).toBeCloseTo(4, 9);
     expect(waited(0, 10.4e9).contention_pct).toBe(0);
     expect(waited(null, 10.4e9).contention_pct).toBeNull();
+  });
+
+  test("takes no waiting of a thread for another thread of the target for one for the tracer", () => {
+    const waited = (target_waiter_cpu_ns: number | null) =>
+      observerCost({
+        ...input,
+        target_cpu_ns: 10e9,
+        target_run_delay_ns: 0.4e9,
+        target_waiter_cpu_ns,
+        machine_busy_ns: 10.4e9,
+      }).contention_pct;
+    // The one thread that works waited: only the tracer can have had its CPU.
+    expect(waited(10e9)).toBeCloseTo(4, 9);
+    expect(waited(null)).toBeCloseTo(4, 9);
+    // Threads that hardly ran waited, while the others had 10 s of CPU and the tracer 0.4 s.
+    expect(waited(0)).toBeCloseTo((4 * 0.4) / 10.4, 9);
   });
 
   test("has an upper end with the waiting that was measured, not with all that the tracer ran", () => {

@@ -9,7 +9,14 @@ const sample = (pid: number, role: Given<"process">["role"] & string, at_s: numb
 describe("the use of processes", () => {
   test("is nothing before the first sample", () => {
     const { target, tracer, mem_available_bytes } = createProcessUse();
-    const nothing = { peak_rss_bytes: 0, cpu_ns: 0, run_delay_ns: null, peak_threads: 0, window_ns: 0 };
+    const nothing = {
+      peak_rss_bytes: 0,
+      cpu_ns: 0,
+      run_delay_ns: null,
+      waiter_cpu_ns: null,
+      peak_threads: 0,
+      window_ns: 0,
+    };
     expect([target, tracer, mem_available_bytes]).toEqual([nothing, nothing, null]);
   });
 
@@ -29,7 +36,7 @@ describe("the use of processes", () => {
         sample(9, "tracer", 2, { rss_bytes: 900n, cpu_user_ns: 450n }),
       ]),
     );
-    const unread = { run_delay_ns: null };
+    const unread = { run_delay_ns: null, waiter_cpu_ns: null };
     expect(use.target).toEqual({ ...unread, peak_rss_bytes: 120, cpu_ns: 34 + 10, peak_threads: 7, window_ns: 3e9 });
     expect(use.tracer).toEqual({ ...unread, peak_rss_bytes: 1000, cpu_ns: 50, peak_threads: 1, window_ns: 1e9 });
   });
@@ -47,6 +54,19 @@ describe("the use of processes", () => {
     use.take(at(3, 150n, 9n, 5800n));
     use.take(at(4, 170n, null, 6000n));
     expect([use.target.run_delay_ns, use.machine_busy_ns]).toEqual([70 + 2, 1000]);
+  });
+
+  test("has the CPU time of the threads that waited, each process by its share of the waiting", () => {
+    const use = createProcessUse();
+    const at = (at_s: number, delays: readonly [bigint, bigint], cpu: readonly [bigint, bigint]) =>
+      batchFromRows("process", [
+        sample(1, "target", at_s, { run_delay_ns: delays[0], waiter_cpu_ns: cpu[0] }),
+        sample(2, "target", at_s, { run_delay_ns: delays[1], waiter_cpu_ns: cpu[1] }),
+      ]);
+    use.take(at(1, [100n, 7n], [0n, 0n]));
+    expect(use.target.waiter_cpu_ns).toBeNull();
+    use.take(at(2, [160n, 47n], [1000n, 50n]));
+    expect(use.target.waiter_cpu_ns).toBe((60 * 1000 + 40 * 50) / 100);
   });
 
   test("has the memory that was available first, where the machine says it", () => {

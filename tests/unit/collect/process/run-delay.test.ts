@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRunDelay } from "../../../../src/collect/process/run-delay.ts";
-import { parseBusyNs, parseRunDelayNs } from "../../../../src/target/proc-text.ts";
+import { parseBusyNs, parseSchedstat } from "../../../../src/target/proc-text.ts";
 
 const root = mkdtempSync(join(tmpdir(), "mrm-run-delay-"));
 afterAll(() => rmSync(root, { recursive: true }));
@@ -18,10 +18,28 @@ function folderWith(threads: Readonly<Record<string, string>>, folder = mkdtempS
   return folder;
 }
 
+const delayIn = (folder: string) => {
+  const read = createRunDelay(folder);
+  return () => read()?.run_delay_ns ?? null;
+};
+
+describe("the CPU time of threads that waited", () => {
+  test("counts each thread by its share of the waiting, from the first reading on", () => {
+    const folder = folderWith({ 7: "5000 300 4\n", 8: "900 12 9\n" });
+    const read = createRunDelay(folder);
+    expect(read()?.waiter_cpu_ns).toBe(0n);
+    // The first thread ran 1000 and waited 10, the second ran 20 and waited 30, a third came, ran 40 and waited 10.
+    folderWith({ 7: "6000 310 5\n", 8: "920 42 10\n", 9: "40 10 1\n" }, folder);
+    expect(read()?.waiter_cpu_ns).toBe(BigInt(Math.floor((1000 * 10 + 20 * 30 + 40 * 10) / 50)));
+    folderWith({ 7: "6000 310 5\n" }, folder);
+    expect(read()?.waiter_cpu_ns).toBe(BigInt(Math.floor((1000 * 10 + 20 * 30 + 40 * 10) / 50)));
+  });
+});
+
 describe("the time that a process waited for a CPU", () => {
   test("is that of all its threads, those included that have ended", () => {
     const folder = folderWith({ 7: "500 30 4\n", 8: "900 12 9\n" });
-    const runDelay = createRunDelay(folder);
+    const runDelay = delayIn(folder);
     expect(runDelay()).toBe(42n);
     folderWith({ 7: "600 35 5\n", 9: "10 1 1\n" }, folder);
     expect(runDelay()).toBe(35n + 1n + 12n);
@@ -31,7 +49,7 @@ describe("the time that a process waited for a CPU", () => {
 
   test("keeps what a thread waited whose number another one has by now", () => {
     const folder = folderWith({ 7: "500 30 4\n" });
-    const runDelay = createRunDelay(folder);
+    const runDelay = delayIn(folder);
     runDelay();
     folderWith({ 7: "20 3 1\n" }, folder);
     expect(runDelay()).toBe(33n);
@@ -44,7 +62,7 @@ describe("the time that a process waited for a CPU", () => {
   });
 
   test("of this very process is told by this machine, and grows", () => {
-    const runDelay = createRunDelay(`/proc/${process.pid}`);
+    const runDelay = delayIn(`/proc/${process.pid}`);
     const first = runDelay();
     const second = runDelay();
     expect(first).not.toBeNull();
@@ -59,7 +77,7 @@ test("the CPU time of a machine leaves out idle, waiting for disks and what its 
 });
 
 test("a thread's account of waiting is its second figure", () => {
-  expect(parseRunDelayNs("123 456 7\n")).toBe(456n);
-  expect(parseRunDelayNs("123 0 7\n")).toBe(0n);
-  expect(parseRunDelayNs("123")).toBeNull();
+  expect(parseSchedstat("123 456 7\n")).toEqual({ ran_ns: 123n, waited_ns: 456n });
+  expect(parseSchedstat("123 0 7\n")).toEqual({ ran_ns: 123n, waited_ns: 0n });
+  expect(parseSchedstat("123")).toBeNull();
 });
