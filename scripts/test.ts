@@ -16,6 +16,8 @@ const UNTIMED = [
   "tests/integration/run/import",
   "tests/integration/run/hostile-memory",
   "tests/integration/run/memray",
+  "tests/integration/run/secrets",
+  "tests/integration/package",
 ] as const;
 /** So low that what the others start hardly notices. */
 const LOW_PRIORITY = ["nice", "-n", "19"] as const;

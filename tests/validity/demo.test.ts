@@ -180,7 +180,7 @@ describe("the demo, watched", () => {
         writes += stores.length;
         if (stores.length === expected.stores && loads.length === expected.loads) continue;
         wrong.push(
-          `${watch.tensor} row ${watch.row} (watch ${watch.id}, ${watch.mode}) at position ${step.position}: ${stores.length} stores, ${loads.length} read passes`,
+          `${watch.tensor} row ${watch.row} (watch ${watch.id}, ${watch.mode}) at position ${step.position}: ${stores.length} stores, ${loads.length} read passes of hits "${own.map(({ op }) => op).join(" ")}"`,
         );
       }
     }

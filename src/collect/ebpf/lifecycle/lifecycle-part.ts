@@ -1,6 +1,7 @@
 /** The part that every run has: mappings and processes of the tree, and the map of them that other parts follow. */
 import { batchFromRows } from "../../../columnar/rows.ts";
 import { MrmTraceError } from "../../../errors.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
 import type { Looks } from "../../../kernel/looks.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { createProcessMaps, type ProcessMaps } from "../../../regions/mapping-events.ts";
@@ -12,6 +13,7 @@ import { runCost } from "../run-cost.ts";
 import { openLifecycle } from "./lifecycle.ts";
 import { lifecycleWarnings } from "./lifecycle-warnings.ts";
 import { watchTree } from "./running-tree.ts";
+import { settledLooks } from "./settled-looks.ts";
 
 /** The address spaces of the tree, and who wants to know what changes in them. */
 export interface MappingFeed {
@@ -48,12 +50,18 @@ export const lifecyclePrograms: PartPrograms = {
 export async function startLifecycle(target: Target, tree: ProcessTree, looks: Looks): Promise<LifecyclePart> {
   const lifecycle = await openLifecycle(target.held ? target.pid : null, tree, looks.kind("looks at maps"));
   const maps = createProcessMaps({});
+  const settled = settledLooks();
   const followers: ((rows: readonly MappingEvent[]) => void)[] = [];
 
   function poll() {
     const rows = lifecycle.drain();
     for (const row of rows) maps.apply(row);
-    for (const pid of maps.pidsNeedingSnapshot()) lifecycle.requestSnapshot(pid);
+    const now_ns = monotonicNs();
+    for (const pid of maps.pidsNeedingSnapshot()) {
+      lifecycle.requestSnapshot(pid);
+      settled.doubted(pid, now_ns);
+    }
+    for (const pid of settled.take(now_ns, tree.lives)) lifecycle.requestSnapshot(pid);
     if (rows.length === 0) return [];
     for (const listener of followers) listener(rows);
     return [batchFromRows("mapping", rows)];
