@@ -62,12 +62,13 @@ function answered(
   const figures = ({ metrics }: DataClass): number =>
     QUESTIONS.filter(([, names]) => metrics.some((row) => names.some((name) => name === row.metric) && isFigure(row)))
       .length;
-  const worth = [...speaking].sort(
-    (a, b) =>
-      Number(b.labelled) - Number(a.labelled) ||
-      figures(b) - figures(a) ||
-      (sizeOf(b, Number.POSITIVE_INFINITY)?.bytes ?? 0) - (sizeOf(a, Number.POSITIVE_INFINITY)?.bytes ?? 0),
-  );
+  // Classes of data come in their own order, weights first; kinds of mapping by what is known of them.
+  const worth = [...speaking].sort((a, b) => {
+    if (a.labelled || b.labelled) return Number(b.labelled) - Number(a.labelled);
+    const larger =
+      (sizeOf(b, Number.POSITIVE_INFINITY)?.bytes ?? 0) - (sizeOf(a, Number.POSITIVE_INFINITY)?.bytes ?? 0);
+    return figures(b) - figures(a) || larger;
+  });
   const chosen = new Set(worth.slice(0, most));
   return { shown: speaking.filter((one) => chosen.has(one)), left: speaking.length - chosen.size };
 }

@@ -20,6 +20,12 @@ function endText(value: number, { factor }: Scale, round: (x: number) => number)
   return String(Number((round(scaled / step) * step).toPrecision(DIGITS)));
 }
 
+/** `1.2 to 32 ms`, in the unit of the upper end. */
+function endsText(unit: string, lo: number, hi: number): string {
+  const scale = scaleOf(unit, hi);
+  return `${endText(lo, scale, Math.floor)} to ${endText(hi, scale, Math.ceil)}${scale.unit}`;
+}
+
 /** How far an interval reaches, rounded away from zero so that it is never told as narrower than it is. */
 function reachText(pct: number): string {
   if (pct >= 1) return `${Math.ceil(pct)}`;
@@ -53,15 +59,15 @@ export function shortFigure(given: ReportMetric | undefined): Line {
   if (metric.unit === "%" && metric.status === "bound" && (lo ?? 0) <= 0 && (hi ?? 100) >= 100) {
     return [{ text: WORDS.not_identifiable[0], ink: WORDS.not_identifiable[1] }];
   }
+  if (metric.status === "bound" && isShown(lo) && isShown(hi) && lo > 0)
+    return [{ text: endsText(metric.unit, lo, hi), ink: "warn" }];
   if (metric.status === "bound" || metric.label !== null || !isShown(value)) return figureSpans(metric);
   if (!isShown(lo) || !isShown(hi) || lo === hi) return figureSpans({ ...metric, lo: null, hi: null });
   const scale = scaleOf(metric.unit, value === 0 ? hi : value);
   const pct = value === 0 ? Number.POSITIVE_INFINITY : (100 * Math.max(value - lo, hi - value)) / value;
   // Percent of a percentage would be misread.
   if (pct > MOST_PCT || metric.unit === "%") {
-    const wide = scaleOf(metric.unit, hi);
-    const [low, high] = [endText(lo, wide, Math.floor), endText(hi, wide, Math.ceil)];
-    return [{ text: `${low} to ${high}${wide.unit}`, ink: "bold" }];
+    return [{ text: endsText(metric.unit, lo, hi), ink: "bold" }];
   }
   return [
     { text: `${formatIn(value, scale)}${scale.unit}`, ink: "bold" },

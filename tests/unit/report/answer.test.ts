@@ -48,6 +48,16 @@ describe("the answer of a run", () => {
     expect(text).toMatch(/^kept, median +≥ 28.1 s +not known +4.10 ms ±22%$/m);
   });
 
+  test("leaves out the last classes of data, not the weights, where not all fit side by side", () => {
+    const wide = demoReport().metrics.map((row) => ({
+      ...row,
+      label: row.metric === "suitability" ? "x".repeat(17) : row.label,
+    }));
+    const text = renderAnswer(demoReport({ metrics: wide }), plain(80));
+    expect(text).toMatch(/^ +weight +kv_cache +activation$/m);
+    expect(text).toContain("more in the table");
+  });
+
   test("begins with the failure of the command, and has no table where nothing was learnt", () => {
     const { target } = demoReport();
     const text = renderAnswer(demoReport({ metrics: [], target: { ...target, exit_code: 3 } }), plain(80));
@@ -151,6 +161,11 @@ describe("a figure in short", () => {
     const any = { status: "bound", lo: 0, hi: 1 } as const;
     expect(short("write_once_ratio", "kv_cache", null, any)).toBe("not known");
     expect(short("write_once_ratio", "kv_cache", [1, 0.969, 1])).toBe("96 to 100 %");
+  });
+
+  test("is a bound of two ends in one unit", () => {
+    const ends = { status: "bound", lo: 19 * 2 ** 20, hi: 180 * 2 ** 20 } as const;
+    expect(short("read_bytes_per_s", "runtime", null, ends)).toBe("19 to 180 MiB/s");
   });
 
   test("is a bound with its sign, or words that say why there is no number", () => {
