@@ -123,6 +123,12 @@ function peakText(report: RunReport): string | null {
 const oneLine = (key: string, text: string, width: number, ink?: Ink): Line[] =>
   entry(key, text, Math.max(width, widthOf(text) + width), ink);
 
+/** A text in so many lines at most; one that has more is cut after its first. */
+function fewLines(key: string, text: string, width: number, most: number, ink?: Ink): Line[] {
+  const lines = entry(key, text, width, ink);
+  return lines.length <= most ? lines : oneLine(key, text, width, ink);
+}
+
 function failureLines({ target }: RunReport): Line[] {
   const { signal, exit_code } = target;
   if (signal === null && (exit_code ?? 0) === 0) return [];
@@ -174,7 +180,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
       { text: `  ${report.run_id}`, ink: "dim" },
     ],
     ...oneLine("target", target, width),
-    ...(tokens === null ? [] : entry("tokens", tokens, width).slice(0, most)),
+    ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
     [],
     ...classes,
     [],
@@ -183,10 +189,10 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
     ...oneLine("cost", costInShort(report), width),
     ...oneLine("lost", lossInShort(report), width),
     ...(invariant === null ? [] : entry("watching", invariant, width).slice(0, most)),
-    ...entry("validity", validityText(report), width, VALIDITY_INK[report.validity]).slice(0, most),
+    ...fewLines("validity", validityText(report), width, most, VALIDITY_INK[report.validity]),
   ];
   const place: Line[] = [
-    ...(sharper === null ? [] : entry("sharper", sharper, width).slice(0, most)),
+    ...(sharper === null ? [] : fewLines("sharper", sharper, width, most)),
     ...entry("files", report.run_dir, width),
     ...oneLine("more", "every figure and its reason: mrm-trace show --table FOLDER", width, "dim"),
   ];

@@ -9,6 +9,7 @@ import { type Packed, packAndAdd } from "../../fixtures/packed.ts";
 
 const ROOT = new URL("../../..", import.meta.url).pathname;
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
+const LIBRARY = readFileSync(join(ROOT, "docs/library.md"), "utf8");
 const DEMO = ["--params", "1m", "--seconds", "2", "--watch-registers", "0", "--baseline", "100ms"];
 
 let packed: Packed;
@@ -133,8 +134,8 @@ describe("added to an empty folder, without sources, compiler or headers", () =>
     expect(await packed.run(words)).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  test("the README's example of the library runs, and its types hold for a program of Bun", async () => {
-    const example = /```ts\n(import .*?)```/s.exec(README)?.[1] ?? "";
+  test("the example of docs/library.md runs, and its types hold for a program of Bun", async () => {
+    const example = /```ts\n(import .*?)```/s.exec(LIBRARY)?.[1] ?? "";
     writeFileSync(join(packed.app, "example.ts"), example);
     const ended = await packed.run(["bun", "example.ts"]);
     expect(ended.exitCode).toBe(0);
