@@ -38,15 +38,6 @@ export interface RecurrentSample {
 }
 
 /**
- * The open last interval of a unit, where it has no complete one: the rule of Wang and Chang (JASA 94, 1999), under
- * which a unit's complete intervals may be exchanged. Keeping the open one beside them favours long intervals; pooling
- * the intervals of all units favours units with many short ones.
- */
-export function openInterval(complete: readonly number[], open: number): number[] {
-  return complete.length === 0 && open >= 0 ? [open] : [];
-}
-
-/**
  * Puts the units' times together, each unit with its own weight however many times it shows.
  * @param weights one per unit, such as the bytes that it stands for
  */
@@ -279,34 +270,6 @@ export function effectiveUnits({ unit_weight }: RecurrentSample): number {
     squares += w * w;
   }
   return squares > 0 ? (sum * sum) / squares : 0;
-}
-
-/** The curve's mean up to its last time, and S there: what the mean leaves out when it is not 0. */
-function restrictedMean(sample: RecurrentSample, times: Uint16Array | null): { mean: number; tail: number } {
-  const { time, event, unit, weight } = sample;
-  let atRisk = weightOf(sample, times);
-  if (!(atRisk > 0)) return { mean: Number.NaN, tail: Number.NaN };
-  const nothing = atRisk * 1e-9;
-  let s = 1;
-  let mean = 0;
-  let before = 0;
-  for (let i = 0; i < time.length; i++) {
-    const w = (weight[i] ?? 0) * (times ? (times[unit[i] ?? 0] ?? 0) : 1);
-    if (w === 0) continue;
-    const t = time[i] ?? 0;
-    mean += s * (t - before);
-    before = t;
-    if (event[i]) s = atRisk - w <= nothing ? 0 : s * (1 - w / atRisk);
-    atRisk -= w;
-  }
-  return { mean, tail: s };
-}
-
-/** The restricted mean with its percentile-bootstrap interval over units, and S at the last time, in [0, 1]. */
-export function recurrentMean(sample: RecurrentSample, resamples: Resamples): { mean: Interval; tail: number } {
-  const { mean, tail } = restrictedMean(sample, null);
-  const replicates = Float64Array.from(resamples, (times) => restrictedMean(sample, times).mean);
-  return { mean: percentileInterval(mean, replicates, CI_LEVEL), tail };
 }
 
 /** S(at): the share of the weight whose time is longer. NaN without observations. */

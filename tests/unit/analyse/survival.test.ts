@@ -2,8 +2,6 @@ import { describe, expect, test } from "bun:test";
 import { resample } from "../../../src/statistics/bootstrap.ts";
 import {
   boundedQuantiles,
-  openInterval,
-  recurrentMean,
   recurrentQuantiles,
   recurrentSample,
   survivalAt,
@@ -33,12 +31,6 @@ describe("times that repeat within a unit", () => {
     expect(sample.censored).toBeCloseTo(12 / 21, 12);
   });
 
-  test("keep an open interval only where the unit has no complete one", () => {
-    expect(openInterval([], 5)).toEqual([5]);
-    expect(openInterval([3], 5)).toEqual([]);
-    expect(openInterval([], Number.NaN)).toEqual([]);
-  });
-
   test("leave no value but a lower end where all are censored", () => {
     const units = Array.from({ length: 40 }, (_, i) => ({ complete: [], censored: [100 + i] }));
     const sample = recurrentSample(units, new Array<number>(40).fill(1));
@@ -47,14 +39,5 @@ describe("times that repeat within a unit", () => {
     expect(estimates[0]?.lo ?? 0).toBeGreaterThanOrEqual(110);
     expect(estimates[0]?.lo ?? 0).toBeLessThanOrEqual(120);
     expect(estimates[0]?.hi).toBeNull();
-  });
-
-  test("have the mean of the complete ones, and the tail that censoring hides", () => {
-    const full = recurrentMean(recurrentSample([one([2]), one([4]), one([6])], [1, 1, 1]), []);
-    expect(full.mean.value).toBeCloseTo(4, 12);
-    expect(full.tail).toBe(0);
-    const cut = recurrentMean(recurrentSample([one([2]), { complete: [], censored: [8] }], [1, 1]), []);
-    expect(cut.mean.value).toBeCloseTo(5, 12);
-    expect(cut.tail).toBeCloseTo(0.5, 12);
   });
 });
