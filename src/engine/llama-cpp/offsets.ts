@@ -28,7 +28,15 @@ export interface GgmlLayout {
 }
 
 /** Bytes that are copied of each structure: all of what is read of it in any build; `node` is the head of a tensor. */
-export const COPIED_BYTES = { tensor: 336, node: 96, buffer: 120, path: 1024, params: 192, graph: 64 } as const;
+export const COPIED_BYTES = {
+  tensor: 336,
+  node: 96,
+  buffer: 120,
+  path: 1024,
+  params: 192,
+  graph: 64,
+  position: 4,
+} as const;
 
 /** Byte offsets in llama_batch (llama.h). */
 export const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;

@@ -31,6 +31,10 @@ export const PROBE = {
   restore_seq_part: 22,
   restore_seq_file: 23,
   process: 24,
+  batch_add: 25,
+  batch_add_seq: 26,
+  batch_set_pos: 27,
+  batch_empty: 28,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -54,6 +58,8 @@ export const CAPTURE = {
   path: capturePlan({ form: "string", from: 0, bytes: COPIED_BYTES.path }),
   /** What the arrays of llama_batch hold, which is passed by value. */
   batch: capturePlan({ form: "batch", offsets: BATCH }),
+  /** A position, which argument 2 points to. */
+  position: capturePlan({ form: "bytes", from: 2, bytes: COPIED_BYTES.position }),
   /** llama_context_params, passed by value. */
   params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
   /** A graph, and the head of its first node. */
@@ -86,6 +92,14 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_init_from_model", PROBE.context_init, CAPTURE.params, CAPTURE.none),
   point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
   point("llama_process", PROBE.process, CAPTURE.none, CAPTURE.none),
+  point("llama_batch_ext_init", PROBE.batch_empty, null, CAPTURE.none),
+  point("llama_batch_ext_clear", PROBE.batch_empty, CAPTURE.none, null),
+  point("llama_batch_ext_free", PROBE.batch_empty, CAPTURE.none, null),
+  point("llama_batch_ext_add", PROBE.batch_add, CAPTURE.none, null),
+  point("llama_batch_ext_add_token", PROBE.batch_add, CAPTURE.none, null),
+  point("llama_batch_ext_add_embd", PROBE.batch_add, CAPTURE.none, null),
+  point("llama_batch_ext_add_seq", PROBE.batch_add_seq, CAPTURE.none, null),
+  point("llama_batch_ext_set_pos", PROBE.batch_set_pos, CAPTURE.position, null),
   point("llama_memory_clear", PROBE.memory_clear, CAPTURE.none, null),
   point("llama_memory_seq_rm", PROBE.memory_seq_rm, CAPTURE.none, null),
   point("llama_memory_seq_cp", PROBE.memory_seq_cp, CAPTURE.none, null),

@@ -5,6 +5,7 @@ import type { RawRecord } from "../probing/raw-record.ts";
 import { cacheHeads, type PlacedRun, sequencesIn } from "./cache-heads.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
+import { filledBatches } from "./filled-batches.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import { PROBE } from "./probes.ts";
 
@@ -62,6 +63,12 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.model_free, "model_free"],
   [PROBE.context_free, "context_free"],
 ]);
+const FILLS: ReadonlySet<number> = new Set([
+  PROBE.batch_add,
+  PROBE.batch_add_seq,
+  PROBE.batch_set_pos,
+  PROBE.batch_empty,
+]);
 const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode, PROBE.process]);
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
@@ -78,6 +85,8 @@ function hex(value: bigint): string {
 }
 
 const i32 = (value: bigint): number => Number(BigInt.asIntN(32, value));
+
+const tokensIn = (runs: readonly PlacedRun[]): number => runs.reduce((sum, { tokens }) => sum + tokens, 0);
 
 /** What the columns and the detail of a batch say of its tokens. */
 function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
@@ -110,6 +119,7 @@ export function stepLog(context: StepContext): StepLog {
   /** The context of a memory, and the context that a thread is asking for its memory. */
   const contextOf = new Map<bigint, bigint>();
   const asking = new Map<number, bigint>();
+  const batches = filledBatches();
   let params: ParamsLayout | null = null;
   let rows: EngineRow<"step">[] = [];
 
@@ -146,7 +156,9 @@ export function stepLog(context: StepContext): StepLog {
       const asked = params && record.unreadable === 0 ? decodeContextParams(record.payload, params) : null;
       facts = { model: hex(handle), ...asked };
     } else if (record.probe === PROBE.process) {
-      // Its batch is told by no structure that is known: the graphs inside say how many tokens it has.
+      // What was put into its batch is held against the graphs inside, which say how many tokens there are.
+      const filled = batches.runsOf(record.args[2]);
+      runs = filled && heads.place(handle, filled);
       facts = { context: hex(handle) };
     } else {
       const batch = decodeBatch(record.payload, record.unreadable);
@@ -195,11 +207,19 @@ export function stepLog(context: StepContext): StepLog {
       facts = { ...facts, weight_tensors: tensors, weight_bytes: weights.bytes - call.weights.bytes };
       if (tensors === 0) facts = { ...facts, simulated: true };
     }
-    const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     if (!call.isStep) return "kept";
-    const n_tokens = call.row.n_tokens ?? (call.graphTokens > 0 ? call.graphTokens : null);
-    rows.push({ ...call.row, n_tokens, end_ns: record.timestamp_ns, result, detail });
-    if (kind === "decode" && result === 0n) heads.advance(call.context, call.runs, call.row.timestamp_ns);
+    let { row, runs } = call;
+    if (record.probe === PROBE.process) {
+      const filled = runs === null ? null : tokensIn(runs);
+      const n_tokens = call.graphTokens > 0 ? call.graphTokens : filled;
+      if (filled !== n_tokens) runs = null;
+      const tokens = batchFacts(n_tokens ?? 0, runs);
+      row = { ...row, n_tokens, ...tokens.columns };
+      facts = { ...facts, ...tokens.detail };
+    }
+    const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
+    rows.push({ ...row, end_ns: record.timestamp_ns, result, detail });
+    if (kind === "decode" && result === 0n) heads.advance(call.context, runs, row.timestamp_ns);
     return "kept";
   }
 
@@ -215,6 +235,16 @@ export function stepLog(context: StepContext): StepLog {
     if (handle === undefined) return begun.has(record.probe) ? "call_unseen" : "under_way";
     asking.delete(tid);
     contextOf.set(args[0], handle);
+    return "kept";
+  }
+
+  /** What a program puts into a batch that it will hand over. */
+  function fill({ probe, args: [batch, second, third], payload, unreadable }: RawRecord): Outcome {
+    if (probe === PROBE.batch_add) batches.add(batch, i32(second));
+    else if (probe === PROBE.batch_add_seq) batches.share(batch, i32(second), i32(third));
+    else if (probe === PROBE.batch_set_pos) {
+      batches.place(batch, i32(second), unreadable ? null : payload.getInt32(0, true));
+    } else batches.empty(batch);
     return "kept";
   }
 
@@ -286,6 +316,7 @@ export function stepLog(context: StepContext): StepLog {
     },
     take(record) {
       if (record.probe === PROBE.get_memory) return askMemory(record);
+      if (FILLS.has(record.probe)) return fill(record);
       const kind = KIND_OF.get(record.probe);
       if (kind === undefined) return "implausible";
       if (!RETURNS.has(record.probe)) return single(record, kind);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, test as bunTest, describe, expect, setDefaultTimeout } from "bun:test";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,13 +7,15 @@ import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
-import { BUILDS, fetchLlamaServer, type Slots } from "../../fixtures/llama-server.ts";
+import { BUILDS, fetchLlamaServer, type LlamaServer, type Slots } from "../../fixtures/llama-server.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
 
 setDefaultTimeout(120_000);
 
-const server = await fetchLlamaServer();
-if (!server.ok) process.stderr.write(`skipped: a server of several slots: ${server.reason}\n`);
+const builds = await Promise.all(Object.values(BUILDS).map(fetchLlamaServer));
+for (const build of builds)
+  if (!build.ok) process.stderr.write(`skipped: a server of several slots: ${build.reason}\n`);
+const [server, newer] = builds as [LlamaServer, LlamaServer];
 
 let folder = "";
 let model = "";
@@ -45,35 +47,64 @@ async function untilReady(port: number): Promise<void> {
   throw new Error("the server did not become ready");
 }
 
-/** Requests of random lengths, `clients` at once: some share the first part of their prompt, some are given up in their midst. */
-async function serveMany(port: number, clients: number, requests: number, most: number): Promise<void> {
+interface Load {
+  /** Clients at once. */
+  readonly clients: number;
+  /** Of each client. */
+  readonly requests: number;
+  /** Tokens that a request asks for at most. */
+  readonly most: number;
+  /** Share of the requests that are given up in their midst. */
+  readonly givenUp: number;
+}
+
+/**
+ * Requests of random lengths, of which some share the first part of their prompt.
+ * @returns how many tokens the server decoded for those that ended, by its own count
+ */
+async function serveMany(port: number, { clients, requests, most, givenUp }: Load): Promise<number> {
   const url = `http://127.0.0.1:${port}`;
   await untilReady(port);
   const random = seededRandom(7);
+  let decoded = 0;
   const client = async (): Promise<void> => {
     for (let i = 0; i < requests; i++) {
       const words = Array.from({ length: 2 + Math.floor(20 * random()) }, () => Math.floor(1e4 * random())).join(" ");
       const prompt = (random() < 0.6 ? PREFIX : "") + words;
       const n_predict = 2 + Math.floor(most * random() ** 2);
-      const isGivenUp = random() < 0.2;
+      const isGivenUp = random() < givenUp;
       const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
       const response = await fetch(`${url}/completion`, { ...ALONE, method: "POST", body });
       if (isGivenUp) await response.body?.cancel();
-      else await response.arrayBuffer();
+      else {
+        const text = await response.text();
+        const last = (name: string) => Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1]);
+        // The last token that is sampled is decoded no more.
+        decoded += last("prompt_n") + last("predicted_n") - 1;
+      }
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
+  return decoded;
 }
 
 interface Held {
   readonly run: EngineRun;
+  /** As `serveMany` says. */
+  readonly decoded: number;
   /** First and last position of each sequence, as the engine says; -1 for none. */
   readonly engine: readonly (readonly [sequence: number, first: number, last: number])[];
 }
 
 /** A server under load, and what its engine holds when the load has ended. */
-async function served(options: Slots, contextTokens: number, requests: number, most: number): Promise<Held> {
+async function served(
+  server: LlamaServer,
+  options: Slots,
+  contextTokens: number,
+  load: Omit<Load, "clients">,
+): Promise<Held> {
   if (!server.ok) throw new Error(server.reason);
+  let decoded = 0;
   const port = freePort();
   const question = join(folder, `question-${port}`);
   const answer = join(folder, `answer-${port}`);
@@ -81,7 +112,7 @@ async function served(options: Slots, contextTokens: number, requests: number, m
     env: { ...server.env, MRM_QUESTION: question, MRM_ANSWER: answer },
     objects: server.objects,
     meanwhile: async (_, pid, stepsSoFar) => {
-      await serveMany(port, options.slots + 1, requests, most);
+      decoded = await serveMany(port, { ...load, clients: options.slots + 1 });
       const contextOf = () => stepsSoFar().findLast(({ kind }) => kind === "decode")?.detail;
       await waitUntil(() => contextOf() !== undefined);
       // A slot whose client went away decodes for some steps more.
@@ -96,7 +127,7 @@ async function served(options: Slots, contextTokens: number, requests: number, m
     .trim()
     .split("\n")
     .map((line) => line.split(" ").map(Number));
-  return { run, engine: engine as unknown as Held["engine"] };
+  return { run, decoded, engine: engine as unknown as Held["engine"] };
 }
 
 /** Tokens by the capture; the context is freed when the server ends, and the engine was asked before. */
@@ -105,10 +136,10 @@ function tokensOf({ run }: Held) {
   return kvTokens(rows.filter(({ kind }) => kind !== "context_free"));
 }
 
-test.skipIf(!server.ok)(
+bunTest.skipIf(!server.ok)(
   "a server that shifts full contexts keeps the rows that its engine says, and ends the others",
   async () => {
-    const held = await served({ slots: 2, shift: true }, 512, 2, 900);
+    const held = await served(server, { slots: 2, shift: true }, 512, { requests: 2, most: 900, givenUp: 0.2 });
     const { tokens, untold } = tokensOf(held);
     expect(untold).toBeNull();
     expect(held.run.steps.filter(({ kind }) => kind === "kv_shift").length).toBeGreaterThan(0);
@@ -122,37 +153,54 @@ test.skipIf(!server.ok)(
   },
 );
 
-describe.skipIf(!server.ok)("a server of four slots with concurrent clients", () => {
-  let held: Held;
-  beforeAll(async () => {
-    held = await served({ slots: 4 }, 2048, 6, 60);
-  });
+/** By the call that hands a batch over: some requests of the first are given up, so that its tokens are not counted. */
+const HANDS_OVER = [
+  ["llama_decode", server, 0.2],
+  ["llama_process", newer, 0],
+] as const;
 
-  test("tells the sequences of every batch, and what it lost is nothing", () => {
-    expect(tokensOf(held).untold).toBeNull();
-    const batches = stepRows(held.run.steps, 0n).filter(isBatch);
-    expect(batches.length).toBeGreaterThan(50);
-    expect(batches.some(({ n_sequences }) => (n_sequences ?? 0) > 1)).toBe(true);
-    expect(held.run.ledger.filter(({ stage, dropped }) => stage === "decode" && dropped > 0)).toEqual([]);
-  });
-
-  test("holds in the end the rows that its engine says, of each sequence", () => {
-    const { tokens } = tokensOf(held);
-    const alive = tokens.filter(({ evict_ns }) => evict_ns === null);
-    const counted = held.engine.map(([sequence]) => {
-      const positions = alive.filter((token) => token.sequence === sequence).map(({ position }) => position ?? -1);
-      return [sequence, Math.min(...positions), Math.max(...positions), new Set(positions).size];
+describe.each(HANDS_OVER)(
+  "a server of four slots with concurrent clients, whose build calls %s",
+  (_, build, givenUp) => {
+    const test = build.ok ? bunTest : bunTest.skip;
+    let held: Held;
+    beforeAll(async () => {
+      if (build.ok) held = await served(build, { slots: 4 }, 2048, { requests: 6, most: 60, givenUp });
     });
-    expect(counted).toEqual(held.engine.map(([sequence, first, last]) => [sequence, first, last, last - first + 1]));
-    expect(tokens.length).toBeGreaterThan(alive.length);
-  });
-});
 
-const newer = await fetchLlamaServer(BUILDS.process);
-if (!newer.ok) process.stderr.write(`skipped: a server that calls llama_process: ${newer.reason}\n`);
+    test("tells the sequences of every batch, and what it lost is nothing", () => {
+      expect(tokensOf(held).untold).toBeNull();
+      const batches = stepRows(held.run.steps, 0n).filter(isBatch);
+      expect(batches.length).toBeGreaterThan(50);
+      expect(batches.some(({ n_sequences }) => (n_sequences ?? 0) > 1)).toBe(true);
+      expect(held.run.ledger.filter(({ stage, dropped }) => stage === "decode" && dropped > 0)).toEqual([]);
+    });
 
-test.skipIf(!newer.ok)(
-  "a build that hands its batches over unseen tells its tokens by their graphs, and no lives of rows",
+    test("has the tokens that its server counts", () => {
+      const [first = 0, ...rest] = stepRows(held.run.steps, 0n)
+        .filter(isBatch)
+        .map(({ n_tokens }) => n_tokens ?? 0);
+      const tokens = rest.reduce((sum, n) => sum + n, 0);
+      // Before its first request a newer build tries its cache with a batch of its own.
+      if (givenUp === 0) expect([first, tokens]).toEqual([2, held.decoded]);
+      else expect(first + tokens).toBeGreaterThanOrEqual(held.decoded);
+    });
+
+    test("holds in the end the rows that its engine says, of each sequence", () => {
+      const { tokens } = tokensOf(held);
+      const alive = tokens.filter(({ evict_ns }) => evict_ns === null);
+      const counted = held.engine.map(([sequence]) => {
+        const positions = alive.filter((token) => token.sequence === sequence).map(({ position }) => position ?? -1);
+        return [sequence, Math.min(...positions), Math.max(...positions), new Set(positions).size];
+      });
+      expect(counted).toEqual(held.engine.map(([sequence, first, last]) => [sequence, first, last, last - first + 1]));
+      expect(tokens.length).toBeGreaterThan(alive.length);
+    });
+  },
+);
+
+bunTest.skipIf(!newer.ok)(
+  "a build that hands its batches over by llama_process tells the tokens of each step",
   async () => {
     if (!newer.ok) return;
     const port = freePort();
@@ -182,9 +230,10 @@ test.skipIf(!newer.ok)(
     // The last token that is sampled is decoded no more.
     // Before its first request the engine tries its cache with a batch of its own.
     expect(tokens.slice(-counted.predicted_n)).toEqual([counted.prompt_n, ...Array(counted.predicted_n - 1).fill(1)]);
-    expect(kvTokens(stepRows(run.steps, 0n))).toEqual({
-      tokens: [],
-      untold: "the engine does not tell the sequences of a batch",
-    });
+    const { tokens: rows, untold } = kvTokens(stepRows(run.steps, 0n));
+    expect(untold).toBeNull();
+    expect(rows.slice(-40 - counted.prompt_n + 1).map(({ position }) => position)).toEqual(
+      Array.from({ length: counted.prompt_n + 39 }, (_, i) => i),
+    );
   },
 );

@@ -268,16 +268,57 @@ describe("the steps of a process", () => {
     expect(second).toEqual({ path: "/m.gguf", weight_tensors: 2, weight_bytes: 1000 });
   });
 
+  function graphOf(steps: ReturnType<typeof log>, tokens: number, op = 40): void {
+    const payload = new Uint8Array(64 + 96);
+    const view = new DataView(payload.buffer);
+    view.setInt32(4, 100, true);
+    view.setInt32(64 + 80, op, true);
+    for (const [i, n] of [128, tokens, 1, 1].entries()) view.setBigInt64(64 + 16 + 8 * i, BigInt(n), true);
+    steps.take(rawRecord({ probe: PROBE.graph_compute, payload }));
+  }
+
+  test("name the sequences of a batch that was filled token by token, where its graphs have as many tokens", () => {
+    const steps = log();
+    const batch = 0x5000n;
+    const add = (index: bigint, sequence: bigint, position: number) => {
+      const payload = new Uint8Array(new Int32Array([position]).buffer);
+      steps.take(rawRecord({ probe: PROBE.batch_add, args: [batch, sequence] }));
+      steps.take(rawRecord({ probe: PROBE.batch_set_pos, args: [batch, index], payload }));
+    };
+    const process = (tokens: number) => {
+      steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, 1n, batch] }));
+      if (tokens > 0) graphOf(steps, tokens);
+      steps.take(rawRecord({ probe: PROBE.process, isReturn: true, args: [0n] }));
+    };
+    add(0n, 1n, 5);
+    add(1n, 1n, 6);
+    process(2);
+    steps.take(rawRecord({ probe: PROBE.batch_empty, args: [batch] }));
+    add(0n, 1n, 7);
+    add(1n, 3n, 0);
+    steps.take(rawRecord({ probe: PROBE.batch_add_seq, args: [batch, 1n, 0n] }));
+    process(2);
+    // The last token was refused, and no graph has it; a graph of another memory tells of no token.
+    add(2n, 3n, 1);
+    process(2);
+    process(0);
+    const told = steps.takeRows().filter(({ kind }) => kind === "decode");
+    expect(told).toMatchObject([
+      { n_tokens: 2, n_sequences: 1, sequence_id: 1, position_first: 5, detail: '{"context":"0x9000"}' },
+      { n_tokens: 2, n_sequences: 3, sequence_id: null, position_first: null },
+      { n_tokens: 2, n_sequences: null },
+      { n_tokens: 3, n_sequences: 3 },
+    ]);
+    expect(JSON.parse(told[1]?.detail ?? "").kv_rows).toEqual([
+      [1, 7, 1],
+      [[0, 3], 0, 1],
+    ]);
+    expect(steps.kvHeads()).toEqual([]);
+  });
+
   test("count the tokens of a batch that no structure tells by the graphs inside its call", () => {
     const steps = log();
-    const graph = (tokens: number, op = 40) => {
-      const payload = new Uint8Array(64 + 96);
-      const view = new DataView(payload.buffer);
-      view.setInt32(4, 100, true);
-      view.setInt32(64 + 80, op, true);
-      for (const [i, n] of [128, tokens, 1, 1].entries()) view.setBigInt64(64 + 16 + 8 * i, BigInt(n), true);
-      steps.take(rawRecord({ probe: PROBE.graph_compute, payload }));
-    };
+    const graph = (tokens: number, op?: number) => graphOf(steps, tokens, op);
     const call = (type: bigint, inside: () => void) => {
       steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, type], time: 1n }));
       inside();
