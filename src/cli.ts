@@ -3,7 +3,7 @@ import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
 import { giveUpRoot } from "./commands/give-up-root.ts";
 import type { Verb } from "./commands/verb.ts";
-import { loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
+import { COMMON_VERBS, loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
 import { nearestFlag, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
@@ -71,7 +71,7 @@ async function cli(args: string[]): Promise<number> {
 
 async function helpText(name: string, verb: Verb | null, every: boolean): Promise<string> {
   const { fullVerbHelp, programHelp, verbHelp } = await import("./commands/help.ts");
-  if (verb === null) return programHelp(packageJson.description, await loadVerbs());
+  if (verb === null) return programHelp(packageJson.description, await loadVerbs(), every ? null : COMMON_VERBS);
   return every ? fullVerbHelp(name, verb) : verbHelp(name, verb);
 }
 

@@ -1,6 +1,6 @@
 /** The text of --help: of one verb what fits a small terminal, of the program its verbs; --help-all explains all options. */
 import type { ArgDef } from "citty";
-import { flagWord, type Verb } from "./verb.ts";
+import { flagWord, type OptionGroup, type Verb } from "./verb.ts";
 
 /** Widest line, in columns. */
 export const HELP_COLUMNS = 80;
@@ -32,19 +32,29 @@ function wrap(text: string, indent: number): string[] {
   return [...lines, line];
 }
 
-/** Rows of two columns, the second one wrapped. */
-function twoColumns(rows: readonly (readonly [left: string, right: string])[]): string[] {
-  const width = Math.max(0, ...rows.map(([left]) => left.length));
+/** Rows of two columns, the second one wrapped. @param width of the first column */
+function twoColumns(
+  rows: readonly (readonly [left: string, right: string])[],
+  width = Math.max(0, ...rows.map(([left]) => left.length)),
+): string[] {
   const indent = width + 4;
   return rows.flatMap(([left, right]) =>
     wrap(right, indent).map((line, i) => `  ${(i === 0 ? left : "").padEnd(width)}  ${line}`.trimEnd()),
   );
 }
 
+type Row = readonly [left: string, right: string];
+
 interface Section {
-  readonly rows: readonly (readonly [left: string, right: string])[];
+  readonly rows: readonly Row[];
   /** Lines below the rows. */
   readonly below: readonly string[];
+}
+
+/** Words behind a title, in lines that begin below the first of them. */
+function titled(title: string, words: readonly string[]): string[] {
+  const begin = `${title}: `;
+  return wrap(words.join(" "), begin.length).map((line, i) => (i === 0 ? begin : " ".repeat(begin.length)) + line);
 }
 
 function helpText(name: string, verb: Verb, { rows, below }: Section): string {
@@ -81,24 +91,53 @@ export function verbHelp(name: string, verb: Verb): string {
   const options = optionsOf(verb);
   const rows = common.flatMap((key) => options.filter(([option]) => option === key));
   const others = options.filter(([key]) => !common.includes(key)).map(([key, arg]) => flagWord(key, arg).word);
-  const also = "also: ";
   return helpText(name, verb, {
     rows: rows.map(([key, arg]) => optionRow(key, arg)),
-    below: [
-      ...wrap(others.join(" "), also.length).map((line, i) => (i === 0 ? also : " ".repeat(also.length)) + line),
-      `mrm-trace ${name} --help-all explains each`,
-    ],
+    below: [...titled("also", others), `mrm-trace ${name} --help-all explains each${verb.groups ? ", by task" : ""}`],
   });
+}
+
+/** Options by task, each with its example; those of no task last. */
+function byTask(verb: Verb, groups: readonly OptionGroup[]): Section {
+  const options = optionsOf(verb);
+  const grouped = new Set(groups.flatMap((group) => group.options));
+  const rest = options.map(([key]) => key).filter((key) => !grouped.has(key));
+  const all = [...groups, { task: "others", options: rest }].filter((group) => group.options.length > 0);
+  const rowsOf = (names: readonly string[]): Row[] =>
+    names.flatMap((name) => options.filter(([key]) => key === name)).map(([key, arg]) => optionRow(key, arg));
+  const rows = all.map((group) => rowsOf(group.options));
+  const width = Math.max(...rows.flat().map(([left]) => left.length));
+  return {
+    rows: [],
+    below: all.flatMap(({ task, example }, i) => [
+      ...(i === 0 ? [] : [""]),
+      `${task}:`,
+      ...twoColumns(rows[i] ?? [], width),
+      ...(example === undefined ? [] : [`  such as: ${example}`]),
+    ]),
+  };
 }
 
 /** Help of one verb with every option. */
 export function fullVerbHelp(name: string, verb: Verb): string {
+  if (verb.groups !== null) return helpText(name, verb, byTask(verb, verb.groups));
   return helpText(name, verb, { rows: optionsOf(verb).map(([key, arg]) => optionRow(key, arg)), below: [] });
 }
 
-/** Help of the program. */
-export function programHelp(description: string, verbs: Readonly<Record<string, Verb>>): string {
-  const rows = Object.entries(verbs).map(([name, { description: does }]) => [name, does] as const);
+/**
+ * Help of the program: what it is, its verbs, and how to learn more.
+ * @param common verbs that are explained, the others being named; null explains all
+ */
+export function programHelp(
+  description: string,
+  verbs: Readonly<Record<string, Verb>>,
+  common: readonly string[] | null,
+): string {
+  const names = Object.keys(verbs);
+  const others = common === null ? [] : names.filter((name) => !common.includes(name));
+  const rows = names
+    .filter((name) => !others.includes(name))
+    .map((name) => [name, verbs[name]?.description ?? ""] as const);
   return [
     ...wrap(description, 0),
     "",
@@ -106,7 +145,8 @@ export function programHelp(description: string, verbs: Readonly<Record<string, 
     "",
     ...twoColumns(rows),
     "",
-    "mrm-trace COMMAND --help: its options; mrm-trace --version: what this is",
+    ...(others.length === 0 ? [] : [...titled("also", others), "mrm-trace --help-all says what each does"]),
+    "mrm-trace help COMMAND: its options; mrm-trace --version: what this is",
     "",
   ].join("\n");
 }

@@ -3,6 +3,7 @@ import { defineCommand } from "citty";
 import { z } from "zod";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
+import { valueHints } from "../config/values.ts";
 import { MrmTraceError } from "../errors.ts";
 import { classNames, ofClass } from "../report/classes.ts";
 import type { RunReport } from "../schema/run-json.ts";
@@ -10,7 +11,11 @@ import { printReport } from "./report-output.ts";
 
 const schema = z.object({
   ...runSchema.pick({ table: true, json: true, color: true, debug: true }).shape,
-  class: z.string().optional().describe("this class of data alone, such as weight, or a kind of mapping"),
+  class: z
+    .string()
+    .optional()
+    .describe("this class of data alone, such as weight, or a kind of mapping")
+    .register(valueHints, { hint: "CLASS" }),
 });
 
 /** The report with the rows of one class alone. @throws MrmTraceError usage, where the run has no such class */

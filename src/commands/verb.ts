@@ -1,6 +1,15 @@
 /** What the table of commands says of one verb. */
 import type { ArgDef, ArgsDef, CommandDef } from "citty";
 
+/** Options that serve one task. */
+export interface OptionGroup {
+  /** What a user wants to do. */
+  readonly task: string;
+  readonly options: readonly string[];
+  /** A command line with some of them. */
+  readonly example?: string;
+}
+
 export interface Verb {
   readonly description: string;
   readonly args: ArgsDef;
@@ -14,6 +23,8 @@ export interface Verb {
   readonly isRootNeeded: boolean;
   /** Options that --help explains, in its order; null for all. */
   readonly common: readonly string[] | null;
+  /** All options by task, where they are many; null for few. */
+  readonly groups: readonly OptionGroup[] | null;
   /** What to do about a word too many, WORD standing for it; null where the command itself looks at its words. */
   readonly surplus: string | null;
 }
@@ -22,9 +33,9 @@ export interface Verb {
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  rest: Partial<Pick<Verb, "takesCommand" | "isRootNeeded" | "common">> & { readonly surplus?: string } = {},
+  rest: Partial<Pick<Verb, "takesCommand" | "isRootNeeded" | "common" | "groups">> & { readonly surplus?: string } = {},
 ): Verb {
-  const { takesCommand = false, isRootNeeded = false, common = null } = rest;
+  const { takesCommand = false, isRootNeeded = false, common = null, groups = null } = rest;
   const { meta } = command;
   const args: unknown = command.args ?? {};
   if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
@@ -42,6 +53,7 @@ export function verb<T extends ArgsDef>(
     takesCommand,
     isRootNeeded,
     common,
+    groups: groups?.map((group) => ({ ...group, options: group.options.filter((name) => name in args) })) ?? null,
     // Words behind -- belong to the command, and the verb that takes one tells them apart.
     surplus: takesCommand ? null : (rest.surplus ?? `leave it out, such as: ${example}`),
   };

@@ -1,4 +1,5 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
+import { COMPARE_GROUPS, RUN_GROUPS } from "./option-groups.ts";
 import { type Verb, verb } from "./verb.ts";
 
 /** Each is loaded on use: one command does not wait for what the others need. */
@@ -8,11 +9,13 @@ const LOADERS = {
       takesCommand: true,
       isRootNeeded: true,
       common: ["config", "resume", "output", "source", "duration", "budget", "json", "table", "quiet"],
+      groups: RUN_GROUPS,
     }),
   attach: async () =>
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
       isRootNeeded: true,
       common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "table", "quiet"],
+      groups: RUN_GROUPS.map(({ task, options }) => ({ task, options })),
       surplus: "attach to one process by its pid or name: its children come with it",
     }),
   plan: async () =>
@@ -39,7 +42,12 @@ const LOADERS = {
     verb(
       (await import("./compare.ts")).compareCommand,
       "mrm-trace compare --arms off,ebpf --repeats 20 -- ./infer model.gguf",
-      { takesCommand: true, isRootNeeded: true, common: ["arms", "repeats", "margin", "serve", "output", "json"] },
+      {
+        takesCommand: true,
+        isRootNeeded: true,
+        common: ["arms", "repeats", "margin", "serve", "output", "json"],
+        groups: COMPARE_GROUPS,
+      },
     ),
   model: async () =>
     verb((await import("./model.ts")).modelCommand, "mrm-trace model --params 15m --type q8_0 --out model.gguf"),
@@ -50,6 +58,11 @@ const LOADERS = {
       surplus: "did you mean: mrm-trace monitor --name WORD?",
     }),
 } satisfies Record<string, () => Promise<Verb>>;
+
+/** Verbs that the help of the program explains first; it names the others. */
+export const COMMON_VERBS: readonly string[] = [
+  ...["run", "attach", "show", "compare", "import", "analyse", "monitor", "plan", "doctor"],
+];
 
 export const VERB_NAMES: readonly string[] = Object.keys(LOADERS);
 

@@ -3,17 +3,12 @@ import type { ArgsDef } from "citty";
 import { z } from "zod";
 import { defaultOf } from "./default-of.ts";
 import { nearestWord } from "./nearest-word.ts";
+import { hintText } from "./type-text.ts";
 
 /** True where a schema takes true or false, defaults and optionals looked through. */
 export function isBoolean(schema: unknown): boolean {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return isBoolean(schema.unwrap());
   return schema instanceof z.ZodBoolean;
-}
-
-/** The words that an option takes, where it takes no others. */
-function choicesOf(schema: unknown): readonly string[] {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return choicesOf(schema.unwrap());
-  return schema instanceof z.ZodEnum ? schema.options.map(String) : [];
 }
 
 /** One option as a flag, its default in brackets behind its description. */
@@ -28,11 +23,10 @@ function flagOf(option: z.ZodType): ArgsDef[string] {
       ...(ordinary === true ? { negativeDescription: `off: ${description}` } : {}),
     };
   }
-  const choices = choicesOf(option);
   return {
     type: "string",
     description: ordinary === undefined || ordinary === "" ? description : `${description} [${ordinary}]`,
-    ...(choices.length > 0 ? { valueHint: choices.join("|") } : {}),
+    valueHint: hintText(option),
   };
 }
 

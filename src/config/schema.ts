@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { wantedText } from "./type-text.ts";
-import { duration, numeric, size, whole } from "./values.ts";
+import { duration, numeric, size, valueHints, whole } from "./values.ts";
 import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
@@ -51,13 +51,19 @@ const ebpfParts = words
   .transform((given) => [...new Set(given)]);
 
 export const runSchema = z.object({
-  output: z.string().min(1).default("results").describe("folder for run directories"),
+  output: z
+    .string()
+    .min(1)
+    .default("results")
+    .describe("folder for run directories")
+    .register(valueHints, { hint: "DIR" }),
   force: z.boolean().default(false).describe("replace a run directory that is there already"),
   run_id: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "letters, digits, dot, dash and underscore")
     .optional()
-    .describe("name of the run; default: UTC time and four hex digits"),
+    .describe("name of the run; default: UTC time and four hex digits")
+    .register(valueHints, { hint: "NAME" }),
   collector: listOf(COLLECTOR_NAMES)
     .default(["ebpf"])
     .describe(`${COLLECTOR_NAMES.join(", ")}; several with commas between`),
@@ -134,7 +140,12 @@ export const demoSchema = z.object({
   prompt_tokens: whole(1, 1e6).default(66).describe("tokens of the demo's prompt"),
   context_tokens: whole(16, 1e6).default(512).describe("length of the demo's context"),
   threads: whole(1, 1024).optional().describe("threads of the demo; default: cores - 1, at least 1"),
-  model: z.string().min(1).optional().describe("GGUF to decode instead of random weights"),
+  model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("GGUF to decode instead of random weights")
+    .register(valueHints, { hint: "FILE" }),
   sequences: whole(1, 64).default(1).describe("sequences that the demo decodes in parallel"),
   flash_attention: z.boolean().default(true).describe("flash attention in the demo"),
 });
@@ -142,7 +153,12 @@ export type DemoOptions = z.output<typeof demoSchema>;
 
 /** How a file of experiments is run; no options of one run. */
 export const sweepFlagsSchema = z.object({
-  config: z.string().min(1).optional().describe("YAML file with options, and with experiments to run"),
+  config: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("YAML file with options, and with experiments to run")
+    .register(valueHints, { hint: "FILE" }),
   max_runs: whole(1, 1e7).default(1000).describe("refuse experiments of more runs than this"),
 });
 

@@ -1,7 +1,7 @@
 /** What an option takes, in words: `a whole number from 0 to 4`. */
 import { z } from "zod";
 import { bare } from "./schema-keys.ts";
-import { duration, size } from "./values.ts";
+import { duration, size, valueHints } from "./values.ts";
 
 /** Ends beyond this are those of the number type, and mean nothing. */
 const NO_END = 1e15;
@@ -39,4 +39,22 @@ export function wantedText(schema: z.ZodType): string | null {
   const items = itemsOf(schema);
   if (items instanceof z.ZodEnum) return `one or more of ${typeText(items, (word) => word)}`;
   return inner instanceof z.ZodEnum ? `one of ${words}` : null;
+}
+
+/** Longest list of choices that stands in place of a value. */
+const MOST_CHOICES = 20;
+
+/** What stands for a value of the schema in help: its choices, TIME, SIZE, N, or what the option was given as hint. */
+export function hintText(schema: z.ZodType): string {
+  const hint = valueHints.get(schema)?.hint;
+  if (hint !== undefined) return hint;
+  const inner = bare(schema);
+  if (inner === duration || (inner instanceof z.ZodPipe && inner.in === duration)) return "TIME";
+  if (inner === size) return "SIZE";
+  if (inner instanceof z.ZodNumber) return "N";
+  if (inner instanceof z.ZodEnum) return inner.options.join("|");
+  const items = itemsOf(schema);
+  if (items === null) return "TEXT";
+  const choices = items instanceof z.ZodEnum ? items.options.join("|") : "";
+  return choices !== "" && choices.length <= MOST_CHOICES ? choices : "NAMES";
 }

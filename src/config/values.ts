@@ -3,6 +3,9 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { parseDurationNs, parseSizeBytes } from "../units.ts";
 
+/** What stands for the value of an option in help where its type does not say it: DIR, FILE, NAME. */
+export const valueHints = z.registry<{ readonly hint: string }>();
+
 /** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
 export function numeric(number: z.ZodNumber) {
   return z.preprocess((value: number | string) => {

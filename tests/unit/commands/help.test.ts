@@ -3,7 +3,7 @@ import { parseArgs } from "citty";
 import packageJson from "../../../package.json" with { type: "json" };
 import { fullVerbHelp, HELP_COLUMNS, HELP_LINES, programHelp, verbHelp } from "../../../src/commands/help.ts";
 import { verb } from "../../../src/commands/verb.ts";
-import { loadVerbs } from "../../../src/commands/verbs.ts";
+import { COMMON_VERBS, loadVerbs } from "../../../src/commands/verbs.ts";
 import { unknownFlag } from "../../../src/config/flags.ts";
 
 const all = await loadVerbs();
@@ -66,12 +66,38 @@ describe("--help", () => {
     expect(args._.length).toBeLessThanOrEqual(positionals.length);
   });
 
-  test("of the program names every verb", () => {
-    const text = programHelp(packageJson.description, all);
+  test("of the program fits a screen, explains the common verbs and names every other", () => {
+    const text = programHelp(packageJson.description, all, COMMON_VERBS);
     const lines = text.trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(HELP_LINES);
     expect(lines.filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
+    expect(COMMON_VERBS.filter((name) => !(name in all))).toEqual([]);
+    for (const name of COMMON_VERBS) expect(text).toMatch(new RegExp(`^  ${name} `, "m"));
+    const named = lines.slice(lines.findIndex((line) => line.startsWith("also: "))).join(" ");
+    for (const [name] of verbs) if (!COMMON_VERBS.includes(name)) expect(named).toContain(` ${name} `);
+  });
+
+  test("of the program has a long form with every verb", () => {
+    const text = programHelp(packageJson.description, all, null);
     for (const [name] of verbs) expect(text).toMatch(new RegExp(`^  ${name} `, "m"));
+    expect(text.split("\n").filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
+  });
+
+  test("of a verb with many options has them by task, each once, with examples that it takes", () => {
+    const { run } = all;
+    if (run?.groups == null) throw new Error("the options of run have no groups");
+    const text = fullVerbHelp("run", run);
+    const options = Object.entries(run.args).filter(([, arg]) => arg.type !== "positional");
+    expect(run.groups.flatMap((group) => [...group.options]).sort()).toEqual(options.map(([key]) => key).sort());
+    for (const { task, example = "" } of run.groups) {
+      expect(text).toContain(`\n${task}:\n`);
+      expect(unknownFlag(wordsOf(example).slice(2), run.args)).toBeNull();
+    }
+    expect(text.split("\n").filter((line) => line.length > HELP_COLUMNS)).toEqual([]);
+  });
+
+  test.each(verbs)("of %s names what may stand behind each option", (name, one) => {
+    expect(fullVerbHelp(name, one)).not.toMatch(/\b(?:VALUE|TEXT)\b/);
   });
 
   test("wraps a long text behind its column", () => {

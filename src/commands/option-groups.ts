@@ -1,0 +1,50 @@
+/** The options of runs by what a user wants to do with them; a verb has those of them that it takes. */
+import type { OptionGroup } from "./verb.ts";
+
+export const RUN_GROUPS: readonly OptionGroup[] = [
+  {
+    task: "the demo, where no command is given",
+    options: [
+      ...["params", "type", "model", "seconds", "tokens", "prompt-tokens"],
+      ...["context-tokens", "sequences", "threads", "flash-attention"],
+    ],
+    example: "mrm-trace run --params 15m --seconds 10",
+  },
+  {
+    task: "experiments of a file",
+    options: ["config", "resume", "max-runs"],
+    example: "mrm-trace run --config experiment.yaml --resume",
+  },
+  {
+    task: "how long, and how much",
+    options: ["duration", "max-size", "budget", "baseline"],
+    example: "mrm-trace run --duration 60s --budget 0.5 -- ./infer -m model.gguf",
+  },
+  {
+    task: "what is recorded",
+    options: [
+      ...["collector", "source", "ebpf", "watch-registers", "clock-hz", "perf", "memray"],
+      ...["check-invariance", "seed", "record-command", "record-only"],
+    ],
+    example: "mrm-trace run --collector ebpf,memray -- python3 serve.py",
+  },
+  {
+    task: "what is kept and printed",
+    options: ["output", "run-id", "force", "json", "table", "quiet", "verbose", "debug", "color"],
+    example: "mrm-trace run --output shared --run-id first --json -- ./infer",
+  },
+];
+
+export const COMPARE_GROUPS: readonly OptionGroup[] = [
+  {
+    task: "what is compared, and how often",
+    options: ["arms", "repeats", "margin", "timeout", "pin"],
+    example: "mrm-trace compare --arms off,ebpf --margin 2% -- ./infer -m model.gguf",
+  },
+  {
+    task: "a server, driven by requests",
+    options: ["serve", "request-tokens"],
+    example: "mrm-trace compare --arms off,ebpf --serve 20s -- llama-server -m model.gguf",
+  },
+  ...RUN_GROUPS.map(({ task, options }) => ({ task, options })),
+];
