@@ -2,11 +2,12 @@
 import { join } from "node:path";
 import { openTraceFile } from "../label/trace/trace-file.ts";
 import { type Database, openDatabase } from "../sql/database.ts";
+import { writeCurves } from "./curves/write-curves.ts";
+import { estimate } from "./estimate.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import type { RecordedFacts } from "./input/load.ts";
 import { noRegions } from "./input/region-set.ts";
-import { computeMetrics } from "./metrics/registry.ts";
 import type { AnalysisResult } from "./pipeline.ts";
 import { reduceTrace } from "./stream/reduce.ts";
 import { NO_PERIOD } from "./stream/stream-figures.ts";
@@ -39,7 +40,7 @@ function engineOnUse(runDir: string): AsyncDisposable & { database(): Promise<Da
 }
 
 /**
- * Derives metrics.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
+ * Derives metrics.parquet and curves.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
  * labels and is not changed.
  * @param period accesses that each of its rows stands for: 1 where it holds every access, null where nobody knows
  * @throws MrmTraceError data_quality where the file is no such trace
@@ -68,8 +69,9 @@ export async function analyseImport(
     streams: reduced.streams,
     counts: null,
   };
-  const metrics = computeMetrics(input);
+  const { metrics, curves } = estimate(input);
   writeMetrics(runDir, metrics);
+  writeCurves(runDir, curves);
   const incomplete = file.rows - reduced.rows;
   return {
     input,

@@ -8,13 +8,14 @@ import type { AllocationSite } from "../schema/run-metadata.ts";
 import type { BytesAre } from "../schema/words.ts";
 import { type Database, DEFAULT_MEMORY_BYTES, openDatabase, parquetScan } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
+import { writeCurves } from "./curves/write-curves.ts";
+import { estimate } from "./estimate.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { mappedTotals } from "./input/label-totals.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
-import { computeMetrics } from "./metrics/registry.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
 import { sumOf } from "./stream/stream-figures.ts";
@@ -73,7 +74,7 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet and metrics.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet and curves.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -92,8 +93,9 @@ export async function analyseRun(
   const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
   const watches = facts.is_cut ? overWhenCut(loaded.watches) : loaded.watches;
   const input = { ...loaded, watches, ledger: [...facts.ledger, ...unread] };
-  const metrics = computeMetrics(input);
+  const { metrics, curves } = estimate(input);
   writeMetrics(runDir, metrics);
+  writeCurves(runDir, curves);
   const turns = (facts.budget_turns ?? []).map(({ begin_ns, budget_pct }) => ({
     begin_ns: Number(begin_ns - labelled.origin_ns),
     budget_pct,

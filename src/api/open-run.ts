@@ -15,7 +15,14 @@ import type { LedgerRow } from "../schema/ledger.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
 
 /** Tables of a run: the streams below capture/, and what is derived from them. Columns and units: docs/columns.md. */
-export type RunTable = StreamName | "trace" | "region_map" | "kv_block_lifecycle" | "process_timeline" | "metrics";
+export type RunTable =
+  | StreamName
+  | "trace"
+  | "region_map"
+  | "kv_block_lifecycle"
+  | "process_timeline"
+  | "metrics"
+  | "curves";
 
 export interface OpenedRun extends Disposable {
   /** Absolute. */

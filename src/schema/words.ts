@@ -168,5 +168,33 @@ export type BytesAre = keyof typeof BYTES_ARE;
 export const METRIC_STATUSES = { ok: "", bound: "", insufficient: "", not_identifiable: "" } as const;
 export type MetricStatus = keyof typeof METRIC_STATUSES;
 
+/** What a curve shows: y against x. */
+export const CURVES = {
+  retention: "P1: share of the bytes written that are needed longer than x",
+  age_at_read: "share of the read passes that read data older than x",
+  inter_access_interval: "P2: share of the passes over a byte that another follows within x",
+  working_set: "P4: bytes touched within a window of length x",
+  reads_per_write: "P5: share of the writes that are read as often as x tells",
+  write_once: "P6: share of written blocks of x bytes that are written once",
+  read_rate: "P7: reads over time",
+  write_rate: "P7: writes over time",
+  stride: "P8: share of the pairs of successive accesses whose addresses lie at most x apart",
+  run_length: "P8: share of the runs of successive accesses that are as long as x tells",
+  read_rate_by_lifetime: "P9: how often a byte of a tensor is read against how long the tensor lives",
+  stores_after_settle: "P10: share of the write passes that come later than x after the write before",
+} as const;
+export type CurveName = keyof typeof CURVES;
+
+/** How the points of a curve are drawn. */
+export const CURVE_SHAPES = {
+  survival: "y holds from x on and falls at the next x; it is 1 before the first x",
+  distribution: "y holds from x on and rises at the next x; it is 0 before the first x",
+  histogram: "y is what lies from x to x_end",
+  line: "y at x",
+  timeline: "y is the mean from x to x_end",
+  points: "each by itself, with a name",
+} as const;
+export type CurveShape = keyof typeof CURVE_SHAPES;
+
 export const VERDICTS = { PASS: "", FAIL: "", INCONCLUSIVE: "" } as const;
 export type Verdict = keyof typeof VERDICTS;

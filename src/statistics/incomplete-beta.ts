@@ -47,13 +47,16 @@ export function incompleteBeta(a: number, b: number, x: number): number {
     : 1 - (front * continuedFraction(b, a, 1 - x)) / b;
 }
 
-/** The x in [0, 1] with I_x(a, b) = p, by bisection to the last bits: monotone, so it cannot fail. */
-export function inverseIncompleteBeta(a: number, b: number, p: number): number {
+/**
+ * The x in [0, 1] with I_x(a, b) = p, by bisection: monotone, so it cannot fail.
+ * @param precision relative to x; the last bits unless told
+ */
+export function inverseIncompleteBeta(a: number, b: number, p: number, precision = 1e-16): number {
   if (p <= 0) return 0;
   if (p >= 1) return 1;
   let lo = 0;
   let hi = 1;
-  for (let i = 0; i < 200 && hi - lo > 1e-16 * hi; i++) {
+  for (let i = 0; i < 200 && hi - lo > precision * hi; i++) {
     const mid = (lo + hi) / 2;
     if (incompleteBeta(a, b, mid) < p) lo = mid;
     else hi = mid;

@@ -23,7 +23,7 @@ export interface TimedCase {
 }
 
 /** The share of the weight whose value is known to be no more than each, those cut short told by those like them. */
-function sharesOf(cases: readonly TimedCase[]): Shares {
+export function sharesOf(cases: readonly TimedCase[]): Shares {
   // By the time seen, whole ones before cut ones; and by value.
   const byTime = Uint32Array.from(cases.keys()).sort((a, b) => {
     const [x, y] = [cases[a], cases[b]];

@@ -4,7 +4,7 @@
  * quantile itself takes the spread that the share has at the far end, which is less than at q: its upper ends are too near.
  */
 import type { Resamples } from "./bootstrap.ts";
-import { incompleteBeta } from "./incomplete-beta.ts";
+import { incompleteBeta, inverseIncompleteBeta } from "./incomplete-beta.ts";
 import { CI_LEVEL, CI_Z, type Interval, interval } from "./interval.ts";
 import { studentQuantile } from "./student.ts";
 
@@ -30,11 +30,13 @@ const FAR = 64;
 /** More independent values than this say no more. */
 const MOST_EFFECTIVE = 1e5;
 const WHOLE = 1 - 1e-9;
+/** Far finer than anybody sees; a band has many ends. */
+const BAND_PRECISION = 1e-6;
 /** Fewer units tell nothing of a value: it may be the quantile. */
 const FEWEST_TELLERS = 8;
 
 /** First position with a share of `level` or more; the length where there is none. */
-function reaching({ shares }: Shares, level: number): number {
+export function reaching({ shares }: Pick<Shares, "shares">, level: number): number {
   let low = 0;
   let high = shares.length;
   while (low < high) {
@@ -89,6 +91,37 @@ function trust(units: number): number {
 }
 
 /**
+ * The number of independent values that would tell as much of the share up to a position: with it the share has Jeffreys' posterior.
+ * Null where too few units tell anything of it.
+ */
+function sizeOf(curve: Shares, position: number, variance: number, carrying: number): number | null {
+  const share = curve.shares[position] ?? 0;
+  const units = Math.min(carrying, curve.tellers[position] ?? 0);
+  if (units < FEWEST_TELLERS) return null;
+  const effective = share < WHOLE && variance > 0 ? (share * (1 - share)) / variance : units;
+  return Math.min(MOST_EFFECTIVE, effective * trust(units));
+}
+
+/**
+ * The interval of the share up to each position: the levels q whose quantile may lie there by `quantileIntervals`, so that the
+ * band crosses a level where the interval of its quantile ends. An interval has no ends where too few units tell of it.
+ * @param places positions in `curve.values`, ascending
+ * @param carrying how many units that count alike would carry as much
+ */
+export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Resamples, carrying: number): Interval[] {
+  const spread = variances(curve, places, resamples);
+  const tail = (1 - CI_LEVEL) / 2;
+  return Array.from(places, (position, k) => {
+    const share = curve.shares[position] ?? 0;
+    const size = sizeOf(curve, position, spread[k] ?? 0, carrying);
+    if (size === null) return interval(share, null, null);
+    const end = (p: number): number =>
+      inverseIncompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, p, BAND_PRECISION);
+    return interval(share, end(tail), end(1 - tail));
+  });
+}
+
+/**
  * One interval per q. An end is null where no value that was seen can be it; the value is null where the share does not reach q.
  * @param qs in (0, 1)
  * @param carrying how many units that count alike would carry as much
@@ -103,15 +136,12 @@ export function quantileIntervals(
   const places = Uint32Array.from(new Set(lists.flat())).sort();
   const spread = variances(curve, places, resamples);
   const positions = new Map([...places].map((position, k) => [position, k] as const));
-  /** Chance that the share up to a position is below q: Jeffreys' posterior at the effective number of values. */
+  /** Chance that the share up to a position is below q. */
   const below = (position: number, q: number): number => {
+    const size = sizeOf(curve, position, spread[positions.get(position) ?? 0] ?? 0, carrying);
+    if (size === null) return 1 / 2;
     const share = curve.shares[position] ?? 0;
-    const variance = spread[positions.get(position) ?? 0] ?? 0;
-    const units = Math.min(carrying, curve.tellers[position] ?? 0);
-    if (units < FEWEST_TELLERS) return 1 / 2;
-    const effective = share < WHOLE && variance > 0 ? (share * (1 - share)) / variance : units;
-    const n = Math.min(MOST_EFFECTIVE, effective * trust(units));
-    return incompleteBeta(share * n + 0.5, (1 - share) * n + 0.5, q);
+    return incompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, q);
   };
   const tail = (1 - CI_LEVEL) / 2;
   return qs.map((q, k) => {

@@ -192,7 +192,7 @@ function tellersOf(
 }
 
 /** The product-limit curve at the times at which it falls. */
-function sharesOf(sample: RecurrentSample): Shares {
+export function sharesOf(sample: RecurrentSample): Shares {
   const { time, event, unit, weight } = sample;
   const values: number[] = [];
   /** Of each observation: how many values are not above its time, and do not count it yet. */

@@ -95,6 +95,12 @@ function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: numb
   };
 }
 
+/** The watches of a set in a part of its span; all moments of the part count alike. */
+export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
+  const watches = set.exposures.map(({ watch }) => watch);
+  return watchSet(watches, { span, gap: set.gap_ns, unwatched: 0, seed, rarityAt: () => 1 }, stream);
+}
+
 const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
 const isReadable = (w: WatchSample): boolean => isUniform(w) && w.mode !== "w";
 

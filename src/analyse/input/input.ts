@@ -144,6 +144,9 @@ export interface AccessSums {
   /** One entry per block: a token, or 100 ms and more where there are none; of an import, at most 64 of one length. Weighted by period. */
   readonly loads: Float64Array;
   readonly stores: Float64Array;
+  /** Length of a block and begin of the first, ns since the start of the run; absent where a block is a token. */
+  readonly block_ns?: number;
+  readonly blocks_from_ns?: number;
   /** Rows, unweighted. */
   readonly rows: number;
   /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */

@@ -2,7 +2,7 @@
 
 import type { Regions } from "../../label/regions/region-map.ts";
 import type { RegionType } from "../../schema/words.ts";
-import { blockPlan } from "../sampled/block-sums.ts";
+import { type BlockPlan, blockPlan } from "../sampled/block-sums.ts";
 import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
 import { sourceKey } from "../sampled/sample-owners.ts";
 import { STEPS, sampledRows } from "../sampled/sampled-rows.ts";
@@ -34,7 +34,7 @@ function coveredSpan({ steps, windowNs }: SumsInput): { readonly begin_ns: numbe
 }
 
 /** The sums of each step that has samples. */
-function sumsOf(part: SourceSums): AccessSums[] {
+function sumsOf(part: SourceSums, { block_ns, blocks_from_ns }: BlockPlan): AccessSums[] {
   const hasStores = part.written.some(({ once, rewritten, open }) => once.blocks + rewritten.blocks + open.blocks > 0);
   const written: readonly WrittenBlocks[] = hasStores ? part.written : [];
   return STEPS.flatMap((step, i) => {
@@ -48,6 +48,7 @@ function sumsOf(part: SourceSums): AccessSums[] {
       period_known: true,
       loads: part.loads[i] ?? new Float64Array(0),
       stores: part.stores[i] ?? new Float64Array(0),
+      ...(step === "none" ? { block_ns, blocks_from_ns } : {}),
       rows,
       seen: part.seen[i] ?? [],
       written: step === "none" ? written : [],
@@ -58,10 +59,10 @@ function sumsOf(part: SourceSums): AccessSums[] {
 /** Sums per class, step and source, in an order that the samples do not change. */
 export async function loadAccessSums(input: SumsInput): Promise<AccessSums[]> {
   const span = coveredSpan(input);
-  const reduced = await reduceSamples(
-    { ...input, ...span, plan: blockPlan(span, input.steps), clears: input.clears.map(wholeNs) },
-    () => sampledRows(input.traceParts),
+  const plan = blockPlan(span, input.steps);
+  const reduced = await reduceSamples({ ...input, ...span, plan, clears: input.clears.map(wholeNs) }, () =>
+    sampledRows(input.traceParts),
   );
   const keyed = reduced.map((one) => ({ of: one, key: sourceKey(one.class, one.source) }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of: sum }) => sumsOf(sum));
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of: sum }) => sumsOf(sum, plan));
 }

@@ -4,7 +4,7 @@ import { FEWEST_CARRYING } from "../watched/pass-rate.ts";
 import { agesSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 
-const TIMES: EpochTimes = {
+export const AGES: EpochTimes = {
   quantiles: [
     ["age_at_read_p50_ns", 0.5, 0],
     ["age_at_read_p99_ns", 0.99, 299],
@@ -46,5 +46,5 @@ export const ageAtRead: MetricFamily = {
   suppressed:
     "No write seen: not identifiable. n < 30 addresses, or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   spans: "whole",
-  figures: (group) => epochFigures(group, TIMES),
+  figures: (group) => epochFigures(group, AGES),
 };

@@ -47,7 +47,7 @@ interface Rate {
 }
 
 /** The rate, or the bounds within which it lies. */
-function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
+export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   const set = kind === "read" ? group.uniform : group.stores;
   if (passes.unknown > MOST_UNKNOWN) {
     const most = passRate(set, kind, true);

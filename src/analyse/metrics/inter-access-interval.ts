@@ -1,7 +1,12 @@
 /** Time between passes over a byte. */
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
-import { boundedQuantiles, pooledSample, type UnitTimes } from "../../statistics/recurrent-survival.ts";
+import {
+  boundedQuantiles,
+  pooledSample,
+  type RecurrentSample,
+  type UnitTimes,
+} from "../../statistics/recurrent-survival.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
@@ -38,13 +43,19 @@ function everyFigures(group: Group): Figure[] {
   return streamQuantiles(group.stream.intervals, QUANTILES, method, "addresses with one access");
 }
 
+/** The time from each pass in the windows to the next one, each by the bytes that it stands for. */
+export function intervalSample(set: WatchSet): RecurrentSample {
+  const { length_ns } = countWindows(set);
+  return pooledSample(
+    set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0)),
+    passWeights(set),
+  );
+}
+
 function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
-  const { length_ns, cut } = countWindows(uniform);
-  const sample = pooledSample(
-    uniform.exposures.map((_, i) => passIntervals(uniform, i, length_ns[i] ?? 0)),
-    passWeights(uniform),
-  );
+  const { cut } = countWindows(uniform);
+  const sample = intervalSample(uniform);
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;

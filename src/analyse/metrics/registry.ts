@@ -106,6 +106,23 @@ function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): b
   return all.some((other) => other.metric === figure.metric && other.source !== "watch");
 }
 
+/** Every metric of a group, the source that is printed first (`printedFigures`). */
+export function figuresOf(group: Group): MetricRow[] {
+  const rows: MetricRow[] = [];
+  for (const family of METRICS) {
+    if (!applies(family, group)) continue;
+    const blind = unseen(family, group);
+    const computed = blind.length === 0 ? family.figures(group, rows) : [];
+    const refused = refusals(family, group, computed);
+    const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
+    const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, group.input, all));
+    for (const { name, unit } of family.metrics) {
+      for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
+    }
+  }
+  return rows;
+}
+
 /**
  * Every metric of every class, in every span of the run in which it has a meaning. Rows of one metric, class and step
  * stand together, the source that is printed first (`printedFigures`).
@@ -113,23 +130,7 @@ function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): b
  * @returns rows of metrics.parquet; the same for the same input and seed
  */
 export function computeMetrics(input: AnalysisInput): MetricRow[] {
-  const rows: MetricRow[] = [];
-  for (const group of groupsOf(input)) {
-    const groupRows: MetricRow[] = [];
-    for (const family of METRICS) {
-      if (!applies(family, group)) continue;
-      const blind = unseen(family, group);
-      const computed = blind.length === 0 ? family.figures(group, groupRows) : [];
-      const refused = refusals(family, group, computed);
-      const stated = refused.length === 0 && blind.length > 0 ? blind : computed;
-      const figures = [...stated, ...refused].filter((figure, _, all) => !isIdle(figure, input, all));
-      for (const { name, unit } of family.metrics) {
-        for (const figure of figures) if (figure.metric === name) groupRows.push(rowOf(group, figure, unit));
-      }
-    }
-    rows.push(...groupRows);
-  }
-  return rows;
+  return groupsOf(input).flatMap(figuresOf);
 }
 
 /**

@@ -3,7 +3,7 @@ import { type EpochTimes, epochFigures } from "../watched/epoch-quantiles.ts";
 import { retentionSeen } from "../watched/write-times.ts";
 import type { MetricFamily } from "./metric.ts";
 
-const TIMES: EpochTimes = {
+export const RETENTION: EpochTimes = {
   quantiles: [
     ["retention_p50_ns", 0.5, 0],
     ["retention_p90_ns", 0.9, 0],
@@ -49,5 +49,5 @@ export const retention: MetricFamily = {
   suppressed:
     "No write seen: not identifiable. n < 30 addresses, or 6 sequences. Steps that do not tell the sequences of a batch: not identifiable. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   spans: "whole",
-  figures: (group) => epochFigures(group, TIMES),
+  figures: (group) => epochFigures(group, RETENTION),
 };

@@ -24,7 +24,7 @@ function capped(uncapped: Interval, most: number): Interval {
 }
 
 /** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least. */
-function touchedShare(
+export function touchedShare(
   { exposures, weights, span, unwatched }: WatchSet,
   window: number,
 ): { share: Interval; n: number; whole: boolean } {
@@ -54,16 +54,26 @@ function touchedShare(
   return { share: interval(null, least, null), n: some.n, whole: false };
 }
 
+/** The window of the figure, ns. */
+export function figureWindow({ span: { turn_ns } }: Group): number {
+  return turn_ns === null ? DEFAULT_WINDOW_NS : TURNS * turn_ns;
+}
+
+/** A share of the bytes drawn as bytes of the class: never more than are mapped. */
+export function touchedBytes({ uniform, regions, span }: Group, share: Interval): Interval {
+  return capped(scaled(share, uniform.weights.total_bytes), peakBytes(regions, span));
+}
+
 function watchFigure(group: Group): Figure {
   const { uniform } = group;
   const period = group.span.turn_ns;
-  const window = period === null ? DEFAULT_WINDOW_NS : TURNS * period;
+  const window = figureWindow(group);
   const { share, n, whole } = touchedShare(uniform, window);
   const peak = peakBytes(group.regions, group.span);
   return {
     metric: "working_set_bytes",
     source: "watch",
-    estimate: capped(scaled(share, uniform.weights.total_bytes), peak),
+    estimate: touchedBytes(group, share),
     n,
     coverage: peak > 0 ? Math.min(1, uniform.weights.total_bytes / peak) : null,
     grain_bytes: 8,

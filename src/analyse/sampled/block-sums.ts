@@ -13,6 +13,9 @@ const MOST_BLOCKS = 4096;
 export interface BlockPlan {
   /** By position in STEPS. */
   readonly blocks: readonly number[];
+  /** Length of a block of the covered span, and begin of its first one, ns since the origin. */
+  readonly block_ns: number;
+  readonly blocks_from_ns: number;
   /** Block of a sample in the covered span, or of the step; -1 where it lies in none. */
   blockOf(step: number, time_ns: number, token_index: number): number;
 }
@@ -33,6 +36,8 @@ export function blockPlan(span: { begin_ns: number; end_ns: number }, steps: rea
   const tokens = steps.filter(({ step }) => step === "decode").length;
   return {
     blocks: [all, prefills, tokens],
+    block_ns: blockNs,
+    blocks_from_ns: first * blockNs,
     blockOf(step, time_ns, token_index) {
       if (step === 2) return token_index < tokens ? token_index : -1;
       const block = blockAt(time_ns) - first;

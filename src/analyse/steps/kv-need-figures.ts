@@ -60,8 +60,15 @@ export function tooFewSequences(n: number): string {
 }
 
 /** Level at which a bootstrap over `n` sequences has the tails of Student's t at that n. */
-function levelFor(n: number): number {
+export function levelFor(n: number): number {
   return n < 2 ? CI_LEVEL : expandedLevel(CI_LEVEL, n);
+}
+
+/** What an upper end at a quantile needs: so many sequences, and so many of one size; `isFar` where there are fewer. */
+export function upperEndNeeds(q: number, n: number, effective: number) {
+  const wanted = FEWEST_FOR_HI.find(([most]) => q <= most)?.[1] ?? 0;
+  const alike = Math.ceil(FEWEST_BEYOND / (1 - q) - 1e-9);
+  return { wanted, alike, isFar: n < wanted || effective < alike };
 }
 
 /** One figure per quantile; none where there are no rows. */
@@ -103,9 +110,7 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   return need.quantiles.map(([metric, q], k) => {
     const { value = null, lo = null, hi = null } = found[k] ?? {};
     const least = seen[k]?.lo ?? null;
-    const wanted = FEWEST_FOR_HI.find(([most]) => q <= most)?.[1] ?? 0;
-    const alike = Math.ceil(FEWEST_BEYOND / (1 - q) - 1e-9);
-    const isFar = n < wanted || effective < alike;
+    const { wanted, alike, isFar } = upperEndNeeds(q, n, effective);
     const few =
       n < wanted
         ? `${n} sequences: an upper end this far out needs ${wanted}`

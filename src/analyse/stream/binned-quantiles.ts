@@ -210,6 +210,64 @@ export function binnedQuantiles(binned: BinnedTimes, qs: readonly number[]): Int
   });
 }
 
+/** The product-limit curve at some values, ascending; arrays parallel. */
+export interface BinnedShares {
+  readonly values: Float64Array;
+  /** Share of the weight up to each value. */
+  readonly shares: Float64Array;
+  /** Observations that were cut short from the value before up to each. */
+  readonly censored: Float64Array;
+}
+
+/** The curve at every value that was kept, or at the upper end of every bin that holds something. */
+export function binnedShares(binned: BinnedTimes): BinnedShares {
+  const kept = binned.n > FEW ? null : ordered(binned, false);
+  const bins = kept === null ? occupied(binned.fine) : null;
+  const count = kept?.value.length ?? bins?.bin.length ?? 0;
+  const values: number[] = [];
+  const shares: number[] = [];
+  const censored: number[] = [];
+  let atRisk = bins?.total ?? 0;
+  for (const weight of kept?.weight ?? []) atRisk += weight;
+  const nothing = atRisk * NOTHING;
+  let s = 1;
+  for (let i = 0; i < count; i++) {
+    const value = kept?.value[i] ?? edge((bins?.bin[i] ?? 0) + 1, FINE_BITS);
+    const isWhole = kept?.complete[i] === 1;
+    const ended = bins?.event[i] ?? (isWhole ? (kept?.weight[i] ?? 0) : 0);
+    const cut = bins?.censored[i] ?? (isWhole ? 0 : (kept?.weight[i] ?? 0));
+    if (ended > 0) s = atRisk - ended <= nothing ? 0 : s * (1 - ended / atRisk);
+    atRisk -= ended + cut;
+    const open = kept === null ? cut : isWhole ? 0 : 1;
+    if (values.at(-1) === value) {
+      shares[shares.length - 1] = 1 - s;
+      censored[censored.length - 1] = (censored.at(-1) ?? 0) + open;
+    } else {
+      values.push(value);
+      shares.push(1 - s);
+      censored.push(open);
+    }
+  }
+  return {
+    values: Float64Array.from(values),
+    shares: Float64Array.from(shares),
+    censored: Float64Array.from(censored),
+  };
+}
+
+/** The interval of the share up to each value, by leaving out one group; no ends with fewer than eight groups. */
+export function binnedShareIntervals(
+  binned: BinnedTimes,
+  places: readonly (readonly [value: number, share: number])[],
+) {
+  const pooled = pool(binned);
+  return places.map(([value, share]): Interval => {
+    const reach = jackknifeReach(sharesWithout(binned, pooled, false, value));
+    if (reach === null) return interval(share, null, null);
+    return interval(share, Math.max(0, share - reach), Math.min(1, share + reach));
+  });
+}
+
 /** Weight of the complete observations by group. */
 export function groupWeights({ group_event }: BinnedTimes): Float64Array {
   const weight = new Float64Array(GROUPS);

@@ -58,6 +58,8 @@ function sumsOf(kind: number, time: TimePass, addresses: AddressSums, period: nu
     source: "import",
     loads,
     stores,
+    block_ns: time.block_ns,
+    blocks_from_ns: 0,
     period_known: period !== null,
     rows: addresses.addresses.reduce((a, b) => a + b, 0) + addresses.reuse.n,
     seen: [

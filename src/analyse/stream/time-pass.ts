@@ -19,8 +19,9 @@ export interface TimePass {
   readonly same_page: Float64Array;
   readonly strides: readonly BinnedTimes[];
   readonly rows: number;
-  /** Blocks up to that of the last access. */
+  /** Blocks up to that of the last access, and the length of one. */
   readonly blocks: number;
+  readonly block_ns: number;
   readonly first_ns: bigint;
   readonly window_ns: number;
   /** False as soon as a row came before the one before it: the sums are void then. */
@@ -57,6 +58,9 @@ export function timePass(): TimePass {
     },
     get blocks() {
       return rows === 0 ? 0 : Math.floor(last / blockNs) + 1;
+    },
+    get block_ns() {
+      return blockNs;
     },
     get first_ns() {
       return (BigInt(firstHigh) << 32n) | BigInt(firstLow);

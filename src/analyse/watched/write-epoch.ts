@@ -11,6 +11,8 @@ export interface WriteEpoch {
   readonly write_ns: number;
   /** Write to the last read that was seen before the next write, ns; 0 where none was. */
   readonly need_ns: number;
+  /** Read passes over it, that before the next write too. */
+  readonly reads: number;
   /** Write to the first store of the next write, or to the free; how long it was seen where neither was. */
   readonly seen_ns: number;
   /** True where the next write or the free was seen: the need is then all of it. */
@@ -42,10 +44,12 @@ export function writeHistory(exposure: Exposure): WriteHistory {
   let writtenBy = -1;
   let written = Number.NaN;
   let lastRead = Number.NaN;
+  let readPasses = 0;
   const close = (end_ns: number, isWhole: boolean): void => {
     if (writtenBy < 0) return;
     const need_ns = lastRead > written ? lastRead - written : 0;
-    epochs.push({ pass: writtenBy, write_ns: written, need_ns, seen_ns: Math.max(end_ns - written, need_ns), isWhole });
+    const seen_ns = Math.max(end_ns - written, need_ns);
+    epochs.push({ pass: writtenBy, write_ns: written, need_ns, reads: readPasses, seen_ns, isWhole });
   };
   const read = (pass: number, time: number): void => {
     lastRead = time;
@@ -82,14 +86,17 @@ export function writeHistory(exposure: Exposure): WriteHistory {
     if (readBefore >= 0) {
       read(p, hit_ns[readBefore] ?? 0);
       lastRead = before;
+      readPasses += 1;
     }
     if (firstStore >= 0) {
       close(hit_ns[firstStore] ?? 0, true);
       writtenBy = p;
       written = hit_ns[lastStore] ?? 0;
       lastRead = Number.NaN;
+      readPasses = 0;
     }
     if (readAfter >= 0) {
+      readPasses += 1;
       if (readBefore < 0) read(p, hit_ns[readAfter] ?? 0);
       lastRead = hit_ns[lastReadAfter] ?? 0;
     }

@@ -2,10 +2,11 @@
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import { boundedQuantiles, pooledSample } from "../../statistics/recurrent-survival.ts";
+import { boundedQuantiles, pooledSample, type RecurrentSample } from "../../statistics/recurrent-survival.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
-import { writeHistory } from "./write-epoch.ts";
+import type { Exposure } from "./exposure.ts";
+import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
 export interface TimesSeen {
   readonly estimates: Interval[];
@@ -21,8 +22,13 @@ export interface TimesSeen {
   readonly carrying: number;
 }
 
-interface Epochs {
-  readonly cases: readonly TimedCase[];
+/** A write pass, and how often its data was read as far as that was seen. */
+export interface WriteCase extends TimedCase {
+  readonly reads: number;
+}
+
+export interface Epochs {
+  readonly cases: readonly WriteCase[];
   /** Share of their weight of which the k-th trap cut the time. */
   readonly cut: number;
 }
@@ -38,7 +44,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     watch.trap_limit < limit ? 0 : Math.max(0, Math.min(length, window_end_ns - armed_ns - set.gap_ns)),
   );
   const weights = passWeights(set, Float64Array.from(time_ns));
-  const cases: TimedCase[] = [];
+  const cases: WriteCase[] = [];
   let all = 0;
   let cut = 0;
   let seenNs = 0;
@@ -49,9 +55,9 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     const inside = new Set(passesIn(set, unit, length));
     const weight = weights[unit] ?? 0;
     const before = cases.length;
-    for (const { pass, need_ns, seen_ns, isWhole } of writeHistory(exposure).epochs) {
+    for (const { pass, need_ns, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
       if (!inside.has(pass)) continue;
-      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns });
+      cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns, reads });
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
@@ -67,7 +73,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
 }
 
 /** The windows and the trap limit with the most writes of which the time to the next was not cut by the k-th trap. */
-function bestEpochs(set: WatchSet): Epochs {
+export function bestEpochs(set: WatchSet): Epochs {
   let longest = 0;
   for (const e of set.exposures) longest = Math.max(longest, e.window_end_ns - e.armed_ns - set.gap_ns);
   let best: Epochs | null = null;
@@ -103,8 +109,17 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   };
 }
 
-/** From the last write to a read, over read passes. */
-export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
+export interface Ages {
+  readonly sample: RecurrentSample;
+  /** Share of the bytes whose passes are cut. */
+  readonly cut: number;
+}
+
+/** From the last write to each of some passes, over such passes in the windows that reach back farthest. */
+export function passAges(
+  set: WatchSet,
+  agesOf: (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[],
+): Ages {
   // The longer the window, the older what is read in it may be.
   const sums = trapLimits(set).map((limit) => {
     const windows = countWindows(set, limit);
@@ -118,11 +133,19 @@ export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   const { length_ns, time_ns, cut } = best.windows;
   const units = set.exposures.map((exposure, i) => {
     const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
-    const reads = writeHistory(exposure).reads.filter(({ pass }) => inside.has(pass));
-    const ages = (isKnown: boolean): number[] => reads.filter((r) => r.isKnown === isKnown).map((r) => r.age_ns);
+    const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
+    const ages = (isKnown: boolean): number[] => aged.filter((a) => a.isKnown === isKnown).map((a) => a.age_ns);
     return { complete: ages(true), censored: ages(false) };
   });
-  const sample = pooledSample(units, passWeights(set, time_ns));
+  return { sample: pooledSample(units, passWeights(set, time_ns)), cut };
+}
+
+/** From the last write to a read, over read passes. */
+export const readAges = (set: WatchSet): Ages => passAges(set, (exposure) => writeHistory(exposure).reads);
+
+/** Quantiles of those. */
+export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
+  const { sample, cut } = readAges(set);
   return {
     estimates: boundedQuantiles(sample, qs, set.resamples()),
     n: sample.n,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { estimate } from "../../../src/analyse/estimate.ts";
 import type { MetricRow } from "../../../src/analyse/figures/metric-row.ts";
 import {
   type AccessSums,
@@ -9,9 +10,8 @@ import {
   type StepSample,
   type WatchSample,
 } from "../../../src/analyse/input/input.ts";
-import { computeMetrics } from "../../../src/analyse/metrics/registry.ts";
 import { mergePasses } from "../../../src/analyse/watched/passes.ts";
-import { wordsOf } from "../../../src/schema/row.ts";
+import { type RowOf, wordsOf } from "../../../src/schema/row.ts";
 import { resample } from "../../../src/statistics/bootstrap.ts";
 import { chao1 } from "../../../src/statistics/chao1.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
@@ -142,9 +142,10 @@ const sums: fc.Arbitrary<AccessSums> = fc
     ...rest,
     loads: Float64Array.from(blocks, ([l]) => l),
     stores: Float64Array.from(blocks, ([, s]) => s),
+    ...(rest.step === "none" ? { block_ns: 1e8, blocks_from_ns: 0 } : {}),
   }));
 
-function metricsOf(
+function estimatesOf(
   seed: number,
   w: WatchSample[],
   r: GivenRegion[],
@@ -152,7 +153,7 @@ function metricsOf(
   k: KvRowSample[],
   a: AccessSums[],
 ) {
-  return computeMetrics({
+  return estimate({
     run_id: "r",
     t0_ns: 0n,
     window_ns: RUN_NS,
@@ -171,6 +172,22 @@ function metricsOf(
     seed,
     sight: [],
   });
+}
+
+const metricsOf = (...given: Parameters<typeof estimatesOf>) => estimatesOf(...given).metrics;
+
+function isDrawable(row: RowOf<"curves">): void {
+  const { x, x_end, y, ci_low, ci_high } = row;
+  for (const value of [x, x_end, y, ci_low, ci_high]) expect(value === null || Number.isFinite(value)).toBe(true);
+  if (x === null) expect([y, ci_low, ci_high, row.n]).toEqual([null, null, null, 0n]);
+  if (x === null || row.status !== "ok") expect(row.why ?? "").not.toBe("");
+  if (x !== null) expect(["ok", "bound"]).toContain(row.status);
+  expect(y ?? 0).toBeGreaterThanOrEqual(0);
+  if (row.y_unit === "ratio") expect(Math.max(y ?? 0, ci_high ?? 0)).toBeLessThanOrEqual(1 + 1e-9);
+  const middle = y ?? ci_low ?? ci_high ?? 0;
+  expect(ci_low ?? 0).toBeLessThanOrEqual(middle + 1e-9 * Math.abs(middle) + 1e-12);
+  expect(ci_high ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(middle - 1e-9 * Math.abs(middle) - 1e-12);
+  expect(x_end ?? Number.POSITIVE_INFINITY).toBeGreaterThan(x ?? 0);
 }
 
 function isSound(row: MetricRow): void {
@@ -206,8 +223,8 @@ function isSound(row: MetricRow): void {
   if (row.status === "bound") expect(row.lo !== null || row.hi !== null).toBe(true);
 }
 
-describe("computeMetrics", () => {
-  test("gives sound rows for any input: no NaN, no value without n and method, intervals around their values", () => {
+describe("figures and curves", () => {
+  test("are sound for any input: no NaN, no value without n and method, intervals around their values", () => {
     fc.assert(
       fc.property(
         fc.nat(),
@@ -217,7 +234,9 @@ describe("computeMetrics", () => {
         kvRows,
         fc.array(sums, { maxLength: 4 }),
         (seed, w, r, s, k, a) => {
-          for (const row of metricsOf(seed, w, r, s, k, a)) isSound(row);
+          const { metrics, curves } = estimatesOf(seed, w, r, s, k, a);
+          for (const row of metrics) isSound(row);
+          for (const row of curves) isDrawable(row);
         },
       ),
       { numRuns: 40, seed: 7 },

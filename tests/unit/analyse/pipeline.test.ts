@@ -26,7 +26,13 @@ const FACTS: RecordedFacts = {
   seed: 1,
   sight: [],
 };
-const DERIVED = ["trace/part-00000.parquet", "region_map.parquet", "kv_block_lifecycle.parquet", "metrics.parquet"];
+const DERIVED = [
+  "trace/part-00000.parquet",
+  "region_map.parquet",
+  "kv_block_lifecycle.parquet",
+  "metrics.parquet",
+  "curves.parquet",
+];
 
 function digests(runDir: string): string[] {
   return DERIVED.map((name) =>
@@ -78,6 +84,7 @@ describe("analyseRun on a run known by hand", () => {
       ["region_map.parquet", "region_map"],
       ["kv_block_lifecycle.parquet", "kv_block_lifecycle"],
       ["metrics.parquet", "metrics"],
+      ["curves.parquet", "curves"],
     ] as const) {
       const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${join(runDir, file)}')`);
       expect(described.map((row) => row.column_name)).toEqual(columnsOf(table).map((column) => column.name));

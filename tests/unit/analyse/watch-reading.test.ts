@@ -129,7 +129,14 @@ describe("write epochs", () => {
     );
     expect(h.epochs.map(({ write_ns }) => write_ns)).toEqual([2 * MS, 9 * MS, 12 * MS]);
     expect(retained(h, true)).toEqual([3 * MS, 0]);
-    expect(h.epochs[2]).toEqual({ pass: 6 - 1, write_ns: 12 * MS, need_ns: 8 * MS, seen_ns: 88 * MS, isWhole: false });
+    expect(h.epochs[2]).toEqual({
+      pass: 6 - 1,
+      write_ns: 12 * MS,
+      need_ns: 8 * MS,
+      reads: 1,
+      seen_ns: 88 * MS,
+      isWhole: false,
+    });
     expect(aged(h, true)).toEqual([1 * MS, 3 * MS, 8 * MS]);
     expect(aged(h, false)).toEqual([1 * MS]);
   });

@@ -1,0 +1,72 @@
+/** Points of how long KV rows were needed, or how old they were, by the engine's steps; the band is over sequences. */
+import { percentileInterval, resample } from "../../statistics/bootstrap.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import { interval } from "../../statistics/interval.ts";
+import {
+  effectiveUnits,
+  type RecurrentSample,
+  recurrentSample,
+  sharesOf,
+} from "../../statistics/recurrent-survival.ts";
+import type { Group } from "../input/group.ts";
+import { kvUnits } from "../steps/kv-need.ts";
+import { FEWEST_SEQUENCES, type KvNeedTimes, levelFor, upperEndNeeds } from "../steps/kv-need-figures.ts";
+import type { CurvePoint } from "./curve.ts";
+import { curvePoints, drawnPlaces, observationsOf } from "./share-points.ts";
+
+/** Enough for a band; the figures have more. */
+const REPLICATES = 199;
+
+/** The same times, those that are open as if they ended where they were seen last. */
+const asSeen = (sample: RecurrentSample): RecurrentSample => ({
+  ...sample,
+  event: new Uint8Array(sample.event.length).fill(1),
+});
+
+/**
+ * The curve with which the quantiles of `kvNeedFigures` agree. With few sequences it is that of the times as they were seen,
+ * which is no more than a bound and has no band.
+ */
+export function kvNeedPoints({ kvRows, input }: Group, need: KvNeedTimes, falling: boolean): CurvePoint[] {
+  const { times, weights, open } = need.ofRows(kvUnits(kvRows));
+  const n = times.length;
+  const sample = recurrentSample(times, weights);
+  const isBound = n < FEWEST_SEQUENCES;
+  const curve = sharesOf(isBound ? asSeen(sample) : sample);
+  const { values, shares } = curve;
+  const places = drawnPlaces(values, shares);
+  const bare = [...places].map((position) => ({ value: values[position] ?? 0, share: shares[position] ?? 0 }));
+  if (isBound) {
+    const points = bare.map(({ value, share }) => ({ value, share: interval(share, null, null) }));
+    return curvePoints(points, observationsOf(sample), falling);
+  }
+  const resamples = resample(new Uint8Array(n), input.seed, need.stream, REPLICATES);
+  const seen = open > 0 ? sharesOf(asSeen(sample)) : null;
+  // An open time may end at once: the share may be as large as that of the times as they were seen.
+  const seenValues = seen?.values ?? values;
+  const seenPlaces = places.map((position) => {
+    const value = values[position] ?? 0;
+    return Math.max(0, firstIndex(seenValues.length, (i) => (seenValues[i] ?? 0) <= value) - 1);
+  });
+  const out = new Float64Array(places.length);
+  const replicates = bare.map(() => new Float64Array(resamples.length));
+  const largest = bare.map(() => new Float64Array(resamples.length));
+  resamples.forEach((drawn, r) => {
+    curve.resampled(drawn, places, out);
+    replicates.forEach((column, k) => {
+      column[r] = out[k] ?? Number.NaN;
+    });
+    if (seen !== null) seen.resampled(drawn, seenPlaces, out);
+    largest.forEach((column, k) => {
+      column[r] = out[k] ?? Number.NaN;
+    });
+  });
+  const level = levelFor(n);
+  const effective = effectiveUnits(sample);
+  const points = bare.map(({ value, share }, k) => {
+    const { lo } = percentileInterval(share, replicates[k] ?? out, level);
+    const { hi } = percentileInterval(share, largest[k] ?? out, level);
+    return { value, share: interval(share, upperEndNeeds(share, n, effective).isFar ? null : lo, hi) };
+  });
+  return curvePoints(points, observationsOf(sample), falling);
+}

@@ -1,0 +1,118 @@
+/** Points of an estimated distribution: few enough to be drawn, and with those at which its quantiles lie. */
+import type { Resamples } from "../../statistics/bootstrap.ts";
+import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import type { Interval } from "../../statistics/interval.ts";
+import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
+import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
+import type { CurvePoint } from "./curve.ts";
+
+/** Quantiles that figures tell: read off the curve they are what the figures say. */
+const QUANTILES = [0.5, 0.9, 0.99];
+/** Points at even distances of the share, and of the logarithm of the value. */
+const BY_SHARE = 48;
+const BY_VALUE = 44;
+
+/** A share up to a value. */
+export interface SharePoint {
+  readonly value: number;
+  readonly share: Interval;
+}
+
+/** What was observed, ascending. */
+export interface Observations {
+  /** All times as far as they were seen. */
+  readonly time: Float64Array;
+  /** Of them those that were cut short. */
+  readonly cut: Float64Array;
+}
+
+/**
+ * Positions of at most 97 values, ascending, with the first and the last.
+ * @param values ascending
+ * @param shares up to each
+ */
+export function drawnPlaces(values: Float64Array, shares: Float64Array): Uint32Array {
+  const last = values.length - 1;
+  if (last < 0) return new Uint32Array(0);
+  const places = new Set<number>([0, last]);
+  const add = (place: number): void => {
+    places.add(Math.min(place, last));
+  };
+  for (const q of QUANTILES) add(reaching({ shares }, q));
+  for (let k = 1; k < BY_SHARE; k++) add(reaching({ shares }, ((shares[last] ?? 0) * k) / BY_SHARE));
+  const positive = firstIndex(values.length, (i) => (values[i] ?? 0) <= 0);
+  const [from, end] = [Math.log(values[positive] ?? 1), Math.log(values[last] ?? 1)];
+  for (let k = 1; k < BY_VALUE; k++) {
+    const value = Math.exp(from + ((end - from) * k) / BY_VALUE);
+    add(firstIndex(values.length, (i) => (values[i] ?? 0) < value));
+  }
+  return Uint32Array.from(places).sort();
+}
+
+/**
+ * Points with what was observed beside them, and one at the end of what was seen where the curve goes on level until then.
+ * @param falling true for the share above each value, false for that up to it
+ */
+export function curvePoints(
+  shares: readonly SharePoint[],
+  { time, cut }: Observations,
+  falling: boolean,
+): CurvePoint[] {
+  const before = (times: Float64Array, value: number, upTo: boolean): number =>
+    firstIndex(times.length, (i) => (upTo ? (times[i] ?? 0) <= value : (times[i] ?? 0) < value));
+  const longest = time.at(-1) ?? 0;
+  const end = shares.at(-1) ?? { value: -1, share: { value: 0, lo: null, hi: null } };
+  const all = longest > end.value ? [...shares, { value: longest, share: end.share }] : shares;
+  let counted = 0;
+  return all.map(({ value, share }) => {
+    const censored = before(cut, value, true);
+    const since = censored - counted;
+    counted = censored;
+    return {
+      x: value,
+      ...(falling ? flipped(share) : { y: share.value, lo: share.lo, hi: share.hi }),
+      n: time.length - before(time, value, false),
+      n_censored: since,
+    };
+  });
+}
+
+/** The share above from the share up to. */
+export function flipped({ value, lo, hi }: Interval): Pick<CurvePoint, "y" | "lo" | "hi"> {
+  const rest = (share: number | null): number | null => (share === null ? null : 1 - share);
+  return { y: rest(value), lo: rest(hi), hi: rest(lo) };
+}
+
+/**
+ * Points of a distribution that is estimated from addresses, with the band to which the intervals of its quantiles belong.
+ * @param carrying how many units that count alike would carry as much
+ */
+export function estimatedPoints(
+  shares: Shares,
+  observations: Observations,
+  resamples: Resamples,
+  carrying: number,
+  falling: boolean,
+): CurvePoint[] {
+  const places = drawnPlaces(shares.values, shares.shares);
+  const band = shareIntervals(shares, places, resamples, carrying);
+  const points = band.map((share, k) => ({ value: shares.values[places[k] ?? 0] ?? 0, share }));
+  return curvePoints(points, observations, falling);
+}
+
+/** The observations of a sample. */
+export function observationsOf({ time, event }: Pick<RecurrentSample, "time" | "event">): Observations {
+  return { time, cut: time.filter((_, i) => event[i] === 0) };
+}
+
+/** Points of a sample of times, by its product-limit curve. */
+export function samplePoints(sample: RecurrentSample, resamples: Resamples, falling: boolean): CurvePoint[] {
+  return estimatedPoints(
+    sharesOf(sample),
+    observationsOf(sample),
+    resamples,
+    carryingUnits(sample.unit_weight),
+    falling,
+  );
+}

@@ -1,0 +1,58 @@
+/** Curves of times: how long data is needed, how old it is when it is read, how long until a byte is used again. */
+import { carryingUnitsOf, sharesOf as sharesOfCases } from "../../statistics/inverse-censoring.ts";
+import type { Group, WatchSet } from "../input/group.ts";
+import { AGES } from "../metrics/age-at-read.ts";
+import { intervalSample } from "../metrics/inter-access-interval.ts";
+import { RETENTION } from "../metrics/retention.ts";
+import { bestEpochs, readAges } from "../watched/write-times.ts";
+import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
+import { kvNeedPoints } from "./kv-points.ts";
+import { estimatedPoints, samplePoints } from "./share-points.ts";
+import { streamPoints } from "./stream-points.ts";
+
+const SHARE = { x_unit: "ns", y_unit: "ratio" } as const;
+
+/** Of the write passes that the figure is told from; what was cut short ticks where its need was seen last. */
+function retentionPoints(set: WatchSet): CurvePoint[] {
+  const { cases } = bestEpochs(set);
+  const observations = {
+    time: Float64Array.from(cases, ({ value }) => value).sort(),
+    cut: Float64Array.from(
+      cases.filter(({ isWhole }) => !isWhole),
+      ({ value }) => value,
+    ).sort(),
+  };
+  return estimatedPoints(sharesOfCases(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
+}
+
+const NOTHING: readonly CurvePoint[] = [];
+
+export const retentionCurve: CurveOf = (group, rows) =>
+  curveOfFigure({ curve: "retention", shape: "survival", ...SHARE }, printedRow(rows, "retention_p50_ns"), (source) => {
+    if (source === "step") return kvNeedPoints(group, RETENTION, true);
+    if (source === "watch") return retentionPoints(group.uniform);
+    return group.stream === null ? NOTHING : streamPoints(group.stream.retention, true);
+  });
+
+export const ageCurve: CurveOf = (group, rows) =>
+  curveOfFigure(
+    { curve: "age_at_read", shape: "survival", ...SHARE },
+    printedRow(rows, "age_at_read_p50_ns"),
+    (source) => {
+      if (source === "step") return kvNeedPoints(group, AGES, true);
+      if (source === "watch") return samplePoints(readAges(group.uniform).sample, group.uniform.resamples(), true);
+      return group.stream === null ? NOTHING : streamPoints(group.stream.ages, true);
+    },
+  );
+
+export const intervalCurve: CurveOf = (group, rows) =>
+  curveOfFigure(
+    { curve: "inter_access_interval", shape: "distribution", ...SHARE },
+    printedRow(rows, "iai_p50_ns"),
+    (source) => intervalPoints(group, source),
+  );
+
+function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
+  if (source === "watch") return samplePoints(intervalSample(group.uniform), group.uniform.resamples(), false);
+  return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
+}

@@ -1,0 +1,175 @@
+import { beforeAll, describe, expect, test } from "bun:test";
+import { type Estimates, estimate } from "../../../../src/analyse/estimate.ts";
+import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
+import { printedFigures } from "../../../../src/analyse/metrics/registry.ts";
+import { worldSchema } from "../../../../src/config/world-schema.ts";
+import type { RowOf } from "../../../../src/schema/row.ts";
+import { describedWorld } from "../../../../src/simulate/described-world.ts";
+import { tryWorld } from "../../../../src/simulate/trial.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
+import { input, MS, region } from "../sample-input.ts";
+
+type Row = RowOf<"curves">;
+
+/** The points of a curve of a class. */
+function pointsOf({ curves }: Estimates, curve: Row["curve"], region_type: Row["region_type"]): Row[] {
+  return curves.filter((row) => row.curve === curve && row.region_type === region_type);
+}
+
+/** The share up to a point, however the curve is drawn. */
+const shareOf = ({ shape, y }: Row): number => (shape === "survival" ? 1 - (y ?? Number.NaN) : (y ?? Number.NaN));
+
+/** The first x up to which a share q lies; null where the curve does not go so far. */
+const readOff = (points: readonly Row[], q: number): number | null =>
+  points.find((point) => shareOf(point) >= q - 1e-9)?.x ?? null;
+
+/** The x from which on, and that up to which, q may be the share: where the band crosses it. */
+function crossings(points: readonly Row[], q: number): [lo: number | null, hi: number | null] {
+  const ends = points.map(({ shape, ci_low, ci_high, x }) =>
+    shape === "survival"
+      ? { x, least: ci_high === null ? 0 : 1 - ci_high, most: ci_low === null ? 1 : 1 - ci_low }
+      : { x, least: ci_low ?? 0, most: ci_high ?? 1 },
+  );
+  return [ends.find(({ most }) => most >= q)?.x ?? null, ends.find(({ least }) => least >= q)?.x ?? null];
+}
+
+const FIGURES = [
+  ["retention", "retention_p50_ns", 0.5],
+  ["retention", "retention_p90_ns", 0.9],
+  ["inter_access_interval", "iai_p50_ns", 0.5],
+  ["inter_access_interval", "iai_p90_ns", 0.9],
+  ["age_at_read", "age_at_read_p50_ns", 0.5],
+] as const;
+
+describe("curves of a class that was watched", () => {
+  let found: Estimates;
+
+  beforeAll(() => {
+    const world = worldSchema.parse({
+      run: "20s",
+      strata: [
+        { class: "activation", bytes: "1MiB", period: "20ms", touches: 4, writes: 0.25, spacing: "2ms", sigma: 0.5 },
+      ],
+    });
+    found = estimate(tryWorld(describedWorld(world).make(seededRandom(7)), 7).input);
+  });
+  const figure = (metric: string) =>
+    printedFigures(found.metrics).find((row) => row.metric === metric && row.region_type === "activation");
+
+  test.each(FIGURES)("%s has at the value of %s the share %d", (curve, metric, q) => {
+    const row = figure(metric);
+    expect(row?.status).toBe("ok");
+    expect(readOff(pointsOf(found, curve, "activation"), q)).toBe(row?.value ?? Number.NaN);
+  });
+
+  test.each(FIGURES)("%s has a band that crosses its level where the interval of %s ends", (curve, metric, q) => {
+    const points = pointsOf(found, curve, "activation");
+    const { lo, hi } = figure(metric) ?? {};
+    const [from, end] = crossings(points, q);
+    // Points stand for the values between them: one to either side.
+    const near = (x: number | null): [number, number] => {
+      const i = points.findIndex((point) => point.x === x);
+      return [points[Math.max(0, i - 2)]?.x ?? 0, points[Math.min(points.length - 1, i + 2)]?.x ?? 0];
+    };
+    expect(lo).toBeWithin(near(from)[0], near(from)[1] + 1e-3);
+    expect(hi).toBeWithin(near(end)[0], near(end)[1] + 1e-3);
+  });
+
+  test("has the working set of the figure at the window of the figure", () => {
+    const row = figure("working_set_bytes");
+    const point = pointsOf(found, "working_set", "activation").find(({ x }) => x === row?.window_ns);
+    expect([point?.y, point?.ci_low, point?.ci_high]).toEqual([row?.value, row?.lo, row?.hi]);
+  });
+
+  test.each([
+    ["read_rate", "read_bytes_per_s"],
+    ["write_rate", "write_bytes_per_s"],
+  ] as const)("%s goes on around %s in bins that fill the run", (curve, metric) => {
+    const points = pointsOf(found, curve, "activation");
+    const { lo, hi } = figure(metric) ?? {};
+    expect(points.length).toBeGreaterThan(1);
+    points.forEach(({ x_end }, i) => {
+      expect(x_end).toBeCloseTo(points[i + 1]?.x ?? (x_end as number), 3);
+    });
+    const mean = points.reduce((sum, { y }) => sum + (y ?? Number.NaN), 0) / points.length;
+    expect(mean).toBeWithin((lo ?? 0) * 0.9, (hi ?? 0) * 1.1);
+    for (const { y, ci_low, ci_high } of points) expect(y).toBeWithin(ci_low ?? 0, (ci_high ?? 0) + 1e-9);
+  });
+
+  test("has for what cannot be drawn one row without a point that says why", () => {
+    const empty = found.curves.filter(({ x }) => x === null);
+    expect(empty.map(({ curve }) => curve)).toContain("stride");
+    for (const { why, status, y, n } of empty) {
+      expect(why ?? "").not.toBe("");
+      expect([y, n]).toEqual([null, 0n]);
+      expect(["insufficient", "not_identifiable"]).toContain(status);
+    }
+  });
+
+  test("has points in order, few, with shares that rise or fall and counts that shrink", () => {
+    for (const points of Map.groupBy(found.curves, ({ curve, region_type, step }) =>
+      [curve, region_type, step].join(),
+    )) {
+      const rows = points[1].filter(({ x }) => x !== null);
+      expect(rows.length).toBeLessThanOrEqual(100);
+      rows.slice(1).forEach((row, i) => {
+        const before = rows[i] as Row;
+        expect(row.x as number).toBeGreaterThan(before.x as number);
+        if (row.shape !== "survival" && row.shape !== "distribution") return;
+        expect(shareOf(row)).toBeGreaterThanOrEqual(shareOf(before));
+        expect(row.n).toBeLessThanOrEqual(before.n);
+      });
+    }
+  });
+});
+
+describe("curves of rows of a KV cache", () => {
+  /** Sequences that come one after the other, each of 20 rows that are needed by all later steps of it. */
+  function cache(sequences: number, isOpen: (sequence: number) => boolean) {
+    const random = seededRandom(3);
+    const kvRows: KvRowSample[] = [];
+    const steps: StepSample[] = [];
+    for (let filling = 0; filling < sequences; filling++) {
+      const begin = filling * 100 * MS;
+      const length = 20 + Math.floor(60 * random());
+      for (let k = 0; k < length; k++) {
+        const write_ns = begin + k * MS;
+        steps.push({ step: "decode", begin_ns: write_ns, end_ns: write_ns + MS / 2, n_tokens: 1 });
+        kvRows.push({
+          write_ns,
+          is_written: true,
+          last_read_ns: begin + (length - 1) * MS,
+          evict_ns: isOpen(filling) ? Number.NaN : begin + length * MS,
+          total_reads: length - 1 - k,
+          size_bytes: 64,
+          filling,
+          writes: "once",
+        });
+      }
+    }
+    return estimate(
+      input({ window_ns: sequences * 100 * MS, steps, kvRows, regions: [region({ region_type: "kv_cache" })] }),
+    );
+  }
+
+  test.each([
+    ["retention", "retention_p50_ns", 0.5],
+    ["age_at_read", "age_at_read_p50_ns", 0.5],
+  ] as const)("%s by steps has at the value of %s the share %d", (curve, metric, q) => {
+    const found = cache(40, () => false);
+    const row = printedFigures(found.metrics).find((one) => one.metric === metric && one.region_type === "kv_cache");
+    expect(row?.source).toBe("step");
+    const points = pointsOf(found, curve, "kv_cache");
+    expect(points[0]?.source).toBe("step");
+    expect(readOff(points, q)).toBe(row?.value ?? Number.NaN);
+  });
+
+  test("are bounds without a band where the sequences are few", () => {
+    const found = cache(3, (sequence) => sequence === 2);
+    const points = pointsOf(found, "retention", "kv_cache");
+    expect(points.length).toBeGreaterThan(3);
+    expect(
+      points.every(({ status, ci_low, ci_high }) => status === "bound" && ci_low === null && ci_high === null),
+    ).toBe(true);
+  });
+});
