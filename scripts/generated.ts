@@ -2,6 +2,7 @@
 import { metricsPage } from "../src/analyse/metrics/metrics-page.ts";
 import { arrowSchemasJson } from "../src/columnar/arrow/schema-messages.ts";
 import { configPage, defaultYaml, demoYaml } from "../src/config/config-pages.ts";
+import { devicePage } from "../src/config/device-page.ts";
 import { cHeader } from "../src/schema/c-header.ts";
 import { columnsPage } from "../src/schema/columns-page.ts";
 
@@ -13,6 +14,7 @@ export async function generatedFiles(): Promise<[path: string, text: string][]> 
     ["config/demo.yaml", demoYaml()],
     ["docs/columns.md", columnsPage()],
     ["docs/config.md", configPage()],
+    ["docs/devices.md", devicePage()],
     ["docs/metrics.md", metricsPage()],
     ["src/columnar/arrow/schema-messages.gen.json", arrowSchemasJson()],
   ];

@@ -15,7 +15,7 @@ const DURATION_NS: Record<string, number> = {
   h: 3600e9,
   d: 86400e9,
 };
-const SIZE_BYTES: Record<string, number> = {
+const SIZE_BYTES: Readonly<Record<string, number>> = {
   b: 1,
   k: 2 ** 10,
   kb: 1e3,
@@ -29,6 +29,15 @@ const SIZE_BYTES: Record<string, number> = {
   t: 2 ** 40,
   tb: 1e12,
   tib: 2 ** 40,
+};
+const BYTES_PER_S = Object.fromEntries(Object.entries(SIZE_BYTES).map(([unit, bytes]) => [`${unit}/s`, bytes]));
+const ENERGY_PJ_PER_BYTE: Readonly<Record<string, number>> = {
+  "fj/bit": 8e-3,
+  "pj/bit": 8,
+  "nj/bit": 8e3,
+  "fj/byte": 1e-3,
+  "pj/byte": 1,
+  "nj/byte": 1e3,
 };
 
 /** Three significant digits; figures too small for six decimals as 1.23e-7. */
@@ -64,6 +73,36 @@ export function nsScale(ns: number): Scale {
   if (size < 1e9) return { factor: 1e6, unit: " ms" };
   if (size < 120e9) return { factor: 1e9, unit: " s" };
   return size < 7200e9 ? { factor: 60e9, unit: " min" } : { factor: 3600e9, unit: " h" };
+}
+
+const SMALL_UNITS = ["", "m", "u", "n", "p"] as const;
+
+/** The unit of energy or power that keeps a figure at or above one: W, mW, uW and so on for `unit` "W". */
+export function smallScale(value: number, unit: string): Scale {
+  let place = 0;
+  while (value !== 0 && Math.abs(value) * 1e3 ** place < 1 && place < SMALL_UNITS.length - 1) place += 1;
+  if (place === 0) {
+    const { factor, unit: large } = countScale(value);
+    return { factor, unit: ` ${large}${unit}` };
+  }
+  return { factor: 1e3 ** -place, unit: ` ${SMALL_UNITS[place]}${unit}` };
+}
+
+/** Days in a year, and nanoseconds in a day. */
+const [YEAR_DAYS, DAY_NS] = [365.25, 86_400e9];
+/** ns of a year of 365.25 days. */
+export const YEAR_NS = YEAR_DAYS * DAY_NS;
+
+/** Years, days below two years, and what is shorter than two days as a duration. */
+export function yearScale(years: number): Scale {
+  const size = Math.abs(years);
+  if (size * YEAR_DAYS < 2) {
+    const { factor, unit } = nsScale(years * YEAR_NS);
+    return { factor: factor / YEAR_NS, unit };
+  }
+  if (size < 2) return { factor: 1 / YEAR_DAYS, unit: " days" };
+  const { factor, unit } = countScale(years);
+  return { factor, unit: `${unit} years` };
 }
 
 /** A plain figure below this is nothing: no run is long enough to count it. */
@@ -128,8 +167,8 @@ export function formatCounted(count: number, one: string): string {
   return `${formatCount(count)} ${one}${count === 1 ? "" : one.endsWith("s") ? "es" : "s"}`;
 }
 
-function parseWithUnit(text: string, units: Record<string, number>, what: string, example: string): number {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*$/.exec(text);
+function parseWithUnit(text: string, units: Readonly<Record<string, number>>, what: string, example: string): number {
+  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*(?:\/[a-zA-Z]+)?)\s*$/.exec(text);
   const factor = match ? units[(match[2] ?? "").toLowerCase()] : undefined;
   if (!match || factor === undefined) {
     throw new MrmTraceError("usage", `${what} expected, but received "${text}"`, `write it as ${example}`);
@@ -145,4 +184,14 @@ export function parseDurationNs(text: string): number {
 /** Text such as `64MB`, `1GiB`, `4096B` to bytes. @throws MrmTraceError usage */
 export function parseSizeBytes(text: string): number {
   return Math.round(parseWithUnit(text, SIZE_BYTES, "a size with its unit", "64MB or 1GiB"));
+}
+
+/** Text such as `25.6GB/s` to bytes per second. @throws MrmTraceError usage */
+export function parseBytesPerSecond(text: string): number {
+  return parseWithUnit(text, BYTES_PER_S, "a rate with its unit", "25.6GB/s or 64GiB/s");
+}
+
+/** Text such as `3.9pJ/bit` to picojoules per byte. @throws MrmTraceError usage */
+export function parseEnergyPjPerByte(text: string): number {
+  return parseWithUnit(text, ENERGY_PJ_PER_BYTE, "an energy with its unit", "3.9pJ/bit or 30pJ/byte");
 }

@@ -1,5 +1,6 @@
 /** `mrm-trace schema`: what programs may rely on, from the tables that the program itself reads. */
 import { defineCommand } from "citty";
+import { deviceSchema } from "../config/device-schema.ts";
 import { configSchema } from "../config/experiment-schema.ts";
 import { nearestWord } from "../config/nearest-word.ts";
 import { worldSchema } from "../config/world-schema.ts";
@@ -12,6 +13,7 @@ import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { metadataSchema } from "../schema/run-metadata.ts";
 import { simulationSchema } from "../schema/simulation.ts";
 import { JSON_SCHEMA_VERSION, PARQUET_SCHEMA_VERSION } from "../schema/versions.ts";
+import { whatIfSchema } from "../schema/what-if.ts";
 
 const OBJECTS = {
   config: {
@@ -43,6 +45,16 @@ const OBJECTS = {
     schema: simulationSchema,
     title: "Figures of a described world",
     description: `What \`mrm-trace simulate --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
+  },
+  device: {
+    schema: deviceSchema,
+    title: "Memory device",
+    description: "YAML or JSON for `mrm-trace what-if RUN_DIR --device FILE`.",
+  },
+  "what-if": {
+    schema: whatIfSchema,
+    title: "Data of a run on memory devices",
+    description: `What \`mrm-trace what-if --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
   },
 } as const;
 

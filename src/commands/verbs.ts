@@ -31,6 +31,11 @@ const LOADERS = {
       common: ["config", "json"],
     }),
   show: async () => verb((await import("./show.ts")).showCommand, "mrm-trace show results/MODEL/RUN_ID --table"),
+  "what-if": async () =>
+    verb(
+      (await import("./finished-run/what-if.ts")).whatIfCommand,
+      "mrm-trace what-if results/MODEL/RUN_ID --device hbm --device nand",
+    ),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),

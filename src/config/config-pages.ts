@@ -73,7 +73,8 @@ export function demoYaml(): string {
   ].join("\n");
 }
 
-function keyRow({ path, schema }: SchemaKey): string {
+/** A row of the table of keys: key, what it takes, default, meaning. */
+export function keyRow({ path, schema }: SchemaKey): string {
   const value = defaultOf(schema);
   const cells = [
     `\`${pathText(path)}\``,
@@ -84,7 +85,8 @@ function keyRow({ path, schema }: SchemaKey): string {
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-function isMapping(schema: z.ZodType): boolean {
+/** True of a mapping and of a list of mappings: their keys have rows of their own. */
+export function isMapping(schema: z.ZodType): boolean {
   const inner = bare(schema);
   return (
     inner instanceof z.ZodObject ||

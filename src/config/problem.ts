@@ -83,6 +83,16 @@ function rightKey(root: z.ZodType, path: readonly PropertyKey[], key: string): s
   return siblings.length === 0 ? null : `one of ${siblings.join(", ")}`;
 }
 
+/** What is wrong inside a mapping that was given where a word or a mapping may stand. */
+function insideMapping(value: unknown, { errors }: z.core.$ZodIssueInvalidUnion): readonly z.core.$ZodIssue[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
+  const branches = errors.filter(
+    (branch) =>
+      !branch.some(({ path, code }) => path.length === 0 && code !== "unrecognized_keys" && code !== "custom"),
+  );
+  return branches[0] ?? [];
+}
+
 /** The problems behind one issue of a schema, that of experiments where none is named: an issue names all unknown keys of a mapping. */
 export function problemsOf(
   file: YamlFile,
@@ -97,6 +107,14 @@ export function problemsOf(
         hint: rightKey(root, issue.path, key),
       }),
     );
+  }
+  if (issue.code === "invalid_union") {
+    const inside = insideMapping(valueAt(file.value, issue.path), issue);
+    if (inside.length > 0) {
+      return inside
+        .flatMap((one) => problemsOf(file, { ...one, path: [...issue.path, ...one.path] }, most, root))
+        .slice(0, most);
+    }
   }
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
   const schema = schemaAt(root, issue.path);

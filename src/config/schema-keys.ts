@@ -7,8 +7,12 @@ export interface SchemaKey {
   readonly schema: z.ZodType;
 }
 
-/** The schema behind defaults, optionals and preprocessing. */
+/** The schema behind defaults, optionals and preprocessing; of a choice that has a mapping, the mapping. */
 export function bare(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodUnion) {
+    const mapping = (schema.options as readonly z.ZodType[]).map(bare).find((option) => option instanceof z.ZodObject);
+    return mapping ?? schema;
+  }
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) return bare(schema.unwrap() as z.ZodType);
   if (schema instanceof z.ZodPipe && schema.in instanceof z.ZodTransform) return bare(schema.out as z.ZodType);
   return schema;

@@ -1,7 +1,7 @@
 /** What an option takes, in words: `a whole number from 0 to 4`. */
 import { z } from "zod";
 import { bare } from "./schema-keys.ts";
-import { duration, size, valueHints } from "./values.ts";
+import { duration, energy, rate, size, valueHints } from "./values.ts";
 
 /** Ends beyond this are those of the number type, and mean nothing. */
 const NO_END = 1e15;
@@ -17,6 +17,9 @@ export function typeText(schema: z.ZodType, quote: (word: string) => string): st
   const inner = bare(schema);
   if (inner === duration) return `duration, such as ${quote("30s")}`;
   if (inner === size) return `size, such as ${quote("64MB")}`;
+  if (inner === rate) return `rate, such as ${quote("25.6GB/s")}`;
+  if (inner === energy) return `energy, such as ${quote("3.9pJ/bit")}`;
+  if (inner instanceof z.ZodPipe && inner.in instanceof z.ZodString) return typeText(inner.out as z.ZodType, quote);
   if (inner instanceof z.ZodEnum) return inner.options.map((word) => quote(String(word))).join(", ");
   if (inner instanceof z.ZodArray) return `list of ${typeText(inner.element as z.ZodType, quote)}`;
   if (inner instanceof z.ZodNumber) return rangeText(inner);

@@ -1,7 +1,7 @@
 /** What an option may be: numbers given as text or number, quantities with their unit. */
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
-import { parseDurationNs, parseSizeBytes } from "../units.ts";
+import { parseBytesPerSecond, parseDurationNs, parseEnergyPjPerByte, parseSizeBytes } from "../units.ts";
 
 /** What stands for the value of an option in help where its type does not say it: DIR, FILE, NAME. */
 export const valueHints = z.registry<{ readonly hint: string }>();
@@ -43,3 +43,7 @@ function withUnit(parse: (text: string) => number, example: string) {
 export const duration = withUnit(parseDurationNs, "30s");
 /** Bytes; text such as `64MB`. */
 export const size = withUnit(parseSizeBytes, "64MB");
+/** Bytes per second; text such as `25.6GB/s`. */
+export const rate = withUnit(parseBytesPerSecond, "25.6GB/s");
+/** Picojoules per byte; text such as `3.9pJ/bit`. */
+export const energy = withUnit(parseEnergyPjPerByte, "3.9pJ/bit");

@@ -1,8 +1,21 @@
 /** One figure as a cell: value, interval, samples, method and reason. */
 import type { ReportMetric } from "../schema/run-json.ts";
-import { byteScale, countScale, formatCount, formatIn, isShown, nsScale, type Scale } from "../units.ts";
+import {
+  byteScale,
+  countScale,
+  formatCount,
+  formatIn,
+  isShown,
+  nsScale,
+  type Scale,
+  smallScale,
+  yearScale,
+} from "../units.ts";
 import type { Footnotes } from "./footnotes.ts";
 import type { Line, Span } from "./terminal.ts";
+
+/** What a figure is shown by. */
+export type ShownFigure = Pick<ReportMetric, "unit" | "value" | "lo" | "hi" | "status" | "label">;
 
 /** The scale for a figure of this unit; `size` decides between ns and s, B and GiB. */
 export function scaleOf(unit: string, size: number): Scale {
@@ -13,6 +26,8 @@ export function scaleOf(unit: string, size: number): Scale {
     return { factor, unit: `${bytes}/s` };
   }
   if (unit === "ns/token") return nsScale(size);
+  if (unit === "years") return yearScale(size);
+  if (unit === "W" || unit === "J/token") return smallScale(size, unit);
   if (unit.endsWith("/s")) {
     const scale = countScale(size);
     return { factor: scale.factor, unit: `${scale.unit}/s` };
@@ -29,7 +44,7 @@ function withUnit(value: number, unit: string): string {
   return formatIn(value, scale) + scale.unit;
 }
 
-function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
+function intervalText({ lo, hi, unit }: ShownFigure, scale: Scale): string {
   const end = (value: number | null): string => {
     if (!isNumber(value)) return "?";
     // An end far from the value has its own unit: 12 s in ms would be unreadable.
@@ -39,7 +54,7 @@ function intervalText({ lo, hi, unit }: ReportMetric, scale: Scale): string {
   return `[${end(lo)}, ${end(hi)}]`;
 }
 
-function boundText({ lo, hi, unit }: ReportMetric): string {
+function boundText({ lo, hi, unit }: ShownFigure): string {
   // Nothing here can be negative: a lower end of 0 says nothing.
   if (isNumber(lo) && isNumber(hi) && lo !== 0) return `${withUnit(lo, unit)} to ${withUnit(hi, unit)}`;
   if (isNumber(hi)) return `≤ ${withUnit(hi, unit)}`;
@@ -52,7 +67,7 @@ function samplesText({ n, n_censored }: ReportMetric): string {
 }
 
 /** The figure and its interval, or what stands in their place. */
-export function figureSpans(metric: ReportMetric): Span[] {
+export function figureSpans(metric: ShownFigure): Span[] {
   if (metric.status === "not_identifiable") return [{ text: "not identifiable", ink: "dim" }];
   if (metric.status === "insufficient") return [{ text: "insufficient", ink: "warn" }];
   if (metric.status === "bound") return [{ text: boundText(metric), ink: "warn" }];
@@ -65,7 +80,7 @@ export function figureSpans(metric: ReportMetric): Span[] {
 }
 
 /** True where the row says something of the size of its figure. */
-export function isFigure({ status }: ReportMetric): boolean {
+export function isFigure({ status }: Pick<ReportMetric, "status">): boolean {
   return status === "ok" || status === "bound";
 }
 

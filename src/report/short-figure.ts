@@ -1,7 +1,7 @@
 /** A figure in few words: its value and how far the interval reaches from it, or what stands in its place. */
 import type { ReportMetric } from "../schema/run-json.ts";
 import { formatIn, isShown, type Scale } from "../units.ts";
-import { figureSpans, scaleOf } from "./figure.ts";
+import { figureSpans, type ShownFigure, scaleOf } from "./figure.ts";
 import type { Ink, Line } from "./terminal.ts";
 
 /** Shares are read in percent. */
@@ -32,7 +32,7 @@ function reachText(pct: number): string {
   return pct < 0.1 ? "0.1" : `${Math.ceil(pct * 10) / 10}`;
 }
 
-function inPercent(metric: ReportMetric): ReportMetric {
+function inPercent<T extends ShownFigure>(metric: T): T {
   const times100 = (x: number | null): number | null => (x === null ? null : 100 * x);
   return { ...metric, unit: "%", value: times100(metric.value), lo: times100(metric.lo), hi: times100(metric.hi) };
 }
@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<"insufficient" | "not_identifiable", readonly [stri
  * `16.1 GiB/s ±3%`; the percentage is the farther end of the interval. A wide interval is told by its ends, a bound by
  * its sign, and what cannot be told by words.
  */
-export function shortFigure(given: ReportMetric | undefined): Line {
+export function shortFigure(given: (ShownFigure & Pick<ReportMetric, "metric">) | undefined): Line {
   if (given === undefined) return [{ text: "-", ink: "dim" }];
   if (given.status === "insufficient" || given.status === "not_identifiable") {
     const [text, ink] = WORDS[given.status];

@@ -33,7 +33,7 @@ function bytesOf(path: string): number {
 
 describe("the package", () => {
   test("holds sources of the program, BPF objects, licences and nothing of development", () => {
-    const sources = ["bpf/*.bpf.c", "config/*.yaml", "docs/*.md"].flatMap((pattern) => [
+    const sources = ["bpf/*.bpf.c", "config/*.yaml", "config/devices/*.yaml", "docs/*.md"].flatMap((pattern) => [
       ...new Glob(pattern).scanSync(ROOT),
     ]);
     const shipped = sources
