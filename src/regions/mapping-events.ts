@@ -57,6 +57,11 @@ export interface ProcessMaps {
   /** Processes whose map may be wrong until a snapshot: a call failed half way, or something was missed. */
   pidsNeedingSnapshot(): number[];
   /**
+   * Takes the processes that were looked at while calls of theirs were under way: the look may have seen what such a call
+   * did, or what another thread did after it, and stand in the wrong place among them. A later look is to confirm it.
+   */
+  takeDisturbed(): number[];
+  /**
    * True from a loss of records of a process, or a call that does not tell what it changed, until its map is looked at:
    * what was given away there is not known.
    */
@@ -75,6 +80,12 @@ interface Process {
   needsSnapshot: boolean;
   /** Snapshot being collected. */
   looking: { begin_ns: bigint; seen: Seen[] } | null;
+  /** Times of the last whole look. */
+  looked: { readonly begin_ns: bigint; readonly end_ns: bigint } | null;
+  /** True where the last look was made while calls were under way. */
+  unsettled: boolean;
+  /** The latest return of a call. */
+  lastEnd_ns: bigint;
   /** Forked ones, for events of the parent that are older than the fork and come after it. */
   children: Child[];
   names: FileNames;
@@ -102,6 +113,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     if (ended.death_ns > ended.state.birth_ns) options.onEnd?.(ended);
   };
   const processes = new Map<number, Process>();
+  const disturbed = new Set<number>();
   const dead: number[] = [];
   const deadStays: { readonly recent: Ended[]; readonly held: number }[] = [];
   let heldStays = 0;
@@ -121,6 +133,9 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       alive: true,
       needsSnapshot: false,
       looking: null,
+      looked: null,
+      unsettled: false,
+      lastEnd_ns: -1n,
       children: [],
       names: createFileNames(),
       lastCaller: 0,
@@ -137,6 +152,23 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
       process.lastCaller = tid;
     }
     process.last_ns = timestamp_ns;
+  }
+
+  /** The map of a process was looked at while it changed. */
+  function disturb(process: Process, pid: number): void {
+    process.unsettled = true;
+    disturbed.add(pid);
+  }
+
+  /** Notes where a call ran while the process was looked at, this time or the last. */
+  function noteLook(process: Process, row: MappingEvent): void {
+    const { looking, looked } = process;
+    const begin_ns = row.begin_ns ?? row.timestamp_ns;
+    const end_ns = row.end_ns ?? row.timestamp_ns;
+    if (end_ns > process.lastEnd_ns) process.lastEnd_ns = end_ns;
+    const during = looking !== null && end_ns >= looking.begin_ns;
+    const over = looked !== null && begin_ns <= looked.end_ns && end_ns >= looked.begin_ns;
+    if (during || over) disturb(process, row.pid);
   }
 
   function call(process: Process, row: MappingEvent): Outcome {
@@ -172,7 +204,9 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     const races = forkSpace(parent.space, child.space, fork_ns, options.onEnd !== undefined);
     counters.fork_races += races;
     const other_ns = parent.lastCaller === row.tid ? parent.lastOther_ns : parent.last_ns;
-    if (races > 0 || (other_ns >= 0n && fork_ns - other_ns < FORK_RACE_NS)) child.needsSnapshot = true;
+    // What is not sure of the parent, or just being looked at there, is not sure of its copy.
+    const unsure = parent.needsSnapshot || parent.looking !== null || parent.unsettled;
+    if (unsure || races > 0 || (other_ns >= 0n && fork_ns - other_ns < FORK_RACE_NS)) child.needsSnapshot = true;
     parent.children.push({ pid, fork_ns });
     if (parent.children.length > MAX_CHILDREN) parent.children.shift();
     return "applied";
@@ -195,6 +229,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     space.known = true;
     space.doubted = false;
     process.needsSnapshot = true;
+    process.looked = null;
+    process.unsettled = false;
     process.names.replay(space);
     return "applied";
   }
@@ -249,6 +285,8 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     if (row.kind === "snapshot_begin") {
       process.space.exec_epoch = Math.max(process.space.exec_epoch, row.exec_epoch);
       process.looking = { begin_ns: row.timestamp_ns, seen: [] };
+      process.unsettled = false;
+      if (process.lastEnd_ns >= row.timestamp_ns) disturb(process, row.pid);
       return "applied";
     }
     const { looking } = process;
@@ -264,6 +302,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     const count = applySnapshot(process.space, looking.begin_ns, row.timestamp_ns, looking.seen, complete);
     counters.snapshot_ended_pages += count.ended_pages;
     counters.snapshot_begun_pages += count.begun_pages;
+    process.looked = { begin_ns: looking.begin_ns, end_ns: row.timestamp_ns };
     if (complete) process.needsSnapshot = false;
     return "applied";
   }
@@ -311,6 +350,7 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
         return "applied";
       default:
         noteCaller(process, row);
+        noteLook(process, row);
         for (const child of copiesAfter(process, row)) call(child, row);
         return call(process, row);
     }
@@ -343,6 +383,11 @@ export function createProcessMaps(options: ProcessMapsOptions = {}): ProcessMaps
     },
     pids: () => [...processes].filter(([, process]) => process.alive).map(([pid]) => pid),
     pidsNeedingSnapshot: () => [...processes].filter(([, process]) => process.needsSnapshot).map(([pid]) => pid),
+    takeDisturbed() {
+      const pids = [...disturbed];
+      disturbed.clear();
+      return pids;
+    },
     isDoubted: (pid) => processes.get(pid)?.space.doubted ?? false,
     counters,
   };

@@ -291,6 +291,67 @@ describe("a copy that a fork made", () => {
   });
 });
 
+describe("a look that was made while calls were under way", () => {
+  const look = (begin: number, end: number, mappings: readonly (readonly [from: number, prot: number])[]) => [
+    mappingRow("snapshot_begin", begin),
+    ...mappings.map(([from, prot]) => seen(from, 1, { timestamp_ns: BigInt(begin), prot })),
+    mappingRow("snapshot_end", end),
+  ];
+  /** One thread moves a page away, another maps where it was, and only then are both calls told: after a look. */
+  const moved = () => {
+    const maps = createProcessMaps();
+    const rows = [
+      mmap(1, 10, 1, 3),
+      ...look(12, 14, [
+        [10, 1],
+        [50, 3],
+      ]),
+      mmap(15, 10, 1, 1, { begin_ns: 11n, end_ns: 15n, tid: 101 }),
+      mremap(16, 10, 1, 50, 1, { begin_ns: 10n, end_ns: 16n }),
+    ];
+    for (const row of rows) maps.apply(row);
+    return maps;
+  };
+
+  test("is not the last word: the process is looked at once more, and is right by that", () => {
+    const maps = moved();
+    expect(maps.takeDisturbed()).toEqual([100]);
+    expect(maps.takeDisturbed()).toEqual([]);
+    const rows = look(30, 31, [
+      [10, 1],
+      [50, 3],
+    ]);
+    for (const row of rows) maps.apply(row);
+    expect(maps.takeDisturbed()).toEqual([]);
+    expect(places(maps)).toEqual([
+      [10, 1, 1],
+      [50, 1, 3],
+    ]);
+  });
+
+  test("leaves a copy that a fork makes in doubt, until it is looked at", () => {
+    const maps = moved();
+    maps.apply(mappingRow("fork", 300_000_000, { child_pid: 200 }));
+    expect(maps.pidsNeedingSnapshot()).toEqual([200]);
+  });
+
+  test("is one that began before a call had ended, or that a call began before the end of", () => {
+    const calls = [
+      munmap(5, 10, 1, { begin_ns: 5n, end_ns: 13n }),
+      mmap(20, 10, 1, 3, { begin_ns: 13n, end_ns: 20n }),
+      mmap(9, 10, 1, 3, { begin_ns: 8n, end_ns: 9n }),
+      mmap(20, 10, 1, 3, { begin_ns: 15n, end_ns: 20n }),
+    ];
+    const disturbed = calls.map((row) => {
+      const maps = createProcessMaps();
+      const rows = [...look(12, 14, []), row].sort((a, b) => Number(a.timestamp_ns - b.timestamp_ns));
+      for (const one of rows) maps.apply(one);
+      return maps.takeDisturbed().length;
+    });
+    expect(disturbed).toEqual([1, 1, 0, 0]);
+  });
+});
+
 test("a name that comes after a look is older than it: what had gone by then does not begin again", () => {
   const maps = createProcessMaps();
   maps.apply(mappingRow("snapshot_begin", 10));

@@ -61,6 +61,7 @@ export async function startLifecycle(target: Target, tree: ProcessTree, looks: L
       lifecycle.requestSnapshot(pid);
       settled.doubted(pid, now_ns);
     }
+    for (const pid of maps.takeDisturbed()) settled.disturbed(pid, now_ns);
     for (const pid of settled.take(now_ns, tree.lives)) lifecycle.requestSnapshot(pid);
     if (rows.length === 0) return [];
     for (const listener of followers) listener(rows);

@@ -29,4 +29,28 @@ describe("a process whose map was in doubt", () => {
     expect(looks.take(2n * S, (pid) => pid === 8)).toEqual([8]);
     expect(looks.take(2n * S, all)).toEqual([]);
   });
+
+  test("waits twice as long each time where calls disturb every look, and half a second again when it was still", () => {
+    const looks = settledLooks();
+    const waited: number[] = [];
+    let now_ns = S;
+    for (let i = 0; i < 9; i++) {
+      looks.disturbed(7, now_ns);
+      const begin_ns = now_ns;
+      while (looks.take(now_ns, all).length === 0) now_ns += S / 4n;
+      waited.push(Number(now_ns - begin_ns) / 1e9);
+    }
+    expect(waited).toEqual([0.5, 1, 2, 4, 8, 16, 32, 64, 64]);
+    now_ns += 300n * S;
+    expect(looks.take(now_ns, all)).toEqual([]);
+    looks.disturbed(7, now_ns);
+    expect(looks.take(now_ns + S / 2n, all)).toEqual([7]);
+  });
+
+  test("is not put off by looks that are disturbed while it waits", () => {
+    const looks = settledLooks();
+    looks.disturbed(7, S);
+    looks.disturbed(7, S + S / 4n);
+    expect(looks.take(S + S / 2n, all)).toEqual([7]);
+  });
 });
