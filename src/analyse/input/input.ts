@@ -68,6 +68,8 @@ export interface AllocationSample {
   /** The highest of the processes' peaks, and their sum; null where none told. */
   readonly highest_peak_bytes: number | null;
   readonly peaks_bytes: number | null;
+  /** True where memray's records end before the program did, or may: what came later is in none of the sums. */
+  readonly is_cut: boolean;
 }
 
 /** A decode call: a batch of prompt tokens (prefill) or of one token per sequence (decode). */

@@ -47,7 +47,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
       gapNs: passGapNs(facts.trap_cost_ns),
       memoryBytes,
     }),
-    allocations: await loadAllocations(labelled.capture),
+    allocations: await loadAllocations(labelled.capture, facts.ledger),
     streams: [],
     counts: await loadCounts(labelled, steps),
     ledger: facts.ledger,

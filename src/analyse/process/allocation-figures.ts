@@ -12,6 +12,7 @@ const METHOD =
   "KM over allocations, per byte; the interval holds whatever the times were within what is known of them, and however long what was alive at the end lives on; no sampling error";
 /** Why a short time is only a bound. */
 const BLURRED = "shorter than memray's clock can tell: it writes the time every 10 ms";
+const CUT = "the capture is cut: what the program did later is in none of its records";
 /** Longer than any time: an end that was not seen. */
 const NEVER = Number.MAX_VALUE;
 
@@ -42,7 +43,7 @@ function quantileEnds({ ended, bytes, least_ns, most_ns }: AllocationLives, q: n
  * least quantile has every time at its shortest, the most every time at its longest and what was alive without an end.
  */
 export function lifetimeFigures(
-  { lives }: AllocationSample,
+  { lives, is_cut }: AllocationSample,
   wanted: readonly (readonly [metric: string, q: number, ...rest: unknown[]])[],
 ): Figure[] {
   const n = sum(lives.n);
@@ -69,6 +70,8 @@ export function lifetimeFigures(
       ...(hi === null ? { why: alive } : {}),
       // The middle of such a time is 0, and that no byte lived no time is sure.
       ...(lo === 0 && hi !== null ? { bound: true, why: BLURRED } : {}),
+      // Lives of what was not recorded may be any.
+      ...(is_cut ? { not_identifiable: true, why: CUT } : {}),
       ...(n === 0 ? { not_identifiable: true, why: "an aggregated capture has sums of stacks and no lifetimes" } : {}),
     };
   });
@@ -79,11 +82,12 @@ function total(metric: string, sample: AllocationSample, value: number | null): 
   return {
     metric,
     source: ALLOCATION,
-    estimate: interval(value, value, value),
+    estimate: sample.is_cut ? { value: null, lo: value, hi: null } : interval(value, value, value),
     n: sample.allocations ?? sum(sample.lives.n),
     coverage: 1,
     census: true,
     method: "counted as the capture was read; exact",
+    ...(sample.is_cut ? { bound: true, why: CUT } : {}),
     ...(value === null ? { not_identifiable: true, why: "an aggregated capture has its peak and its end alone" } : {}),
   };
 }
@@ -98,8 +102,9 @@ export function totalFigures(sample: AllocationSample): Figure[] {
 
 /** Most bytes alive at one moment: exact for one process; of several nobody knows whether their peaks met. */
 export function peakFigure(metric: string, sample: AllocationSample): Figure {
-  const { processes, highest_peak_bytes: lo, peaks_bytes: hi } = sample;
-  const one = processes === 1;
+  const { processes, highest_peak_bytes: lo, is_cut } = sample;
+  const hi = is_cut ? null : sample.peaks_bytes;
+  const one = processes === 1 && !is_cut;
   return {
     metric,
     source: ALLOCATION,
@@ -108,6 +113,7 @@ export function peakFigure(metric: string, sample: AllocationSample): Figure {
     coverage: 1,
     census: true,
     method: "sum over births and deaths in the order of the capture; exact for each process",
-    ...(one ? {} : { why: `${processes} processes: their peaks need not have been at one moment` }),
+    ...(is_cut ? { bound: true, why: CUT } : {}),
+    ...(one || is_cut ? {} : { why: `${processes} processes: their peaks need not have been at one moment` }),
   };
 }

@@ -2,6 +2,7 @@
 import type { DuckDBValue } from "@duckdb/node-api";
 import { withAllocations } from "../../label/capture/allocation-database.ts";
 import type { Capture } from "../../label/capture/capture.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
 import type { AllocationLives, AllocationSample } from "../input/input.ts";
 import { ALLOCATION_LIVES } from "./allocation-lives.ts";
 import { ALLOCATION_TOTALS } from "./allocation-totals.ts";
@@ -28,8 +29,18 @@ function livesOf(rows: readonly Row[]): AllocationLives {
 const numberOf = (value: DuckDBValue | undefined): number | null =>
   value === null || value === undefined ? null : Number(value);
 
-/** One sample for all allocations of the run and one for each function; none where there are no allocations. */
-export async function loadAllocations(capture: Capture): Promise<AllocationSample[]> {
+/** True where a capture was not read to the writer's last record, or not at all: how much is missing is not known. */
+function isCut(ledger: readonly LedgerRow[]): boolean {
+  return ledger.some(({ source, stage, unseen_estimate }) => {
+    return source === "allocation" && stage === "decode" && unseen_estimate !== 0;
+  });
+}
+
+/**
+ * One sample for all allocations of the run and one for each function; none where there are no allocations.
+ * @param ledger says whether the captures are whole
+ */
+export async function loadAllocations(capture: Capture, ledger: readonly LedgerRow[]): Promise<AllocationSample[]> {
   const { allocation, allocation_total } = capture.segments;
   if (allocation.length === 0 && allocation_total.length === 0) return [];
   const [totals, lives] = await withAllocations(capture, async (database) => [
@@ -51,6 +62,7 @@ export async function loadAllocations(capture: Capture): Promise<AllocationSampl
       allocated_bytes: numberOf(row?.allocated_bytes),
       highest_peak_bytes: numberOf(row?.highest_peak_bytes),
       peaks_bytes: numberOf(row?.peaks_bytes),
+      is_cut: isCut(ledger),
     };
   });
 }

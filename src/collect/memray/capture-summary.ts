@@ -51,19 +51,29 @@ export function emptySites(): SiteTotals {
   return { sites: 0, peakBytes: 0, peakAllocations: 0, leakedBytes: 0, leakedAllocations: 0 };
 }
 
+/** Whether the program is known to have ended where its capture does. */
+export type CaptureOrigin = "imported" | "recorded";
+
 /**
  * The ledger of a capture that was read to its end.
  *
  * Seen are allocations and frees. A free of what was allocated before memray looked is `filtered`; `dropped` are those
- * whose lifetime is not known. What a cut file would have held is told by the writer's count, where it left one.
+ * whose lifetime is not known. What a cut file would have held is told by the writer's count, where it left one; but
+ * a writer that found no room for more ended its capture itself, and the program that was recorded went on.
  */
-export function captureLedger(pid: number, header: CaptureHeader, summary: CaptureSummary): LedgerRow[] {
+export function captureLedger(
+  pid: number,
+  header: CaptureHeader,
+  summary: CaptureSummary,
+  origin: CaptureOrigin,
+): LedgerRow[] {
   const { totals, sites } = summary;
   const dropped_by: Record<string, number> = {};
   if (totals.unpaired > 0) dropped_by.live_table_full = totals.unpaired;
   if (totals.unknownKind > 0) dropped_by.unknown_allocator = totals.unknownKind;
   const dropped = totals.unpaired + totals.unknownKind;
   const seen = header.aggregated ? sites.sites : totals.records;
+  const isCounted = origin === "imported" && !header.aggregated;
   const missing = header.nRecords - totals.records;
   return [
     {
@@ -78,7 +88,7 @@ export function captureLedger(pid: number, header: CaptureHeader, summary: Captu
       dropped,
       dropped_by,
       // A killed writer leaves no count: what it had not written is not known.
-      unseen_estimate: summary.complete ? 0 : !header.aggregated && missing > 0 ? missing : null,
+      unseen_estimate: summary.complete ? 0 : isCounted && missing > 0 ? missing : null,
     },
   ];
 }

@@ -39,7 +39,7 @@ export const memrayImporter: Importer = {
       sources: [],
       identifies: IDENTIFIES,
       blindTo: MEMRAY_BLIND_TO,
-      ledger: captureLedger(header.pid, header, summary),
+      ledger: captureLedger(header.pid, header, summary, "imported"),
       warnings: captureWarnings(path, header, summary),
       command: header.commandLine === "" ? [] : header.commandLine.split(" "),
       first_ns: 0n,

@@ -113,7 +113,7 @@ export function createMemrayCollector(options: MemrayOptions): Collector {
         yield* reading.batches;
         const summary = reading.summary();
         if (summary === null) continue;
-        ledger.push(...captureLedger(reading.header.pid, reading.header, summary));
+        ledger.push(...captureLedger(reading.header.pid, reading.header, summary, "recorded"));
         records += summary.totals.records;
         warnings.push(...captureWarnings(shown(path), reading.header, summary));
         details.push({ path: shown(path), ...detailsOf(reading.header, summary) });

@@ -207,7 +207,7 @@ describe("a run with the memray collector", () => {
     expect((jsonOf(ended) as unknown as Report).warnings.join()).toContain("memray wrote no capture");
   });
 
-  test("keeps what fitted when the disk is full", async () => {
+  test("keeps what fitted when the disk is full, and takes no sum of it for that of the run", async () => {
     const full = join(folder, "full");
     mkdirSync(full);
     const prefix = [
@@ -222,15 +222,20 @@ describe("a run with the memray collector", () => {
     ];
     const filler = script(
       "full.py",
-      "import json\nfor n in range(60):\n  kept = [bytearray(600 + i % 999) for i in range(20000)]\nprint('through', flush=True)\n",
+      "for n in range(60):\n  kept = [bytearray(600 + i % 999) for i in range(20000)]\nprint('through', flush=True)\n",
     );
     const args = ["run", "--collector", "memray", "--output", full, "--json", ...QUICK, "--", PYTHON, filler];
     const ended = await runCli(args, { prefix });
     expect(ended.stderr).toContain("through");
     const report = jsonOf(ended) as unknown as Report;
-    expect(ended.exitCode).toBe(3);
-    expect(report.warnings.join()).toMatch(/recording stopped after .*ENOSPC/);
     expect(report.run_dir).toContain(full);
+    // memray packs its capture at its end and gives the room back, so that ours may be written, or not.
+    const isStopped = /recording stopped after .*ENOSPC/.test(report.warnings.join());
+    expect(ended.exitCode).toBe(isStopped ? 3 : 0);
+    // What memray did not record may be anything.
+    expect(report.warnings.join()).toContain("was read up to its cut");
+    const figures = report.metrics.filter(({ metric }) => /^(allocated|allocations|lifetime)_/.test(metric));
+    expect(figures.filter(({ status }) => status === "ok")).toEqual([]);
   });
 });
 

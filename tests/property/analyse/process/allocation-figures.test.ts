@@ -47,6 +47,7 @@ function sampleOf(lives: readonly Life[], over: Partial<AllocationSample> = {}):
     allocated_bytes: lives.reduce((sum, { bytes }) => sum + bytes, 0),
     highest_peak_bytes: 7,
     peaks_bytes: 7,
+    is_cut: false,
     ...over,
   };
 }

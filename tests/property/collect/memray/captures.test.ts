@@ -89,7 +89,7 @@ describe("memray captures", () => {
           const earliest = Number(timestamp_ns) - Number(birth_error_ns);
           expect(Number(death_ns) + Number(death_error_ns)).toBeGreaterThanOrEqual(earliest);
         }
-        expect(captureLedger(header.pid, header, summary).every(balances)).toBe(true);
+        expect(captureLedger(header.pid, header, summary, "imported").every(balances)).toBe(true);
       }),
       { numRuns: 300 },
     );
@@ -140,7 +140,7 @@ describe("memray captures", () => {
         bytes[16] = aggregated;
         try {
           const { summary, header } = read(bytes);
-          expect(captureLedger(header.pid, header, summary).every(balances)).toBe(true);
+          expect(captureLedger(header.pid, header, summary, "imported").every(balances)).toBe(true);
           expect(summary.totals.liveBytes).toBeGreaterThanOrEqual(0);
         } catch (error) {
           expect(error).toBeInstanceOf(MrmTraceError);
@@ -156,7 +156,7 @@ describe("memray captures", () => {
         const writer = memrayWriter({ version: of, native: noise.length % 2 === 0, aggregated });
         writer.raw(...noise);
         const { header, summary } = read(writer.take());
-        expect(captureLedger(header.pid, header, summary).every(balances)).toBe(true);
+        expect(captureLedger(header.pid, header, summary, "imported").every(balances)).toBe(true);
       }),
       { numRuns: 1500 },
     );

@@ -125,6 +125,7 @@ const RUN: GivenInput = {
       allocated_bytes: 900,
       highest_peak_bytes: 300,
       peaks_bytes: 300,
+      is_cut: false,
     },
   ],
 };

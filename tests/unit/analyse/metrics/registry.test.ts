@@ -554,6 +554,7 @@ describe("a run that recorded allocations", () => {
     allocated_bytes: 90,
     highest_peak_bytes: 30,
     peaks_bytes: 30,
+    is_cut: false,
   };
   const memray = { collector: "memray", identifies: ["allocation"], blind_to: "never a read or a write" };
   const ebpf = { collector: "ebpf", identifies: ["watch", "region_map", "step"], blind_to: "it has no PMU" };
