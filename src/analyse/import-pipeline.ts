@@ -5,12 +5,13 @@ import { type Database, openDatabase } from "../sql/database.ts";
 import { writeCurves } from "./curves/write-curves.ts";
 import { estimate } from "./estimate.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
+import { writeHeat } from "./heat/write-heat.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import type { RecordedFacts } from "./input/load.ts";
 import { noRegions } from "./input/region-set.ts";
 import type { AnalysisResult } from "./pipeline.ts";
 import { reduceTrace } from "./stream/reduce.ts";
-import { NO_PERIOD } from "./stream/stream-figures.ts";
+import { IMPORT, NO_PERIOD } from "./stream/stream-figures.ts";
 
 /** What an import left out. */
 export interface ImportCounters {
@@ -40,7 +41,7 @@ function engineOnUse(runDir: string): AsyncDisposable & { database(): Promise<Da
 }
 
 /**
- * Derives metrics.parquet and curves.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
+ * Derives metrics.parquet, curves.parquet and heat.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
  * labels and is not changed.
  * @param period accesses that each of its rows stands for: 1 where it holds every access, null where nobody knows
  * @throws MrmTraceError data_quality where the file is no such trace
@@ -72,6 +73,7 @@ export async function analyseImport(
   const { metrics, curves } = estimate(input);
   writeMetrics(runDir, metrics);
   writeCurves(runDir, curves);
+  writeHeat(runDir, reduced.heat, [IMPORT], reduced.origin_ns);
   const incomplete = file.rows - reduced.rows;
   return {
     input,

@@ -12,6 +12,7 @@ import { writeCurves } from "./curves/write-curves.ts";
 import { estimate } from "./estimate.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
+import { addWatched, writeHeat } from "./heat/write-heat.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { mappedTotals } from "./input/label-totals.ts";
@@ -74,7 +75,7 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet and curves.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet, curves.parquet and heat.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -102,6 +103,8 @@ export async function analyseRun(
   }));
   writeTimeline(runDir, input.counts?.points ?? [], labelled.timeline, labelled.origin_ns);
   const { trace } = labelled;
+  addWatched(trace.heat, input.watches);
+  writeHeat(runDir, trace.heat.sums, trace.heat.sources, labelled.origin_ns);
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);

@@ -156,7 +156,16 @@ export async function labelRun(
   });
   room.take("lives of mappings", regions.count);
   const index = placeIndex(regions);
-  const labels = { runId, regions, index, code: stays.code, mappings: stays.facts, timeline, originNs: origin_ns };
+  const labels = {
+    runId,
+    regions,
+    index,
+    code: stays.code,
+    mappings: stays.facts,
+    timeline,
+    originNs: origin_ns,
+    windowNs: window_ns,
+  };
   const trace = await writeTrace(database, capture, times, labels);
   incomplete.access = trace.incomplete;
   const allocations = await allocationRegions(capture, regions);

@@ -1,5 +1,6 @@
 /** Reduces a labelled trace that was recorded elsewhere to what the metrics read. */
 import { assertRefusal } from "../../columnar/read/refusal.ts";
+import type { Heat } from "../../label/trace/heat-sums.ts";
 import { countRegions, type TraceFile } from "../../label/trace/trace-file.ts";
 import type { Database } from "../../sql/database.ts";
 import type { AccessStream, AccessSums } from "../input/input.ts";
@@ -25,6 +26,8 @@ export interface ReducedTrace {
   readonly sums: readonly AccessSums[];
   /** Classes of a trace that holds every access; empty for a sampled one. */
   readonly streams: readonly AccessStream[];
+  /** By address and time; rows where nobody knows the period. */
+  readonly heat: Heat;
 }
 
 /** Parts of one trace, each small enough to sort. */
@@ -77,8 +80,8 @@ interface Pass {
   take(columns: AccessColumns): void;
 }
 
-function newPass(keep: boolean): Pass {
-  const time = timePass();
+function newPass(keep: boolean, period: number | null): Pass {
+  const time = timePass(period ?? 1);
   const buckets = accessBuckets();
   return {
     time,
@@ -94,9 +97,10 @@ function newPass(keep: boolean): Pass {
 async function decodedPass(
   { path, decodable }: TraceFile,
   keep: boolean,
+  period: number | null,
 ): Promise<{ pass: Pass; regions: ReadonlyMap<string, number> } | null> {
   if (!decodable) return null;
-  const pass = newPass(keep);
+  const pass = newPass(keep, period);
   const regions = regionCounter();
   try {
     await decodeAccesses(path, regions, pass.take);
@@ -121,11 +125,11 @@ export async function reduceTrace(
   const query = { paths: [file.path], threads: file.has_threads, part: null };
   const whole = file.rows <= mostRows;
   const queriedPass = async (inOrderOfTime: boolean): Promise<Pass> => {
-    const pass = newPass(whole);
+    const pass = newPass(whole, period);
     await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
     return pass;
   };
-  let { pass, regions: knownRegions } = (await decodedPass(file, whole)) ?? {
+  let { pass, regions: knownRegions } = (await decodedPass(file, whole, period)) ?? {
     pass: await queriedPass(false),
     regions: null,
   };
@@ -156,5 +160,7 @@ export async function reduceTrace(
     });
   });
   const regions = await counting;
-  return { origin_ns: time.first_ns, window_ns: time.window_ns, regions, rows: time.rows, sums, streams };
+  const { first_ns: origin_ns, window_ns, rows } = time;
+  const heat = { bin_ns: time.heat.bin_ns, planes: time.heat.planes };
+  return { origin_ns, window_ns, regions, rows, sums, streams, heat };
 }

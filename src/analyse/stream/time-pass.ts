@@ -1,4 +1,5 @@
 /** One pass over accesses in order of time: how many there are in each block of time, and how far each lies from the one before. */
+import { type HeatSums, heatSums } from "../../label/trace/heat-sums.ts";
 import { OP } from "../../schema/operation.ts";
 import { addTime, type BinnedTimes, binnedTimes, binOf, foldGroups, foldRows, GROUPS } from "./binned-times.ts";
 import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./trace-columns.ts";
@@ -18,6 +19,8 @@ export interface TimePass {
   readonly pairs: Float64Array;
   readonly same_page: Float64Array;
   readonly strides: readonly BinnedTimes[];
+  /** By address and time; of no process that is known, and of no region. */
+  readonly heat: HeatSums;
   readonly rows: number;
   /** Blocks up to that of the last access, and the length of one. */
   readonly blocks: number;
@@ -29,11 +32,15 @@ export interface TimePass {
   add(columns: AccessColumns): void;
 }
 
-/** A pass over rows in order of time, of any number, in constant memory; blocks double in length as time goes on. */
-export function timePass(): TimePass {
+/**
+ * A pass over rows in order of time, of any number, in constant memory; blocks double in length as time goes on.
+ * @param period accesses that a row stands for
+ */
+export function timePass(period: number): TimePass {
   const sums = () => new Float64Array(CLASSES.length * GROUPS);
   const [loads, stores, pairs, samePage] = [sums(), sums(), sums(), sums()];
   const strides = CLASSES.map(() => binnedTimes());
+  const heat = heatSums(FIRST_BLOCK_NS);
   const slots = THREAD_SLOTS * CLASSES.length;
   const lastLow = new Uint32Array(slots);
   const lastHigh = new Uint32Array(slots);
@@ -53,6 +60,7 @@ export function timePass(): TimePass {
     pairs,
     same_page: samePage,
     strides,
+    heat,
     get rows() {
       return rows;
     },
@@ -102,6 +110,7 @@ export function timePass(): TimePass {
         if (op === OP.store || op === OP.load_store) stores[cell] = (stores[cell] as number) + 1;
         const low = address[2 * i] as number;
         const high = address[2 * i + 1] as number;
+        heat.add(kind, 0, 0, 0, low, high, time, op, period);
         const who = ((codes[i] as number) >>> CODE_BITS) + 1;
         const slot = (who % THREAD_SLOTS) * CLASSES.length + kind;
         if (lastThread[slot] === who) {

@@ -4,7 +4,8 @@ import { keyNumbers } from "../../columnar/keys/key-numbers.ts";
 import { type RowKeys, rowKeys } from "../../columnar/keys/row-keys.ts";
 import { twoWords } from "../../columnar/two-words.ts";
 import type { Encodable, EncodableColumn } from "../../columnar/write/encodable.ts";
-import type { EveryColumn } from "../../schema/row.ts";
+import { opOf } from "../../schema/operation.ts";
+import { type EveryColumn, wordsOf as namesOf } from "../../schema/row.ts";
 import {
   type AccessRows,
   type AccessWords,
@@ -20,11 +21,14 @@ import type { RegionFacts, Regions } from "../regions/region-map.ts";
 import { type Slot, slotAt, type Timeline } from "../timeline/phase.ts";
 import { CACHE_LEVELS, cacheLevelOf } from "./cache-level.ts";
 import { codeNamer } from "./code-places.ts";
+import { type HeatSums, heatSums, TIME_BINS } from "./heat-sums.ts";
 import { type LabelList, labelList } from "./label-lists.ts";
 import { type RegionAccesses, regionAccesses } from "./region-accesses.ts";
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
+/** Classes by the number that stands for them. */
+const KINDS = namesOf("trace", "region_type");
 
 export interface TraceLabels {
   readonly runId: string;
@@ -36,10 +40,13 @@ export interface TraceLabels {
   readonly mappings: readonly MappingFacts[];
   readonly timeline: Timeline;
   readonly originNs: bigint;
+  /** Length of the run. */
+  readonly windowNs: number;
 }
 
 export interface RowLabels {
   readonly accesses: RegionAccesses;
+  readonly heat: HeatSums;
   /**
    * Rows `order[from .. to-1]` with the columns of `trace`; where `order` is null rows `from .. to-1`. The arrays are
    * good until the next call.
@@ -133,6 +140,8 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
   const levelOf = cacheLevelOf();
   const { low: originLow, high: originHigh } = twoWords(labels.originNs);
   const accesses = regionAccesses(regions.count);
+  const heat = heatSums(Math.max(1, Math.ceil((labels.windowNs + 1) / TIME_BINS)));
+  const kinds = Uint8Array.from([null, ...regions.facts], (found) => KINDS.indexOf(found?.region_type ?? "unknown"));
   const out = columnsFor(groupRows);
   /** Rows in order of time, where they were not. */
   let gathered: AccessWords | null = null;
@@ -196,7 +205,8 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
     return slot;
   }
 
-  function lookUp({ timestamp, address, ip, pid: pids }: AccessWords, n: number, sample: number): void {
+  function lookUp({ timestamp, address, ip, pid: pids, period }: AccessWords, n: number, sample: number): void {
+    const ops = Uint8Array.from(lists.ops, opOf);
     let sampleLow = sample % WORD;
     let sampleHigh = Math.floor(sample / WORD);
     for (let i = 0; i < n; i++) {
@@ -208,6 +218,17 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
       out.region[i] = place + 1;
       out.fact[i] = place < 0 ? 0 : (regions.what[place] as number) + 1;
       if (place >= 0) accesses.add(place, when);
+      heat.add(
+        kinds[out.fact[i] as number] as number,
+        out.source[i] as number,
+        pid,
+        place + 1,
+        address[low] as number,
+        address[high] as number,
+        when,
+        ops[out.op[i] as number] as number,
+        (period[low] as number) + (period[high] as number) * WORD,
+      );
       out.slot[i] = slotOf(pid, when);
       out.code[i] = codeOf(pid, ip[low] as number, ip[high] as number, when);
       sampleWords[low] = sampleLow;
@@ -233,6 +254,7 @@ export function rowLabels(labels: TraceLabels, lists: WordLists, groupRows: numb
 
   return {
     accesses,
+    heat,
     label(rows, order, from, until, sample) {
       const n = until - from;
       let words = sliceRows(rows.words, from, n);

@@ -11,9 +11,16 @@ import { timeOrder } from "../capture/time-order.ts";
 import type { RowsBySource } from "../capture/unread.ts";
 import { type HitColumns, hitGatherer } from "../capture/watch-hits.ts";
 import type { RunWindow } from "../timeline/origin.ts";
+import type { HeatSums } from "./heat-sums.ts";
 import type { RegionAccesses } from "./region-accesses.ts";
 import { rowLabels, type TraceLabels } from "./row-labels.ts";
 import { planParts, type TracePart } from "./trace-plan.ts";
+
+/** Sums by address and time, and the sources by their numbers in them. */
+export interface TraceHeat {
+  readonly sums: HeatSums;
+  readonly sources: readonly string[];
+}
 
 export interface TraceResult {
   /** Paths of the parts, in order of time. */
@@ -22,6 +29,7 @@ export interface TraceResult {
   /** Rows left out because a required value was missing. */
   readonly incomplete: number;
   readonly accesses: RegionAccesses;
+  readonly heat: TraceHeat;
   readonly hits: HitColumns;
   readonly bySource: RowsBySource;
 }
@@ -65,6 +73,7 @@ interface Written {
   readonly parts: number;
   readonly rows: number;
   readonly accesses: RegionAccesses;
+  readonly heat: TraceHeat;
   readonly hits: HitColumns;
   readonly bySource: RowsBySource;
 }
@@ -118,7 +127,8 @@ async function writeParts(
     file?.[Symbol.dispose]();
   }
   const bySource = new Map(lists.sources.map((source, position) => [source, counts[position] ?? 0]));
-  return { parts: written, rows: sample, accesses: labeller.accesses, hits: gatherer.hits, bySource };
+  const heat = { sums: labeller.heat, sources: lists.sources };
+  return { parts: written, rows: sample, accesses: labeller.accesses, heat, hits: gatherer.hits, bySource };
 }
 
 /** Puts the finished folder in place of the one before, and the link for readers of a single file. */
@@ -155,10 +165,10 @@ export async function writeTrace(
     await mkdir(finished, { mode: 0o700 });
     try {
       const parts = await planParts(database, capture, times);
-      const { accesses, hits, bySource, ...written } = await writeParts(database, finished, parts, labels);
+      const { accesses, heat, hits, bySource, ...written } = await writeParts(database, finished, parts, labels);
       const paths = await putInPlace(capture.runDir, finished, written.parts);
       const seen = capture.segments.access.reduce((sum, segment) => sum + segment.rows, 0);
-      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, hits, bySource };
+      return { parts: paths, rows: written.rows, incomplete: seen - written.rows, accesses, heat, hits, bySource };
     } catch (error) {
       await rm(finished, { recursive: true, force: true });
       if (!(await dropUnreadable(database, capture))) throw error;

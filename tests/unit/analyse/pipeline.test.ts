@@ -32,6 +32,7 @@ const DERIVED = [
   "kv_block_lifecycle.parquet",
   "metrics.parquet",
   "curves.parquet",
+  "heat.parquet",
 ];
 
 function digests(runDir: string): string[] {
@@ -85,6 +86,7 @@ describe("analyseRun on a run known by hand", () => {
       ["kv_block_lifecycle.parquet", "kv_block_lifecycle"],
       ["metrics.parquet", "metrics"],
       ["curves.parquet", "curves"],
+      ["heat.parquet", "heat"],
     ] as const) {
       const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${join(runDir, file)}')`);
       expect(described.map((row) => row.column_name)).toEqual(columnsOf(table).map((column) => column.name));
@@ -138,6 +140,28 @@ describe("analyseRun on a run known by hand", () => {
     ]);
     expect(result.input.watches[0]?.hit_ns.length).toBe(3);
     expect(result.input.watches[0]?.region_type).toBe("kv_cache");
+  });
+
+  test("has every row of the trace in a cell of the heat, with the time for which it was watched", async () => {
+    const sums = await rows(
+      "heat.parquet",
+      "source, sum(rows) AS n, sum(watched_ns) AS watched",
+      "GROUP BY 1 ORDER BY 1",
+    );
+    const counted = await rows("trace.parquet", "source, count(*) AS n", "GROUP BY 1 ORDER BY 1");
+    expect(sums.map(({ source, n }) => [source, Number(n)])).toEqual(
+      counted.map(({ source, n }) => [source, Number(n)]),
+    );
+    const [watch] = result.input.watches;
+    const watched = sums.find(({ source }) => source === "watch")?.watched;
+    expect(Number(watched)).toBe((watch?.end_ns ?? 0) - (watch?.begin_ns ?? 0));
+    const misplaced = await rows(
+      "heat.parquet",
+      "count(*) AS n",
+      `AS h JOIN read_parquet('${join(runDir, "region_map.parquet")}') AS r USING (region_id)
+       WHERE h.addr + h.size_bytes <= r.addr OR h.addr >= r.addr + r.size_bytes`,
+    );
+    expect(misplaced).toEqual([{ n: 0n }]);
   });
 
   test("compares the budgets of a run that had two by turns, and of no other", async () => {

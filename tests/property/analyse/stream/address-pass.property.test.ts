@@ -48,7 +48,7 @@ function columnsOf(rows: readonly Access[]) {
 }
 
 function reduced(rows: readonly Access[]): { sums: AddressSums[]; time: ReturnType<typeof timePass> } {
-  const time = timePass();
+  const time = timePass(1);
   const buckets = accessBuckets();
   const half = rows.length >> 1;
   for (const part of [rows.slice(0, half), rows.slice(half)]) {
