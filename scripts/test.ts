@@ -19,6 +19,7 @@ const UNTIMED = [
   "tests/integration/kernels",
   "tests/integration/commands",
   "tests/integration/columnar",
+  "tests/integration/export",
   "tests/integration/collect/memray",
   "tests/integration/run/import",
   "tests/integration/run/hostile-memory",

@@ -1,6 +1,6 @@
 /** A run directory, opened for programs: what it says of itself, and its tables as Arrow. */
-import { existsSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { type RecordBatch, Table } from "apache-arrow";
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
@@ -9,20 +9,11 @@ import { assertRefusal } from "../columnar/read/refusal.ts";
 import { MrmTraceError } from "../errors.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
-import { listSegments } from "../run-directory/segment-files.ts";
-import { STREAMS, type StreamName } from "../schema/columns.ts";
+import { isStream, type RunTable, tableFiles } from "../run-directory/table-files.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
 
-/** Tables of a run: the streams below capture/, and what is derived from them. Columns and units: docs/columns.md. */
-export type RunTable =
-  | StreamName
-  | "trace"
-  | "region_map"
-  | "kv_block_lifecycle"
-  | "process_timeline"
-  | "metrics"
-  | "curves";
+export type { RunTable } from "../run-directory/table-files.ts";
 
 export interface OpenedRun extends Disposable {
   /** Absolute. */
@@ -45,18 +36,6 @@ export interface OpenedRun extends Disposable {
   close(): void;
 }
 
-const isStream = (name: RunTable): name is StreamName => STREAMS.some((stream) => stream === name);
-
-/** The files of a table, in order. @throws MrmTraceError data_quality */
-function filesOf(runDir: string, name: RunTable): string[] {
-  if (isStream(name)) return listSegments(runDir, name).map(({ path }) => path);
-  const paths = runPaths(runDir);
-  if (name !== "trace") return [join(runDir, `${name}.parquet`)];
-  if (!existsSync(paths.trace)) return [join(runDir, "trace.parquet")];
-  const parts = readdirSync(paths.trace).filter((part) => /^part-\d+\.parquet$/.test(part));
-  return parts.sort().map((part) => join(paths.trace, part));
-}
-
 /**
  * Opens a run directory that `run` or `analyse` has finished; reads nothing but metadata.json until a table is asked for.
  * @throws MrmTraceError usage (no such folder), data_quality (it was not analysed, is damaged, or was written by another
@@ -77,7 +56,7 @@ export function openRun(dir: string): OpenedRun {
 
   function* batches<N extends RunTable>(name: N): Generator<RecordBatch<ArrowColumns<N>>, void, void> {
     requireOpen();
-    for (const path of filesOf(runDir, name)) {
+    for (const path of tableFiles(runDir, name)) {
       try {
         for (const batch of parquetBatches(path, name)) {
           yield batch;

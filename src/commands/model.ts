@@ -7,6 +7,7 @@ import { writeModel } from "../demo/model/write-model.ts";
 import { MrmTraceError } from "../errors.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { formatBytes, formatCount } from "../units.ts";
+import { interruptible } from "./interruptible.ts";
 
 /** @throws MrmTraceError usage */
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
@@ -20,22 +21,6 @@ function seedOf(text: string): number {
   const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (seed < 2 ** 32) return seed;
   throw new MrmTraceError("usage", `--seed received "${text}"`, "give an integer from 0 to 4294967295");
-}
-
-/** Runs `write` with a signal that SIGINT and SIGTERM abort, so that no half file stays. */
-async function interruptible<T>(write: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const hint = "run it again; nothing was left behind";
-  const onInterrupt = () => controller.abort(new MrmTraceError("interrupted", "interrupted while writing", hint));
-  const onTerminate = () => controller.abort(new MrmTraceError("terminated", "terminated while writing", hint));
-  process.once("SIGINT", onInterrupt);
-  process.once("SIGTERM", onTerminate);
-  try {
-    return await write(controller.signal);
-  } finally {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onTerminate);
-  }
 }
 
 export const modelCommand = defineCommand({

@@ -36,6 +36,11 @@ const LOADERS = {
       (await import("./finished-run/what-if.ts")).whatIfCommand,
       "mrm-trace what-if results/MODEL/RUN_ID --device hbm --device nand",
     ),
+  export: async () =>
+    verb(
+      (await import("./finished-run/export.ts")).exportCommand,
+      "mrm-trace export results/MODEL/RUN_ID --format csv --table trace",
+    ),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),

@@ -30,6 +30,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   analyse: [...BASE, "label"],
   report: [...BASE, "label", "analyse"],
   "what-if": [...BASE, "label", "analyse", "report"],
+  export: [...BASE, "label", "analyse", "report"],
   simulate: [...BASE, "code", "collect", "record", "label", "analyse"],
   doctor: [...BASE, "kernel", "target", "code", "engine", "demo", "collect", "overhead"],
   record: [...BASE, "kernel", "target", "engine", "collect", "overhead", "report"],

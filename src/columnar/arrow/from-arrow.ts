@@ -12,7 +12,7 @@ import { stringCoder } from "./string-codes.ts";
  *
  * @returns the batch, or in words what does not fit
  */
-export function fromArrow(arrow: Table, table: TableName): Batch | string {
+export function fromArrow<N extends TableName>(arrow: Table, table: N): Batch<N> | string {
   const expected = new Map(arrowSchema(table).fields.map((field) => [field.name, field.type as DataType]));
   const columns: Record<string, ColumnData> = {};
   for (const column of columnsOf(table)) {

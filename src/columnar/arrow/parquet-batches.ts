@@ -14,7 +14,7 @@ import { fileBytes, readRows, unreadable } from "./wasm-reader.ts";
 export const BATCH_ROWS = 1 << 17;
 
 /** The rows from `offset` on, by the reader that knows every encoding. Holds the bytes of the file. */
-function* batchesByWasm(path: string, table: TableName, from: number): Generator<Batch, void, void> {
+function* batchesByWasm<N extends TableName>(path: string, table: N, from: number): Generator<Batch<N>, void, void> {
   const bytes = fileBytes(path);
   for (let offset = from; ; offset += BATCH_ROWS) {
     const { arrow, metadata } = readRows(bytes, path, { offset, limit: BATCH_ROWS });
@@ -27,8 +27,11 @@ function* batchesByWasm(path: string, table: TableName, from: number): Generator
   }
 }
 
-/** Batches of a file; another tool may have written it anew, in an encoding that is not decoded here. */
-function* batchesOf(path: string, table: TableName): Generator<Batch, void, void> {
+/**
+ * Batches of a file in its order; another tool may have written it anew, in an encoding that is not decoded here.
+ * @throws as `parquetBatches`
+ */
+export function* columnBatches<N extends TableName>(path: string, table: N): Generator<Batch<N>, void, void> {
   let given = 0;
   try {
     for (const batch of tableBatches(path, table)) {
@@ -53,7 +56,7 @@ export function* parquetBatches<N extends TableName>(
   path: string,
   table: N,
 ): Generator<RecordBatch<ArrowColumns<N>>, void, void> {
-  for (const batch of batchesOf(path, table)) {
+  for (const batch of columnBatches(path, table)) {
     // Its schema is made of the same table of columns as the type.
     const all = toRecordBatch(batch) as unknown as RecordBatch<ArrowColumns<N>>;
     for (let from = 0; from < batch.rows; from += BATCH_ROWS) {

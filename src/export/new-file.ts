@@ -1,0 +1,131 @@
+/** A file that comes into being whole: under another name until then, 0600, and gone where it comes to nothing. */
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { MrmTraceError, reasonText } from "../errors.ts";
+import { PARTIAL } from "../run-directory/atomic-file.ts";
+import { requireReplaceable } from "../run-directory/replaceable.ts";
+import { isFull } from "../run-directory/spare-room.ts";
+
+const BUFFER_BYTES = 1 << 18;
+
+export interface NewFile extends Disposable {
+  /** Bytes that it has so far. */
+  readonly size_bytes: number;
+  /** Adds bytes, which may be used again afterwards. @throws MrmTraceError environment */
+  write(bytes: Uint8Array): void;
+  /** Puts the file in its place. @throws MrmTraceError usage, where another is there by now; environment */
+  finish(): void;
+}
+
+function exists(path: string): MrmTraceError {
+  return new MrmTraceError("usage", `${path} exists already`, "give --force to replace it, or another --out");
+}
+
+/** What kept us from writing, in words. */
+export function outputError(path: string, cause: unknown): MrmTraceError {
+  if (cause instanceof MrmTraceError) return cause;
+  const hint = isFull(cause)
+    ? "free space on that disk, or name a place on another with --out"
+    : "name a place in a folder that exists and that you may write to with --out";
+  return new MrmTraceError("environment", `${path} cannot be written: ${reasonText(cause)}`, hint, { cause });
+}
+
+/** Refuses what is there and may not be replaced. @throws MrmTraceError usage */
+function requirePlace(path: string, force: boolean): void {
+  if (!force && lstatSync(path, { throwIfNoEntry: false }) !== undefined) throw exists(path);
+  requireReplaceable(path, "name a file with --out");
+}
+
+/** Gives a file its name, but not that of another. @throws as the calls do */
+function placeNew(partial: string, path: string): void {
+  try {
+    linkSync(partial, path);
+    unlinkSync(partial);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EEXIST") throw exists(path);
+    // A file system without links.
+    requirePlace(path, false);
+    renameSync(partial, path);
+  }
+}
+
+/**
+ * Opens a new file beside `path`, which nobody sees there before it is whole; disposed before, nothing is left of it.
+ * @param force whether a regular file, or a link in its place, may be replaced
+ * @throws MrmTraceError usage, where something is there; environment, where nothing can be written
+ */
+export function openNewFile(path: string, force: boolean): NewFile {
+  requirePlace(path, force);
+  const partial = join(dirname(path), `.${basename(path)}.${process.pid}${PARTIAL}`);
+  const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  let buffered = 0;
+  let size_bytes = 0;
+  let fd: number | null = null;
+
+  function orOutputError<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (cause) {
+      throw outputError(path, cause);
+    }
+  }
+
+  function writeAll(bytes: Uint8Array): void {
+    if (fd === null) throw new Error("it is closed");
+    // A write may be short, on a filling disk for one.
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done);
+  }
+
+  function flush(): void {
+    writeAll(buffer.subarray(0, buffered));
+    buffered = 0;
+  }
+
+  function close(): void {
+    if (fd !== null) closeSync(fd);
+    fd = null;
+  }
+
+  // Only a name that nobody has is opened: no link is followed.
+  fd = orOutputError(() => openSync(partial, "wx", 0o600));
+  return {
+    get size_bytes() {
+      return size_bytes;
+    },
+    write(bytes) {
+      orOutputError(() => {
+        if (buffered + bytes.length > BUFFER_BYTES) flush();
+        if (bytes.length > BUFFER_BYTES) writeAll(bytes);
+        else {
+          buffer.set(bytes, buffered);
+          buffered += bytes.length;
+        }
+        size_bytes += bytes.length;
+      });
+    },
+    finish() {
+      orOutputError(() => {
+        flush();
+        if (fd !== null) fsyncSync(fd);
+        close();
+        if (force) renameSync(partial, path);
+        else placeNew(partial, path);
+      });
+    },
+    [Symbol.dispose]() {
+      close();
+      rmSync(partial, { force: true });
+    },
+  };
+}

@@ -1,0 +1,195 @@
+/** Every export format of a run that is known by hand, read back by the readers that people use. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { openRun } from "../../../src/api/open-run.ts";
+import { progressTo } from "../../../src/api/progress.ts";
+import { FORMAT_NAMES, type FormatName } from "../../../src/export/formats.ts";
+import { type Exported, type ExportRequest, exportRun } from "../../../src/pipelines/export.ts";
+import { writeExportedRun } from "../../fixtures/exported-run.ts";
+import { pythonPackage } from "../../fixtures/python-package.ts";
+import { jsonOf, runCli } from "../run/cli.ts";
+
+type Choices = Partial<ExportRequest["choices"]>;
+
+const READERS = new URL("readers.py", import.meta.url).pathname;
+const found = await pythonPackage();
+if (!found.ok) process.stderr.write(`skipping readers of Python: ${found.reason}\n`);
+const go = Bun.which("go");
+if (go === null) process.stderr.write("skipping go tool pprof: there is no go on PATH\n");
+
+let runDir = "";
+let folder = "";
+const place = (name: string): string => join(folder, name);
+beforeAll(async () => {
+  runDir = await writeExportedRun();
+  folder = mkdtempSync(join(tmpdir(), "mrm-export-"));
+});
+afterAll(() => {
+  for (const path of [runDir, folder]) rmSync(path, { recursive: true });
+});
+
+async function exported(format: FormatName, name: string, choices: Choices = {}): Promise<Exported> {
+  const request = { runDir, format, out: place(name), force: false, progress: progressTo(undefined) };
+  const { signal } = new AbortController();
+  return await exportRun({ ...request, choices: { table: undefined, value: undefined, ...choices }, signal });
+}
+
+/** What a library of Python makes of the file. */
+function readBy(format: FormatName, name: string): Record<string, unknown> {
+  if (!found.ok) throw new Error(found.reason);
+  const child = Bun.spawnSync([found.python, READERS, format, place(name)], { stderr: "pipe" });
+  if (child.exitCode !== 0) throw new Error(child.stderr.toString());
+  return JSON.parse(child.stdout.toString()) as Record<string, unknown>;
+}
+
+describe("one table", () => {
+  test.skipIf(!found.ok)(
+    "is the same to pyarrow and polars as it is here, with units and the name of the table",
+    async () => {
+      await exported("arrow", "trace.arrow", { table: "trace" });
+      const read = readBy("arrow", "trace.arrow");
+      using run = openRun(runDir);
+      const ours = run
+        .table("trace")
+        .toArray()
+        .map((row) => row.toJSON());
+      expect(ours.length).toBe(9);
+      const plain = JSON.parse(JSON.stringify(ours, (_, value) => (typeof value === "bigint" ? Number(value) : value)));
+      expect(read.rows).toEqual(plain);
+      expect(read.types).toMatchObject({
+        timestamp_ns: "uint64",
+        phase: "string",
+        numa_node: "uint8",
+        confidence: "float",
+      });
+      expect(read.units).toMatchObject({ timestamp_ns: "ns of CLOCK_MONOTONIC", symbol: "" });
+      expect([read.named, read.polars]).toEqual(["trace", true]);
+    },
+  );
+
+  test("as text gives DuckDB the rows that the run has, null and empty text apart", async () => {
+    await exported("csv", "metrics.csv");
+    await exported("csv", "trace.csv", { table: "trace" });
+    using run = openRun(runDir);
+    const instance = await DuckDBInstance.create(":memory:");
+    const database = await instance.connect();
+    const rows = async (sql: string) => (await database.runAndReadAll(sql)).getRowObjects();
+    const scan = (name: string, more = "") => `read_csv('${place(name)}', header = true, sample_size = -1${more})`;
+    const figures = run.metrics();
+    const [sums] = await rows(
+      `SELECT count(*) AS n, count(value) AS n_values, count(lo) AS n_lo, count(why) AS n_why, sum(hi) AS hi FROM ${scan("metrics.csv")}`,
+    );
+    expect(sums).toEqual({
+      n: BigInt(figures.length),
+      n_values: BigInt(figures.filter(({ value }) => value !== null).length),
+      n_lo: BigInt(figures.filter(({ lo }) => lo !== null).length),
+      n_why: BigInt(figures.filter(({ why }) => why !== null).length),
+      hi: figures.reduce((sum, { hi }) => sum + (hi ?? 0), 0),
+    });
+    const text = await rows(
+      `SELECT address, phase, region_type, dso, step FROM ${scan("trace.csv", ", all_varchar = true, allow_quoted_nulls = false")} LIMIT 1`,
+    );
+    const first = {
+      address: String(0x7f0000001000n),
+      phase: "weight_load",
+      region_type: "weight",
+      dso: "",
+      step: null,
+    };
+    expect(text).toEqual([first]);
+    database.closeSync();
+    instance.closeSync();
+  });
+
+  test.skipIf(!found.ok)("as text is the same to polars", async () => {
+    await exported("csv", "regions.csv", { table: "region_map" });
+    using run = openRun(runDir);
+    const ours = run
+      .table("region_map")
+      .toArray()
+      .map((row) => row.toJSON());
+    const read = readBy("csv", "regions.csv").rows as Record<string, unknown>[];
+    const columns = ["region_id", "region_type", "addr", "size_bytes", "birth_ns", "death_censored", "tensor"] as const;
+    const shown = (rows: readonly Record<string, unknown>[]) => {
+      return rows.map((row) => columns.map((name) => String(row[name])));
+    };
+    expect(shown(read)).toEqual(shown(ours));
+  });
+});
+
+describe("what happened by code", () => {
+  test("as folded stacks has a line for each, with the value that was asked for", async () => {
+    const { left_out } = await exported("folded", "bytes.folded");
+    expect(readFileSync(place("bytes.folded"), "utf8")).toBe(
+      "pid 77;[libfoo.so]+0x40;mmap 4096\npid 77;<module>;load;malloc 1024\n",
+    );
+    expect(left_out).toEqual([expect.stringContaining("3 traps of watches"), expect.stringContaining("faults")]);
+    await exported("folded", "faults.folded", { value: "faults" });
+    expect(readFileSync(place("faults.folded"), "utf8")).toBe("pid 77;qsort 2\npid 77;[kernel] 1\n");
+    await exported("folded", "live.folded", { value: "live_bytes" });
+    expect(readFileSync(place("live.folded"), "utf8")).toContain("load;malloc 24\n");
+  });
+
+  test.skipIf(go === null)("as a profile is read by go tool pprof, value by value and by class", async () => {
+    await exported("pprof", "run.pb.gz");
+    const pprof = (...args: string[]): string => {
+      const child = Bun.spawnSync(["go", "tool", "pprof", ...args, place("run.pb.gz")], {
+        env: { ...process.env, PPROF_TMPDIR: folder },
+        stderr: "pipe",
+      });
+      if (child.exitCode !== 0) throw new Error(child.stderr.toString());
+      return child.stdout.toString();
+    };
+    const top = (value: string, ...more: string[]): string[] => {
+      const lines = pprof("-top", `-sample_index=${value}`, ...more).split("\n");
+      const table = lines.slice(lines.findIndex((line) => line.includes("flat%")) + 1).filter((line) => line !== "");
+      return table.map((line) => line.trim().replace(/^(\S+)\s+\S+\s+\S+\s+(\S+)\s+\S+\s+(.*)$/, "$3 $1 $2"));
+    };
+    expect(top("faults")).toEqual(["qsort 2 2", "[kernel] 1 1"]);
+    expect(top("major_faults")).toEqual(["qsort 1 1"]);
+    expect(top("allocations").sort()).toEqual([
+      "[libfoo.so]+0x40 0 1",
+      "[module] 0 2",
+      "load 0 2",
+      "malloc 2 2",
+      "mmap 1 1",
+    ]);
+    expect(top("accesses")).toEqual(["[unknown] 60 60"]);
+    expect(top("accesses", "-tagfocus=kv_cache")).toEqual(["[unknown] 10 10"]);
+    expect(pprof("-raw")).toContain("load app.py:20");
+  });
+});
+
+describe("an export", () => {
+  test("is a file of its user alone, named after the run, and replaces nothing unasked", async () => {
+    const here = { prefix: ["env", `--chdir=${folder}`] };
+    const first = await runCli(["export", runDir, "--format", "csv", "--json"], here);
+    const { path, size_bytes, left_out, exit_code } = jsonOf(first);
+    expect([path, left_out, exit_code]).toEqual([place(`${runDir.split("/").at(-1)}.metrics.csv`), [], 0]);
+    expect([statSync(String(path)).size, statSync(String(path)).mode & 0o777]).toEqual([Number(size_bytes), 0o600]);
+    const again = await runCli(["export", runDir, "--format", "csv"], here);
+    expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining("exists already\n  fix: give --force")]);
+    expect((await runCli(["export", runDir, "--format", "csv", "--force"], here)).exitCode).toBe(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+  });
+
+  test("leaves nothing where a signal ends it", async () => {
+    const controller = new AbortController();
+    const progress = { update: () => controller.abort(new Error("enough")), clear: () => {} };
+    const request = { runDir, format: "csv", out: place("cut.csv"), force: false, progress } as const;
+    const choices = { table: "trace", value: undefined };
+    await expect(exportRun({ ...request, choices, signal: controller.signal })).rejects.toThrow("enough");
+    expect(readdirSync(folder).filter((name) => name.includes("cut"))).toEqual([]);
+  });
+
+  test("in every format refuses a folder that is no run", async () => {
+    for (const format of FORMAT_NAMES) {
+      const ended = await runCli(["export", folder, "--format", format, "--json"]);
+      expect(ended.exitCode).toBe(2);
+      expect(ended.stderr).toContain("fix: give the folder of a run");
+    }
+  });
+});
