@@ -44,8 +44,9 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   const { started_ns, started_at_utc, end_ns, seed, trap_cost_ns, details, sight, ...otherFacts } = facts;
   const ledger = inNumbers(facts.ledger);
   const budget_turns = details.watch?.budget?.turns ?? [];
+  const draw_lag_ns = details.watch?.draw_lag_ns ?? 0;
   const is_cut = facts.stopped_by === "killed" || facts.stopped_by === "disk";
-  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight, budget_turns, is_cut };
+  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight, budget_turns, draw_lag_ns, is_cut };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();
   const whole = analysis.input.ledger;

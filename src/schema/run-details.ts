@@ -58,7 +58,12 @@ export const runDetailsSchema = z.looseObject({
   experiment: experimentFactsSchema.nullable().optional(),
   thermal: z.looseObject({ throttle_events: z.number().nullable(), peak_temp_c: z.number().nullable() }).optional(),
   /** What watching told of its budget. */
-  watch: z.looseObject({ budget: z.looseObject({ turns: turnsSchema.nullish() }).optional() }).nullish(),
+  watch: z
+    .looseObject({
+      budget: z.looseObject({ turns: turnsSchema.nullish() }).optional(),
+      draw_lag_ns: z.number().nonnegative().optional(),
+    })
+    .nullish(),
   imported: importedSchema.optional(),
   /** Name of the file of another tool from which the streams were read. */
   imported_from: z.string().optional(),

@@ -1,6 +1,6 @@
 /** Bytes touched within a window against its length: Denning's working set. */
 import type { Group } from "../input/group.ts";
-import { figureWindow, touchedBytes, touchedShare } from "../metrics/working-set.ts";
+import { figureWindow, touchedWithin } from "../metrics/working-set.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 
 /** Windows to an octave. */
@@ -17,9 +17,9 @@ function watchPoints(group: Group): CurvePoint[] {
   const points: CurvePoint[] = [];
   for (let k = Math.min(first, 0); points.length < MOST_POINTS; k++) {
     const window = base * step ** k;
-    const { share, n, whole } = touchedShare(uniform, window);
+    const { estimate, n, whole } = touchedWithin(group, window);
     if (!whole) break;
-    const { value, lo, hi } = touchedBytes(group, share);
+    const { value, lo, hi } = estimate;
     points.push({ x: window, y: value, lo, hi, n });
   }
   return points;

@@ -9,6 +9,7 @@ import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
+import { youngShare } from "../watched/young-memory.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
 import { noRegions, type RegionSet, regionSets } from "./region-set.ts";
 import { type Span, spansOf } from "./span.ts";
@@ -19,6 +20,8 @@ export interface WatchSet {
   readonly gap_ns: number;
   /** Share of the span in which no watch of any class began for long. */
   readonly unwatched: number;
+  /** Share of the class's bytes and time in which they were too young to be drawn. */
+  readonly young: number;
   readonly exposures: readonly Exposure[];
   readonly weights: DesignWeights;
   readonly resamples: () => Resamples;
@@ -65,13 +68,14 @@ interface SetPlace {
   readonly span: Span;
   readonly gap: number;
   readonly unwatched: number;
+  readonly young: number;
   readonly seed: number;
   /** Of a moment: as rarityOver has it of the watches of these designs. */
   readonly rarityAt: (begin_ns: number) => number;
 }
 
 function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
-  const { span, gap, unwatched, seed } = place;
+  const { span, gap, unwatched, young, seed } = place;
   const exposures: Exposure[] = [];
   for (const watch of watches) {
     const exposure = exposureIn(watch, span, gap);
@@ -86,6 +90,7 @@ function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: numb
     span,
     gap_ns: gap,
     unwatched,
+    young,
     exposures,
     weights,
     resamples: () => {
@@ -98,7 +103,7 @@ function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: numb
 /** The watches of a set in a part of its span; all moments of the part count alike. */
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
-  return watchSet(watches, { span, gap: set.gap_ns, unwatched: 0, seed, rarityAt: () => 1 }, stream);
+  return watchSet(watches, { span, gap: set.gap_ns, unwatched: 0, young: set.young, seed, rarityAt: () => 1 }, stream);
 }
 
 const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
@@ -145,7 +150,7 @@ const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
 function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
-  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, seed: input.seed, rarityAt: () => 1 }, 0);
+  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, young: 0, seed: input.seed, rarityAt: () => 1 }, 0);
   return {
     input,
     scope: "class",
@@ -241,7 +246,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const others = (input.counts?.spans ?? []).filter((one) => !spans.some((span) => isSame(span, one)));
     const figures = spans.map((span, s): Group => {
       const stream = 16 * (k * spans.length + s);
-      const place = { span, gap, unwatched: unwatched[s] ?? 0, seed: input.seed };
+      const ofClass = regions.get(key) ?? NO_REGIONS;
+      const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
+      const place = { span, gap, unwatched: unwatched[s] ?? 0, young, seed: input.seed };
       const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: number): WatchSet =>
         watchSet(some, { ...place, rarityAt }, stream + which);
       const uniform = set(readable, rarity.readable, 0);
@@ -249,7 +256,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
         ...emptyGroup(input, span, gap, blocks),
         ...kind,
         faults: counted(span),
-        regions: regions.get(key) ?? NO_REGIONS,
+        regions: ofClass,
         kvRows: key === "kv_cache" && input.kvUntold === null ? input.kvRows : [],
         kvUntold: key === "kv_cache" ? input.kvUntold : null,
         sums: (sums.get(key) ?? []).filter((sum) => sum.step === (span.step === "all" ? "none" : span.step)),

@@ -195,6 +195,8 @@ export interface AnalysisInput {
   readonly watches: readonly WatchSample[];
   /** Stretches in which no watch was to begin, in order and ns since the start of the run; none where it is absent. */
   readonly passed_over?: readonly (readonly [begin_ns: number, end_ns: number])[];
+  /** Memory that came less than this before the arming of a watch cannot have been drawn; 0 where it is absent. */
+  readonly draw_lag_ns?: number;
   readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];

@@ -19,6 +19,8 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
   /** Which budget watches had from when on, CLOCK_MONOTONIC; absent where it was one all the time. */
   readonly budget_turns?: readonly { readonly begin_ns: bigint; readonly budget_pct: number }[];
+  /** How long before its arming, on average, a watch was drawn by what was known then; 0 where it is absent. */
+  readonly draw_lag_ns?: number;
   /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */
   readonly is_cut?: boolean;
 }
@@ -52,6 +54,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     counts: await loadCounts(labelled, steps),
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
+    draw_lag_ns: facts.draw_lag_ns ?? 0,
     seed: facts.seed,
     sight: facts.sight,
   };

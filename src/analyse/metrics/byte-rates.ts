@@ -1,5 +1,4 @@
 /** Bytes read and written per second, and passes per byte and token: one rate in four units. */
-import { CENSORED } from "../../label/regions/places.ts";
 import { resample } from "../../statistics/bootstrap.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
@@ -9,6 +8,7 @@ import type { Group } from "../input/group.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { bornPerSecond } from "../watched/first-writes.ts";
 import {
   fewCarry,
   isCarriedByFew,
@@ -18,27 +18,11 @@ import {
   passRate,
 } from "../watched/pass-rate.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
+import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 /** Fewer addresses with a pass have an interval of their own, by their share. */
 const FEW_SEEN = 10;
-
-/**
- * Write passes per byte and second that nobody can have seen: bytes that came into being inside the span are written once at
- * least before a watch can be drawn from them, as to be drawn they must be in memory and on the list, which is some
- * hundred ms old.
- */
-function unseenWrites({ regions: { all, rows }, span }: Group, drawnBytes: number): number {
-  const from = span.begin_ns[0] ?? 0;
-  const end = span.end_ns[span.end_ns.length - 1] ?? 0;
-  let born = 0;
-  for (const row of rows) {
-    const birth = all.birth_ns[row] as number;
-    const isSeen = ((all.censored[row] as number) & CENSORED.birth) === 0;
-    if (isSeen && birth > from && birth <= end) born += (all.end[row] as number) - (all.begin[row] as number);
-  }
-  return drawnBytes > 0 && span.window_ns > 0 ? (1e9 * born) / drawnBytes / span.window_ns : 0;
-}
 
 interface Rate {
   readonly rate: Interval;
@@ -56,6 +40,9 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   }
   if (set.unwatched > MOST_UNWATCHED) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: unwatchedReason(set.unwatched) };
+  }
+  if (set.young > MOST_YOUNG) {
+    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
   }
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
   if (passes.n_counted >= FEW_SEEN && isCarriedByFew(passes.n_effective)) {
@@ -78,9 +65,11 @@ function watchFigure(group: Group, kind: PassKind, metric: string, factor: numbe
   const set = kind === "read" ? group.uniform : group.stores;
   const passes = passRate(set, kind);
   const { rate: seen, bound, why } = boundedRate(group, kind, passes);
-  const unseen = kind === "write" ? unseenWrites(group, set.weights.total_bytes) : 0;
+  // Write passes that nobody can have seen, per byte and second.
+  const bytes = set.weights.total_bytes;
+  const unseen = kind === "write" && bytes > 0 ? bornPerSecond(group.regions, group.span) / bytes : 0;
   const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
-  const share = drawnShare(set.weights.total_bytes, group.regions, group.span);
+  const share = drawnShare(bytes, group.regions, group.span);
   return {
     metric,
     source: "watch",
@@ -150,7 +139,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. KV rows by steps: sums per step over time or the bytes of the class; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [
@@ -163,7 +152,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; few addresses that carry most of it, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; none with such a pass: an upper bound; few addresses that carry most of it, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -8,6 +8,7 @@ import { tooFewBlocks } from "../sampled/sampled-rates.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
@@ -24,10 +25,12 @@ function watchFigure(group: Group): Figure {
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
   const few = !isOpen && isCarriedByFew(carried);
   const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
-  // The few passes that the windows may have missed are in the interval, whichever kind they were.
+  // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.
+  const first = firstWriteShare(group);
+  const isFirst = first > MOST_FIRST_WRITES;
   const ratio = interval(
-    value,
-    lo === null ? null : lo * (1 - write.unseen),
+    isFirst ? null : value,
+    lo === null ? null : lo * (1 - write.unseen) * (1 - first),
     hi === null ? null : hi / (1 - read.unseen),
   );
   const why = none
@@ -38,7 +41,9 @@ function watchFigure(group: Group): Figure {
         ? CUT
         : few
           ? fewCarry(carried)
-          : null;
+          : isFirst
+            ? firstWritesReason(first)
+            : null;
   return {
     metric: METRIC,
     source: "watch",
@@ -47,6 +52,7 @@ function watchFigure(group: Group): Figure {
     coverage: 1,
     grain_bytes: 8,
     method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_counted} with a write)`,
+    ...(isFirst && !isOpen && !few ? { bound: true } : {}),
     ...(none ? { not_identifiable: set.exposures.length > 0 } : {}),
     ...(why === null ? {} : { why }),
   };
@@ -143,7 +149,7 @@ export const readsPerWrite: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "No write: not identifiable. n < 30, or 6 sequences. Samples of loads, or of stores, in fewer than 10 blocks of time, among empty ones. The clock source: stores hide behind stalled loads.",
+    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30, or 6 sequences. Samples of loads, or of stores, in fewer than 10 blocks of time, among empty ones. The clock source: stores hide behind stalled loads.",
   spans: "every",
   figures: (group) => [
     watchFigure(group),

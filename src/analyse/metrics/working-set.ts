@@ -2,6 +2,7 @@
 import { goodCoverage } from "../../statistics/chao1.ts";
 import { weightedProportion } from "../../statistics/clopper-pearson.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
+import { formatBytes } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
 import type { Group, WatchSet } from "../input/group.ts";
@@ -9,12 +10,15 @@ import type { AccessSums, SeenBlocks } from "../input/input.ts";
 import { isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import type { Exposure } from "../watched/exposure.ts";
+import { bornPerSecond } from "../watched/first-writes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const LINE_BYTES = 64;
 const PAGE_BYTES = 4096;
 /** Window where there is no token axis. */
 const DEFAULT_WINDOW_NS = 100e6;
+/** Of the bytes drawn: above this share of them that come within a window it is a bound. */
+const MOST_BORN = 0.01;
 /** Two decode calls: what every call touches is then inside, whatever the phase of the window. */
 const TURNS = 2;
 
@@ -24,7 +28,7 @@ function capped(uncapped: Interval, most: number): Interval {
 }
 
 /** The share of the bytes drawn that was touched within the window; of shorter watches what that share is at least. */
-export function touchedShare(
+function touchedShare(
   { exposures, weights, span, unwatched }: WatchSet,
   window: number,
 ): { share: Interval; n: number; whole: boolean } {
@@ -54,32 +58,49 @@ export function touchedShare(
   return { share: interval(null, least, null), n: some.n, whole: false };
 }
 
+export interface WindowTouched {
+  readonly estimate: Interval;
+  /** Watches that tell. */
+  readonly n: number;
+  /** Whether enough of them are as long as the window. */
+  readonly whole: boolean;
+  /** Why it is no more than a bound; null where there is a value. */
+  readonly why: string | null;
+}
+
 /** The window of the figure, ns. */
 export function figureWindow({ span: { turn_ns } }: Group): number {
   return turn_ns === null ? DEFAULT_WINDOW_NS : TURNS * turn_ns;
 }
 
-/** A share of the bytes drawn as bytes of the class: never more than are mapped. */
-export function touchedBytes({ uniform, regions, span }: Group, share: Interval): Interval {
-  return capped(scaled(share, uniform.weights.total_bytes), peakBytes(regions, span));
+/** Bytes of the class touched within a window: never more than are mapped, and what came into being while it lasted. */
+export function touchedWithin(group: Group, window: number): WindowTouched {
+  const { uniform, regions, span } = group;
+  const bytes = uniform.weights.total_bytes;
+  const { share, n, whole } = touchedShare(uniform, window);
+  // What comes while the window lasts was not there to be drawn when it began.
+  const born = (bornPerSecond(regions, span) * window) / 1e9;
+  const few = whole ? null : "too few watches are as long as the window";
+  const why = few ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
+  const { value, lo, hi } = capped(scaled(share, bytes), peakBytes(regions, span));
+  const estimate = interval(why === null ? value : null, lo, hi === null ? null : hi + born);
+  return { estimate, n, whole, why };
 }
 
 function watchFigure(group: Group): Figure {
-  const { uniform } = group;
-  const period = group.span.turn_ns;
   const window = figureWindow(group);
-  const { share, n, whole } = touchedShare(uniform, window);
+  const { estimate, n, why } = touchedWithin(group, window);
   const peak = peakBytes(group.regions, group.span);
   return {
     metric: "working_set_bytes",
     source: "watch",
-    estimate: touchedBytes(group, share),
+    estimate,
     n,
-    coverage: peak > 0 ? Math.min(1, uniform.weights.total_bytes / peak) : null,
+    coverage: peak > 0 ? Math.min(1, group.uniform.weights.total_bytes / peak) : null,
     grain_bytes: 8,
     window_ns: window,
-    method: `share of drawn bytes touched within ${period === null ? "100 ms" : "two decode calls (in prefill: two tokens)"} of a random moment, Clopper-Pearson at the effective sample size`,
-    ...(whole ? {} : { bound: true, why: "too few watches are as long as the window" }),
+    method: `share of drawn bytes touched within ${group.span.turn_ns === null ? "100 ms" : "two decode calls (in prefill: two tokens)"} of a random moment, Clopper-Pearson at the effective sample size`,
+    ...(why === null ? {} : { bound: true, why }),
   };
 }
 
@@ -144,7 +165,7 @@ export const workingSet: MetricFamily = {
     },
   ],
   estimator:
-    "A watch begins at a random moment: the share of the watches as long as window_ns that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
+    "A watch begins at a random moment: the share of the watches as long as window_ns that see an access within it, times the bytes drawn. Where fewer than 30 are as long, the share that all of them see is a lower bound. Never above the mapped size, but for bytes that come into being within the window, which the upper end holds: above 1 % of the bytes there are bounds. Sampled sources: from the blocks on which samples fell, per class and grain, to the mapped size in whole blocks; a value where that is the same.",
   sources: [
     ["watch", "uniform draws of addresses at random times"],
     ["pebs", "bounds: blocks on which samples fell"],

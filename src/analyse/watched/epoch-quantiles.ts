@@ -7,6 +7,7 @@ import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
+import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { fewCarry, isCarriedByFew } from "./pass-rate.ts";
 import { unknownShare } from "./write-epoch.ts";
 import type { TimesSeen } from "./write-times.ts";
@@ -32,7 +33,8 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const set = group.uniform;
   const written = set.exposures.some(({ passes }) => passes.writes.some((writes) => writes > 0));
   const unknown = epochs.needsEveryWrite ? unknownShare(set.exposures) : 0;
-  const hidden = unknown > MOST_UNKNOWN;
+  const first = epochs.needsEveryWrite ? firstWriteShare(group) : 0;
+  const hidden = unknown > MOST_UNKNOWN || first > MOST_FIRST_WRITES;
   const seen = epochs.ofWatch(
     set,
     epochs.quantiles.map(([, q]) => q),
@@ -41,7 +43,11 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const estimate = hidden || isFew ? undefined : seen.estimates[k];
     const few = isFew ? fewCarry(seen.carrying) : seen.bound;
-    const why = hidden ? `${Math.round(100 * unknown)} % of the hits may be writes` : few;
+    const why = !hidden
+      ? few
+      : unknown > MOST_UNKNOWN
+        ? `${Math.round(100 * unknown)} % of the hits may be writes`
+        : firstWritesReason(first);
     return {
       metric,
       source: "watch",

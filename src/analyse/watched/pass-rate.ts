@@ -145,12 +145,13 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
   const carrying = carryingUnits(parts);
   let rate = counted > 0 ? intervalOf(replicated, carrying) : interval(null, 0, null);
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
-  // The few passes that the windows may have missed are in the interval, and a stretch unwatched may have had none or twice as many.
+  // The few passes that the windows may have missed are in the interval. A stretch unwatched may have had none or twice as many, and
+  // of what is too young to be drawn none is in the sum.
   const { lo, hi } = rate;
   rate = {
     ...rate,
     lo: lo === null ? null : lo * (1 - set.unwatched),
-    hi: hi === null ? null : (hi * (1 + set.unwatched)) / (1 - unseen),
+    hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young)) / (1 - unseen),
   };
   const n = time_ns.filter((time) => time > 0).length;
   if (counted < FEW_HITS && n > 0) {

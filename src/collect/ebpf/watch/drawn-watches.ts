@@ -9,6 +9,8 @@ import type { PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
 export interface DrawSources {
   /** Live regions to draw from; the same list object as long as nothing changed. */
   readonly regions: () => readonly DrawRegion[];
+  /** Up to when that list knows what came and went; `nowNs` where it is absent. */
+  readonly knownUntilNs?: (nowNs: bigint) => bigint;
   /** Ns per token; null without a token axis. */
   readonly tokenPeriodNs: () => number | null;
   /** Rows just ahead of the token axis, as `rowsAhead` lists them; empty without one. */

@@ -56,6 +56,7 @@ async function start({ registers, seed, byTurns, words }: WatchPartOptions, scen
   const live = liveRegions(scene, residency);
   const watch = await startWatch({
     regions: () => live.regions(),
+    knownUntilNs: (nowNs) => live.knownUntilNs(nowNs),
     tokenPeriodNs: () => engine?.tokenPeriodNs() ?? null,
     rowsAhead: () => live.rowsAhead(),
     budgetPct: share.pct,

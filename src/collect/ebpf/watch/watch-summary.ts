@@ -49,6 +49,8 @@ export interface WatchSummary {
   readonly agreement: DecoderAgreement;
   /** CPUs on which every watch holds its registers. */
   readonly cpus: number;
+  /** From when on a watch cannot be on what came, to its arming: mean over the watches. */
+  readonly draw_lag_ns: number;
   readonly registers: {
     readonly wanted: number;
     /** Free on every CPU when watching began. */

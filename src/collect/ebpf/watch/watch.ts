@@ -82,6 +82,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   const agreement = { agreed: 0, compared: 0 };
   let lastId = 0;
   let chargedLooksNs = 0;
+  let lagNs = 0;
   let budgetPct = options.budgetPct;
   let stopped: ReturnType<WatchSource["stop"]> | null = null;
 
@@ -140,7 +141,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
   }
 
   /** Arms one watch on every CPU; false where the registers were gone. */
-  function arm({ draw, design }: PlannedWatch): boolean {
+  function arm({ draw, design }: PlannedWatch, nowNs: bigint): boolean {
     const { pid } = draw.region;
     machine.learn(pid);
     const slot = active.freeSlot();
@@ -158,6 +159,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       return false;
     }
     counts.armings += 1;
+    lagNs += Number(result.watch.beginNs - (options.knownUntilNs?.(nowNs) ?? nowNs));
     lastId += 1;
     const deadlineNs = result.watch.beginNs + BigInt(Math.round(design.dwellLimitNs));
     if (choice.isBudgeted)
@@ -183,7 +185,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     if (planned === null) return false;
     for (const one of planned) {
       pace.armed(one.design);
-      if (arm(one)) continue;
+      if (arm(one, nowNs)) continue;
       registers.miss(active.held(), nowNs);
       return false;
     }
@@ -203,6 +205,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
       calibration,
       agreement,
       cpus: cpus.length,
+      draw_lag_ns: counts.armings > 0 ? lagNs / counts.armings : 0,
       registers: registers.summary(),
       budget: {
         budget_pct: options.budgetPct,

@@ -124,6 +124,54 @@ describe("bytes that come into being while the class is watched", () => {
   test("may each have been written once before a watch could be drawn from them", () => {
     expect(hi({ regions: [region(), young] }) - hi({ regions: [region()] })).toBeCloseTo(8000, 6);
   });
+
+  /** Each word is read every 10 ms, and written at every fifth read. */
+  const busy = Array.from({ length: 120 }, (_, i) => {
+    const begin_ns = 7.5 * MS * i;
+    const hits = Array.from(
+      { length: 10 },
+      (_, k) => [begin_ns + (((3 * i) % 10) + 10 * k) * MS, k % 5 === 0 ? "load_store" : "load"] as const,
+    );
+    return watch(hits, { addr: BigInt(4096 + 8 * i), begin_ns, end_ns: begin_ns + 100 * MS, trap_limit: 32 });
+  });
+  /** Regions of 8000 bytes that follow each other, each for `life_ms`. */
+  const lives = (life_ms: number) =>
+    Array.from({ length: Math.floor(1000 / life_ms) }, (_, i) =>
+      region({ birth_ns: i * life_ms * MS, death_ns: (i + 1) * life_ms * MS }),
+    );
+  const figure = (metric: string, life_ms: number, draw_lag_ns: number) =>
+    one(computeMetrics(input({ regions: lives(life_ms), watches: busy, draw_lag_ns })), metric);
+
+  test("are read in no sum while they are too young to be drawn: a share of them widens the interval upwards", () => {
+    const [all, most] = [figure("read_bytes_per_s", 100, 0), figure("read_bytes_per_s", 100, MS)];
+    expect([all.status, most.status]).toEqual(["ok", "ok"]);
+    expect((most.hi ?? 0) / (all.hi ?? 1)).toBeCloseTo(1.02, 3);
+    expect(most.lo).toBe(all.lo as number);
+  });
+
+  test("that live so shortly that more than 5 % of their time is over by then leave a lower bound", () => {
+    const row = figure("read_bytes_per_s", 100, 10 * MS);
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.why).toContain("10 % of its time is over before it can be drawn");
+  });
+
+  test("have a first write that no watch sees: reads per write may be lower by its share, and above 5 % that is no value", () => {
+    expect(figure("reads_per_write", 1000, 0)).toMatchObject({ status: "ok", why: null });
+    const { status, value, lo, hi, why } = figure("reads_per_write", 50, 0);
+    expect([status, value]).toEqual(["bound", null]);
+    // 20 writes of each byte in a second are seen, and nearly 20 are not.
+    expect(lo ?? 9).toBeWithin(2, 2.7);
+    expect(hi ?? 0).toBeGreaterThanOrEqual(5);
+    expect(why).toContain("which no watch can see");
+    expect(figure("retention_p50_ns", 50, 0)).toMatchObject({ status: "insufficient", value: null });
+  });
+
+  test("and come within the window of a working set are at most in it", () => {
+    const row = figure("working_set_bytes", 50, 0);
+    // Two regions of 8000 bytes come within the 100 ms, beside the one that was there.
+    expect([row.status, row.value]).toEqual(["bound", null]);
+    expect(row.hi ?? 0).toBeGreaterThanOrEqual(3 * 8000 * 0.95);
+  });
 });
 
 describe("what is held back", () => {

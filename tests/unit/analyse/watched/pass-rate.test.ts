@@ -39,6 +39,7 @@ function oneLateWrite(): WatchSet {
     span,
     gap_ns: 50_000,
     unwatched: 0,
+    young: 0,
     exposures,
     weights: { bytes: new Float64Array(40).fill(8), stratum: new Uint32Array(40), total_bytes: 320 },
     resamples: () => resample(new Uint8Array(40), 1),

@@ -1,0 +1,33 @@
+/** The first writes of memory that comes into being while it is watched: to be drawn it must be in memory, so none of them is seen. */
+import { CENSORED } from "../../label/regions/places.ts";
+import type { Group } from "../input/group.ts";
+import type { RegionSet } from "../input/region-set.ts";
+import type { Span } from "../input/span.ts";
+import { passRate } from "./pass-rate.ts";
+
+/** Above this share of the writes a figure over writes is not one of all of them. */
+export const MOST_FIRST_WRITES = 0.05;
+
+export const firstWritesReason = (share: number): string =>
+  `up to ${Math.round(100 * share)} % of the writes are the first ones of memory that came into being, which no watch can see`;
+
+/** Bytes of a class that came into being inside a span, per second of it. */
+export function bornPerSecond({ all, rows }: RegionSet, span: Span): number {
+  const from = span.begin_ns[0] ?? 0;
+  const end = span.end_ns[span.end_ns.length - 1] ?? 0;
+  let born = 0;
+  for (const row of rows) {
+    const birth = all.birth_ns[row] as number;
+    const isSeen = ((all.censored[row] as number) & CENSORED.birth) === 0;
+    if (isSeen && birth > from && birth <= end) born += (all.end[row] as number) - (all.begin[row] as number);
+  }
+  return span.window_ns > 0 ? (1e9 * born) / span.window_ns : 0;
+}
+
+/** First writes over all writes of a class, each byte that came taken as written once before it could be drawn: at most so many. */
+export function firstWriteShare({ regions, span, stores }: Pick<Group, "regions" | "span" | "stores">): number {
+  const bytes = stores.weights.total_bytes;
+  const unseen = bytes > 0 ? bornPerSecond(regions, span) / bytes : 0;
+  const seen = passRate(stores, "write").rate.lo ?? 0;
+  return unseen > 0 ? unseen / (unseen + seen) : 0;
+}

@@ -1,0 +1,33 @@
+/** Memory that had come so lately that no watch could be drawn from it: what is done to it then is in no sum. */
+import { CENSORED } from "../../label/regions/places.ts";
+import type { RegionSet } from "../input/region-set.ts";
+import type { Span } from "../input/span.ts";
+
+/** Above this share a sum lacks too much to be a value. */
+export const MOST_YOUNG = 0.05;
+
+export const youngReason = (share: number): string =>
+  `memory of this class lives so shortly that ${Math.round(100 * share)} % of its time is over before it can be drawn`;
+
+/**
+ * Share of a class's bytes and time, from the begin of a span to its end, in which they were younger than `lag_ns`; 0 where
+ * no birth was seen.
+ */
+export function youngShare({ all, rows }: RegionSet, span: Span, lag_ns: number): number {
+  if (lag_ns <= 0) return 0;
+  const from = span.begin_ns[0] ?? 0;
+  const end = span.end_ns[span.end_ns.length - 1] ?? 0;
+  let young = 0;
+  let whole = 0;
+  for (const row of rows) {
+    const birth = all.birth_ns[row] as number;
+    const first = Math.max(birth, from);
+    const last = Math.min(all.death_ns[row] as number, end);
+    if (last <= first) continue;
+    const bytes = (all.end[row] as number) - (all.begin[row] as number);
+    whole += bytes * (last - first);
+    const isSeen = ((all.censored[row] as number) & CENSORED.birth) === 0;
+    if (isSeen) young += bytes * Math.max(0, Math.min(last, birth + lag_ns) - first);
+  }
+  return whole > 0 ? young / whole : 0;
+}
