@@ -43,6 +43,8 @@ const LOADERS = {
     ),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
+  scrub: async () =>
+    verb((await import("./scrub.ts")).scrubCommand, "mrm-trace scrub results/MODEL/RUN_ID --out shared"),
   import: async () => verb((await import("./import.ts")).importCommand, "mrm-trace import perf.data"),
   doctor: async () =>
     verb((await import("./doctor.ts")).doctorCommand, "mrm-trace doctor --json", { isRootNeeded: true }),
@@ -71,7 +73,7 @@ const LOADERS = {
 
 /** Verbs that the help of the program explains first; it names the others. */
 export const COMMON_VERBS: readonly string[] = [
-  ...["run", "attach", "show", "compare", "import", "analyse", "monitor", "plan", "doctor"],
+  ...["run", "attach", "show", "compare", "import", "analyse", "monitor", "plan", "scrub", "doctor"],
 ];
 
 export const VERB_NAMES: readonly string[] = Object.keys(LOADERS);

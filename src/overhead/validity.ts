@@ -90,6 +90,26 @@ function sentence({ check, value, result }: ValidityCheck): string {
   return `${what} ${Number((value ?? 0).toPrecision(3))}${unit}: ${inclusive ? "above" : "not below"} the limit of ${limit} for ${result === "marginal" ? "clean" : "marginal"}`;
 }
 
+const NUMBER = "-?[\\d.]+(?:e[+-]?\\d+)?";
+/** What an end by a signal adds to the reasons. */
+export const KILLED = "the tracer was killed: its last seconds are in no file";
+
+const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** True for a reason of ours, which names nothing but numbers. */
+export function isReason(text: string): boolean {
+  if (text === KILLED) return true;
+  return Object.values(WORDS).some(([what, unit]) => {
+    const judged = `${literal(what)} ${NUMBER}${literal(unit)}: (?:above|not below) the limit of ${NUMBER} for (?:clean|marginal)`;
+    return new RegExp(`^(?:${judged}|${literal(what)}: not measured, and required for clean)$`).test(text);
+  });
+}
+
+/** True for what `not_measured` lists. */
+export function isUnmeasured(text: string): boolean {
+  return Object.values(WORDS).some(([what]) => what === text);
+}
+
 /**
  * Class of the run: the worst of its checks. Loss, slowdown, baseline CPU and how long the target waited for the tracer's CPUs
  * are required; where that waiting is not measured, the tracer's CPU time stands for it. Memory is

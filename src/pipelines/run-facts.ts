@@ -4,7 +4,7 @@ import type { CollectorFindings } from "../collect/collector.ts";
 import type { Baseline } from "../overhead/baseline.ts";
 import type { hostFacts } from "../overhead/host.ts";
 import { observerCost } from "../overhead/observer.ts";
-import { judgeValidity, type ValidityResult } from "../overhead/validity.ts";
+import { judgeValidity, KILLED, type ValidityResult } from "../overhead/validity.ts";
 import type { Recorded } from "../record/record-target.ts";
 import type { Recording } from "../record/recorder.ts";
 import type { TracerOptions } from "../record/start-collectors.ts";
@@ -146,7 +146,7 @@ function asItEnded(judged: ValidityResult, { reason }: Recording): ValidityResul
   return {
     ...judged,
     validity,
-    reasons: [...judged.reasons, "the tracer was killed: its last seconds are in no file"],
+    reasons: [...judged.reasons, KILLED],
   };
 }
 

@@ -28,6 +28,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   overhead: [...BASE, "kernel", "target"],
   label: BASE,
   analyse: [...BASE, "label"],
+  scrub: [...BASE, "engine", "collect", "overhead", "label"],
   report: [...BASE, "label", "analyse"],
   "what-if": [...BASE, "label", "analyse", "report"],
   export: [...BASE, "label", "analyse", "report"],

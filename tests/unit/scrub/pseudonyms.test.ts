@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import { classifyMapping } from "../../../src/label/regions/evidence.ts";
+import { mappingKindOf } from "../../../src/regions/mapping-row.ts";
+import { pseudonyms } from "../../../src/scrub/pseudonyms.ts";
+import { scrubbedDetail } from "../../../src/scrub/step-detail.ts";
+
+const names = pseudonyms();
+
+test("a name has one pseudonym in a run and another in the next", () => {
+  expect(names.name("alice")).toBe(names.name("alice"));
+  expect(names.name("alice")).not.toBe(names.name("bob"));
+  expect(names.name("alice")).not.toBe(pseudonyms().name("alice"));
+  expect(names.name("alice")).not.toContain("alice");
+});
+
+test.each([
+  "/home/alice/llama-7b.gguf",
+  "/home/alice/llama-7b.safetensors (deleted)",
+  "/usr/lib/secret.so",
+  "/memfd:alice (deleted)",
+  "/dev/shm/alice",
+  "/SYSV00001234 (deleted)",
+  "/dev/zero (deleted)",
+  "[anon:alice]",
+  "[anon_shmem:alice]",
+  "[heap]",
+  "[stack]",
+  "[stack:4321]",
+  "[vdso]",
+  "[alice]",
+  "//anon",
+])("the pseudonym of %s is of the same kind of mapping and of the same class", (path) => {
+  const hidden = names.path(path);
+  expect(hidden).not.toMatch(/alice|secret|llama|1234|4321/);
+  const kind = mappingKindOf(2, path);
+  expect(mappingKindOf(2, hidden)).toBe(kind);
+  const facts = {
+    ...{ mapping_kind: kind, size_bytes: 4096, born_in: null },
+    ...{ has_tensors: false, has_engine: false, engine_worked: false },
+  };
+  expect(classifyMapping({ ...facts, path: hidden })).toEqual(classifyMapping({ ...facts, path }));
+});
+
+test("tensors that every model has keep their names, and others do not", () => {
+  for (const name of ["blk.3.attn_q.weight", "token_embd.weight", "cache_k_l12", "cache_swa_v_l1"]) {
+    expect(names.tensor(name)).toBe(name);
+  }
+  for (const name of ["blk.3.alice.weight", "alice", "blk.3.attn_q.weight.alice", "cache_alice_k_l1"]) {
+    expect(names.tensor(name)).not.toContain("alice");
+  }
+  expect(names.logical_id("alice.v")).toMatch(/^tensor-[0-9a-f]{16}\.v$/);
+});
+
+test("of a stratum, a type, a shape and a function the known words stay", () => {
+  expect(names.stratum("weight/q8_0/sampled")).toBe("weight/q8_0/sampled");
+  expect(names.stratum("weight/alice")).toMatch(/^weight\/part-[0-9a-f]{16}$/);
+  expect(names.storage_type("q8_0")).toBe("q8_0");
+  expect(names.storage_type("alice")).not.toContain("alice");
+  expect([names.shape("32x4x1x1"), names.shape("alice")]).toEqual(["32x4x1x1", null]);
+  expect(names.allocator("malloc")).toBe("malloc");
+  expect(names.engine("llama.cpp")).toBe("llama.cpp");
+  expect(names.engine("alice")).not.toContain("alice");
+});
+
+test("numbers of files are told apart and fit their column", () => {
+  expect(names.number("inode", 0n, 48)).toBe(0n);
+  expect(names.number("inode", 7n, 48)).toBe(names.number("inode", 7n, 48));
+  expect(names.number("inode", 7n, 48)).not.toBe(names.number("inode", 8n, 48));
+  expect(names.number("dev", 7n, 32)).toBeLessThan(2n ** 32n);
+});
+
+test("the detail of a step keeps numbers under known keys, tells handles apart, and nothing else", () => {
+  const detail = {
+    ...{ context: "0x55aa", path: "/home/alice/m.gguf", kv_rows: [[0, 3, 1]], soname: "alice.so", build_id: "abc" },
+    settings: { flash_attention: true, alice: 1 },
+    kv_cells: "alice",
+    alice: { kv_rows: 1 },
+  };
+  const hidden = scrubbedDetail(JSON.stringify(detail), names) ?? "";
+  expect(JSON.parse(hidden)).toEqual({
+    context: names.name("0x55aa"),
+    path: names.path("/home/alice/m.gguf"),
+    kv_rows: [[0, 3, 1]],
+    settings: { flash_attention: true },
+    kv_cells: null,
+  });
+  expect(scrubbedDetail("alice", names)).toBeNull();
+  expect(scrubbedDetail('{"alice": 1}', names)).toBeNull();
+});
