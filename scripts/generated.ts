@@ -1,6 +1,7 @@
 /** Which files are generated, and from what. */
 import { metricsPage } from "../src/analyse/metrics/metrics-page.ts";
 import { arrowSchemasJson } from "../src/columnar/arrow/schema-messages.ts";
+import { budgetPage } from "../src/config/budget-page.ts";
 import { configPage, defaultYaml, demoYaml } from "../src/config/config-pages.ts";
 import { devicePage } from "../src/config/device-page.ts";
 import { cHeader } from "../src/schema/c-header.ts";
@@ -12,6 +13,7 @@ export async function generatedFiles(): Promise<[path: string, text: string][]> 
     ["bpf/columns.gen.h", cHeader()],
     ["config/default.yaml", defaultYaml()],
     ["config/demo.yaml", demoYaml()],
+    ["docs/budget.md", budgetPage()],
     ["docs/columns.md", columnsPage()],
     ["docs/config.md", configPage()],
     ["docs/devices.md", devicePage()],

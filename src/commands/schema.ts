@@ -1,10 +1,12 @@
 /** `mrm-trace schema`: what programs may rely on, from the tables that the program itself reads. */
 import { defineCommand } from "citty";
+import { budgetSchema } from "../config/budget-schema.ts";
 import { deviceSchema } from "../config/device-schema.ts";
 import { configSchema } from "../config/experiment-schema.ts";
 import { nearestWord } from "../config/nearest-word.ts";
 import { worldSchema } from "../config/world-schema.ts";
 import { MrmTraceError } from "../errors.ts";
+import { budgetCheckSchema } from "../schema/budget-check.ts";
 import { columnsOf, TABLES, type TableName } from "../schema/columns.ts";
 import { columnRows, tablePlace } from "../schema/columns-page.ts";
 import { jsonSchemaOf } from "../schema/json-schema.ts";
@@ -55,6 +57,16 @@ const OBJECTS = {
     schema: whatIfSchema,
     title: "Data of a run on memory devices",
     description: `What \`mrm-trace what-if --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
+  },
+  budget: {
+    schema: budgetSchema,
+    title: "Budget",
+    description: "YAML or JSON for `mrm-trace check RUN_DIR --against FILE`.",
+  },
+  check: {
+    schema: budgetCheckSchema,
+    title: "Run against a budget",
+    description: `What \`mrm-trace check --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
   },
 } as const;
 

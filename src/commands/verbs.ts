@@ -41,6 +41,11 @@ const LOADERS = {
       (await import("./finished-run/export.ts")).exportCommand,
       "mrm-trace export results/MODEL/RUN_ID --format csv --table trace",
     ),
+  check: async () =>
+    verb(
+      (await import("./finished-run/check.ts")).checkCommand,
+      "mrm-trace check results/MODEL/RUN_ID --against budget.yaml",
+    ),
   analyse: async () => verb((await import("./analyse.ts")).analyseCommand, "mrm-trace analyse results/MODEL/RUN_ID"),
   verify: async () => verb((await import("./verify.ts")).verifyCommand, "mrm-trace verify results/MODEL/RUN_ID"),
   scrub: async () =>

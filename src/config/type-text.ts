@@ -20,6 +20,10 @@ export function typeText(schema: z.ZodType, quote: (word: string) => string): st
   if (inner === rate) return `rate, such as ${quote("25.6GB/s")}`;
   if (inner === energy) return `energy, such as ${quote("3.9pJ/bit")}`;
   if (inner instanceof z.ZodPipe && inner.in instanceof z.ZodString) return typeText(inner.out as z.ZodType, quote);
+  const either = inner instanceof z.ZodPipe && inner.in instanceof z.ZodUnion ? inner.in : inner;
+  if (either instanceof z.ZodUnion) {
+    return (either.options as readonly z.ZodType[]).map((option) => typeText(option, quote)).join(" or ");
+  }
   if (inner instanceof z.ZodEnum) return inner.options.map((word) => quote(String(word))).join(", ");
   if (inner instanceof z.ZodArray) return `list of ${typeText(inner.element as z.ZodType, quote)}`;
   if (inner instanceof z.ZodNumber) return rangeText(inner);

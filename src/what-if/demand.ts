@@ -24,6 +24,9 @@ export interface Demands {
   readonly classes: readonly Demand[];
 }
 
+/** The label of what nothing was seen to end. */
+const KEPT = "kept_throughout";
+
 /** The figures of one step alone. */
 function inStep(dataClass: DataClass, step: Demands["step"]): DataClass {
   return { ...dataClass, metrics: dataClass.metrics.filter((row) => row.step === step) };
@@ -50,11 +53,11 @@ function keptOf(dataClass: DataClass): Pick<Demand, "kept_ns" | "is_kept_by_life
   const family = is_kept_by_life ? "lifetime" : "retention";
   const quantile = (p: string): Quantity => {
     const metric = `${family}_${p}_ns`;
-    return measured(
-      shownMetric(dataClass, metric, null),
-      `${name}.${metric}`,
-      "the run says nothing of how long it is kept",
-    );
+    const missing = "the run says nothing of how long it is kept";
+    const kept = measured(shownMetric(dataClass, metric, null), `${name}.${metric}`, missing);
+    // The end of the run ended it, not that it was needed no more: a longer run would have kept it longer.
+    const isOpen = suitability?.label === KEPT && isFigure(kept);
+    return isOpen ? between(kept.lo, null, "nothing ended it in the time that we looked", kept.rests_on) : kept;
   };
   return { is_kept_by_life, kept_ns: { p50: quantile("p50"), p90: quantile("p90"), p99: quantile("p99") } };
 }

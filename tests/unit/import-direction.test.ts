@@ -30,6 +30,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   analyse: [...BASE, "label"],
   scrub: [...BASE, "engine", "collect", "overhead", "label"],
   report: [...BASE, "label", "analyse"],
+  budget: [...BASE, "label", "analyse", "report"],
   "what-if": [...BASE, "label", "analyse", "report"],
   export: [...BASE, "label", "analyse", "report"],
   simulate: [...BASE, "code", "collect", "record", "label", "analyse"],
