@@ -170,6 +170,11 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_FOLLOWS 2
 #define ENGINE_ARGUMENTS 5
 #define ENGINE_BATCH_RUNS 128
+#define ENGINE_INDEX_RUNS 128
+#define ENGINE_NODES 512
+
+#define ENGINE_WALK_BATCH 1
+#define ENGINE_WALK_GRAPH 2
 
 #define ENGINE_SOURCE_STRUCTURE 4
 
@@ -372,6 +377,20 @@ struct engine_capture {
 	__u16 batch_positions;
 	__u16 batch_sequence_counts;
 	__u16 batch_sequences;
+	__u16 graph_count;
+	__u16 graph_nodes;
+	__u16 operation;
+	__u16 node_operation;
+	__u16 node_operand;
+	__u16 node_owner;
+	__u16 tensor_buffer;
+	__u16 buffer_usage;
+	__u16 passing_usage;
+	__u16 tensor_type;
+	__u16 tensor_elements;
+	__u16 tensor_data;
+	__u16 narrow_type;
+	__u16 wide_type;
 	__u8 source[4];
 	__u8 form[4];
 	__u8 count_argument[4];
@@ -380,9 +399,8 @@ struct engine_capture {
 	__u16 element_bytes[4];
 	__u8 follows[4];
 	__u16 follow[8];
-	__u8 pad[4];
 };
-_Static_assert(sizeof(struct engine_capture) == 72, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 96, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -390,15 +408,28 @@ _Static_assert(__builtin_offsetof(struct engine_capture, batch_tokens) == 4, "en
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_positions) == 6, "engine_capture.batch_positions");
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_sequence_counts) == 8, "engine_capture.batch_sequence_counts");
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_sequences) == 10, "engine_capture.batch_sequences");
-_Static_assert(__builtin_offsetof(struct engine_capture, source) == 12, "engine_capture.source");
-_Static_assert(__builtin_offsetof(struct engine_capture, form) == 16, "engine_capture.form");
-_Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 20, "engine_capture.count_argument");
-_Static_assert(__builtin_offsetof(struct engine_capture, at) == 24, "engine_capture.at");
-_Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 32, "engine_capture.bytes");
-_Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 40, "engine_capture.element_bytes");
-_Static_assert(__builtin_offsetof(struct engine_capture, follows) == 48, "engine_capture.follows");
-_Static_assert(__builtin_offsetof(struct engine_capture, follow) == 52, "engine_capture.follow");
-_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 68, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, graph_count) == 12, "engine_capture.graph_count");
+_Static_assert(__builtin_offsetof(struct engine_capture, graph_nodes) == 14, "engine_capture.graph_nodes");
+_Static_assert(__builtin_offsetof(struct engine_capture, operation) == 16, "engine_capture.operation");
+_Static_assert(__builtin_offsetof(struct engine_capture, node_operation) == 18, "engine_capture.node_operation");
+_Static_assert(__builtin_offsetof(struct engine_capture, node_operand) == 20, "engine_capture.node_operand");
+_Static_assert(__builtin_offsetof(struct engine_capture, node_owner) == 22, "engine_capture.node_owner");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_buffer) == 24, "engine_capture.tensor_buffer");
+_Static_assert(__builtin_offsetof(struct engine_capture, buffer_usage) == 26, "engine_capture.buffer_usage");
+_Static_assert(__builtin_offsetof(struct engine_capture, passing_usage) == 28, "engine_capture.passing_usage");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_type) == 30, "engine_capture.tensor_type");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_elements) == 32, "engine_capture.tensor_elements");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_data) == 34, "engine_capture.tensor_data");
+_Static_assert(__builtin_offsetof(struct engine_capture, narrow_type) == 36, "engine_capture.narrow_type");
+_Static_assert(__builtin_offsetof(struct engine_capture, wide_type) == 38, "engine_capture.wide_type");
+_Static_assert(__builtin_offsetof(struct engine_capture, source) == 40, "engine_capture.source");
+_Static_assert(__builtin_offsetof(struct engine_capture, form) == 44, "engine_capture.form");
+_Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 48, "engine_capture.count_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, at) == 52, "engine_capture.at");
+_Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 60, "engine_capture.bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 68, "engine_capture.element_bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, follows) == 76, "engine_capture.follows");
+_Static_assert(__builtin_offsetof(struct engine_capture, follow) == 80, "engine_capture.follow");
 
 struct engine_batch {
 	__s32 n_tokens;
@@ -425,6 +456,28 @@ _Static_assert(__builtin_offsetof(struct engine_batch_run, tokens) == 4, "engine
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequence) == 8, "engine_batch_run.sequence");
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequences) == 12, "engine_batch_run.sequences");
 _Static_assert(__builtin_offsetof(struct engine_batch_run, sequence_mask) == 16, "engine_batch_run.sequence_mask");
+
+struct engine_indexes {
+	__u64 target;
+	__u32 elements;
+	__u32 runs;
+	__u32 held;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct engine_indexes) == 24, "engine_indexes size");
+_Static_assert(__builtin_offsetof(struct engine_indexes, target) == 0, "engine_indexes.target");
+_Static_assert(__builtin_offsetof(struct engine_indexes, elements) == 8, "engine_indexes.elements");
+_Static_assert(__builtin_offsetof(struct engine_indexes, runs) == 12, "engine_indexes.runs");
+_Static_assert(__builtin_offsetof(struct engine_indexes, held) == 16, "engine_indexes.held");
+_Static_assert(__builtin_offsetof(struct engine_indexes, pad) == 20, "engine_indexes.pad");
+
+struct engine_index_run {
+	__u32 first;
+	__u32 count;
+};
+_Static_assert(sizeof(struct engine_index_run) == 8, "engine_index_run size");
+_Static_assert(__builtin_offsetof(struct engine_index_run, first) == 0, "engine_index_run.first");
+_Static_assert(__builtin_offsetof(struct engine_index_run, count) == 4, "engine_index_run.count");
 
 struct engine_counts {
 	__u64 hits;

@@ -49,21 +49,26 @@ export function layoutOf(columns: KvLayoutColumns): KvLayout | null {
 /** A cache tensor as far as the place of a row needs it. */
 export interface KvPlace {
   readonly layout: KvLayout;
-  /** Rows that it has room for. */
+  /** Rows that one stream of it has room for. */
   readonly cells: number;
+  /** Streams, one behind the other; a cell is counted through all of them. */
+  readonly streams: number;
   /** Bytes of one token's row. */
   readonly row_bytes: number;
   readonly element_bytes: number;
 }
 
 /** Bytes from the begin of the tensor to those of the row in a cell, the first of them for columns; null where it cannot be told. */
-export function rowOffset({ layout, cells, row_bytes, element_bytes }: KvPlace, cell: number | null): number | null {
-  if (cell === null || cell < 0 || cell >= cells) return null;
+export function rowOffset(
+  { layout, cells, streams, row_bytes, element_bytes }: KvPlace,
+  cell: number | null,
+): number | null {
+  if (cell === null || cell < 0 || cell >= cells * streams) return null;
   switch (layout.form) {
     case "rows":
       return Math.floor(cell * row_bytes);
     case "columns":
-      return Math.floor(cell * element_bytes);
+      return Math.floor(Math.floor(cell / cells) * cells * row_bytes + (cell % cells) * element_bytes);
     case "paged":
       return (
         Math.floor(cell / layout.block_tokens) * layout.block_bytes + (cell % layout.block_tokens) * layout.row_bytes
@@ -74,12 +79,12 @@ export function rowOffset({ layout, cells, row_bytes, element_bytes }: KvPlace, 
 }
 
 /** The cell whose row holds the byte at `offset`; null where it lies in none, or rows are not contiguous. */
-export function cellAt({ layout, cells, row_bytes }: KvPlace, offset: number): number | null {
+export function cellAt({ layout, cells, streams, row_bytes }: KvPlace, offset: number): number | null {
   let cell: number | null = null;
   if (layout.form === "rows") cell = Math.floor(offset / row_bytes);
   if (layout.form === "paged") {
     const row = Math.floor((offset % layout.block_bytes) / layout.row_bytes);
     if (row < layout.block_tokens) cell = Math.floor(offset / layout.block_bytes) * layout.block_tokens + row;
   }
-  return cell !== null && cell >= 0 && cell < cells ? cell : null;
+  return cell !== null && cell >= 0 && cell < cells * streams ? cell : null;
 }

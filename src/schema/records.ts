@@ -141,12 +141,31 @@ export const RECORDS = {
     /** Bytes that its record has for them. */
     ["room", "u16"],
     ["parts", "u8"],
-    /** 1 where the one part is what a batch holds, of which the offsets of four fields follow. */
+    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. */
     ["walks", "u8"],
     ["batch_tokens", "u16"],
     ["batch_positions", "u16"],
     ["batch_sequence_counts", "u16"],
     ["batch_sequences", "u16"],
+    /** Of a graph: its number of nodes and its list of them. */
+    ["graph_count", "u16"],
+    ["graph_nodes", "u16"],
+    /** The operation that is looked for, and where a node has its own, and the pointer to its operand. */
+    ["operation", "u16"],
+    ["node_operation", "u16"],
+    ["node_operand", "u16"],
+    /** The tensor that a node's data is of, the buffer of a tensor, the usage of a buffer, and that of one whose data passes. */
+    ["node_owner", "u16"],
+    ["tensor_buffer", "u16"],
+    ["buffer_usage", "u16"],
+    ["passing_usage", "u16"],
+    /** Of a tensor: its type, its number of elements (i64), the address of its data. */
+    ["tensor_type", "u16"],
+    ["tensor_elements", "u16"],
+    ["tensor_data", "u16"],
+    /** Types of numbers of 4 and of 8 bytes. */
+    ["narrow_type", "u16"],
+    ["wide_type", "u16"],
     /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
     ["source", "u8", ENGINE.parts],
     ["form", "u8", ENGINE.parts],
@@ -158,7 +177,6 @@ export const RECORDS = {
     /** Pointers that lead on to a part: how many, and where each lies behind the one before. */
     ["follows", "u8", ENGINE.parts],
     ["follow", "u16", ENGINE.parts * ENGINE.follows],
-    ["pad", "u8", 4],
   ],
   /** A batch; its runs follow. */
   engine_batch: [
@@ -178,6 +196,22 @@ export const RECORDS = {
     ["sequence", "i32"],
     ["sequences", "u32"],
     ["sequence_mask", "u64"],
+  ],
+  /** What the operand of the first node of an operation holds that writes data that stays; its runs follow. */
+  engine_indexes: [
+    /** Address of the node's data; 0 where there is no such node. */
+    ["target", "u64"],
+    /** Numbers in the operand. */
+    ["elements", "u32"],
+    ["runs", "u32"],
+    /** The first of its numbers, which the runs hold; the rest was too much, or could not be read. */
+    ["held", "u32"],
+    ["pad", "u32"],
+  ],
+  /** Numbers that follow each other. */
+  engine_index_run: [
+    ["first", "u32"],
+    ["count", "u32"],
   ],
   engine_counts: [
     ["hits", "u64"],

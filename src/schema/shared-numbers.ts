@@ -47,8 +47,19 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `batch_runs`: of one batch. */
-export const ENGINE = { captures: 512, parts: 4, follows: 2, arguments: 5, batch_runs: 128 } as const;
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `batch_runs`: of one batch. `index_runs`: of one operand. `nodes`: of a graph that are looked at. */
+export const ENGINE = {
+  captures: 512,
+  parts: 4,
+  follows: 2,
+  arguments: 5,
+  batch_runs: 128,
+  index_runs: 128,
+  nodes: 512,
+} as const;
+
+/** What is gone through at a probe, beside the parts that are copied. */
+export const ENGINE_WALK = { batch: 1, graph: 2 } as const;
 
 /** Where a part of a plan lies; below it is the number of the argument that points there. */
 export const ENGINE_SOURCE = { structure: 4 } as const;
@@ -76,6 +87,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   SAMPLE_COOKIE,
   SAMPLE,
   ENGINE,
+  ENGINE_WALK,
   ENGINE_SOURCE,
   ENGINE_FORM,
   ENGINE_ROOM,

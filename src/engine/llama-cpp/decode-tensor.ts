@@ -6,6 +6,8 @@ import type { GgmlLayout } from "./offsets.ts";
 export interface RawTensor {
   readonly name: string;
   readonly type: TensorType;
+  /** What makes it, by ggml's number; 0 for nothing. */
+  readonly op: number;
   /** Elements per dimension, fastest first. */
   readonly ne: readonly number[];
   /** Stride per dimension in bytes. */
@@ -101,7 +103,22 @@ export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTen
   const [buffer, viewSrc, data] = [pointer(offsets.buffer), pointer(offsets.viewSrc), pointer(offsets.data)];
   if ([buffer, viewSrc, data, ...src].some((p) => p >= USER_LIMIT)) return no("pointer");
   const viewOffset = pointer(offsets.viewOffset);
-  return { ok: true, value: { name, type, ne, nb, sizeBytes, buffer, viewSrc, viewOffset, data, src } };
+  return {
+    ok: true,
+    value: {
+      name,
+      type,
+      op: view.getInt32(offsets.op, true),
+      ne,
+      nb,
+      sizeBytes,
+      buffer,
+      viewSrc,
+      viewOffset,
+      data,
+      src,
+    },
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { cachePart } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
 import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
+import { SET_ROWS } from "./written-cells.ts";
 
 export interface GraphReading {
   /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
@@ -14,6 +15,8 @@ export interface GraphReading {
   readonly refused: Readonly<Record<string, number>>;
   /** One node reads K and V together: flash attention. Null where the graph uses no KV cache. */
   readonly flashAttention: boolean | null;
+  /** Lists of cells by which its layers write keys: more than one where some layers have another cache. */
+  readonly caches: number;
   /** False where a bound ended the walk. */
   readonly complete: boolean;
 }
@@ -147,6 +150,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   let nodes = 0;
   let fused = false;
   let usesCache = false;
+  const indexes = new Set<bigint>();
   for (let i = 0; i < wanted && complete; i++) {
     const entry = read(list + BigInt(i * 8), 8);
     if (entry === null) {
@@ -157,7 +161,9 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     const node = tensorAt(pointer);
     if (node === null) continue;
     nodes += 1;
-    visit(pointer);
+    const owner = visit(pointer);
+    const [, index] = node.src;
+    if (node.op === SET_ROWS && owner !== null && index !== undefined && cachePart(owner) === "k") indexes.add(index);
     const parts = new Set<string>();
     for (const operand of node.src) {
       const name = visit(operand);
@@ -184,6 +190,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     nodes,
     refused,
     flashAttention: usesCache ? fused : null,
+    caches: indexes.size,
     complete,
   };
 }

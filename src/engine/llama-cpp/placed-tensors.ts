@@ -9,6 +9,7 @@ import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
 import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 import { ENGINE_NAME } from "./probes.ts";
+import type { CacheShape } from "./written-cells.ts";
 
 interface LiveBuffer {
   readonly handle: bigint;
@@ -35,6 +36,8 @@ export interface TensorMap {
   /** Takes the rows made since the last call. */
   takeRows(): EngineRow<"tensor">[];
   live(): LiveTensor[];
+  /** The shape of the cache tensor that begins at an address; null where none is known there. */
+  cacheAt(addr: bigint): CacheShape | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
 }
@@ -271,6 +274,15 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       const taken = rows;
       rows = [];
       return taken;
+    },
+    cacheAt(addr) {
+      for (const { tensors } of buffers.values()) {
+        const tensor = tensors.get(addr);
+        if (tensor?.region_type !== "kv_cache") continue;
+        const [, cells = 1, ...outer] = tensor.ne;
+        return { cells, streams: outer.reduce((product, n) => product * n, 1) };
+      }
+      return null;
     },
     live: () => [...buffers.values()].flatMap((buffer) => [...buffer.tensors.values()]),
   };

@@ -2,6 +2,7 @@
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
 import { BATCH, COPIED_BYTES, GGML_LAYOUT } from "./offsets.ts";
+import { indexOffsets } from "./written-cells.ts";
 
 export const ENGINE_NAME = "llama.cpp";
 
@@ -62,10 +63,11 @@ export const CAPTURE = {
   position: capturePlan({ form: "bytes", from: 2, bytes: COPIED_BYTES.position }),
   /** llama_context_params, passed by value. */
   params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
-  /** A graph, and the head of its first node. */
+  /** A graph, the head of its first node, and the rows of the cache that it writes. */
   graph: capturePlan(
     { form: "bytes", from: 0, bytes: COPIED_BYTES.graph },
     { form: "bytes", from: 0, bytes: COPIED_BYTES.node, follow: [GGML_LAYOUT.graph.nodes, 0] },
+    { form: "indexes", offsets: indexOffsets(GGML_LAYOUT) },
   ),
 } as const;
 

@@ -26,7 +26,8 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   const layout = (choices.at(-1) ?? UNKNOWN_BUILD).ggml;
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
-  const steps = stepLog({ pid, layout, weights: map.weights });
+  let caches = 0;
+  const steps = stepLog({ pid, layout, weights: map.weights, cacheAt: map.cacheAt });
   for (const { params } of choices) steps.useParams(params);
   /** Attempts by graph address and number of nodes. */
   const attempts = new Map<string, number>();
@@ -78,10 +79,12 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
       for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
       if (reading.flashAttention !== null) {
         for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
-        if (flash !== reading.flashAttention) {
-          steps.tellSettings({ flash_attention: reading.flashAttention }, time, tid);
-        }
+        // Half a graph may have written half of the caches.
+        const seen = reading.complete ? Math.max(caches, reading.caches) : caches;
+        const isNews = flash !== reading.flashAttention || seen > caches;
         flash = reading.flashAttention;
+        caches = seen;
+        if (isNews) steps.tellSettings({ flash_attention: flash, kv_caches: caches }, time, tid);
       }
       return { graph: key, tensors: reading.tensors.length, refused: reading.refused, found };
     },

@@ -8,6 +8,7 @@ import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import { filledBatches } from "./filled-batches.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import { PROBE } from "./probes.ts";
+import { type CacheShape, type CellRange, cellsOfRuns, writtenCells } from "./written-cells.ts";
 
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */
@@ -28,6 +29,8 @@ export interface StepContext {
   readonly layout: GgmlLayout;
   /** What the tensor map holds of weights, to say what a load placed. */
   readonly weights: { readonly bytes: number; readonly tensors: number };
+  /** The shape of the cache tensor that begins at an address; null where none is known there. */
+  readonly cacheAt: (addr: bigint) => CacheShape | null;
 }
 
 interface OpenCall {
@@ -37,6 +40,9 @@ interface OpenCall {
   readonly context: bigint;
   /** Tokens of the graphs that were computed inside of it. */
   graphTokens: number;
+  /** The cells that those graphs wrote, and the first byte of the tensor that has them. */
+  readonly cells: CellRange[];
+  cache: bigint | null;
   /** False for a call that makes no row: it only encodes, or another one is about the same batch. */
   readonly isStep: boolean;
   /** Weights in memory when the call began. */
@@ -111,7 +117,7 @@ function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
-  const { pid, layout, weights } = context;
+  const { pid, layout, weights, cacheAt } = context;
   const open = new Map<string, OpenCall>();
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
@@ -181,6 +187,8 @@ export function stepLog(context: StepContext): StepLog {
       row,
       runs,
       graphTokens: 0,
+      cells: [],
+      cache: null,
       isStep: isStep(record),
       context: handle,
       weights: { ...weights },
@@ -217,6 +225,9 @@ export function stepLog(context: StepContext): StepLog {
       row = { ...row, n_tokens, ...tokens.columns };
       facts = { ...facts, ...tokens.detail };
     }
+    const shape = call.cache === null ? null : cacheAt(call.cache);
+    const cells = runs && shape && cellsOfRuns(runs, call.cells, shape);
+    if (cells) facts = { ...facts, kv_row_cells: cells };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
     rows.push({ ...row, end_ns: record.timestamp_ns, result, detail });
     if (kind === "decode" && result === 0n) heads.advance(call.context, runs, row.timestamp_ns);
@@ -291,8 +302,14 @@ export function stepLog(context: StepContext): StepLog {
     const [handle] = record.args;
     if (kind === "graph") {
       if (record.unreadable & GRAPH_UNREADABLE) return "unreadable";
-      const call = open.get(`${record.tid}/${PROBE.process}`);
-      if (call !== undefined) call.graphTokens += tokensOfGraph(record.payload, layout) ?? 0;
+      const written = writtenCells(record.payload);
+      for (const probe of [PROBE.decode, PROBE.process]) {
+        const call = open.get(`${record.tid}/${probe}`);
+        if (call === undefined) continue;
+        call.graphTokens += tokensOfGraph(record.payload, layout) ?? 0;
+        call.cells.push(...(written?.ranges ?? []));
+        call.cache = written?.addr ?? call.cache;
+      }
       const n_nodes = record.payload.getInt32(layout.graph.nodeCount, true);
       rows.push(rowOf(record, kind, { n_nodes }));
     } else if (kind === "model_free" || kind === "context_free") {

@@ -1,6 +1,6 @@
 /** What a probe copies: parts one behind the other, from what its arguments point to; data for the kernel program. */
 import { recordLayout } from "../../schema/records.ts";
-import { ENGINE, ENGINE_FORM, ENGINE_ROOM, ENGINE_SOURCE } from "../../schema/shared-numbers.ts";
+import { ENGINE, ENGINE_FORM, ENGINE_ROOM, ENGINE_SOURCE, ENGINE_WALK } from "../../schema/shared-numbers.ts";
 
 /** An argument in a register; at a return the first is the value. */
 export type Argument = 0 | 1 | 2 | 3;
@@ -14,6 +14,29 @@ export interface BatchOffsets {
   readonly sequenceCounts: number;
   /** Array of lists of i32. */
   readonly sequences: number;
+}
+
+/** How the first node of an operation is found in a graph, and what its operand holds: whole numbers of 4 or 8 bytes. */
+export interface IndexOffsets {
+  /** In the graph that the first part is copied from: the number of its nodes (i32), and the list of them. */
+  readonly count: number;
+  readonly nodes: number;
+  /** Number of the operation, and where a node has its own (i32), and the pointer to the operand. */
+  readonly operation: number;
+  readonly nodeOperation: number;
+  readonly operand: number;
+  /** In a node the tensor whose data it writes, in that its buffer, in that its usage (i32): nodes that write to one of `passing` are passed over. */
+  readonly owner: number;
+  readonly buffer: number;
+  readonly usage: number;
+  readonly passing: number;
+  /** Of a tensor: its type (i32), its number of elements (i64), the address of its data. */
+  readonly type: number;
+  readonly elements: number;
+  readonly data: number;
+  /** Types of numbers of 4 and of 8 bytes. */
+  readonly narrowType: number;
+  readonly wideType: number;
 }
 
 export type CapturePart =
@@ -36,7 +59,9 @@ export type CapturePart =
       readonly elementBytes: number;
     }
   /** What the arrays of a batch hold that is passed by value, as engine_batch and its runs; a plan has it alone. */
-  | { readonly form: "batch"; readonly offsets: BatchOffsets };
+  | { readonly form: "batch"; readonly offsets: BatchOffsets }
+  /** The numbers in an operand, as engine_indexes and its runs; the last part of a plan that begins with a graph. */
+  | { readonly form: "indexes"; readonly offsets: IndexOffsets };
 
 /** Parts with their places. */
 export interface CapturePlan {
@@ -51,11 +76,13 @@ export interface CapturePlan {
 
 const PLAN = recordLayout("engine_capture");
 const BATCH_BYTES = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
+const INDEX_BYTES = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
 const ROOMS = Object.values(ENGINE_ROOM);
 
 /** Bytes that a part takes at most. */
 export function partBytes(part: CapturePart): number {
-  return part.form === "batch" ? BATCH_BYTES : part.bytes;
+  if (part.form === "batch") return BATCH_BYTES;
+  return part.form === "indexes" ? INDEX_BYTES : part.bytes;
 }
 
 /** True where the kernel program can place the parts in `room`: the first anywhere, others from its first quarter on. */
@@ -71,6 +98,10 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
     return { parts, at: [0], bytes: BATCH_BYTES, room: BATCH_BYTES };
+  if (parts.at(-1)?.form === "indexes" && fits(sizes.slice(0, -1), starts, ENGINE_ROOM.medium)) {
+    const bytes = ENGINE_ROOM.medium + INDEX_BYTES;
+    return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.medium], bytes, room: bytes };
+  }
   const room = parts.length === 0 ? 0 : ROOMS.find((bytes) => fits(sizes, starts, bytes));
   if (room === undefined || parts.length > ENGINE.parts) {
     throw new RangeError(`no record has room for parts of ${sizes.join(", ")} bytes`);
@@ -84,16 +115,35 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
   view.setUint16(offsets.room, room, true);
-  view.setUint8(offsets.parts, parts.length);
+  view.setUint8(offsets.parts, parts.filter(({ form }) => form !== "indexes").length);
   for (const [i, part] of parts.entries()) {
     view.setUint16(offsets.at + 2 * i, starts[i] ?? 0, true);
     view.setUint16(offsets.bytes + 2 * i, partBytes(part), true);
     if (part.form === "batch") {
-      view.setUint8(offsets.walks, 1);
+      view.setUint8(offsets.walks, ENGINE_WALK.batch);
       view.setUint16(offsets.batch_tokens, part.offsets.tokens, true);
       view.setUint16(offsets.batch_positions, part.offsets.positions, true);
       view.setUint16(offsets.batch_sequence_counts, part.offsets.sequenceCounts, true);
       view.setUint16(offsets.batch_sequences, part.offsets.sequences, true);
+      continue;
+    }
+    if (part.form === "indexes") {
+      const { offsets: from } = part;
+      view.setUint8(offsets.walks, ENGINE_WALK.graph);
+      view.setUint16(offsets.graph_count, from.count, true);
+      view.setUint16(offsets.graph_nodes, from.nodes, true);
+      view.setUint16(offsets.operation, from.operation, true);
+      view.setUint16(offsets.node_operation, from.nodeOperation, true);
+      view.setUint16(offsets.node_operand, from.operand, true);
+      view.setUint16(offsets.node_owner, from.owner, true);
+      view.setUint16(offsets.tensor_buffer, from.buffer, true);
+      view.setUint16(offsets.buffer_usage, from.usage, true);
+      view.setUint16(offsets.passing_usage, from.passing, true);
+      view.setUint16(offsets.tensor_type, from.type, true);
+      view.setUint16(offsets.tensor_elements, from.elements, true);
+      view.setUint16(offsets.tensor_data, from.data, true);
+      view.setUint16(offsets.narrow_type, from.narrowType, true);
+      view.setUint16(offsets.wide_type, from.wideType, true);
       continue;
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);

@@ -12,7 +12,11 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 
 /** The cells that a step names; null where it names none, or names what is none. */
 export function cellsOf(step: StepRow): readonly CellRange[] | null {
-  const { kv_cells: ranges } = detailOf(step);
+  return rangesIn(detailOf(step).kv_cells);
+}
+
+/** Ranges of cells in the detail of a step; null where they are none. */
+export function rangesIn(ranges: unknown): readonly CellRange[] | null {
   if (!Array.isArray(ranges)) return null;
   const wellMade = (range: unknown): range is CellRange =>
     Array.isArray(range) && range.length === 2 && isCount(range[0]) && isCount(range[1]);
@@ -20,7 +24,7 @@ export function cellsOf(step: StepRow): readonly CellRange[] | null {
 }
 
 /** The first `tokens` cells of some ranges, in their order. */
-function cellList(ranges: readonly CellRange[], tokens: number): number[] {
+export function cellList(ranges: readonly CellRange[], tokens: number): number[] {
   const cells: number[] = [];
   for (const [first, count] of ranges) {
     for (let i = 0; i < count && cells.length < tokens; i++) cells.push(first + i);

@@ -143,9 +143,10 @@ function allRows(
   });
   const number = new Map(tensors.map((tensor, k) => [tensor, k]));
   const tensorsOf = Map.groupBy(tensors, keyOf);
-  const isSplit = (context: CacheContext): boolean =>
-    (tensorsOf.get(keyOf(context)) ?? []).some(({ streams, layout }) => streams > 1 && layout.form !== "paged");
-  const ofSteps = kvTokens(steps, isSplit, mostTokens);
+  const streamCells = (context: CacheContext): number | null =>
+    (tensorsOf.get(keyOf(context)) ?? []).find(({ streams, layout }) => streams > 1 && layout.form !== "paged")
+      ?.cells ?? null;
+  const ofSteps = kvTokens(steps, streamCells, mostTokens);
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;

@@ -2,7 +2,7 @@
 
 import { tooMany } from "../label-room.ts";
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
-import { cellsOf, cellTokens } from "./kv-cells.ts";
+import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
 import type { KvToken, TokenCounters } from "./kv-token.ts";
 import { type Positions, type RowRun, sequenceCache } from "./sequence-cache.ts";
@@ -43,6 +43,25 @@ export function runsOf(step: StepRow): RowRun[] | null {
   return [{ sequences: [sequence_id ?? 0], position: position_first, tokens: n_tokens }];
 }
 
+/** The cells of a batch's tokens in the order of its runs; null where they are not told, or not as many. */
+function rowCellsOf(step: StepRow): readonly number[] | null {
+  const n_tokens = step.n_tokens ?? 0;
+  const cells = cellList(rangesIn(detailOf(step).kv_row_cells) ?? [], n_tokens);
+  return cells.length === n_tokens ? cells : null;
+}
+
+/** True where the engine says that all layers keep a token in the same cell: what one of them writes holds for all. */
+function sharesCells(steps: readonly StepRow[]): boolean {
+  let caches = 0;
+  for (const step of steps) {
+    if (step.kind !== "engine") continue;
+    const { settings } = detailOf(step);
+    if (typeof settings !== "object" || settings === null || !("kv_caches" in settings)) continue;
+    if (isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
+  }
+  return caches === 1;
+}
+
 function positionsOf(step: StepRow): Positions {
   const { position_from: from, position_to: end } = detailOf(step);
   return {
@@ -56,10 +75,12 @@ const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
-  isSplit: boolean,
+  layout: { readonly streamCells: number | null; readonly sharesCells: boolean },
   counters: TokenCounters,
 ): KvTokens {
-  const cache = sequenceCache({ pid, engine, context, isSplit, ...counters });
+  const { streamCells } = layout;
+  const tellsCells = layout.sharesCells && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
+  const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, ...counters });
   for (const step of steps) {
     const detail = detailOf(step);
     const sequence = step.sequence_id;
@@ -72,7 +93,7 @@ function contextTokens(
     if (isBatch(step)) {
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: "the engine does not tell the sequences of a batch" };
-      cache.batch(step, runs);
+      cache.batch(step, runs, tellsCells ? rowCellsOf(step) : null);
     } else if (KNOWS_ITS_START.has(step.kind) || step.kind === "context_free") {
       cache.empty(step);
     } else if (step.kind === "kv_trim") {
@@ -99,12 +120,12 @@ function contextTokens(
 
 /**
  * Tokens of every engine and process with batches.
- * @param isSplit whether the cache of a context has rows of its own for each sequence
+ * @param streamCells how many cells of a context's cache each sequence has for itself; null where all share them
  * @throws MrmTraceError environment at more than `mostTokens`
  */
 export function kvTokens(
   steps: readonly StepRow[],
-  isSplit: (context: CacheContext) => boolean = () => false,
+  streamCells: (context: CacheContext) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
 ): KvTokens {
   const found: (readonly KvToken[])[] = [];
@@ -131,8 +152,9 @@ export function kvTokens(
     const { contexts, untold: why } = cacheContexts(engineSteps);
     if (why !== null) untold.add(why);
     else {
+      const shared = sharesCells(engineSteps);
       for (const context of contexts) {
-        const ofContext = contextTokens(context, isSplit(context), counters);
+        const ofContext = contextTokens(context, { streamCells: streamCells(context), sharesCells: shared }, counters);
         found.push(ofContext.tokens);
         if (ofContext.untold !== null) untold.add(ofContext.untold);
       }

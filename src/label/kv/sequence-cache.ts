@@ -57,7 +57,8 @@ interface Sequence {
 }
 
 export interface SequenceCache {
-  batch(step: StepRow, runs: readonly RowRun[]): void;
+  /** @param cells of its tokens in the order of the runs; null where they are not told */
+  batch(step: StepRow, runs: readonly RowRun[], cells: readonly number[] | null): void;
   /** A sequence loses rows; null: every sequence. */
   trim(step: StepRow, sequence: number | null, positions: Positions): void;
   /** A sequence has rows of another one too; in a cache that is split by sequence it gets copies, instead of what it had. */
@@ -77,14 +78,19 @@ export interface CacheName extends TokenCounters {
   readonly pid: number;
   readonly engine: string | null;
   readonly context: string | null;
-  /** Every sequence has rows of its own. */
-  readonly isSplit: boolean;
+  /** Cells that each sequence has for itself, in their order; null where all share the cells. */
+  readonly streamCells: number | null;
+  /** The engine names the cells of its batches: none is concluded from positions. */
+  readonly tellsCells: boolean;
 }
 
 /** A cache of which nothing is known yet. */
-export function sequenceCache({ pid, engine, context, isSplit, nextFilling, countToken }: CacheName): SequenceCache {
+export function sequenceCache(name: CacheName): SequenceCache {
+  const { pid, engine, context, streamCells, tellsCells, nextFilling, countToken } = name;
   const ended: KvToken[] = [];
   const sequences = new Map<number, Sequence>();
+  /** The live rows of which the engine named the cell. */
+  const holders = new Map<number, LiveRow>();
   const readers = new Map<string, Readers>();
   const readersOf = new Map<number, Readers[]>();
   /** What a sequence holds that was never heard of. */
@@ -125,6 +131,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
   }
 
   function close(row: LiveRow, evict_ns: number | null): void {
+    if (row.cell !== null && holders.get(row.cell) === row) holders.delete(row.cell);
     const reads = [
       ...(row.earlier ?? []),
       { begins: row.readers.begins, from: row.from, until: row.readers.begins.length },
@@ -190,24 +197,42 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
     sequence: Sequence,
     owners: readonly number[],
     position: number,
-    is_written = true,
+    { is_written = true, cell = null }: { readonly is_written?: boolean; readonly cell?: number | null } = {},
   ): LiveRow {
     countToken();
     sequence.filling ??= nextFilling();
     const found = readersFor(owners);
-    return {
+    const row: LiveRow = {
       written: step,
       is_written,
       sequence: sequence.id,
       filling: sequence.filling,
       first_position: position,
-      cell: isLinear ? position : null,
+      cell: tellsCells ? cell : isLinear ? position : null,
       position,
       writes: "once",
       readers: found,
       from: found.begins.length,
       earlier: null,
     };
+    if (cell !== null) {
+      if (takeCell(step, cell)) row.writes = "more";
+      holders.set(cell, row);
+    }
+    return row;
+  }
+
+  /** What is in a cell ends when it is written again, whoever has it. @returns true where something was there */
+  function takeCell(step: StepRow, cell: number): boolean {
+    const there = holders.get(cell);
+    if (there === undefined) return false;
+    there.writes = "more";
+    close(there, step.begin_ns);
+    for (const id of there.readers.owners) {
+      const sequence = sequenceOf(id);
+      sequence.rows = sequence.rows.filter((row) => row !== there);
+    }
+    return true;
   }
 
   /** Its rows from a position on are written over, but for those that others have too. @returns their positions */
@@ -227,13 +252,15 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
     sequence.unseen = null;
     if (since === null) return;
     for (let i = 0; i < position; i++) {
-      const row = write(since === "start" ? step : since, sequence, [sequence.id], i, since !== "start");
+      const row = write(since === "start" ? step : since, sequence, [sequence.id], i, {
+        is_written: since !== "start",
+      });
       sequence.rows.push(row);
     }
   }
 
   return {
-    batch(step, runs) {
+    batch(step, runs, cells) {
       const inBatch = new Map<number, number>();
       const writtenOver = new Map<Sequence, Set<number>>();
       for (const run of runs) {
@@ -253,12 +280,13 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
           if (found.begins.at(-1) !== step.begin_ns) found.begins.push(step.begin_ns);
         }
       }
+      let token = 0;
       for (const { sequences: owners, position, tokens } of runs) {
         const all = owners.map(sequenceOf);
         const [writer] = all;
         if (writer === undefined) continue;
-        for (let i = 0; i < tokens; i++) {
-          const row = write(step, writer, owners, position + i);
+        for (let i = 0; i < tokens; i++, token++) {
+          const row = write(step, writer, owners, position + i, { cell: cells?.[token] ?? null });
           if (writtenOver.get(writer)?.has(row.position)) row.writes = "more";
           for (const sequence of all) sequence.rows.push(row);
         }
@@ -273,12 +301,14 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
       const source = sequenceOf(from);
       const sequence = sequenceOf(id);
       leaveOrder();
-      const writtenOver = isSplit ? writeOver(sequence, 0) : null;
-      if (isSplit) trimOne(step, sequence, ALL_POSITIONS);
+      const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
+      if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS);
       for (const row of source.rows) {
         if (row.position < first || row.position >= end || row.readers.owners.includes(id)) continue;
-        if (isSplit) {
-          const copied = write(step, sequence, [id], row.position);
+        if (streamCells !== null) {
+          // A copy has the same place among the cells of its sequence.
+          const cell = tellsCells && row.cell !== null ? (row.cell % streamCells) + id * streamCells : null;
+          const copied = write(step, sequence, [id], row.position, { cell });
           if (writtenOver?.has(row.position)) copied.writes = "more";
           sequence.rows.push(copied);
           continue;
@@ -333,7 +363,7 @@ export function sequenceCache({ pid, engine, context, isSplit, nextFilling, coun
       const living = new Set<LiveRow>();
       for (const { rows } of sequences.values()) for (const row of rows) living.add(row);
       for (const row of living) close(row, null);
-      return isDoubtful ? ended.map((token) => ({ ...token, cell: null })) : ended;
+      return isDoubtful && !tellsCells ? ended.map((token) => ({ ...token, cell: null })) : ended;
     },
   };
 }

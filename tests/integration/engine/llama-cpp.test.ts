@@ -190,7 +190,7 @@ describe.each([...MODEL_TYPES])("the demo with weights in %s", (type) => {
     const on = type !== "f16";
     expect(run.report.flash_attention).toBe(on);
     const told = run.steps.filter(({ kind }) => kind === "engine").map((row) => detailOf(row).settings);
-    expect(told.filter((settings) => settings !== undefined)).toEqual([{ flash_attention: on }]);
+    expect(told.filter((settings) => settings !== undefined)).toEqual([{ flash_attention: on, kv_caches: 1 }]);
     const layouts = run.tensors.filter((row) => row.kind === "layout").map((row) => [row.name, row.kv_layout]);
     const expected = caches(512).flatMap(({ name }) =>
       name.startsWith("cache_v") ? [[name, on ? "rows" : "columns"]] : [],
@@ -409,7 +409,7 @@ describe.skipIf(!server.ok)("another build, static and stripped: the server in a
     const decodes = run.steps.filter((row) => row.kind === "decode" && row.n_tokens === 1);
     expect(decodes.length).toBe(29);
     const told = run.steps.findLast((row) => row.kind === "engine" && detailOf(row).settings !== undefined);
-    expect(detailOf(told).settings).toEqual({ flash_attention: true });
+    expect(detailOf(told).settings).toEqual({ flash_attention: true, kv_caches: 1 });
     const context = detailOf(run.steps.findLast(({ kind }) => kind === "context"));
     expect(context).toMatchObject({ n_ctx: 512, n_seq_max: 1, n_threads: 1, flash_attention: "on", type_k: "f16" });
   });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { readRemote } from "../../../src/kernel/remote-memory.ts";
 import { kvTokens } from "../../../src/label/kv/kv-tokens.ts";
 import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
@@ -88,12 +89,47 @@ async function serveMany(port: number, { clients, requests, most, givenUp }: Loa
   return decoded;
 }
 
+/**
+ * Keys of the first layer by position, as llama_state_seq_get_data writes them of a sequence: behind a mark and its number
+ * come by stream its cells, then of each layer the keys of these cells.
+ */
+function savedKeys(state: Uint8Array, rowBytes: number): Map<number, string> {
+  const view = new DataView(state.buffer, state.byteOffset, state.length);
+  const keys = new Map<number, string>();
+  const streams = view.getUint32(8, true);
+  let next = 12;
+  // A sequence is in one stream.
+  for (let i = 0; i < streams && view.getUint32(next, true) === 0; i++) next += 4;
+  if (next + 4 > state.length) return keys;
+  const positions: number[] = [];
+  const cells = view.getUint32(next, true);
+  next += 4;
+  for (let i = 0; i < cells; i++) {
+    positions.push(view.getInt32(next, true));
+    next += 8 + 4 * view.getUint32(next + 4, true);
+  }
+  // Some numbers, more of them in newer builds; the last are the bytes of a row.
+  while (view.getBigUint64(next, true) !== BigInt(rowBytes)) next += 4;
+  for (const [i, position] of positions.entries()) {
+    const start = next + 8 + i * rowBytes;
+    keys.set(position, state.subarray(start, start + rowBytes).toHex());
+  }
+  return keys;
+}
+
 interface Held {
   readonly run: EngineRun;
   /** As `serveMany` says. */
   readonly decoded: number;
   /** First and last position of each sequence, as the engine says; -1 for none. */
   readonly engine: readonly (readonly [sequence: number, first: number, last: number])[];
+  /** What the engine saves of each sequence, by position. */
+  readonly states: readonly ReadonlyMap<number, string>[];
+  /** The keys of the first layer as they are in memory then. */
+  readonly keys: Uint8Array;
+  readonly rowBytes: number;
+  /** Cells of each sequence; null where all share them. */
+  readonly streamCells: number | null;
 }
 
 /** A server under load, and what its engine holds when the load has ended. */
@@ -105,13 +141,16 @@ async function served(
 ): Promise<Held> {
   if (!server.ok) throw new Error(server.reason);
   let decoded = 0;
+  let keys: Uint8Array = new Uint8Array(0);
+  let rowBytes = 0;
+  let streamCells: number | null = null;
   const port = freePort();
   const question = join(folder, `question-${port}`);
   const answer = join(folder, `answer-${port}`);
   const run = await runEngine(server.command(model, port, contextTokens, options), {
     env: { ...server.env, MRM_QUESTION: question, MRM_ANSWER: answer },
     objects: server.objects,
-    meanwhile: async (_, pid, stepsSoFar) => {
+    meanwhile: async (session, pid, stepsSoFar) => {
       decoded = await serveMany(port, { ...load, clients: options.slots + 1 });
       const contextOf = () => stepsSoFar().findLast(({ kind }) => kind === "decode")?.detail;
       await waitUntil(() => contextOf() !== undefined);
@@ -120,26 +159,53 @@ async function served(
       writeFileSync(question, String(JSON.parse(contextOf() ?? "{}").context));
       process.kill(pid, "SIGUSR1");
       if (!(await waitUntil(() => existsSync(answer)))) throw new Error("the server did not say what its engine holds");
+      const tensor = session.liveTensors().find(({ name }) => name === "cache_k_l0");
+      const [, cells = 1, streams = 1] = tensor?.ne ?? [];
+      if (streams > 1) streamCells = cells;
+      rowBytes = (tensor?.size_bytes ?? 0) / (cells * streams);
+      keys = (tensor && readRemote(pid, tensor.addr, tensor.size_bytes)) ?? keys;
       process.kill(pid, "SIGTERM");
     },
   });
-  const engine = readFileSync(answer, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => line.split(" ").map(Number));
-  return { run, decoded, engine: engine as unknown as Held["engine"] };
+  const lines = readFileSync(answer, "utf8").trim().split("\n");
+  const fields = lines.map((line) => line.split(" "));
+  const engine = fields.map(([id, first, last]) => [Number(id), Number(first), Number(last)] as const);
+  const states = fields.map((field) => savedKeys(Uint8Array.fromHex(field[3] ?? ""), rowBytes));
+  return { run, decoded, engine, states, keys, rowBytes, streamCells };
 }
 
 /** Tokens by the capture; the context is freed when the server ends, and the engine was asked before. */
-function tokensOf({ run }: Held) {
+function tokensOf({ run, streamCells }: Held) {
   const rows = stepRows(run.steps, run.steps[0]?.timestamp_ns ?? 0n);
-  return kvTokens(rows.filter(({ kind }) => kind !== "context_free"));
+  return kvTokens(
+    rows.filter(({ kind }) => kind !== "context_free"),
+    () => streamCells,
+  );
+}
+
+/** The bytes of a row of the first layer in memory, as text; null where the cell is not known. */
+function rowAt({ keys, rowBytes }: Held, cell: number | null): string | null {
+  return cell === null ? null : keys.subarray(cell * rowBytes, (cell + 1) * rowBytes).toHex();
+}
+
+/** The rows that live and that batches wrote: where the engine puts what it restores is not seen. */
+function writtenRows(held: Held) {
+  const restores = new Set(
+    stepRows(held.run.steps, held.run.steps[0]?.timestamp_ns ?? 0n)
+      .filter(({ kind }) => kind === "kv_restore")
+      .map(({ begin_ns }) => begin_ns),
+  );
+  return tokensOf(held).tokens.filter(({ evict_ns, write_ns }) => evict_ns === null && !restores.has(write_ns));
 }
 
 bunTest.skipIf(!server.ok)(
   "a server that shifts full contexts keeps the rows that its engine says, and ends the others",
   async () => {
-    const held = await served(server, { slots: 2, shift: true }, 512, { requests: 2, most: 900, givenUp: 0.2 });
+    const held = await served(server, { slots: 2, shift: true, unified: true }, 512, {
+      requests: 2,
+      most: 900,
+      givenUp: 0.2,
+    });
     const { tokens, untold } = tokensOf(held);
     expect(untold).toBeNull();
     expect(held.run.steps.filter(({ kind }) => kind === "kv_shift").length).toBeGreaterThan(0);
@@ -147,7 +213,13 @@ bunTest.skipIf(!server.ok)(
       id,
       tokens.filter(({ sequence, evict_ns }) => sequence === id && evict_ns === null).length,
     ]);
-    expect(alive).toEqual(held.engine.map(([id, first, last]) => [id, last - first + 1]));
+    expect(alive).toEqual(held.engine.map(([id, first, last]) => [id, last < 0 ? 0 : last - first + 1]));
+    // Their positions are no more those of their writes, but each is one of those that the engine saves.
+    const saved = new Set(held.states.flatMap((keys) => [...keys.values()]));
+    const rows = writtenRows(held).map(({ cell }) => rowAt(held, cell));
+    expect(rows.length).toBeGreaterThan(100);
+    expect(rows.filter((row) => row === null || !saved.has(row))).toEqual([]);
+    expect(new Set(rows).size).toBe(rows.length);
     // What a shift moves lives on: some rows were needed for longer than the cache has room for new ones.
     expect(Math.max(...tokens.map(({ total_reads }) => total_reads))).toBeGreaterThan(256);
   },
@@ -174,6 +246,14 @@ describe.each(HANDS_OVER)(
       expect(batches.length).toBeGreaterThan(50);
       expect(batches.some(({ n_sequences }) => (n_sequences ?? 0) > 1)).toBe(true);
       expect(held.run.ledger.filter(({ stage, dropped }) => stage === "decode" && dropped > 0)).toEqual([]);
+    });
+
+    test("keeps each row in the cell that its steps name: there is what its engine saves of it", () => {
+      const rows = writtenRows(held);
+      const saved = rows.map(({ sequence, position }) => held.states[sequence ?? -1]?.get(position ?? -1));
+      expect(rows.length).toBeGreaterThan(100);
+      expect(rows.map(({ cell }) => rowAt(held, cell))).toEqual(saved.map((row) => row ?? "not saved"));
+      expect(new Set(rows.map(({ cell }) => cell)).size).toBe(rows.length);
     });
 
     test("has the tokens that its server counts", () => {

@@ -12,7 +12,7 @@ import {
 } from "../../../src/regions/kv-layout.ts";
 
 const PAGED: KvLayout = { form: "paged", row_bytes: 64, block_tokens: 4, block_bytes: 320 };
-const place = (layout: KvLayout) => ({ layout, cells: 16, row_bytes: 64, element_bytes: 2 });
+const place = (layout: KvLayout) => ({ layout, cells: 16, streams: 1, row_bytes: 64, element_bytes: 2 });
 
 describe("the row of a cell", () => {
   test.each([
@@ -30,6 +30,12 @@ describe("the row of a cell", () => {
       null,
       null,
     ]);
+  });
+
+  test("is counted through the streams of a tensor, each of which keeps its rows as one alone would", () => {
+    const split = (layout: KvLayout) => ({ ...place(layout), streams: 2 });
+    expect([rowOffset(split(ROWS), 20), rowOffset(split(COLUMNS), 20)]).toEqual([20 * 64, 16 * 64 + 4 * 2]);
+    expect([rowOffset(split(ROWS), 32), cellAt(split(ROWS), 20 * 64)]).toEqual([null, 20]);
   });
 
   test("is found again from each of its bytes, and bytes between blocks belong to none", () => {

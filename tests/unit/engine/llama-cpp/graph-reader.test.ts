@@ -70,6 +70,23 @@ describe("the graph reader", () => {
     );
   });
 
+  test("counts the lists of cells by which layers write their keys: one more where some have another cache", () => {
+    const caches = (lists: readonly number[]) => {
+      const { tensor, graph } = world();
+      const list = [tensor("list 0"), tensor("list 1")];
+      const values = tensor("values");
+      const nodes = lists.flatMap((one, layer) => {
+        const write = (part: string, indexes: bigint) => {
+          const cache = tensor(`cache_${part}_l${layer}`);
+          return tensor("(view)", { op: 42, viewSrc: cache, src: [values, indexes, cache] });
+        };
+        return [write("k", list[one] as bigint), write("v", values)];
+      });
+      return graph([tensor("other", { op: 42, src: [values, values] }), ...nodes]).caches;
+    };
+    expect([caches([]), caches([0, 0, 0]), caches([0, 1, 0])]).toEqual([0, 1, 2]);
+  });
+
   test("counts what it does not believe, by reason, and goes on", () => {
     const { tensor, graph } = world();
     const good = tensor("good");

@@ -3,12 +3,19 @@ import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/en
 import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
-import { type BatchFields, batchBytes, rawRecord } from "../../../fixtures/ggml-structs.ts";
+import type { CacheShape } from "../../../../src/engine/llama-cpp/written-cells.ts";
+import {
+  type BatchFields,
+  batchBytes,
+  type GraphFields,
+  graphBytes,
+  rawRecord,
+} from "../../../fixtures/ggml-structs.ts";
 
 const CONTEXT = 0x9000n;
 
-function log(weights = { bytes: 0, tensors: 0 }) {
-  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights });
+function log(weights = { bytes: 0, tensors: 0 }, shape: CacheShape | null = null) {
+  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights, cacheAt: () => shape });
 }
 
 function decode(steps: ReturnType<typeof log>, time: bigint, batch: BatchFields, result = 0n, context = CONTEXT): void {
@@ -268,14 +275,32 @@ describe("the steps of a process", () => {
     expect(second).toEqual({ path: "/m.gguf", weight_tensors: 2, weight_bytes: 1000 });
   });
 
-  function graphOf(steps: ReturnType<typeof log>, tokens: number, op = 40): void {
-    const payload = new Uint8Array(64 + 96);
-    const view = new DataView(payload.buffer);
-    view.setInt32(4, 100, true);
-    view.setInt32(64 + 80, op, true);
-    for (const [i, n] of [128, tokens, 1, 1].entries()) view.setBigInt64(64 + 16 + 8 * i, BigInt(n), true);
-    steps.take(rawRecord({ probe: PROBE.graph_compute, payload }));
+  function graphOf(steps: ReturnType<typeof log>, fields: GraphFields): void {
+    steps.take(rawRecord({ probe: PROBE.graph_compute, payload: graphBytes(fields) }));
   }
+
+  test("name the cells of a batch by the graphs inside its call, where the cache that they write is known", () => {
+    const call = (steps: ReturnType<typeof log>, tokens: number, fields: readonly GraphFields[]) => {
+      steps.take(rawRecord({ probe: PROBE.decode, args: [CONTEXT], payload: batchBytes({ tokens }) }));
+      for (const one of fields) graphOf(steps, one);
+      steps.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
+      const detail = steps.takeRows().find(({ kind }) => kind === "decode")?.detail;
+      return JSON.parse(detail ?? "").kv_row_cells;
+    };
+    const cache = 0x5000n;
+    const graphs: GraphFields[] = [
+      { tokens: 2, cache, cells: [[7, 2]] },
+      { tokens: 2, op: 12 },
+      { tokens: 1, cache, cells: [[3, 1]] },
+    ];
+    const steps = log(undefined, { cells: 64, streams: 1 });
+    expect(call(steps, 3, graphs)).toEqual([
+      [7, 2],
+      [3, 1],
+    ]);
+    expect(call(steps, 4, graphs)).toBeUndefined();
+    expect(call(log(), 3, graphs)).toBeUndefined();
+  });
 
   test("name the sequences of a batch that was filled token by token, where its graphs have as many tokens", () => {
     const steps = log();
@@ -287,7 +312,7 @@ describe("the steps of a process", () => {
     };
     const process = (tokens: number) => {
       steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, 1n, batch] }));
-      if (tokens > 0) graphOf(steps, tokens);
+      if (tokens > 0) graphOf(steps, { tokens });
       steps.take(rawRecord({ probe: PROBE.process, isReturn: true, args: [0n] }));
     };
     add(0n, 1n, 5);
@@ -318,7 +343,7 @@ describe("the steps of a process", () => {
 
   test("count the tokens of a batch that no structure tells by the graphs inside its call", () => {
     const steps = log();
-    const graph = (tokens: number, op?: number) => graphOf(steps, tokens, op);
+    const graph = (tokens: number, op = 40) => graphOf(steps, { tokens, op });
     const call = (type: bigint, inside: () => void) => {
       steps.take(rawRecord({ probe: PROBE.process, args: [CONTEXT, type], time: 1n }));
       inside();

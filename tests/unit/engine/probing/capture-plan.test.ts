@@ -6,6 +6,25 @@ import { ENGINE, ENGINE_FORM } from "../../../../src/schema/shared-numbers.ts";
 
 const part = (bytes: number): CapturePart => ({ form: "bytes", from: 0, bytes });
 const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 };
+const INDEXES: CapturePart = {
+  form: "indexes",
+  offsets: {
+    count: 4,
+    nodes: 16,
+    operation: 42,
+    nodeOperation: 80,
+    operand: 160,
+    owner: 232,
+    buffer: 8,
+    usage: 112,
+    passing: 2,
+    type: 1,
+    elements: 17,
+    data: 248,
+    narrowType: 26,
+    wideType: 27,
+  },
+};
 
 describe("a plan of what a probe copies", () => {
   test("has its parts one behind the other, in the least room that the kernel program can place them in", () => {
@@ -57,6 +76,19 @@ describe("a plan of what a probe copies", () => {
     expect(Array.from({ length: 4 }, (_, i) => batch.getUint16(offsets.batch_tokens + 2 * i, true))).toEqual([
       0, 24, 32, 40,
     ]);
+  });
+
+  test("has the numbers of an operand behind its parts, and says how to find them", () => {
+    const plan = capturePlan(part(64), { ...part(96), follow: [16, 0] } as CapturePart, INDEXES);
+    const bytes = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
+    expect(plan).toMatchObject({ at: [0, 64, 512], bytes: 512 + bytes, room: 512 + bytes });
+    const view = new DataView(planBytes(plan).buffer);
+    const { offsets } = recordLayout("engine_capture");
+    expect([view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([2, 2]);
+    expect(Array.from({ length: 14 }, (_, i) => view.getUint16(offsets.graph_count + 2 * i, true))).toEqual([
+      4, 16, 42, 80, 160, 232, 8, 112, 2, 1, 17, 248, 26, 27,
+    ]);
+    expect(() => capturePlan(part(600), INDEXES)).toThrow(RangeError);
   });
 });
 

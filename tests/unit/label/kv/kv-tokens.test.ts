@@ -147,13 +147,98 @@ describe("sequences in one cache", () => {
       ofSequence(200, 1, 2),
       change("kv_trim", 300, 0, { position_from: 0 }),
     ];
-    const { tokens } = kvTokens(steps, () => true);
+    const { tokens } = kvTokens(steps, () => 512);
     expect(tokens.map((t) => [t.sequence, t.position, t.write_ns, t.total_reads, t.evict_ns])).toEqual([
       [0, 0, 100, 0, 300],
       [0, 1, 100, 0, 300],
       [1, 0, 150, 1, null],
       [1, 1, 150, 1, null],
       [1, 2, 200, 0, null],
+    ]);
+  });
+});
+
+describe("cells that the engine names", () => {
+  const caches = (kv_caches: number) => step("engine", 1, { detail: JSON.stringify({ settings: { kv_caches } }) });
+  const SHARED = caches(1);
+  const inCells = (one: StepRow, kv_row_cells: readonly (readonly [number, number])[]): StepRow => ({
+    ...one,
+    detail: JSON.stringify({ ...JSON.parse(one.detail ?? "{}"), kv_row_cells }),
+  });
+  const cellsOf = (steps: readonly StepRow[], streamCells: number | null = null) =>
+    kvTokens([START, ...steps], () => streamCells).tokens.map((t) => [
+      t.sequence,
+      t.position,
+      t.cell,
+      t.evict_ns,
+      t.writes,
+    ]);
+  const STEPS = [
+    inCells(ofSequence(100, 0, 0, 3), [[4, 3]]),
+    inCells(
+      mixed(200, [
+        [1, 0, 1],
+        [0, 3, 1],
+      ]),
+      [
+        [9, 1],
+        [2, 1],
+      ],
+    ),
+  ];
+
+  test("are those of its rows, whatever the order of positions", () => {
+    expect(cellsOf([SHARED, ...STEPS])).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, null, "once"],
+      [0, 2, 6, null, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+    ]);
+  });
+
+  test("end the row that was there when they are written again, whoever has it", () => {
+    expect(cellsOf([SHARED, ...STEPS, inCells(ofSequence(300, 2, 0), [[5, 1]])])).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, 300, "more"],
+      [0, 2, 6, null, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+      [2, 0, 5, null, "more"],
+    ]);
+    const trimmed = [SHARED, ...STEPS, change("kv_trim", 250, 0), inCells(ofSequence(300, 2, 0), [[5, 1]])];
+    expect(cellsOf(trimmed).at(-1)).toEqual([2, 0, 5, null, "once"]);
+  });
+
+  test("are unknown of a batch that names another number of them, and of what was restored", () => {
+    const steps = [SHARED, ...STEPS, ofSequence(300, 0, 4), change("kv_restore", 400, 3), ofSequence(500, 3, 1)];
+    expect(cellsOf(steps).slice(5)).toEqual([
+      [0, 4, null, null, "once"],
+      [3, 0, null, null, "once"],
+      [3, 1, null, null, "once"],
+    ]);
+  });
+
+  test("are not those of every layer where the engine has several caches, or does not say that it has one", () => {
+    // One sequence that fills a cache from its start has them in the order of its positions.
+    const inOrder = [0, 1, 2, null, null];
+    expect(cellsOf(STEPS).map(([, , cell]) => cell)).toEqual(inOrder);
+    expect(cellsOf([SHARED, caches(2), ...STEPS]).map(([, , cell]) => cell)).toEqual(inOrder);
+  });
+
+  test("of a copy are at the same place among those of its sequence, where each has cells for itself", () => {
+    const steps = [
+      SHARED,
+      inCells(ofSequence(100, 0, 0, 2), [[4, 2]]),
+      change("kv_copy", 150, 2, { sequence_from: 0 }),
+      inCells(ofSequence(200, 2, 2), [[64, 1]]),
+    ];
+    expect(cellsOf(steps, 32)).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, null, "once"],
+      [2, 0, 68, null, "once"],
+      [2, 1, 69, null, "once"],
+      [2, 2, 64, null, "once"],
     ]);
   });
 });
