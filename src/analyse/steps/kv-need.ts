@@ -94,11 +94,20 @@ function addRow(unit: Unit, row: KvRowSample, mostParts: number): void {
   }
 }
 
+/** Units by their rows: several figures and curves ask for them. */
+const found = new WeakMap<readonly KvRowSample[], KvUnits>();
+
 /**
  * One unit per filling. A row that is still alive is needed at least to its last need: right-censored there. The needs of a
  * row are spaced evenly from its write to the last of them.
  */
 export function kvUnits(rows: readonly KvRowSample[]): KvUnits {
+  const units = found.get(rows) ?? unitsOf(rows);
+  found.set(rows, units);
+  return units;
+}
+
+function unitsOf(rows: readonly KvRowSample[]): KvUnits {
   const { units, order } = rowsByUnit(rows);
   const mostParts = Math.max(1, Math.min(PARTS, Math.floor(PARTS_IN_ALL / Math.max(1, rows.length))));
   const out = { retention: [], bytes: [], ages: [], readBytes: [], open: 0, there: 0 } as {
