@@ -17,7 +17,7 @@ import { modelId } from "../run-directory/run-directory.ts";
 import { isRunning, type RunningProcess, runningProcess } from "../target/running-process.ts";
 import { treeTicks } from "../target/tree-cpu.ts";
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
-import { runningModelName } from "./running-model.ts";
+import { runningModel } from "./running-model.ts";
 
 export interface AttachRequest {
   readonly options: AttachOptions;
@@ -55,7 +55,8 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
-  using folder = openRecordingFolder(options, modelId(runningModelName(found), found.command), request.notice);
+  const { name, model } = runningModel(found);
+  using folder = openRecordingFolder(options, modelId(name, found.command), request.notice);
   const { directory } = folder;
   say(`process ${found.pid}: ${recordedCommand(found.command, options.record_command).join(" ")}`);
   say(`run directory ${directory.path}`);
@@ -74,7 +75,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
 
   const stopped = Promise.withResolvers<StopReason>();
   // How a process ended is told to its parent alone.
-  const circumstances = { directory, options, experiment: null, host, baseline, ended: null, toldToEnd: false };
+  const circumstances = { directory, options, experiment: null, model, host, baseline, ended: null, toldToEnd: false };
   const recorded = await recordRunning(found, {
     options,
     target,

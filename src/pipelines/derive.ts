@@ -50,10 +50,13 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();
   const whole = analysis.input.ledger;
+  const engines = analysis.engines.map(({ settings, ...facts }) => ({ ...settings, ...facts }));
   const report: RunReport = {
     ...otherFacts,
     ...judgedAgain(otherFacts, unreadSources(whole)),
     run_dir: directory.path,
+    model: details.model ?? null,
+    engine: engines[0] ?? null,
     ledger: whole.map((row) => ({ ...row })),
     loss: lossOf(whole),
     warnings: [
@@ -70,7 +73,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   const metadata = runMetadata({
     report,
     host: hostOf(details),
-    engines: analysis.engines.map(({ name, objects, settings }) => ({ ...settings, name, objects })),
+    engines,
     started_at: started_at_utc === "" ? null : new Date(started_at_utc),
     started_ns,
     versions: { mrm_trace: packageJson.version, build: buildName(), bun: Bun.version },

@@ -4,8 +4,10 @@ import { basename } from "node:path";
 import type { DemoOptions } from "../config/schema.ts";
 import { demoCacheDir } from "../demo/cache.ts";
 import { type DemoOptions as DemoPreparation, demoCommand } from "../demo/demo.ts";
-import { generalName, readGgufFile } from "../engine/gguf/file.ts";
+import { readGgufFile } from "../engine/gguf/file.ts";
+import { modelFacts } from "../engine/gguf/model-facts.ts";
 import { MrmTraceError } from "../errors.ts";
+import type { ModelFacts } from "../schema/model-facts.ts";
 import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
 
@@ -16,6 +18,8 @@ export interface RunTarget {
   readonly engineObjects: readonly string[];
   /** Name from which the model's id is made. */
   readonly modelName: string;
+  /** What the file of the model says; null where none was found. */
+  readonly model: ModelFacts | null;
   readonly isDemo: boolean;
 }
 
@@ -26,13 +30,10 @@ export function ggufWords(command: readonly string[]): string[] {
     .filter((path) => path.endsWith(".gguf"));
 }
 
-/** Name of the GGUF that a command line names, if it names one that can be read. */
-function modelOf(command: readonly string[]): string | null {
-  for (const path of ggufWords(command)) {
-    const name = asUser(invokingUser(), () => generalName(path));
-    if (name !== null) return name;
-  }
-  return null;
+/** The model of the GGUF that a command line names, if it names one that can be read; one with a name before others. */
+function modelOf(command: readonly string[]): ModelFacts | null {
+  const models = ggufWords(command).map((path) => asUser(invokingUser(), () => modelFacts(path)));
+  return models.find((model) => (model?.name ?? "") !== "") ?? models.find((model) => model !== null) ?? null;
 }
 
 /** What the demo engine decodes, in place of a time: each prompt with so many tokens behind it. */
@@ -95,8 +96,9 @@ export async function resolveTarget(
   }: Pick<DemoPreparation, "signal" | "notice" | "reportPath"> & { readonly workload?: Workload | undefined } = {},
 ): Promise<RunTarget> {
   if (command.length > 0) {
-    const modelName = modelOf(command) ?? basename(command[0] ?? "command");
-    return { command, env: {}, engineObjects: [], modelName, isDemo: false };
+    const model = modelOf(command);
+    const modelName = model?.name || basename(command[0] ?? "command");
+    return { command, env: {}, engineObjects: [], modelName, model, isDemo: false };
   }
   requireDemo(demo);
   const made = await demoCommand({
@@ -113,12 +115,14 @@ export async function resolveTarget(
     ...(demo.threads === undefined ? {} : { threads: demo.threads }),
     ...preparing,
   });
+  const model = asUser(invokingUser(), () => modelFacts(made.modelPath));
   return {
     command: made.command,
     env: made.env,
     // One CPU variant of many is mapped, long after the library that places tensors: it is probed when it is.
     engineObjects: made.objects.filter((path) => !path.includes("libggml-cpu-")),
-    modelName: asUser(invokingUser(), () => generalName(made.modelPath)) ?? `demo ${demo.params} ${demo.type}`,
+    modelName: model?.name || `demo ${demo.params} ${demo.type}`,
+    model,
     isDemo: true,
   };
 }

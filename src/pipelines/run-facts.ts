@@ -15,6 +15,7 @@ import { recordedCommand } from "../run-directory/recorded-command.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { balances, placeWords } from "../schema/ledger.ts";
 import { lostPct, worstLossPct } from "../schema/loss.ts";
+import type { ModelFacts } from "../schema/model-facts.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
@@ -32,6 +33,8 @@ export interface RunEnd extends Recorded {
   readonly options: TracerOptions;
   /** What the experiment says of this run; null outside of one. */
   readonly experiment: ExperimentFacts | null;
+  /** What the file of the model says; null where none was found. */
+  readonly model: ModelFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
 }
@@ -123,6 +126,7 @@ export function factsOfRun(input: RunEnd): RunFacts {
       host: { ...input.host },
       options: { ...input.options },
       experiment: input.experiment,
+      model: input.model,
       baseline: input.baseline,
       ...Object.assign({}, ...input.collectors.map(({ collector }) => collector.details?.())),
       validity_checks: validity.checks,

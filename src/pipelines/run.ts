@@ -97,7 +97,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     ended = how;
   });
   const stopped = Promise.withResolvers<StopReason>();
-  const circumstances = { directory, options, experiment: request.experiment ?? null, host, baseline };
+  const { model } = target;
+  const circumstances = { directory, options, experiment: request.experiment ?? null, model, host, baseline };
   const recorded = await recordTarget({
     options,
     target: { pid: launched.pid, command: target.command, held: true },

@@ -1,7 +1,8 @@
 /** The model of a process that runs already: the GGUF that it maps, else the one that its command line names. */
 import { readlinkSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import { generalName } from "../engine/gguf/file.ts";
+import { modelFacts } from "../engine/gguf/model-facts.ts";
+import type { ModelFacts } from "../schema/model-facts.ts";
 import { readProc } from "../target/proc-file.ts";
 import type { RunningProcess } from "../target/running-process.ts";
 import { ggufWords } from "./launched-target.ts";
@@ -23,11 +24,11 @@ function folderOf(pid: number): string {
   }
 }
 
-/** Name from which the model's id is made: general.name of the model, else the base name of the command. */
-export function runningModelName(target: RunningProcess): string {
+/** Name from which the model's id is made (general.name of the model, else the base name of the command), and what its file says. */
+export function runningModel(target: RunningProcess): { readonly name: string; readonly model: ModelFacts | null } {
   for (const path of candidates(target)) {
-    const name = generalName(path);
-    if (name !== null) return name;
+    const model = modelFacts(path);
+    if (model?.name) return { name: model.name, model };
   }
-  return basename(target.command[0] ?? "");
+  return { name: basename(target.command[0] ?? ""), model: null };
 }

@@ -1,5 +1,6 @@
 /** The report of a run that was finished before, from its files: nothing is derived again. */
 import { openRun } from "../api/open-run.ts";
+import { modelFactsSchema } from "../schema/model-facts.ts";
 import type { RunReport } from "../schema/run-json.ts";
 
 /**
@@ -9,13 +10,16 @@ import type { RunReport } from "../schema/run-json.ts";
  */
 export function savedReport(runDir: string): RunReport {
   using run = openRun(runDir);
-  const { schema_version, run_id, model, validity, labels, more_time, invariance, ...rest } = run.metadata;
+  const { schema_version, run_id, model, engine, validity, labels, more_time, invariance, ...rest } = run.metadata;
+  const { id, ...facts } = model;
   const { collectors, target, observer, loss, warnings, stopped_by } = rest;
   return {
     schema_version,
     run_dir: runDir,
     run_id,
-    model_id: model.id,
+    model_id: id,
+    model: modelFactsSchema.safeParse(facts).data ?? null,
+    engine,
     stopped_by,
     validity: validity.class,
     reasons: validity.reasons,

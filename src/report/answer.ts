@@ -6,7 +6,7 @@ import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
-import { costInShort, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
+import { costInShort, engineText, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
 import { shortFigure } from "./short-figure.ts";
 import { type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
 
@@ -172,6 +172,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
   const sharper = moreTimeText(report);
   const invariant = invarianceText(report);
   const tokens = tokensText(report);
+  const engine = engineText(report);
   const target = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const head: Line[] = [
     ...failureLines(report),
@@ -179,6 +180,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
       { text: report.model_id, ink: "bold" },
       { text: `  ${report.run_id}`, ink: "dim" },
     ],
+    ...(engine === null ? [] : fewLines("engine", engine, width, most)),
     ...oneLine("target", target, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
     [],

@@ -78,9 +78,28 @@ export function tokensText({ target }: RunReport): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
+/** Which engine ran which model, by what both say of themselves; null where neither is known. */
+export function engineText({ engine, model }: RunReport): string | null {
+  const { n_ctx } = engine?.context ?? {};
+  const parts = [
+    ...(engine == null ? [] : [engine.name + (engine.build == null ? "" : ` (${engine.build})`)]),
+    ...(model == null ? [] : [modelText(model)]),
+    ...(typeof n_ctx === "number" ? [`context ${n_ctx}`] : []),
+  ];
+  return parts.length === 0 ? null : parts.join(", ");
+}
+
+/** "llama 110M q8_0, 12 layers". */
+function modelText({ architecture, parameters, quantisation, layers }: NonNullable<RunReport["model"]>): string {
+  const size = parameters === null ? null : formatCount(parameters);
+  const words = [architecture ?? "model", size, quantisation].filter((word) => word !== null).join(" ");
+  return layers === null ? words : `${words}, ${formatCounted(layers, "layer")}`;
+}
+
 /** What ran and what watched it. */
 export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const tokens = tokensText(report);
+  const engine = engineText(report);
   const out: Line[] = [
     [
       { text: "mrm-trace  ", ink: "dim" },
@@ -89,6 +108,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     ],
     // One line: a command may be as long as a page.
     [{ text: "command".padEnd(KEY_WIDTH), ink: "dim" }, { text: report.target.command.join(" ") }],
+    ...(engine === null ? [] : entry("engine", engine, width)),
     ...entry("target", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
   ];

@@ -13,7 +13,16 @@ import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } 
 const FILE = "facts.json";
 
 const factsSchema = runJsonSchema
-  .omit({ labels: true, loss: true, metrics: true, more_time: true, invariance: true, run_dir: true })
+  .omit({
+    labels: true,
+    loss: true,
+    metrics: true,
+    more_time: true,
+    invariance: true,
+    run_dir: true,
+    model: true,
+    engine: true,
+  })
   .extend({
     /** What each collector can tell: the sources of figures that it feeds, and why it tells no others. */
     sight: z

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { inNumbers, type LedgerRow } from "../schema/ledger.ts";
+import type { EngineFacts } from "../schema/model-facts.ts";
 import { refuseOtherMajor } from "../schema/refuse-version.ts";
 import type { RunDetails } from "../schema/run-details.ts";
 import { type RunReport, withRatesRenamed } from "../schema/run-json.ts";
@@ -14,7 +15,7 @@ export interface MetadataInput {
   /** Facts of the machine; see overhead/host.ts. Null is what nobody recorded. */
   readonly host: NonNullable<RunDetails["host"]>;
   /** Name, objects and settings of each engine that was recognised. */
-  readonly engines: readonly Readonly<Record<string, unknown>>[];
+  readonly engines: readonly EngineFacts[];
   /** When the run began, by the wall clock, and the same moment in ns of CLOCK_MONOTONIC; null where nobody knows. */
   readonly started_at: Date | null;
   readonly started_ns: bigint;
@@ -50,14 +51,14 @@ function targetUse(metrics: RunReport["metrics"]) {
  */
 export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema> {
   const { report, end_ns, seed, trap_cost_ns } = input;
-  const { host: _, thermal, experiment, ...details } = input.details;
+  const { host: _, thermal, experiment, model, ...details } = input.details;
   const { target } = report;
   const { machine_id, os, kernel, ...hardware } = input.host;
   const metadata: z.output<typeof metadataSchema> = {
     schema_version: JSON_SCHEMA_VERSION,
     run_id: report.run_id,
     machine_id,
-    model: { id: report.model_id },
+    model: { ...model, id: report.model_id },
     collector: { type: report.collectors[0]?.name ?? null },
     collectors: report.collectors,
     generation: {

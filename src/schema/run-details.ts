@@ -1,5 +1,6 @@
 /** What a recording knew beside its streams and figures: the details of facts.json, which metadata.json repeats. */
 import { z } from "zod";
+import { modelFactsSchema } from "./model-facts.ts";
 
 const text = z.string().nullable();
 const anything = z.record(z.string(), z.unknown());
@@ -56,6 +57,8 @@ export const runDetailsSchema = z.looseObject({
   host: hostSchema.optional(),
   options: anything.optional(),
   experiment: experimentFactsSchema.nullable().optional(),
+  /** By the header of its file; null where none was found, missing in older files. */
+  model: modelFactsSchema.nullable().optional(),
   thermal: z.looseObject({ throttle_events: z.number().nullable(), peak_temp_c: z.number().nullable() }).optional(),
   /** What watching told of its budget. */
   watch: z

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { EXIT_CODES, type MrmTraceError } from "../errors.ts";
 import { FIGURE_SOURCES, LEDGER_STREAMS, STAGE_NAMES } from "./ledger.ts";
+import { engineFactsSchema, modelFactsSchema } from "./model-facts.ts";
 import { wordsOf } from "./row.ts";
 import { JSON_SCHEMA_VERSION } from "./versions.ts";
 import { BYTES_ARE, type BytesAre } from "./words.ts";
@@ -181,6 +182,10 @@ export const runJsonSchema = z.object({
   /** What the machine could not tell; it lowers no class. */
   not_measured: words,
   warnings: words,
+  /** By the header of the model's file; missing where none was found. */
+  model: modelFactsSchema.nullable().optional(),
+  /** The engine that ran it, the first of several; missing where none was recognised. */
+  engine: engineFactsSchema.nullable().optional(),
   collectors: z.array(z.object({ name: word, sources: words, why_not_better: word.nullable() })).readonly(),
   target,
   ledger: z.array(ledgerRow).readonly(),

@@ -1,10 +1,11 @@
 /** metadata.json: everything about a run that is not a figure of its data; who writes it and who reads it has it from here. */
 import { z } from "zod";
+import { engineFactsSchema, modelFactsSchema } from "./model-facts.ts";
 import { runDetailsSchema } from "./run-details.ts";
 import { count, figure, runJsonSchema, u64 } from "./run-json.ts";
 
 const { shape } = runJsonSchema;
-const { host, thermal, ...ofRecording } = runDetailsSchema.shape;
+const { host, thermal, model: _, ...ofRecording } = runDetailsSchema.shape;
 const metric = shape.metrics.unwrap().element.shape;
 const text = z.string().nullable();
 const anything = z.record(z.string(), z.unknown());
@@ -32,7 +33,8 @@ const knownSchema = z.object({
   run_id: z.string(),
   /** Null where another tool recorded the run. */
   machine_id: text,
-  model: z.object({ id: z.string() }),
+  /** Its name here, and what its file says; the facts are missing where no file was found, and in older files. */
+  model: z.object({ id: z.string() }).extend(modelFactsSchema.partial().shape),
   collector: z.object({ type: text }),
   collectors: shape.collectors,
   generation: z.object({
@@ -57,7 +59,7 @@ const knownSchema = z.object({
   hardware: host.unwrap().omit({ machine_id: true, os: true, kernel: true }),
   software: z.looseObject({ os: text, kernel: text, mrm_trace: z.string() }),
   /** The first of `engines`. */
-  engine: anything.nullable(),
+  engine: engineFactsSchema.nullable(),
   /** Name, objects and settings of each engine that was recognised. */
   engines: z.array(anything).readonly(),
   target: shape.target,

@@ -1,6 +1,6 @@
 /** The engines of a run, as they told of themselves in the step stream. */
 import { olderEngine } from "../capture/older-captures.ts";
-import { detailOf, type StepRow } from "./step-row.ts";
+import { detailOf, isBatch, type StepRow } from "./step-row.ts";
 
 export interface EngineSeen {
   readonly name: string;
@@ -8,6 +8,24 @@ export interface EngineSeen {
   readonly objects: readonly string[];
   /** What it runs with, by names of its own; the last word of each. */
   readonly settings: Readonly<Record<string, unknown>>;
+  /** The version that its library is known to be, and that library's build id; null where neither is known. */
+  readonly build: string | null;
+  readonly build_id: string | null;
+  /** What the context that decoded was asked to be; null where that was not seen. */
+  readonly context: Readonly<Record<string, unknown>> | null;
+}
+
+const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+
+/** The context of the first batch, as it was asked for; else the last that was made. */
+function contextAsked(steps: readonly StepRow[]): EngineSeen["context"] {
+  const made = steps.filter(({ kind, result }) => kind === "context" && result !== null && result !== 0);
+  const first = steps.find(isBatch);
+  const used = first === undefined ? undefined : detailOf(first).context;
+  const found = made.findLast(({ result }) => `0x${(result ?? 0).toString(16)}` === used) ?? made.at(-1);
+  if (found === undefined) return null;
+  const { model: _, ...asked } = detailOf(found);
+  return Object.keys(asked).length === 0 ? null : asked;
 }
 
 /** Every engine that was recognised, in order of its first step. @param steps in order of time */
@@ -17,7 +35,10 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     const details = stepsOfEngine.map(detailOf);
     const paths = details.flatMap(({ path }) => (typeof path === "string" ? [path] : []));
     const objects = [...new Set(paths)];
-    if (engine === null) return { objects, ...olderEngine(steps) };
-    return { name: engine, objects, settings: Object.assign({}, ...details.map(({ settings }) => settings)) };
+    const built = details.find(({ build }) => typeof build === "string") ?? {};
+    const context = contextAsked(steps.filter((step) => step.engine === engine));
+    const about = { objects, build: textOf(built.build), build_id: textOf(built.build_id), context };
+    if (engine === null) return { ...about, ...olderEngine(steps) };
+    return { name: engine, settings: Object.assign({}, ...details.map(({ settings }) => settings)), ...about };
   });
 }

@@ -147,7 +147,9 @@ describe("an engine with a paged cache, added to the list of engines", () => {
   });
 
   test("is told of in what the capture says, and nothing else is", () => {
-    expect(run.labelled.engines).toEqual([{ name: "first", objects: [libraries.first ?? ""], settings: {} }]);
+    expect(run.labelled.engines).toEqual([
+      { name: "first", objects: [libraries.first ?? ""], settings: {}, build: null, build_id: null, context: null },
+    ]);
   });
 });
 

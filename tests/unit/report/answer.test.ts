@@ -42,6 +42,33 @@ describe("the answer of a run", () => {
     `);
   });
 
+  test("says which engine ran which model, as far as both are known", () => {
+    const model = {
+      name: "a",
+      architecture: "llama",
+      parameters: 109_500_000,
+      quantisation: "q8_0",
+      bytes_by_type: {},
+      file_bytes: 1,
+      layers: 12,
+      heads: 12,
+      kv_heads: 12,
+      embedding: 768,
+      feed_forward: 2048,
+      vocabulary: 32_000,
+      experts: null,
+      experts_used: null,
+      context_tokens: 2048,
+    };
+    const engine = { name: "llama.cpp", build: "ggml 0.25.1", context: { n_ctx: 512 } };
+    expect(renderAnswer(demoReport({ model, engine }), plain(80))).toContain(
+      "\nengine     llama.cpp (ggml 0.25.1), llama 110M q8_0, 12 layers, context 512\n",
+    );
+    const bare = { ...model, architecture: null, parameters: null, quantisation: null, layers: null };
+    expect(renderAnswer(demoReport({ model: bare }), plain(80))).toContain("\nengine     model\n");
+    expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain("\nengine     other\n");
+  });
+
   test("is by kind of mapping without an engine", () => {
     const text = renderAnswer(plainReport(), plain(80));
     expect(text).toMatch(/^ +heap +anon +stack$/m);

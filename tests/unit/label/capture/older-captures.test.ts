@@ -79,7 +79,16 @@ const LAST_IN_ROWS = [0n, 256n, 64n, 320n, 128n, 384n];
 test("an older capture names no engine and no layout: the graphs tell how V lies", async () => {
   const on = await labelled(null, [null, null], flash(true), ["engine"]);
   expect(on).toEqual({
-    engines: [{ name: "llama.cpp", objects: ["/lib/engine.so"], settings: { flash_attention: true } }],
+    engines: [
+      {
+        name: "llama.cpp",
+        objects: ["/lib/engine.so"],
+        settings: { flash_attention: true },
+        build: null,
+        build_id: null,
+        context: null,
+      },
+    ],
     forms: ["rows", "rows"],
     offsets: LAST_IN_ROWS,
   });
@@ -93,5 +102,7 @@ test("an older capture names no engine and no layout: the graphs tell how V lies
 test("a capture that names its engine is told by its own columns alone", async () => {
   const { forms, engines } = await labelled("paper", ["columns", null], flash(true), []);
   expect(forms).toEqual(["columns", "unknown"]);
-  expect(engines).toEqual([{ name: "paper", objects: ["/lib/engine.so"], settings: {} }]);
+  expect(engines).toEqual([
+    { name: "paper", objects: ["/lib/engine.so"], settings: {}, build: null, build_id: null, context: null },
+  ]);
 });

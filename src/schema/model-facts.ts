@@ -1,0 +1,39 @@
+/** What a model is and which engine ran it, as their files and the engine itself say: for metadata.json and the report. */
+import { z } from "zod";
+
+const word = z.string().nullable();
+const whole = z.int().min(0).nullable();
+
+/** The model by the header of its file; null is what the header does not say. */
+export const modelFactsSchema = z.object({
+  name: word,
+  architecture: word,
+  /** Elements of all tensors. */
+  parameters: whole,
+  /** The type that most bytes of the tensors have, and those bytes by type. */
+  quantisation: word,
+  bytes_by_type: z.record(z.string(), z.int().min(0)).readonly(),
+  file_bytes: whole,
+  layers: whole,
+  heads: whole,
+  kv_heads: whole,
+  embedding: whole,
+  feed_forward: whole,
+  vocabulary: whole,
+  experts: whole,
+  experts_used: whole,
+  /** The longest context that it was trained for, in tokens. */
+  context_tokens: whole,
+});
+export type ModelFacts = z.output<typeof modelFactsSchema>;
+
+/** An engine by its libraries and by what a program asked of it. */
+export const engineFactsSchema = z.looseObject({
+  name: z.string(),
+  /** The version that its library is known to be, and the build id of that library; null where neither is known. */
+  build: word.optional(),
+  build_id: word.optional(),
+  /** What the context that decoded was asked to be, in the engine's own names. */
+  context: z.record(z.string(), z.unknown()).nullable().optional(),
+});
+export type EngineFacts = z.output<typeof engineFactsSchema>;

@@ -1,0 +1,46 @@
+import { expect, test } from "bun:test";
+import { enginesSeen } from "../../../../src/label/timeline/engines-seen.ts";
+import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+
+const step = (kind: string, detail: object, over: Partial<StepRow> = {}): StepRow => ({
+  pid: 1,
+  engine: "llama.cpp",
+  kind,
+  begin_ns: 0,
+  end_ns: 1,
+  n_tokens: null,
+  n_sequences: null,
+  position_first: null,
+  sequence_id: null,
+  result: null,
+  detail: JSON.stringify(detail),
+  ...over,
+});
+
+test("an engine is told with the build of its library and with what the context that decodes was asked to be", () => {
+  const [seen] = enginesSeen([
+    step("engine", { path: "/lib/libggml-base.so", build: "ggml 0.25.1", build_id: "a1" }),
+    step("engine", { path: "/lib/libllama.so", build_id: "b2" }),
+    step("engine", { settings: { flash_attention: true } }),
+    step("context", { model: "0x1", n_ctx: 512, n_threads: 2 }, { result: 0x20 }),
+    step("context", { model: "0x2", n_ctx: 64 }, { result: 0x30 }),
+    step("context", { model: "0x3", n_ctx: 8 }, { result: 0 }),
+    step("decode", { context: "0x20" }, { n_tokens: 1, result: 0 }),
+  ]);
+  expect(seen).toEqual({
+    name: "llama.cpp",
+    objects: ["/lib/libggml-base.so", "/lib/libllama.so"],
+    settings: { flash_attention: true },
+    build: "ggml 0.25.1",
+    build_id: "a1",
+    context: { n_ctx: 512, n_threads: 2 },
+  });
+});
+
+test("an engine that tells neither its build nor its context has none", () => {
+  const [seen] = enginesSeen([
+    step("engine", { path: "/lib/libllama.so" }),
+    step("context", { model: "0x1" }, { result: 7 }),
+  ]);
+  expect(seen).toMatchObject({ build: null, build_id: null, context: null });
+});
