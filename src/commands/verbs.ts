@@ -41,6 +41,8 @@ const LOADERS = {
       (await import("./finished-run/export.ts")).exportCommand,
       "mrm-trace export results/MODEL/RUN_ID --format csv --table trace",
     ),
+  card: async () =>
+    verb((await import("./finished-run/card.ts")).cardCommand, "mrm-trace card results/MODEL/RUN_ID --out card.md"),
   check: async () =>
     verb(
       (await import("./finished-run/check.ts")).checkCommand,

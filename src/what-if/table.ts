@@ -61,6 +61,9 @@ function verdictRow(label: string, verdicts: readonly Verdict[]): GridRow {
   return { label, cells: verdicts.map((verdict) => [{ text: verdict, ink: INK[verdict] }]) };
 }
 
+/** How the reason begins of what a device file leaves open. */
+const UNSAID = "the device file does not say";
+
 /** Why figures are missing, each reason once with the figures and classes that lack it. */
 function reasonLines({ classes }: DeviceAnswer, width: number): Line[] {
   const reasons = new Map<string, Set<string>>();
@@ -70,6 +73,8 @@ function reasonLines({ classes }: DeviceAnswer, width: number): Line[] {
       const answer = figureOf(one, figure);
       if (answer === undefined || isFigure(answer)) continue;
       const why = answer.why ?? answer.status.replace("_", " ");
+      // The line of what is unknown says so once for all.
+      if (why.startsWith(UNSAID)) continue;
       reasons.set(why, (reasons.get(why) ?? new Set()).add(`${label} of ${one.class}`));
     }
   }
@@ -106,7 +111,9 @@ function deviceLines(device: DeviceAnswer, { width, unicode }: Terminal): Line[]
       width,
       unicode ? "─" : "-",
     ),
-    ...(left === "" ? [] : entry("unknown", `${left}: the device file does not say`, width, "dim")),
+    ...(left === ""
+      ? []
+      : entry("unknown", `${left}: ${UNSAID}, and what rests on them is left out or open`, width, "dim")),
     ...reasonLines(device, width),
     [],
   ];

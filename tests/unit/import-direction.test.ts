@@ -30,6 +30,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   analyse: [...BASE, "label"],
   scrub: [...BASE, "engine", "collect", "overhead", "label"],
   report: [...BASE, "label", "analyse"],
+  card: [...BASE, "label", "analyse", "report"],
   budget: [...BASE, "label", "analyse", "report"],
   "what-if": [...BASE, "label", "analyse", "report"],
   export: [...BASE, "label", "analyse", "report"],

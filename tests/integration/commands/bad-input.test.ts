@@ -111,6 +111,8 @@ const ANSWERS: readonly Answer[] = [
   usage(["what-if", place("folder"), "--device", place("text")], "a mapping of keys to values", "--device"),
   usage(["what-if", place("folder"), "--device", place("pipe")], "not a regular file", "schema device"),
   usage(["what-if", place("nothing"), "--device", "hbm"], "no such run directory", "the folder that"),
+  usage(["card"], "RUN_DIR is missing", "mrm-trace card results/MODEL/RUN_ID"),
+  usage(["card", place("nothing")], "no such run directory", "the folder that"),
   usage(["check", place("folder")], "no budget was named", "--against budget.yaml"),
   usage(["check", place("folder"), "--against", place("nothing")], "cannot be read as a budget", "schema budget"),
   usage(["check", place("folder"), "--against", place("empty")], "is empty: it holds no budget", "schema budget"),

@@ -1,0 +1,40 @@
+/** `mrm-trace card`: one page of evidence for a finished run, as for the appendix of a paper. */
+import { defineCommand } from "citty";
+import { z } from "zod";
+import packageJson from "../../../package.json" with { type: "json" };
+import { flagsOf, givenOptions } from "../../config/flags.ts";
+import { parseOptions, runSchema } from "../../config/schema.ts";
+import { valueHints } from "../../config/values.ts";
+import { formatBytes } from "../../units.ts";
+import { writeResult } from "./write-result.ts";
+
+const schema = z.object({
+  out: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("write it to this file; default: stdout")
+    .register(valueHints, { hint: "FILE" }),
+  ...runSchema.pick({ debug: true }).shape,
+});
+
+export const cardCommand = defineCommand({
+  meta: { name: "card", description: "Write a Markdown page of evidence for a run, as for an appendix" },
+  args: {
+    run_dir: { type: "positional", description: "Folder of a run, such as results/MODEL/RUN_ID", required: true },
+    ...flagsOf(schema),
+  },
+  async run({ args }) {
+    const { out } = parseOptions(schema, givenOptions(schema, args));
+    // Loaded on use: every command has the same entry point.
+    const { savedEvidence } = await import("../../pipelines/saved-evidence.ts");
+    const { cardText } = await import("../../card/card.ts");
+    const text = cardText({ ...(await savedEvidence(args.run_dir)), version: packageJson.version });
+    if (out === undefined) {
+      process.stdout.write(text);
+      return;
+    }
+    writeResult(out, text, "--out");
+    process.stdout.write(`${out}: ${formatBytes(Buffer.byteLength(text))}\n`);
+  },
+});
