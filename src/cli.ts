@@ -2,6 +2,7 @@
 import { parseArgs, runCommand } from "citty";
 import packageJson from "../package.json" with { type: "json" };
 import { giveUpRoot } from "./commands/give-up-root.ts";
+import { outliveReader } from "./commands/outlive-reader.ts";
 import type { Verb } from "./commands/verb.ts";
 import { COMMON_VERBS, loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
 import { nearestFlag, unknownFlag } from "./config/flags.ts";
@@ -125,6 +126,7 @@ async function written(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 forgetLauncher();
+outliveReader(process.stderr);
 const code = await cli(process.argv.slice(2));
 await written(process.stdout);
 process.exit(code);

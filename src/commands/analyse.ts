@@ -3,6 +3,8 @@ import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { analyseSchema, parseOptions } from "../config/schema.ts";
 import { dieFirst, stepBack } from "../overhead/priority.ts";
+import { createProgress } from "../report/progress.ts";
+import { tellWorking } from "../report/working.ts";
 import { printReport } from "./report-output.ts";
 
 export const analyseCommand = defineCommand({
@@ -25,7 +27,9 @@ export const analyseCommand = defineCommand({
     stepBack();
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { analyse } = await import("../pipelines/analyse.ts");
+    using working = tellWorking(createProgress(process.stderr, options), "analysing");
     const { report } = await analyse(args.run_dir, { ...options, period: options.period ?? null });
+    working[Symbol.dispose]();
     return printReport(report, { ...options, stdoutIsTargets: false });
   },
 });

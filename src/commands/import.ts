@@ -3,6 +3,8 @@ import { defineCommand } from "citty";
 import type { z } from "zod";
 import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
+import { createProgress } from "../report/progress.ts";
+import { tellWorking } from "../report/working.ts";
 import { printReport } from "./report-output.ts";
 
 const schema = runSchema.pick({
@@ -30,6 +32,7 @@ export const importCommand = defineCommand({
     const options = parseOptions(schema, givenOptions(schema, args));
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { importFile } = await import("../pipelines/import.ts");
+    using working = tellWorking(createProgress(process.stderr, options), "importing");
     const { report } = await importFile({
       file: args.file,
       output: options.output,
@@ -37,6 +40,7 @@ export const importCommand = defineCommand({
       force: options.force,
       record_command: options.record_command,
     });
+    working[Symbol.dispose]();
     return printReport(report, { ...options, stdoutIsTargets: false });
   },
 });

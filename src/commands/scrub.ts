@@ -5,7 +5,9 @@ import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
 import { valueHints } from "../config/values.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { createProgress } from "../report/progress.ts";
 import { printable } from "../report/terminal.ts";
+import { tellWorking } from "../report/working.ts";
 import { inNumbers } from "../schema/ledger.ts";
 import { unreadSources } from "../schema/loss.ts";
 import { toJson } from "../schema/run-json.ts";
@@ -37,12 +39,16 @@ export const scrubCommand = defineCommand({
         `name a folder: mrm-trace scrub ${args.run_dir} --out shared`,
       );
     }
+    const progress = createProgress(process.stderr, { quiet });
     const say = (line: string): void => {
+      progress.clear();
       if (!quiet) process.stderr.write(`mrm-trace: ${printable(line)}\n`);
     };
     // Loaded on use: the tracer has the same entry point and must stay small.
     const { scrub } = await import("../pipelines/scrub.ts");
+    using working = tellWorking(progress, "scrubbing");
     const { directory, comparison, report } = await scrub({ runDir: args.run_dir, out, run_id, force, say });
+    working[Symbol.dispose]();
     const { figures, different } = comparison;
     if (json) {
       const object = {

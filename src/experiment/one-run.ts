@@ -11,7 +11,8 @@ import { runRequestSchema } from "./run-request.ts";
 async function oneRun(): Promise<number> {
   try {
     const { model_id, ...request } = runRequestSchema.parse(JSON.parse(await Bun.stdin.text()));
-    const progress = createProgress(process.stderr, { quiet: request.options.quiet });
+    // The experiment tells of its runs, and keeps the last lines of one that fails.
+    const progress = createProgress(process.stderr, { quiet: true });
     const notice = (line: string): void => {
       progress.clear();
       process.stderr.write(`mrm-trace: ${line}\n`);

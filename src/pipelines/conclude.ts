@@ -5,6 +5,7 @@ import { stepBack } from "../overhead/priority.ts";
 import type { Recorded, RecordingNote } from "../record/record-target.ts";
 import { reasonOf, type SignalWatch } from "../record/signals.ts";
 import type { Progress } from "../report/progress.ts";
+import { tellWorking } from "../report/working.ts";
 import { completeFacts, factsPath, factsText } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import type { RunReport } from "../schema/run-json.ts";
@@ -50,7 +51,7 @@ export async function conclude(
   try {
     completeFacts(directory.heldPath, facts);
     if (options.record_only) return { report: null, directory };
-    progress.update({ phase: "analysing", tokens: 0, events: 0, lost: 0, share: null });
+    using _working = tellWorking(progress, "analysing");
     if (isOwnProcess) stepBack();
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");

@@ -1,4 +1,4 @@
-/** One line on stderr that says how far the run is; only on a TTY, and gone at the end. */
+/** How far the work is, on stderr: one line that changes on a TTY and is gone at the end, in a pipe a line every 10 s. */
 import { formatCount, formatNs } from "../units.ts";
 import { clip, lineWidth, printable } from "./terminal.ts";
 
@@ -14,7 +14,7 @@ export interface ProgressState {
 }
 
 export interface Progress {
-  /** Draws the line, ten times a second at most. */
+  /** Draws the line, ten times a second at most; without a TTY every 10 s. */
   update(state: ProgressState): void;
   /** Takes the line away so that something else can be printed; the next update draws it again. */
   clear(): void;
@@ -28,6 +28,8 @@ export interface ProgressStream {
 }
 
 const DRAW_MS = 100;
+/** Between lines without a TTY, and before the first: who waits less needs none. */
+const LINE_MS = 10_000;
 /** How long work must have been seen before what is left of it is told. */
 const LEAST_LOOK_MS = 1000;
 const ERASE = "\r\x1b[2K";
@@ -50,12 +52,13 @@ export function progressText(
   return parts.join("  ");
 }
 
-/** A progress line; silent where the stream is no TTY or is `quiet`. @param now ms that only grow */
+/** A progress line, or lines where the stream is no TTY; silent where it is `quiet`. @param now ms that only grow */
 export function createProgress(
   stream: ProgressStream,
   { quiet = false, now = () => performance.now() }: { quiet?: boolean; now?: () => number } = {},
 ): Progress {
-  const enabled = stream.isTTY === true && !quiet;
+  const isTerminal = stream.isTTY === true;
+  const everyMs = isTerminal ? DRAW_MS : LINE_MS;
   const began = now();
   /** When the work began of which a share is told: what came before it says nothing of its speed. */
   let first: { readonly ms: number; readonly share: number } | null = null;
@@ -69,25 +72,31 @@ export function createProgress(
     const took = atMs - first.ms;
     return took >= LEAST_LOOK_MS && done > 0 ? (took * (1 - share)) / done : null;
   };
-  let drawnMs = Number.NEGATIVE_INFINITY;
+  let drawnMs = isTerminal ? Number.NEGATIVE_INFINITY : began;
   let drawnEvents = 0;
   let visible = false;
   return {
     update(state) {
       const atMs = now();
-      if (!enabled || atMs - drawnMs < DRAW_MS) return;
+      if (quiet) return;
+      const leftMs = left(state.share, atMs);
+      if (atMs - drawnMs < everyMs) return;
       const sinceMs = Math.max(1, atMs - Math.max(drawnMs, began));
-      // What follows a recording counts from nothing again.
       const rate = Math.max(0, (1000 * (state.events - drawnEvents)) / sinceMs);
-      const text = progressText(state, atMs - began, rate, left(state.share, atMs));
+      const text = progressText(state, atMs - began, rate, leftMs);
+      drawnMs = atMs;
+      // What follows a recording counts from nothing again.
+      drawnEvents = state.events;
+      if (!isTerminal) {
+        stream.write(`mrm-trace: ${printable(text)}\n`);
+        return;
+      }
       const line = [{ text: printable(text) }];
       // The last column stays free: a full line would wrap on some terminals and could not be erased.
       const room = Math.max(1, (stream.columns || 80) - 1);
       const shown = lineWidth(line) <= room ? line : clip(line, room, "...");
       stream.write(ERASE + shown.map(({ text }) => text).join(""));
       visible = true;
-      drawnMs = atMs;
-      drawnEvents = state.events;
     },
     clear() {
       if (visible) stream.write(ERASE);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import { bpfObjectPath } from "../../../src/kernel/bpf-object-files.ts";
 import { failureJsonSchema } from "../../../src/schema/run-json.ts";
@@ -55,4 +56,23 @@ test("a report that is longer than a pipe holds reaches a slow reader whole, and
   expect(slow.stdout.length).toBeGreaterThan(65_536);
   expect([slow.exitCode, JSON.parse(slow.stdout.toString()).metrics.length]).toEqual([0, metrics.length]);
   expect(piped("exec <&-; sleep 4").exitCode).toBe(0);
+});
+
+test("a reader of notices that leaves ends nothing", async () => {
+  const path = join(import.meta.dir, "../../../src/commands/outlive-reader.ts");
+  const script = `import { outliveReader } from ${JSON.stringify(path)};
+    if (process.argv[1] === "outlives") outliveReader(process.stderr);
+    let told = 0;
+    setInterval(() => {
+      process.stderr.write("a notice\\n");
+      if (++told > 20) { console.log("worked to the end"); process.exit(0); }
+    }, 10);`;
+  const said = async (word: string): Promise<string> => {
+    const words = [process.execPath, "-e", script, word];
+    // The reader is gone before the first notice.
+    const child = Bun.spawn(["sh", "-c", '{ "$@" 2>&1 >&3 | true; } 3>&1', "sh", ...words], { stdout: "pipe" });
+    return await new Response(child.stdout).text();
+  };
+  expect(await said("outlives")).toBe("worked to the end\n");
+  expect(await said("not")).toBe("");
 });

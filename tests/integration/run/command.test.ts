@@ -53,7 +53,7 @@ test("analyse derives the same figures again, without root, from the capture alo
   Bun.spawnSync(["chown", "-R", "nobody", output]);
   Bun.spawnSync(["chmod", "o+x", output]);
   const prefix = ["setpriv", "--reuid=nobody", "--clear-groups", "--"];
-  const again = await runCli(["analyse", "--json", runDir], { prefix, env: { HOME: "/nonexistent" } });
+  const again = await runCli(["analyse", "--json", "--quiet", runDir], { prefix, env: { HOME: "/nonexistent" } });
   expect(again.stderr).toBe("");
   const second = jsonOf(again);
   expect(second.metrics).toEqual(first.metrics);
@@ -92,7 +92,7 @@ test("under sudo the results belong to the user who called it, who analyses them
   expect(made.filter((one) => one.uid !== uid || one.gid !== gid)).toEqual([]);
   expect(lstatSync(home).uid).toBe(0);
   const nobody = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups", "--"];
-  const analysed = await runCli(["analyse", "--json", runDir], { prefix: nobody, env: { HOME: home } });
+  const analysed = await runCli(["analyse", "--json", "--quiet", runDir], { prefix: nobody, env: { HOME: home } });
   expect(analysed.stderr).toBe("");
   expect(analysed.exitCode).toBe(0);
 });

@@ -67,7 +67,7 @@ describe("an imported perf.data file", () => {
   test("becomes a run directory that is analysed as any other, without root", async () => {
     const file = join(output, "perf.data");
     writeFileSync(file, await recordingOf(4000));
-    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    const ended = await runCli(["import", file, "--json", "--quiet", "--output", join(output, "runs")]);
     expect(ended.stderr).toBe("");
     expect(ended.exitCode).toBe(0);
     const report = jsonOf(ended) as unknown as Report;
@@ -96,7 +96,7 @@ describe("an imported perf.data file", () => {
     const file = join(output, "cut.data");
     const bytes = await recordingOf(200);
     writeFileSync(file, bytes.subarray(0, bytes.length - 2000));
-    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    const ended = await runCli(["import", file, "--json", "--quiet", "--output", join(output, "runs")]);
     expect(ended.exitCode).toBe(0);
     const report = jsonOf(ended) as unknown as Report;
     expect(report.warnings.join()).toMatch(/was read up to byte \d+/);
@@ -126,7 +126,7 @@ describe("imported text of perf script", () => {
         `     my worker ${i}  100   12.${String(i).padStart(6, "0")}: cpu/mem-loads,ldlat=30/P:     7f00000${String(10_000 + 64 * i)} 10268100142 ${decoded}     ${30 + i}`,
     );
     writeFileSync(file, `# a comment\n${lines.join("\n")}\nno sample at all\n`);
-    const ended = await runCli(["import", file, "--json", "--output", join(output, "runs")]);
+    const ended = await runCli(["import", file, "--json", "--quiet", "--output", join(output, "runs")]);
     expect(ended.exitCode).toBe(0);
     const report = jsonOf(ended) as unknown as Report;
     expect(rowsAt(report.ledger, { source: "pebs", stage: "decode" })[0]).toMatchObject({

@@ -67,13 +67,28 @@ describe("the progress line", () => {
     expect(written.slice(1)).toEqual(["\r\x1b[2K"]);
   });
 
-  test("is not there without a TTY or when quiet", () => {
-    const { written, progress } = recorded(false);
-    progress.update(state);
+  test("is a line every 10 s without a TTY, the first after 10 s, with what is left", () => {
+    const { written, clock, progress } = recorded(false);
+    for (let s = 0; s <= 25; s++) {
+      clock.ms = s * 1000;
+      progress.update({ ...state, events: s * 100, share: s / 50 });
+    }
     progress.clear();
-    const { stream, written: quietly } = recorded(true);
-    createProgress(stream, { quiet: true }).update(state);
-    expect([...written, ...quietly]).toEqual([]);
+    expect(written).toEqual([
+      "mrm-trace: decoding  812 tokens  100 events/s  0 lost  10.0 s  40.0 s left\n",
+      "mrm-trace: decoding  812 tokens  100 events/s  0 lost  20.0 s  30.0 s left\n",
+    ]);
+  });
+
+  test("is not there when quiet", () => {
+    for (const isTTY of [true, false]) {
+      const { stream, written, clock } = recorded(isTTY);
+      const progress = createProgress(stream, { quiet: true, now: () => clock.ms });
+      clock.ms = 60_000;
+      progress.update(state);
+      progress.clear();
+      expect(written).toEqual([]);
+    }
   });
 
   test("never fills the terminal's last column", () => {
