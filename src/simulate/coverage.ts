@@ -143,10 +143,27 @@ export function summary(world: string, answers: readonly Answer[]): CoverageRow[
 const accessesOf = ({ strata }: World): number =>
   strata.reduce((all, { words }) => words.reduce((sum, { time_ns }) => sum + time_ns.length, all), 0);
 
-/** Runs a world with the seeds 1 to `seeds`; rows in the order of the metrics. */
-export function coverageOf(kind: WorldKind, seeds: number, policy: Policy = USUAL_POLICY): CoverageRow[] {
+/** Of intervals of 95 % and of bounds of 97.5 %: what holds less often in some dozen runs may hold too seldom. */
+const LEAST_HELD = 0.94;
+const LEAST_RIGHT = 0.97;
+
+const isDoubtful = ({ ok, held, bound, right }: CoverageRow): boolean =>
+  held < LEAST_HELD * ok || right < LEAST_RIGHT * bound;
+
+/**
+ * Runs a world with the seeds 1 to `seeds`, and where one of its rows is then in doubt on to `most`; rows in the order of the
+ * metrics.
+ */
+export function coverageOf(
+  kind: WorldKind,
+  seeds: number,
+  policy: Policy = USUAL_POLICY,
+  most: number = seeds,
+): CoverageRow[] {
   const all = new Map<string, Answer[]>();
-  for (let seed = 1; seed <= seeds; seed++) {
+  const rows = (): CoverageRow[] => [...all.values()].flatMap((answers) => summary(kind.name, answers));
+  for (let seed = 1; seed <= most; seed++) {
+    if (seed === seeds + 1 && !rows().some(isDoubtful)) break;
     const world = kind.make(seededRandom(seed, WORLD_STREAM));
     collectAround(accessesOf(world));
     for (const [key, answer] of answersOf(world, seed, policy)) {
@@ -155,5 +172,5 @@ export function coverageOf(kind: WorldKind, seeds: number, policy: Policy = USUA
       else all.set(key, [answer]);
     }
   }
-  return [...all.values()].flatMap((answers) => summary(kind.name, answers));
+  return rows();
 }

@@ -4,8 +4,10 @@
  * quantile itself takes the spread that the share has at the far end, which is less than at q: its upper ends are too near.
  */
 import type { Resamples } from "./bootstrap.ts";
+import { excessSkewness, fartherBy } from "./excess-skewness.ts";
 import { incompleteBeta, inverseIncompleteBeta } from "./incomplete-beta.ts";
 import { CI_LEVEL, CI_Z, type Interval, interval } from "./interval.ts";
+import { normalCdf } from "./normal.ts";
 import { studentQuantile } from "./student.ts";
 
 /** A distribution that is estimated from units, at the values where it grows. */
@@ -90,13 +92,36 @@ function trust(units: number): number {
   return ((CI_Z / t) ** 2 * (units - 1)) / units;
 }
 
+/** Chance that the share is less, and that it is more, than the ends of its interval. */
+interface Tails {
+  readonly less: number;
+  readonly more: number;
+}
+
+/** Tails of the shares up to some positions: half of what the level leaves, less on the side where heavy units may be missing. */
+function tailsAt(curve: Shares, places: Uint32Array, resamples: Resamples): Tails[] {
+  const replicates = Array.from(places, () => new Float64Array(resamples.length));
+  const out = new Float64Array(places.length);
+  resamples.forEach((times, r) => {
+    curve.resampled(times, places, out);
+    replicates.forEach((shares, k) => {
+      shares[r] = out[k] ?? Number.NaN;
+    });
+  });
+  return replicates.map((shares) => {
+    const skewness = excessSkewness(shares, resamples);
+    return { less: normalCdf(-CI_Z - fartherBy(-skewness)), more: normalCdf(-CI_Z - fartherBy(skewness)) };
+  });
+}
+
 /**
  * The number of independent values that would tell as much of the share up to a position: with it the share has Jeffreys' posterior.
  * Null where too few units tell anything of it.
+ * @param until the position up to whose value units have to have been looked at
  */
-function sizeOf(curve: Shares, position: number, variance: number, carrying: number): number | null {
+function sizeOf(curve: Shares, position: number, variance: number, carrying: number, until = position): number | null {
   const share = curve.shares[position] ?? 0;
-  const units = Math.min(carrying, curve.tellers[position] ?? 0);
+  const units = Math.min(carrying, curve.tellers[until] ?? 0);
   if (units < FEWEST_TELLERS) return null;
   const effective = share < WHOLE && variance > 0 ? (share * (1 - share)) / variance : units;
   return Math.min(MOST_EFFECTIVE, effective * trust(units));
@@ -110,14 +135,15 @@ function sizeOf(curve: Shares, position: number, variance: number, carrying: num
  */
 export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Resamples, carrying: number): Interval[] {
   const spread = variances(curve, places, resamples);
-  const tail = (1 - CI_LEVEL) / 2;
+  const tails = tailsAt(curve, places, resamples);
   return Array.from(places, (position, k) => {
     const share = curve.shares[position] ?? 0;
     const size = sizeOf(curve, position, spread[k] ?? 0, carrying);
     if (size === null) return interval(share, null, null);
     const end = (p: number): number =>
       inverseIncompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, p, BAND_PRECISION);
-    return interval(share, end(tail), end(1 - tail));
+    const { less = 0, more = 0 } = tails[k] ?? {};
+    return interval(share, end(less), end(1 - more));
   });
 }
 
@@ -133,28 +159,35 @@ export function quantileIntervals(
   carrying: number,
 ): Interval[] {
   const lists = qs.map((q) => candidates(curve, q, carrying));
-  const places = Uint32Array.from(new Set(lists.flat())).sort();
+  // And the one before each: what is told just before a value is told by as many as were looked at so long.
+  const all = lists.flat().flatMap((position) => [Math.max(0, position - 1), position]);
+  const places = Uint32Array.from(new Set(all)).sort();
   const spread = variances(curve, places, resamples);
   const positions = new Map([...places].map((position, k) => [position, k] as const));
-  /** Chance that the share up to a position is below q. */
-  const below = (position: number, q: number): number => {
-    const size = sizeOf(curve, position, spread[positions.get(position) ?? 0] ?? 0, carrying);
+  /** Chance that the share up to a position is below q, as those tell who were looked at up to the value at `until`. */
+  const below = (position: number, q: number, until: number): number => {
+    const variance = spread[positions.get(position) ?? -1] ?? 0;
+    const size = sizeOf(curve, position, variance, carrying, until);
     if (size === null) return 1 / 2;
     const share = curve.shares[position] ?? 0;
     return incompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, q);
   };
-  const tail = (1 - CI_LEVEL) / 2;
+  const points = qs.map((q) => reaching(curve, q));
+  const middles = Uint32Array.from(points, (point) => Math.max(0, Math.min(point, curve.values.length - 1)));
+  const drawn = Uint32Array.from(new Set(middles)).sort();
+  const tails = new Map(tailsAt(curve, drawn, resamples).map((tail, k) => [drawn[k], tail] as const));
   return qs.map((q, k) => {
+    const { less = 0, more = 0 } = tails.get(middles[k]) ?? {};
     const list = [...(lists[k] ?? [])].sort((a, b) => a - b);
-    const chances = list.map((position) => below(position, q));
-    const first = chances.findIndex((chance) => chance <= 1 - tail);
-    const after = chances.findLastIndex((chance) => chance > tail) + 1;
-    const value = (i: number): number | null => curve.values[i] ?? null;
-    const point = reaching(curve, q);
+    const chances = list.map((position) => below(position, q, position));
+    const first = list[chances.findIndex((chance) => chance <= 1 - more)] ?? -1;
+    // Fewer and fewer are looked at from one value to the next: where those left cannot exclude what lies between, that is inside.
+    const least = below(first - 1, q, first) > 1 - more ? first : first - 1;
+    const after = chances.findLastIndex((chance) => chance > less) + 1;
     return interval(
-      value(point),
-      first < 0 ? null : value(list[first] ?? -1),
-      after < list.length ? value(list[after] ?? -1) : null,
+      curve.values[points[k] ?? -1] ?? null,
+      curve.values[least] ?? null,
+      after < list.length ? (curve.values[list[after] ?? -1] ?? null) : null,
     );
   });
 }

@@ -5,8 +5,11 @@ import type { WatchSet } from "../input/group.ts";
 import { coveredNs } from "../input/span.ts";
 import type { Exposure } from "./exposure.ts";
 
-/** Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. */
-const MOST_UNSEEN = 0.003;
+/**
+ * Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. The more may, the
+ * longer are the windows where chance drew few of the busy words, and the nearer their ends.
+ */
+const MOST_UNSEEN = 0.001;
 /** Each time that is tried is this much shorter than the one before. */
 const STEP = 0.8;
 /** Below so many gaps between passes the ends of a window would decide what it counts. */

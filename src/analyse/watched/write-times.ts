@@ -1,8 +1,10 @@
 /** Times that begin at a write, of writes and reads picked at random by the watches: what is kept how long, and how old it is read. */
+import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
 import { boundedQuantiles, pooledSample, type RecurrentSample } from "../../statistics/recurrent-survival.ts";
+import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
@@ -72,23 +74,23 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0 };
 }
 
-/** The windows and the trap limit with the most writes of which the time to the next was not cut by the k-th trap. */
+/**
+ * The longest windows in which the time from a write to the next is not cut by the k-th trap: of all watches, or where these have
+ * none, of those with a high trap limit. Never of the few because they show more: they may do so as none of them fell on a busy word.
+ */
 export function bestEpochs(set: WatchSet): Epochs {
   let longest = 0;
   for (const e of set.exposures) longest = Math.max(longest, e.window_end_ns - e.armed_ns - set.gap_ns);
-  let best: Epochs | null = null;
   let least: Epochs | null = null;
   for (const limit of trapLimits(set)) {
     for (let length = longest; length > 4 * set.gap_ns; length *= STEP) {
       const epochs = epochsIn(set, limit, length);
       if (epochs.cases.length < FEW_WRITES) break;
       if (least === null || epochs.cut < least.cut) least = epochs;
-      if (epochs.cut > MOST_CUT) continue;
-      if (best === null || epochs.cases.length > best.cases.length) best = epochs;
-      break;
+      if (epochs.cut <= MOST_CUT) return epochs;
     }
   }
-  return best ?? least ?? epochsIn(set, 0, longest);
+  return least ?? epochsIn(set, 0, longest);
 }
 
 const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => new Set(cases.map(({ unit }) => unit));
@@ -115,22 +117,11 @@ export interface Ages {
   readonly cut: number;
 }
 
-/** From the last write to each of some passes, over such passes in the windows that reach back farthest. */
-export function passAges(
-  set: WatchSet,
-  agesOf: (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[],
-): Ages {
-  // The longer the window, the older what is read in it may be.
-  const sums = trapLimits(set).map((limit) => {
-    const windows = countWindows(set, limit);
-    const used = windows.time_ns.filter((time) => time > 0);
-    return { windows, reach: used.length < FEW_WRITES ? 0 : used.reduce((a, b) => a + b, 0) / used.length };
-  });
-  const best = sums.reduce(
-    (a, b) => (b.reach > 1.5 * a.reach ? b : a),
-    sums[0] ?? { windows: countWindows(set), reach: 0 },
-  );
-  const { length_ns, time_ns, cut } = best.windows;
+type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[];
+
+/** Ages in the windows of the watches with a trap limit of `limit` or more. */
+function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
+  const { length_ns, time_ns, cut } = countWindows(set, limit);
   const units = set.exposures.map((exposure, i) => {
     const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
     const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
@@ -138,6 +129,25 @@ export function passAges(
     return { complete: ages(true), censored: ages(false) };
   });
   return { sample: pooledSample(units, passWeights(set, time_ns)), cut };
+}
+
+/** True where the median of the ages has both ends. */
+function isTold({ sample, cut }: Ages, resamples: Resamples): boolean {
+  if (cut > MOST_CUT || sample.censored > MOST_CENSORED) return false;
+  return (boundedQuantiles(sample, [0.5], resamples)[0]?.hi ?? null) !== null;
+}
+
+/**
+ * From the last write to each of some passes, over such passes in the windows of all watches, or where these look back too shortly
+ * for a median, of those with a high trap limit. Never of the few because they look back farther, as `bestEpochs` has it.
+ */
+export function passAges(set: WatchSet, agesOf: AgesOf): Ages {
+  const limits = trapLimits(set);
+  for (const limit of limits) {
+    const ages = agesIn(set, agesOf, limit);
+    if (isTold(ages, set.resamples())) return ages;
+  }
+  return agesIn(set, agesOf, limits[0] ?? 0);
 }
 
 /** From the last write to a read, over read passes. */

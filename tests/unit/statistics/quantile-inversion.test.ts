@@ -50,4 +50,13 @@ describe("the interval of a quantile", () => {
     expect(median?.value).toBe(22);
     expect(median?.hi).toBeNull();
   });
+
+  test("begins no later than where the last of those ended that were looked at so long", () => {
+    const whole = Array.from({ length: 850 }, (_, i) => ({ complete: [1 + i / 10], censored: [] }));
+    const cut = Array.from({ length: 149 }, () => ({ complete: [], censored: [90] }));
+    const sample = pooledSample([...whole, ...cut, { complete: [300], censored: [] }], new Float64Array(1000).fill(1));
+    const [found] = boundedQuantiles(sample, [0.9], resample(new Uint8Array(1000), 1, 0, 199));
+    expect(found?.value).toBe(300);
+    expect(found?.lo).toBeWithin(80, 90);
+  });
 });

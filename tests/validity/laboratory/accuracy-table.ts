@@ -1,18 +1,43 @@
 /** The table of docs/accuracy.md: where a world allows a figure, how far it is from the truth and how often its interval holds it. */
 import type { CoverageRow } from "../../../src/simulate/coverage.ts";
+import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 
 const pct = (part: number, all: number): string => (all === 0 ? "" : `${Math.round((100 * part) / all)} %`);
 
 /** Rows that answer in fewer runs than this say so by the share of `ok` alone. */
 const FEW = 5;
 
-/** Markdown, a row for each world and metric in which any run told something. */
-export function accuracyTable(rows: readonly CoverageRow[], seeds: number): string {
-  const telling = rows.filter(({ ok, bound }) => ok + bound > 0);
-  const answered = telling.filter(({ ok }) => ok >= FEW);
+/** What intervals and bounds hold of, and how far a median may be off. */
+const LEAST_HELD = 0.9;
+const LEVEL = 0.95;
+const LEAST_RIGHT = 0.97;
+const MOST_OFF = 0.05;
+
+const count = (rows: readonly CoverageRow[], which: (row: CoverageRow) => boolean): number => rows.filter(which).length;
+
+/** What the rows say together. */
+function summaryOf(rows: readonly CoverageRow[]): string {
+  const runs = rows.map((row) => row.runs);
+  const [fewest, most] = [Math.min(...runs), Math.max(...runs)];
+  const answered = rows.filter(({ ok }) => ok >= FEW);
   const held = answered.map((row) => row.held / row.ok).sort((a, b) => a - b);
-  const poor = held.filter((share) => share < 0.9).length;
   const median = held[held.length >> 1] ?? Number.NaN;
+  const isPoor = (row: CoverageRow): boolean => row.held / row.ok < LEAST_HELD;
+  // So few runs hold so little by chance where the true share is below the level.
+  const isShort = (row: CoverageRow): boolean => isPoor(row) && (clopperPearson(row.held, row.ok).hi ?? 1) < LEVEL;
+  const bounded = rows.filter(({ bound }) => bound >= FEW);
+  return [
+    `${fewest === most ? most : `${fewest} to ${most}`} runs of each world.`,
+    `Of ${answered.length} rows with a value in ${FEW} runs or more, the median holds the truth in ${Math.round(100 * median)} % of them;`,
+    `${count(answered, isPoor)} rows hold it in fewer than 90 %, ${count(answered, isShort)} of them by more than the chance of so few runs;`,
+    `the median estimate of ${count(answered, ({ ratio }) => Math.abs((ratio ?? 1) - 1) > MOST_OFF)} is more than 5 % off.`,
+    `Of ${bounded.length} rows with a bound in ${FEW} runs or more, ${count(bounded, (row) => row.right / row.bound < LEAST_RIGHT)} are right in fewer than 97 %.`,
+  ].join(" ");
+}
+
+/** Markdown, a row for each world and metric in which any run told something. */
+export function accuracyTable(rows: readonly CoverageRow[]): string {
+  const telling = rows.filter(({ ok, bound }) => ok + bound > 0);
   const lines = telling.map((row) => {
     const { ratio, half_width } = row;
     const isTold = row.ok >= FEW && ratio !== null && half_width !== null;
@@ -21,6 +46,7 @@ export function accuracyTable(rows: readonly CoverageRow[], seeds: number): stri
       row.world,
       row.source,
       row.metric,
+      String(row.runs),
       pct(row.ok, row.runs),
       ...value,
       row.ok >= FEW ? pct(row.held, row.ok) : "",
@@ -31,10 +57,10 @@ export function accuracyTable(rows: readonly CoverageRow[], seeds: number): stri
     return `| ${cells.join(" | ")} |`;
   });
   return [
-    `${seeds} runs of each world. Of ${answered.length} rows with a value in ${FEW} runs or more, the median holds the truth in ${Math.round(100 * median)} % of them; ${poor} rows hold it in fewer than 90 %.`,
+    summaryOf(telling),
     "",
-    "| world | source | figure | ok | estimate / truth | half width | held | bound | right | refused |",
-    "|---|---|---|---|---|---|---|---|---|---|",
+    "| world | source | figure | runs | ok | estimate / truth | half width | held | bound | right | refused |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");
 }

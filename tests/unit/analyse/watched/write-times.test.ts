@@ -1,0 +1,46 @@
+import { describe, expect, test } from "bun:test";
+import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import { agesSeen, retentionSeen } from "../../../../src/analyse/watched/write-times.ts";
+import type { OP } from "../../../../src/schema/operation.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const RUN_MS = 1000;
+
+/** A watch of a word that is written once in a period and read 0.4 of it later, armed at a moment of its own. */
+function ofPeriod(i: number, periodMs: number, trapLimit: number, dwellMs: number): WatchSample {
+  const begin = ((37 * i) % (RUN_MS - dwellMs)) * MS;
+  const hits: [number, keyof typeof OP][] = [];
+  for (let t = begin + ((i % 7) / 7 + 0.05) * periodMs * MS; t < begin + dwellMs * MS; t += periodMs * MS) {
+    hits.push([t, "store"], [t + 0.4 * periodMs * MS, "load"]);
+  }
+  const seen = hits.filter(([time]) => time < begin + dwellMs * MS).slice(0, trapLimit);
+  const isCut = seen.length === trapLimit;
+  return watch(seen, {
+    watch_id: i,
+    begin_ns: begin,
+    end_ns: isCut ? (seen.at(-1)?.[0] ?? begin) : begin + dwellMs * MS,
+    ended_by: isCut ? "trap_limit" : "dwell",
+    trap_limit: trapLimit,
+    dwell_limit_ns: dwellMs * MS,
+  });
+}
+
+/** 60 watches of busy words that end at the 8th trap, and 40 of idle ones, of which those with 64 traps show far more. */
+function busyAndIdle(): WatchSet {
+  const busy = Array.from({ length: 60 }, (_, i) => ofPeriod(i, 2, 8, 20));
+  const idle = Array.from({ length: 40 }, (_, i) => ofPeriod(60 + i, 12, 64, 200));
+  const [group] = groupsOf(input({ watches: [...busy, ...idle], regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  return group.uniform;
+}
+
+describe("times from a write", () => {
+  test("until its last read are those of all watches, where few with a high trap limit show more", () => {
+    expect(retentionSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
+  });
+
+  test("until a read are those of all watches, where few with a high trap limit look back farther", () => {
+    expect(agesSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
+  });
+});
