@@ -46,7 +46,17 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   const budget_turns = details.watch?.budget?.turns ?? [];
   const draw_lag_ns = details.watch?.draw_lag_ns ?? 0;
   const is_cut = facts.stopped_by === "killed" || facts.stopped_by === "disk";
-  const recorded = { run_id: facts.run_id, ledger, trap_cost_ns, seed, sight, budget_turns, draw_lag_ns, is_cut };
+  const recorded = {
+    run_id: facts.run_id,
+    ledger,
+    trap_cost_ns,
+    seed,
+    sight,
+    budget_turns,
+    draw_lag_ns,
+    is_cut,
+    unshadowed: unshadowed(details),
+  };
   const analysis = await analysisOf(directory.heldPath, details.imported, recorded, limits);
   limits.signal?.throwIfAborted();
   const whole = analysis.input.ledger;
@@ -90,6 +100,18 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
   writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
   await writeManifest(directory.heldPath, facts.run_id);
   return { report, directory };
+}
+
+/** The precise level at which PEBS has no shadow, by its documentation: PDIR, and PDist on newer CPUs. */
+const NO_SHADOW = 3;
+
+/** Kinds of accesses that were sampled at that level on every kind of CPU. */
+function unshadowed({ samples }: RunDetails): RecordedFacts["unshadowed"] {
+  const events = typeof samples === "object" ? (samples?.events ?? []) : [];
+  return (["loads", "stores"] as const).filter((kind) => {
+    const counting = events.filter(({ name }) => name === `all_${kind}`);
+    return counting.length > 0 && counting.every(({ precise }) => precise === NO_SHADOW);
+  });
 }
 
 /** Why a check of invariance that was asked for has no outcome. */

@@ -92,6 +92,7 @@ export const SECTIONS: Sections = [
     "writes",
     [
       ["reads_per_write", "reads/write"],
+      ["loads_per_store", "loads/store"],
       ["needs_per_write", "needed/write"],
       ["write_once_ratio", "once"],
     ],

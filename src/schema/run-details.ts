@@ -67,6 +67,13 @@ export const runDetailsSchema = z.looseObject({
       draw_lag_ns: z.number().nonnegative().optional(),
     })
     .nullish(),
+  /** What sampling told of its events; of what another tool recorded, how many samples there are. */
+  samples: z
+    .union([
+      z.looseObject({ events: z.array(z.looseObject({ name: z.string(), precise: z.number() })).optional() }),
+      z.number(),
+    ])
+    .nullish(),
   imported: importedSchema.optional(),
   /** Name of the file of another tool from which the streams were read. */
   imported_from: z.string().optional(),

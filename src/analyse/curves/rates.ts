@@ -8,6 +8,7 @@ import type { AccessSums } from "../input/input.ts";
 import { coveredNs, type Span, spanOf } from "../input/span.ts";
 import { boundedRate } from "../metrics/byte-rates.ts";
 import { tooFewBlocks } from "../sampled/sampled-rates.ts";
+import { isShadowed, SHADOW } from "../sampled/shadow.ts";
 import { kvStepSums } from "../steps/kv-step-sums.ts";
 import { NO_PERIOD } from "../stream/stream-figures.ts";
 import { type PassKind, passRate } from "../watched/pass-rate.ts";
@@ -132,7 +133,8 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
   const y_unit = "accesses/s";
   const [what, accesses] = kind === "read" ? (["loads", sum.loads] as const) : (["stores", sum.stores] as const);
   const few = accesses.length === 0 ? `no ${what}` : tooFewBlocks(what, accesses, sum.source);
-  const points = few === null ? sampledPoints(sum, kind) : [];
+  const isMoved = isShadowed(sum, what, group.input);
+  const points = few === null && !isMoved ? sampledPoints(sum, kind) : [];
   const judged = rowOf(
     group,
     {
@@ -142,6 +144,7 @@ function sampledCurve(group: Group, kind: PassKind, frame: Pick<Curve, "curve" |
       n: sum.rows,
       method: "Horvitz-Thompson by period, Student's interval over blocks of time; n counts blocks",
       ...(few === null ? {} : { why: few }),
+      ...(isMoved ? { not_identifiable: true, why: SHADOW } : {}),
       ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
     },
     y_unit,

@@ -205,6 +205,8 @@ export interface AnalysisInput {
   /** Why they do not tell how often those are written; null where they do, as far as they tell their lives. */
   readonly kvWritesUntold: string | null;
   readonly accessSums: readonly AccessSums[];
+  /** Kinds of accesses that PEBS sampled at the level without a shadow; none where it is absent. */
+  readonly unshadowed?: readonly ("loads" | "stores")[];
   /** The whole first, then its parts; none where nobody watched allocations. */
   readonly allocations: readonly AllocationSample[];
   /** Classes of which every access is known. */

@@ -19,6 +19,8 @@ export interface RecordedFacts {
   readonly sight: AnalysisInput["sight"];
   /** Which budget watches had from when on, CLOCK_MONOTONIC; absent where it was one all the time. */
   readonly budget_turns?: readonly { readonly begin_ns: bigint; readonly budget_pct: number }[];
+  /** Kinds of accesses that PEBS sampled at the level without a shadow; none where it is absent. */
+  readonly unshadowed?: AnalysisInput["unshadowed"];
   /** How long before its arming, on average, a watch was drawn by what was known then; 0 where it is absent. */
   readonly draw_lag_ns?: number;
   /** True where the files end with a closing, and what was open then is in none: a tracer that was killed, a full disk. */
@@ -55,6 +57,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     ledger: facts.ledger,
     trap_cost_ns: facts.trap_cost_ns,
     draw_lag_ns: facts.draw_lag_ns ?? 0,
+    unshadowed: facts.unshadowed ?? [],
     seed: facts.seed,
     sight: facts.sight,
   };

@@ -4,9 +4,9 @@ import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
 import type { Group } from "../input/group.ts";
-import { tooFewBlocks } from "../sampled/sampled-rates.ts";
+import type { AccessSums } from "../input/input.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
-import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
@@ -14,6 +14,7 @@ import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteR
 
 const METRIC = "reads_per_write";
 const NEEDS = "needs_per_write";
+const NOT_PASSES = "samples count instructions, which touch some bytes each, not passes over bytes";
 
 function watchFigure(group: Group): Figure {
   const set = group.uniform;
@@ -94,29 +95,20 @@ function stepFigures({ kvRows, kvUntold, input }: Group): Figure[] {
   ];
 }
 
-function sampledFigures(group: Group): Figure[] {
-  return group.sums
-    .filter((sum) => sum.source !== "clock" && sum.loads.length > 0)
-    .map((sum) => {
-      const stores = sum.stores.reduce((a, b) => a + b, 0);
-      const imported = sum.source === IMPORT;
-      const few = tooFewBlocks("loads", sum.loads, sum.source) ?? tooFewBlocks("stores", sum.stores, sum.source);
-      return {
-        metric: METRIC,
-        source: sum.source,
-        estimate:
-          stores > 0 && few === null
-            ? imported
-              ? streamRatio(sum.loads, sum.stores)
-              : ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
-            : interval(null, null, null),
-        n: sum.rows,
-        method: `ratio of sums weighted by period, ${imported ? "jackknife over blocks of time" : "BCa over tokens or blocks of time"}; n counts samples`,
-        ...(few === null ? {} : { why: few }),
-        ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
-        ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
-      };
-    });
+/** A trace of every access has reads and writes; samples count instructions, as loads_per_store does. */
+function sampledFigure(sum: AccessSums): Figure {
+  const base = { metric: METRIC, source: sum.source, n: sum.rows };
+  if (sum.source !== IMPORT) {
+    return notIdentifiable(METRIC, sum.source, sum.rows, sum.source === "clock" ? HIDDEN_STORES : NOT_PASSES);
+  }
+  const stores = sum.stores.reduce((a, b) => a + b, 0);
+  return {
+    ...base,
+    estimate: stores > 0 ? streamRatio(sum.loads, sum.stores) : interval(null, null, null),
+    method: "ratio of sums weighted by period, jackknife over blocks of time; n counts samples",
+    ...(stores > 0 ? {} : { not_identifiable: true, why: "no store sampled" }),
+    ...(sum.period_known ? {} : { not_identifiable: true, why: NO_PERIOD }),
+  };
 }
 
 export const readsPerWrite: MetricFamily = {
@@ -139,24 +131,19 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Sampled sources: ratio of sums weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],
-    ["pebs", "samples of retired loads and stores"],
-    ["ibs", "samples of retired loads and stores"],
     [IMPORT, "loads and stores of a trace, where its period is known"],
   ],
   not_by_sampling: null,
   suppressed:
-    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30, or 6 sequences. Samples of loads, or of stores, in fewer than 10 blocks of time, among empty ones. The clock source: stores hide behind stalled loads.",
+    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
   spans: "every",
   figures: (group) => [
     watchFigure(group),
     ...(group.span.step === "all" ? stepFigures(group) : []),
-    ...sampledFigures(group),
-    ...group.sums
-      .filter((sum) => sum.source === "clock")
-      .map((sum) => notIdentifiable(METRIC, sum.source, sum.rows, "stores hide behind stalled loads at a timer's ip")),
+    ...group.sums.filter((sum) => sum.source === "clock" || sum.loads.length > 0).map(sampledFigure),
   ],
 };

@@ -6,7 +6,8 @@ import { peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import type { Figure, MetricFamily } from "../metrics/metric.ts";
-import { IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
+import { type AccessKind, atMost, isShadowed, ofAllClasses, SHADOW } from "./shadow.ts";
 
 const LINE_BYTES = 64;
 /** With samples of a kind in fewer blocks of time among empty ones, one of them would decide how wide an interval is. */
@@ -36,6 +37,34 @@ export function rateInversion(accessesPerSecond: Interval, lines: number): Inter
   return interval(invert(accessesPerSecond.value), invert(accessesPerSecond.hi), invert(accessesPerSecond.lo));
 }
 
+/** How many loads a sampled class has for each store: instructions, whatever bytes they touch. */
+function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure {
+  const few = tooFewBlocks("loads", sum.loads, sum.source) ?? tooFewBlocks("stores", sum.stores, sum.source);
+  const hasStores = sum.stores.some((stores) => stores > 0);
+  const isKnown = hasStores && few === null && !isMoved && sum.source !== "clock";
+  const why =
+    sum.source === "clock"
+      ? HIDDEN_STORES
+      : !sum.period_known
+        ? NO_PERIOD
+        : isMoved
+          ? SHADOW
+          : hasStores
+            ? null
+            : "no store sampled";
+  return {
+    metric: "loads_per_store",
+    source: sum.source,
+    estimate: isKnown
+      ? ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
+      : interval(null, null, null),
+    n: sum.rows,
+    method: "ratio of sums weighted by period, BCa over tokens or blocks of time; n counts samples",
+    ...(few === null ? {} : { why: few }),
+    ...(why === null ? {} : { not_identifiable: true, why }),
+  };
+}
+
 function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const timer = sum.source === "clock";
   const all = sum.loads.map((loads, i) => loads + (sum.stores[i] ?? 0));
@@ -47,23 +76,33 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const sizeless =
     sum.source === IMPORT ? { not_identifiable: true, why: "the trace does not say how large regions are" } : no;
   const lines = peakBytes(group.regions, group.span) / LINE_BYTES;
-  const rate = (metric: string, kind: string, blocks: Float64Array): Figure => {
+  const nothing = interval(null, null, null);
+  const shadowed = { bound: true, why: SHADOW };
+  const [loadsMoved, storesMoved] = (["loads", "stores"] as const).map((kind) => isShadowed(sum, kind, group.input));
+  const total = (kind: AccessKind): Float64Array => ofAllClasses(sum, kind, group.input);
+  const rate = (kind: AccessKind, isMoved: boolean | undefined): Figure => {
+    const blocks = isMoved ? total(kind) : sum[kind];
     const few = tooFewBlocks(kind, blocks, sum.source);
-    const estimate = few === null ? perSecond(group, blocks, sum.source) : interval(null, null, null);
-    return { ...base, metric, estimate, method, ...(few === null ? {} : { why: few }), ...no };
+    const seen = few === null ? perSecond(group, blocks, sum.source) : nothing;
+    const reason = few === null ? (isMoved ? shadowed : {}) : { why: few };
+    return { ...base, metric: `${kind}_per_s`, estimate: isMoved ? atMost(seen) : seen, method, ...reason, ...no };
   };
+  const isMoved = loadsMoved === true || storesMoved === true;
+  const accesses = isMoved ? total("loads").map((loads, i) => loads + (total("stores")[i] ?? 0)) : all;
+  const mean = sum.source === IMPORT ? nothing : rateInversion(perSecond(group, accesses, sum.source), lines);
   return [
-    rate("loads_per_s", "loads", sum.loads),
-    rate("stores_per_s", "stores", sum.stores),
+    rate("loads", loadsMoved),
+    rate("stores", storesMoved),
     {
       ...base,
       metric: "iai_mean_ns",
-      estimate:
-        sum.source === IMPORT ? interval(null, null, null) : rateInversion(perSecond(group, all, sum.source), lines),
+      estimate: isMoved ? interval(null, mean.lo, null) : mean,
       grain_bytes: LINE_BYTES,
       method: `rate inversion: time x lines / accesses; ${method}`,
+      ...(isMoved ? shadowed : {}),
       ...sizeless,
     },
+    ...(sum.source === IMPORT ? [] : [loadsPerStore(group, sum, isMoved)]),
   ];
 }
 
@@ -90,8 +129,17 @@ export const sampledRates: MetricFamily = {
       formula: "1e9 S x lines / accesses in S",
       averaged_over: "accesses, as if all lines were alike",
     },
+    {
+      name: "loads_per_store",
+      unit: "loads/store",
+      definition:
+        "Loads of the class over stores to it, as instructions: one may touch a byte or 64, and a pass over a byte may take several. It is not reads per write.",
+      formula: "number of loads in S / number of stores in S",
+      averaged_over: "stores",
+    },
   ],
-  estimator: "Sum of sampling periods per second; the mean interval is time x lines / accesses.",
+  estimator:
+    "Sum of sampling periods per second; the mean interval is time x lines / accesses. Where samples of PEBS may stand for neighbours of the accesses that they count, which is so below its highest precise level, all classes together bound the rates of each: docs/decisions/029-shadows-of-samples.md.",
   sources: [
     ["pebs", "samples of retired accesses, each standing for its period"],
     ["ibs", "samples of retired accesses, each standing for its period"],
@@ -99,7 +147,7 @@ export const sampledRates: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "n < 30 samples; samples of the kind in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source.",
+    "n < 30 samples; samples of the kind in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source. PEBS with a shadow: upper ends of rates alone, and no loads per store.",
   spans: "steps",
   figures: (group) => group.sums.flatMap((sum) => figuresOf(group, sum)),
 };

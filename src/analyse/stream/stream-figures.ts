@@ -7,6 +7,8 @@ import { jackknifeReach } from "./jackknife.ts";
 
 /** Source of what was not recorded here. */
 export const IMPORT = "import";
+/** Why a timer's samples have no mix of loads and stores. */
+export const HIDDEN_STORES = "stores hide behind stalled loads at a timer's ip";
 /** Why a rate is not known where nobody said how the trace was sampled. */
 export const NO_PERIOD =
   "the trace does not say how many accesses a row stands for: give --period, 1 where it holds every access";

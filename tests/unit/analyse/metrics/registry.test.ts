@@ -427,19 +427,21 @@ describe("sampled sources", () => {
     written: [],
   });
   const rows = (source: string): MetricRow[] =>
-    computeMetrics(input({ accessSums: [sums(source)], regions: [region()] }));
+    computeMetrics(input({ accessSums: [sums(source)], regions: [region()], unshadowed: ["loads", "stores"] }));
 
-  test("cannot tell intervals, retention or bytes, and say so", () => {
-    for (const metric of ["iai_p50_ns", "retention_p50_ns", "read_bytes_per_s"]) {
-      const row = one(rows("pebs"), metric, "all", "pebs");
-      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
-      expect(row.why?.length ?? 0).toBeGreaterThan(10);
+  test("cannot tell intervals, retention, bytes, or reads per write, and say so", () => {
+    for (const source of ["pebs", "ibs"]) {
+      for (const metric of ["iai_p50_ns", "retention_p50_ns", "read_bytes_per_s", "reads_per_write"]) {
+        const row = one(rows(source), metric, "all", source);
+        expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+        expect(row.why?.length ?? 0).toBeGreaterThan(10);
+      }
     }
   });
 
-  test("tell the mix, the rate, the mean interval, and bounds of the working set", () => {
+  test("tell the mix of instructions, the rate, the mean interval, and bounds of the working set", () => {
     const all = rows("pebs");
-    expect(one(all, "reads_per_write", "all", "pebs").value).toBeCloseTo(2, 12);
+    expect(one(all, "loads_per_store", "all", "pebs").value).toBeCloseTo(2, 12);
     expect(one(all, "loads_per_s", "all", "pebs").value ?? 0).toBeCloseTo(
       sums("").loads.reduce((a, b) => a + b),
       3,
@@ -449,6 +451,35 @@ describe("sampled sources", () => {
     const set = one(all, "working_set_bytes", "all", "pebs");
     expect(set.grain_bytes).toBe(64);
     expect([set.status, set.value, set.lo, set.hi]).toEqual(["bound", null, 120 * 64, 8000]);
+  });
+
+  describe("where those of PEBS may be of neighbours of what they count", () => {
+    const both = [sums("pebs"), { ...sums("pebs"), region_type: "weight" as const, mapping_kind: null }];
+    const figures = (unshadowed: readonly ("loads" | "stores")[]) =>
+      computeMetrics(input({ accessSums: both, regions: [region()], unshadowed }));
+    const ofClass = (all: readonly MetricRow[], metric: string) =>
+      all.find((row) => row.metric === metric && row.source === "pebs" && row.region_type === "activation");
+
+    test("bound a class by all classes together, and say why", () => {
+      const [sure, open] = [figures(["loads", "stores"]), figures([])];
+      for (const metric of ["loads_per_s", "stores_per_s"]) {
+        const row = ofClass(open, metric);
+        expect(row).toMatchObject({ status: "bound", value: null, lo: null });
+        // Both classes have as many.
+        expect((row?.hi ?? 0) / (ofClass(sure, metric)?.hi ?? 1)).toBeCloseTo(2, 1);
+        expect(row?.why).toContain("watches have no such shadow");
+      }
+      const mean = ofClass(open, "iai_mean_ns");
+      expect(mean).toMatchObject({ status: "bound", value: null, hi: null });
+      expect((mean?.lo ?? 0) / (ofClass(sure, "iai_mean_ns")?.lo ?? 1)).toBeCloseTo(0.5, 1);
+      expect(ofClass(open, "loads_per_store")).toMatchObject({ status: "not_identifiable", value: null });
+    });
+
+    test("tell the kind that was sampled at the level without a shadow", () => {
+      const all = figures(["loads"]);
+      expect(ofClass(all, "loads_per_s")?.status).toBe("ok");
+      for (const metric of ["stores_per_s", "iai_mean_ns"]) expect(ofClass(all, metric)?.status).toBe("bound");
+    });
   });
 
   test("tell a working set where they fell on all blocks that are mapped", () => {
@@ -463,8 +494,10 @@ describe("sampled sources", () => {
   });
 
   test("the timer's mix is never printed", () => {
-    const row = one(rows("clock"), "reads_per_write", "all", "clock");
-    expect([row.status, row.value]).toEqual(["not_identifiable", null]);
+    for (const metric of ["reads_per_write", "loads_per_store"]) {
+      const row = one(rows("clock"), metric, "all", "clock");
+      expect([row.status, row.value]).toEqual(["not_identifiable", null]);
+    }
   });
 });
 
@@ -504,7 +537,7 @@ describe("rows", () => {
 
   test("cover every metric of the registry that a watch or the map tells", () => {
     const told = new Set(rows.map((r) => r.metric));
-    const otherSources = ["loads_per_s", "stores_per_s", "iai_mean_ns"];
+    const otherSources = ["loads_per_s", "stores_per_s", "iai_mean_ns", "loads_per_store"];
     otherSources.push(
       ...OF_ALLOCATIONS,
       "reuse_time_p50_ns",
@@ -578,6 +611,7 @@ describe("a run whose collectors cannot tell", () => {
       "loads_per_s",
       "stores_per_s",
       "iai_mean_ns",
+      "loads_per_store",
       "same_page_fraction",
       "median_stride_bytes",
     ]);

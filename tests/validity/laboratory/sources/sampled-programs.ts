@@ -71,7 +71,7 @@ function truthOf(program: Program, counted: readonly Counted[], window_ns: numbe
     };
     put("loads_per_s", loads / seconds);
     put("stores_per_s", stores / seconds);
-    put("reads_per_write", loads / stores);
+    put("loads_per_store", loads / stores);
     put("iai_mean_ns", (window_ns * (size_bytes / LINE_BYTES)) / (loads + stores), LINE_BYTES);
     for (const [g, grain] of GRAINS.entries()) put("working_set_bytes", (blocks[g]?.size ?? 0) * grain, grain);
     for (const [g, grain] of PAGE_GRAINS.entries()) {
@@ -135,12 +135,20 @@ const given = (program: Program, window_ns: number) =>
     death_ns: Math.round(window_ns),
   }));
 
-async function run(program: Program, make: (random: Random) => Sampler, seed: number): Promise<SourceRun> {
+/** Kinds of accesses that are sampled at the level without a shadow. */
+type Unshadowed = readonly ("loads" | "stores")[];
+
+async function run(
+  program: Program,
+  make: (random: Random) => Sampler,
+  unshadowed: Unshadowed,
+  seed: number,
+): Promise<SourceRun> {
   const samplers = [make(seededRandom(seed, 51))];
   const { counted, window_ns } = exact(program, seededRandom(seed, 52), samplers);
   const accessSums = await sumsOf(program, samplers, window_ns);
   const rows = computeMetrics(
-    input({ window_ns: Math.round(window_ns), regions: given(program, window_ns), accessSums, seed }),
+    input({ window_ns: Math.round(window_ns), regions: given(program, window_ns), accessSums, unshadowed, seed }),
   );
   return { rows, truth: truthOf(program, counted, window_ns) };
 }
@@ -150,14 +158,19 @@ const PERIODS = { load: 1009, store: 211 };
 /** What a PEBS assist may miss before it takes its sample, in cycles. */
 const SHADOW = 8;
 
-const world = (program: Program, what: string, make: (random: Random) => Sampler): SourceWorld => ({
+const world = (
+  program: Program,
+  what: string,
+  make: (random: Random) => Sampler,
+  unshadowed: Unshadowed = [],
+): SourceWorld => ({
   name: `${program.name}${what}`,
   sources: ["pebs", "ibs", "clock"],
-  run: (seed) => run(program, make, seed),
+  run: (seed) => run(program, make, unshadowed, seed),
 });
 
 export const SAMPLED_PROGRAMS: readonly SourceWorld[] = PROGRAMS.flatMap((program) => [
-  world(program, "", (random) => pebs(PERIODS, 0, random)),
+  world(program, "", (random) => pebs(PERIODS, 0, random), ["loads", "stores"]),
   world(program, ` and a shadow of ${SHADOW} cycles`, (random) => pebs(PERIODS, SHADOW * CYCLE_NS, random)),
   world(program, "", (random) => ibs(16 * 251, random)),
   world(program, "", (random) => clock(1e6, random)),
