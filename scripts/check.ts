@@ -4,6 +4,7 @@ import { $ } from "bun";
 const steps: readonly [what: string, command: readonly string[]][] = [
   ["format and lint", ["biome", "ci", "--error-on-warnings", "."]],
   ["types", ["tsc", "--noEmit"]],
+  ["types of what runs in a browser", ["tsc", "--noEmit", "--project", "src/report/browser"]],
   ["generated files", [process.execPath, "scripts/generate.ts", "--check"]],
   ["tests", [process.execPath, "scripts/test.ts"]],
 ];

@@ -26,6 +26,7 @@ const UNTIMED = [
   "tests/integration/run/memray",
   "tests/integration/run/secrets",
   "tests/integration/package",
+  "tests/integration/report",
 ] as const;
 /** So low that what the others start hardly notices. */
 const LOW_PRIORITY = ["nice", "-n", "19"] as const;

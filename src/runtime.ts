@@ -9,10 +9,13 @@ const BIN = join(ROOT, "bin");
 /** The launcher, for messages. */
 export const LAUNCHER = join(BIN, "mrm-trace");
 
+/** An empty file: paths that a folder maps to its own files are not followed. */
+export const TSCONFIG = join(BIN, "tsconfig.json");
+
 const FLAGS = [
   "--no-env-file",
   `--config=${join(BIN, "bunfig.toml")}`,
-  `--tsconfig-override=${join(BIN, "tsconfig.json")}`,
+  `--tsconfig-override=${TSCONFIG}`,
   "--no-install",
 ] as const;
 

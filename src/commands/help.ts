@@ -64,6 +64,7 @@ function helpText(name: string, verb: Verb, { rows, below }: Section): string {
     `mrm-trace ${name}`,
     ...(args.length > positionals.length ? ["[options]"] : []),
     ...positionals.map(([key, arg]) => positionalText(key, arg)),
+    ...(verb.takesSeveral ? ["[...]"] : []),
     ...(verb.takesCommand ? ["[-- COMMAND [ARG ...]]"] : []),
   ];
   const places = positionals.map(([key, arg]) => [key.toUpperCase(), arg.description ?? ""] as const);

@@ -19,6 +19,8 @@ export interface Verb {
   readonly example: string;
   /** True where words behind -- are a command to trace. */
   readonly takesCommand: boolean;
+  /** True where its last word may stand several times. */
+  readonly takesSeveral: boolean;
   /** True where it looks at other programs as root; the others give root up for the user behind sudo. */
   readonly isRootNeeded: boolean;
   /** Options that --help explains, in its order; null for all. */
@@ -33,9 +35,11 @@ export interface Verb {
 export function verb<T extends ArgsDef>(
   command: CommandDef<T>,
   example: string,
-  rest: Partial<Pick<Verb, "takesCommand" | "isRootNeeded" | "common" | "groups">> & { readonly surplus?: string } = {},
+  rest: Partial<Pick<Verb, "takesCommand" | "takesSeveral" | "isRootNeeded" | "common" | "groups">> & {
+    readonly surplus?: string;
+  } = {},
 ): Verb {
-  const { takesCommand = false, isRootNeeded = false, common = null, groups = null } = rest;
+  const { takesCommand = false, takesSeveral = false, isRootNeeded = false, common = null, groups = null } = rest;
   const { meta } = command;
   const args: unknown = command.args ?? {};
   if (typeof meta !== "object" || !("description" in meta) || typeof meta.description !== "string") {
@@ -51,11 +55,12 @@ export function verb<T extends ArgsDef>(
     command: command as CommandDef<ArgsDef>,
     example,
     takesCommand,
+    takesSeveral,
     isRootNeeded,
     common,
     groups: groups?.map((group) => ({ ...group, options: group.options.filter((name) => name in args) })) ?? null,
     // Words behind -- belong to the command, and the verb that takes one tells them apart.
-    surplus: takesCommand ? null : (rest.surplus ?? `leave it out, such as: ${example}`),
+    surplus: takesCommand || takesSeveral ? null : (rest.surplus ?? `leave it out, such as: ${example}`),
   };
 }
 

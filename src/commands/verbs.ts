@@ -22,6 +22,10 @@ const LOADERS = {
     verb((await import("./plan.ts")).planCommand, "mrm-trace plan experiment.yaml", {
       common: ["max-runs", "output", "json", "color"],
     }),
+  report: async () =>
+    verb((await import("./finished-run/report.ts")).reportCommand, "mrm-trace report results/MODEL/RUN_ID --open", {
+      takesSeveral: true,
+    }),
   simulate: async () =>
     verb((await import("./simulate.ts")).simulateCommand, "mrm-trace simulate world.yaml --seeds 20"),
   validate: async () =>

@@ -1,4 +1,5 @@
 /** Everything after capture: labels, metrics, and the files that programs and people read. */
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import type { RecordedFacts } from "../analyse/input/load.ts";
@@ -11,12 +12,13 @@ import { writeFileAtomic } from "../run-directory/atomic-file.ts";
 import type { RunFacts } from "../run-directory/facts.ts";
 import { shown } from "../run-directory/held-folder.ts";
 import { writeManifest } from "../run-directory/manifest.ts";
-import { type MetadataInput, runMetadata } from "../run-directory/metadata.ts";
+import { type MetadataInput, metadataInMemory, runMetadata } from "../run-directory/metadata.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
+import type { EngineLimits } from "../sql/database.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -80,7 +82,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     invariance: analysis.invariance,
   };
   writeFileAtomic(directory.metrics_csv, metricsCsv(report));
-  const metadata = runMetadata({
+  const input: MetadataInput = {
     report,
     host: hostOf(details),
     engines,
@@ -96,10 +98,33 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
       label_counters: analysis.counters,
       fault_files: analysis.input.counts?.faults?.files ?? null,
     },
-  });
-  writeFileAtomic(directory.metadata, `${toJson(metadata, 2)}\n`);
+  };
+  const { memoryLimitBytes, signal } = limits;
+  const warned = await writePage(directory, report, input, { memoryLimitBytes, signal });
+  writeFileAtomic(directory.metadata, `${toJson(runMetadata({ ...input, report: warned }), 2)}\n`);
   await writeManifest(directory.heldPath, facts.run_id);
-  return { report, directory };
+  return { report: warned, directory };
+}
+
+/** Writes report.html. A run is worth no less without: where it cannot be made the report says so, as a warning. */
+async function writePage(
+  directory: RunDirectory,
+  report: RunReport,
+  input: MetadataInput,
+  limits: EngineLimits,
+): Promise<RunReport> {
+  try {
+    const { pageOf } = await import("../report/page/page.ts");
+    const metadata = metadataInMemory(runMetadata(input));
+    const page = await pageOf([{ report, metadata, heldPath: directory.heldPath }], limits);
+    writeFileAtomic(directory.report_page, page);
+    return report;
+  } catch (error) {
+    limits.signal?.throwIfAborted();
+    rmSync(directory.report_page, { force: true });
+    const why = shown(error instanceof Error ? error.message : String(error));
+    return { ...report, warnings: [...report.warnings, `report.html was not written: ${why}`] };
+  }
 }
 
 /** The precise level at which PEBS has no shadow, by its documentation: PDIR, and PDist on newer CPUs. */

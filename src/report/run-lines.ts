@@ -146,7 +146,7 @@ function slowdownText({ observer }: RunReport): string {
 export const costInShort = (report: RunReport): string =>
   `${slowdownText(report)}, tracer ${pct(report.observer.cpu_pct)} of one CPU`;
 
-function costText(report: RunReport): string[] {
+export function costText(report: RunReport): string[] {
   const { observer } = report;
   const traps = `${formatCounted(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
   const bpf = observer.bpf_run_ns === null ? "BPF run time unknown" : `BPF ${formatNs(Number(observer.bpf_run_ns))}`;

@@ -155,3 +155,18 @@ export async function writeManifest(runDir: string, runId: string, now: Date = n
   writeFileAtomic(join(runDir, MANIFEST), `${toJson(manifest, 2)}\n`);
   return manifest;
 }
+
+/**
+ * Puts one derived file that was written anew into manifest.json; what it says of all others stays as it is.
+ * @param path relative to the run directory, with `/`
+ * @throws MrmTraceError data_quality where there is no manifest, environment where it cannot be written
+ */
+export async function renewInManifest(runDir: string, path: string): Promise<void> {
+  const manifest = await readManifest(runDir);
+  const files = [
+    ...manifest.files.filter((file) => file.path !== path),
+    { path, ...(await digest(join(runDir, path))) },
+  ];
+  files.sort((a, b) => (a.path < b.path ? -1 : 1));
+  writeFileAtomic(join(runDir, MANIFEST), `${toJson({ ...manifest, files }, 2)}\n`);
+}

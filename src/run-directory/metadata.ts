@@ -103,6 +103,11 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
   return z.encode(metadataSchema, metadata);
 }
 
+/** What a reader of the metadata will have. */
+export function metadataInMemory(metadata: z.input<typeof metadataSchema>): RunMetadata {
+  return z.decode(metadataSchema, metadata);
+}
+
 /** @throws MrmTraceError data_quality where it is missing, no metadata of ours, or of another major version */
 export function readMetadata(path: string): { readonly metadata: RunMetadata; readonly ledger: readonly LedgerRow[] } {
   const { ledger, ...metadata } = decode(path);

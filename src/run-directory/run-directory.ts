@@ -20,6 +20,7 @@ export interface RunDirectory {
   readonly metrics_csv: string;
   readonly metrics_parquet: string;
   readonly metadata: string;
+  readonly report_page: string;
   readonly manifest: string;
 }
 
@@ -75,6 +76,7 @@ export function runPaths(path: string, heldPath: string = path): RunDirectory {
     metrics_csv: join(heldPath, "metrics.csv"),
     metrics_parquet: join(heldPath, "metrics.parquet"),
     metadata: join(heldPath, "metadata.json"),
+    report_page: join(heldPath, "report.html"),
     manifest: join(heldPath, "manifest.json"),
   };
 }

@@ -1,0 +1,137 @@
+/** The questions that the answer puts to each class of data, and what is known of each: for the terminal and for the page. */
+import type { ReportMetric, RunReport } from "../schema/run-json.ts";
+import { formatBytes, formatNs, isShown } from "../units.ts";
+import { type DataClass, shownMetric } from "./classes.ts";
+import { isFigure } from "./figure.ts";
+import { shortFigure } from "./short-figure.ts";
+import type { Line } from "./terminal.ts";
+
+/** One class in one row. */
+export interface AnswerCell {
+  readonly line: Line;
+  /** The figure that it is the short form of; null where there is none. */
+  readonly metric: ReportMetric | null;
+  /** Of a size, for a bar; null where it is not known, and of all else. */
+  readonly bytes: number | null;
+}
+
+export interface AnswerRow {
+  readonly label: string;
+  readonly about: "size" | "figure" | "suitability";
+  /** In the order of the classes. */
+  readonly cells: readonly AnswerCell[];
+}
+
+/** What a class is asked, in the order of the table: the first of the metrics that says something. */
+const QUESTIONS = [
+  ["working set", ["working_set_bytes"]],
+  ["read", ["read_bytes_per_s"]],
+  ["written", ["write_bytes_per_s"]],
+  ["reads per write", ["reads_per_write", "needs_per_write"]],
+  ["written once", ["write_once_ratio"]],
+  ["kept, median", ["retention_p50_ns"]],
+  ["kept, 99 %", ["retention_p99_ns"]],
+] as const satisfies readonly (readonly [string, readonly string[]])[];
+
+/** What the label of a class means to who chooses a memory. */
+const SUITED: Readonly<Record<string, string>> = {
+  high_mrm: "suited",
+  medium_mrm: "in part",
+  low_mrm: "not suited",
+  insufficient: "open",
+};
+/** Data of which no end was seen: only how long we looked is known. */
+const KEPT = "kept_throughout";
+
+/** What stands in the place of the table where no class has a figure. */
+export const NOTHING_LEARNT = "too little was seen for any figure of a class of data";
+
+/** The most memory of the target at one moment. */
+export const rssPeak = ({ metrics }: RunReport): ReportMetric | undefined =>
+  metrics.find((row) => row.scope === "process" && row.metric === "rss_peak_bytes" && row.phase === "all");
+
+/** The same as a number that no class can exceed; infinite where nobody read it. */
+export const peakBytes = (report: RunReport): number =>
+  rssPeak(report)?.hi ?? rssPeak(report)?.value ?? Number.POSITIVE_INFINITY;
+
+/** The row of what was in memory of a class; undefined where that was not read. */
+const residentRow = ({ metrics }: DataClass): ReportMetric | undefined =>
+  metrics.find(({ metric, phase }) => metric === "resident_bytes" && phase === "all");
+
+/**
+ * The most bytes of a class in memory at one moment; where they were not read, no more than were touched or mapped.
+ * @param peak_bytes most memory of the target, above which no class can have been
+ */
+export function sizeOf(
+  dataClass: DataClass,
+  peak_bytes: number,
+): { readonly bytes: number; readonly sign: string } | null {
+  const row = residentRow(dataClass);
+  if (row !== undefined && isFigure(row) && isShown(row.value)) return { bytes: row.value, sign: "" };
+  const { bytes } = dataClass;
+  const most = bytes.touched ?? bytes.allocated ?? bytes.mapped;
+  return most === undefined ? null : { bytes: Math.min(most, peak_bytes), sign: "≤ " };
+}
+
+/** The classes of data; without an engine the kinds of mapping of which most is known. */
+export function answeredClasses(
+  classes: readonly DataClass[],
+  most: number,
+): { readonly shown: readonly DataClass[]; readonly left: number } {
+  const speaking = classes.filter(({ labelled, metrics }) => labelled || metrics.some(isFigure));
+  const figures = ({ metrics }: DataClass): number =>
+    QUESTIONS.filter(([, names]) => metrics.some((row) => names.some((name) => name === row.metric) && isFigure(row)))
+      .length;
+  // Classes of data come in their own order, weights first; kinds of mapping by what is known of them.
+  const worth = [...speaking].sort((a, b) => {
+    if (a.labelled || b.labelled) return Number(b.labelled) - Number(a.labelled);
+    const larger =
+      (sizeOf(b, Number.POSITIVE_INFINITY)?.bytes ?? 0) - (sizeOf(a, Number.POSITIVE_INFINITY)?.bytes ?? 0);
+    return figures(b) - figures(a) || larger;
+  });
+  const chosen = new Set(worth.slice(0, most));
+  return { shown: speaking.filter((one) => chosen.has(one)), left: speaking.length - chosen.size };
+}
+
+function sizeCell(dataClass: DataClass, peak_bytes: number): AnswerCell {
+  const metric = residentRow(dataClass) ?? null;
+  const size = sizeOf(dataClass, peak_bytes);
+  if (size === null) return { line: [{ text: "-", ink: "dim" }], metric, bytes: null };
+  return { line: [{ text: `${size.sign}${formatBytes(size.bytes)}`, ink: "bold" }], metric, bytes: size.bytes };
+}
+
+/** The figure that answers, else one that says why there is none. */
+function figureAnswer(dataClass: DataClass, names: readonly string[]): AnswerCell {
+  const rows = names.map((name) => shownMetric(dataClass, name, null)).filter((row) => row !== undefined);
+  const metric = rows.find(isFigure) ?? rows[0];
+  return { line: shortFigure(metric), metric: metric ?? null, bytes: null };
+}
+
+function suitedCell(dataClass: DataClass): AnswerCell {
+  const row = shownMetric(dataClass, "suitability", null);
+  const label = row?.label ?? null;
+  if (row === undefined || label === null) return { line: shortFigure(row), metric: row ?? null, bytes: null };
+  const text = label === KEPT ? `kept all ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
+  return { line: [{ text, ink: "bold" }], metric: row, bytes: null };
+}
+
+/** The rows of the answer, with a cell for each class; none where nothing was learnt of any class. */
+export function answerRows(classes: readonly DataClass[], report: RunReport): AnswerRow[] {
+  const peak_bytes = peakBytes(report);
+  const rows = QUESTIONS.filter(([, names]) =>
+    classes.some(({ metrics }) => metrics.some((row) => names.some((name) => name === row.metric) && isFigure(row))),
+  ).map(
+    ([label, names]): AnswerRow => ({
+      label,
+      about: "figure",
+      cells: classes.map((dataClass) => figureAnswer(dataClass, names)),
+    }),
+  );
+  // Nothing was learnt of any class: words for it in every cell would hide that.
+  if (rows.length === 0) return [];
+  return [
+    { label: "in memory", about: "size", cells: classes.map((dataClass) => sizeCell(dataClass, peak_bytes)) },
+    ...rows,
+    { label: "suits retention", about: "suitability", cells: classes.map(suitedCell) },
+  ];
+}

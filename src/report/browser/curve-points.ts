@@ -1,0 +1,46 @@
+/** Curves as points to draw, and their axes as words. */
+import { formatBytes, formatCount, formatNs } from "../../units.ts";
+import type { CurveColumns } from "../page/data/page-data.ts";
+
+export interface Point {
+  readonly x: number;
+  readonly x_end: number | null;
+  readonly y: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly n: number;
+  readonly n_censored: number;
+  readonly name: string | null;
+  readonly class: string;
+}
+
+/** The points of a curve that have a place. */
+export function pointsOf(curve: CurveColumns): Point[] {
+  return curve.x.flatMap((x, i) => {
+    if (x === null) return [];
+    const [low, high] = [curve.ci_low[i] ?? null, curve.ci_high[i] ?? null];
+    return [
+      {
+        x,
+        x_end: curve.x_end[i] ?? null,
+        y: curve.y[i] ?? null,
+        low,
+        high,
+        n: curve.n[i] ?? 0,
+        n_censored: curve.n_censored[i] ?? 0,
+        name: curve.name[i] ?? null,
+        class: curve.class,
+      },
+    ];
+  });
+}
+
+/** A value of an axis or a table, in its unit. */
+export function valueText(value: number | null, unit: string): string {
+  if (value === null) return "?";
+  if (unit === "ns") return formatNs(value);
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "bytes/s") return `${formatBytes(value)}/s`;
+  if (unit === "ratio") return `${Number((100 * value).toPrecision(3))} %`;
+  return unit === "1" || unit === "" ? formatCount(value) : `${formatCount(value)} ${unit}`;
+}

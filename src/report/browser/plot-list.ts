@@ -1,0 +1,103 @@
+/** THE list of plots: which curves each draws, its axes, and what it means to who reads it. */
+
+export interface PlotKind {
+  readonly key: string;
+  readonly title: string;
+  readonly about: string;
+  /** Curves of docs/columns.md. */
+  readonly curves: readonly string[];
+  readonly x: { readonly label: string; readonly log: boolean };
+  /** A share is drawn from 0 to 1. */
+  readonly y: { readonly label: string; readonly log: boolean; readonly share?: boolean };
+  /** A line where one token period lies. */
+  readonly tokenLine?: boolean;
+}
+
+export const PLOTS: readonly PlotKind[] = [
+  {
+    key: "retention",
+    title: "How long data is needed",
+    about:
+      "Share of what was written that is read again later than x. Ticks are data still in use when we stopped looking.",
+    curves: ["retention"],
+    x: { label: "since the write", log: true },
+    y: { label: "still needed", log: false, share: true },
+  },
+  {
+    key: "inter_access_interval",
+    title: "Time between accesses",
+    about: "Share of the accesses to a byte that another follows within x. The line is one token.",
+    curves: ["inter_access_interval"],
+    x: { label: "until the next access", log: true },
+    y: { label: "of the accesses", log: false, share: true },
+    tokenLine: true,
+  },
+  {
+    key: "age_at_read",
+    title: "Age at read",
+    about: "Share of the reads whose data was written longer than x ago.",
+    curves: ["age_at_read"],
+    x: { label: "since the write", log: true },
+    y: { label: "of the reads", log: false, share: true },
+    tokenLine: true,
+  },
+  {
+    key: "working_set",
+    title: "Working set by window",
+    about: "Bytes touched within any window of length x. The line is one token.",
+    curves: ["working_set"],
+    x: { label: "length of the window", log: true },
+    y: { label: "touched", log: true },
+    tokenLine: true,
+  },
+  {
+    key: "reads_per_write",
+    title: "Reads per write",
+    about: "Share of the writes that are read as often as x before the next write.",
+    curves: ["reads_per_write"],
+    x: { label: "reads", log: true },
+    y: { label: "of the writes", log: false, share: true },
+  },
+  {
+    key: "write_once",
+    title: "Written once, by grain",
+    about: "Share of written blocks of x bytes that are written once. A bar without a dot is a bound.",
+    curves: ["write_once"],
+    x: { label: "size of a block", log: true },
+    y: { label: "written once", log: false, share: true },
+  },
+  {
+    key: "bandwidth",
+    title: "Bytes read and written over time",
+    about: "Solid is read, dashed is written, each as the mean of a slice of the run.",
+    curves: ["read_rate", "write_rate"],
+    x: { label: "of the run", log: false },
+    y: { label: "per second", log: true },
+  },
+  {
+    key: "stride",
+    title: "Distance of successive accesses",
+    about: "Share of the pairs of successive accesses whose addresses lie at most x apart.",
+    curves: ["stride"],
+    x: { label: "apart", log: true },
+    y: { label: "of the pairs", log: false, share: true },
+  },
+  {
+    key: "read_rate_by_lifetime",
+    title: "Lifetime and reads of each tensor",
+    about:
+      "To the right lives long, to the top is read often: top right is what a memory with managed retention is for.",
+    curves: ["read_rate_by_lifetime"],
+    x: { label: "lifetime", log: true },
+    y: { label: "reads of a byte", log: true },
+  },
+  {
+    key: "stores_after_settle",
+    title: "Stores after data has settled",
+    about:
+      "Share of the writes that come later than x after the write before: each would fault in a memory that is read-only once settled.",
+    curves: ["stores_after_settle"],
+    x: { label: "since the write before", log: true },
+    y: { label: "of the writes", log: false, share: true },
+  },
+];

@@ -1,0 +1,143 @@
+/** What was in memory as areas: a class by its resident bytes, in it layers and tensors by the bytes that they map. */
+import { type HierarchyRectangularNode, hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
+import { formatBytes, formatNs } from "../../units.ts";
+import type { RunData } from "../page/data/page-data.ts";
+import { colorOf, element, whyNot } from "./elements.ts";
+
+const HEIGHT = 380;
+/** Smaller parts are drawn together as the rest of their layer. */
+const LEAST_SHARE = 1 / 2000;
+/** Width and height from which a name can be read. */
+const READABLE = [46, 16] as const;
+
+const REST = "smaller ones";
+
+interface Part {
+  readonly name: string;
+  /** Area. */
+  readonly bytes?: number;
+  /** Bytes of address space. */
+  readonly mapped?: number;
+  readonly parts?: Part[];
+}
+
+/** When the target had most memory, in ms of the run; the middle where nobody read its memory. */
+function fullestMoment(run: RunData): number {
+  if ("why" in run.timeline) return run.duration_ms / 2;
+  const { time_ms, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes } = run.timeline.data;
+  const sizes = time_ms.map((_, i) => (rss_anon_bytes[i] ?? 0) + (rss_file_bytes[i] ?? 0) + (rss_shmem_bytes[i] ?? 0));
+  return time_ms[sizes.indexOf(Math.max(...sizes))] ?? 0;
+}
+
+/** The regions alive at a moment, by class and layer; what is too small to be seen stands together. */
+function partsAt(run: RunData, moment: number): Part {
+  const classes = new Map<string, Map<string, Part[]>>();
+  if ("why" in run.regions) return { name: "", parts: [] };
+  const { birth_ms, death_ms, name, layer, size_bytes, class: types } = run.regions.data;
+  const alive = name.map((_, i) => i).filter((i) => (birth_ms[i] ?? 0) <= moment && moment <= (death_ms[i] ?? 0));
+  const mapped = run.classes.map((_, index) =>
+    alive.reduce((sum, i) => sum + (types[i] === index ? (size_bytes[i] ?? 0) : 0), 0),
+  );
+  // A reservation maps far more than is in memory: a class is as large as what of it was resident.
+  const scales = mapped.map((bytes, index) => Math.min(1, (run.class_bytes[index] ?? bytes) / Math.max(1, bytes)));
+  const total = mapped.reduce((sum, bytes, index) => sum + bytes * (scales[index] ?? 1), 0);
+  for (const i of alive) {
+    const type = run.classes[types[i] ?? 0] ?? "unknown";
+    const number = layer[i] ?? null;
+    const layers = classes.get(type) ?? new Map<string, Part[]>();
+    classes.set(type, layers);
+    const key = number === null ? "" : `layer ${number}`;
+    const parts = layers.get(key) ?? [];
+    layers.set(key, parts);
+    const map = size_bytes[i] ?? 0;
+    const bytes = map * (scales[types[i] ?? 0] ?? 1);
+    const rest = parts.findIndex((part) => part.name === REST);
+    const { bytes: area = 0, mapped: before = 0 } = parts[rest] ?? {};
+    if (bytes >= total * LEAST_SHARE) parts.push({ name: name[i] ?? "", bytes, mapped: map });
+    else if (rest < 0) parts.push({ name: REST, bytes, mapped: map });
+    else parts[rest] = { name: REST, bytes: area + bytes, mapped: before + map };
+  }
+  return {
+    name: "",
+    parts: [...classes].map(([type, layers]) => ({
+      name: type,
+      parts: [...layers].map(([key, parts]) => ({ name: key, parts })),
+    })),
+  };
+}
+
+/** `≤ ` before a size that is no more than an upper end. */
+function signOf(run: RunData, name: string): string {
+  return run.class_bytes_read[run.classes.indexOf(name)] === true ? "" : "≤ ";
+}
+
+function drawnNode(node: HierarchyRectangularNode<Part>): SVGGElement {
+  const svg = "http://www.w3.org/2000/svg";
+  const [, type, layer] = node
+    .ancestors()
+    .reverse()
+    .map(({ data }) => data.name);
+  const group = document.createElementNS(svg, "g");
+  const [width, height] = [node.x1 - node.x0, node.y1 - node.y0];
+  const rect = document.createElementNS(svg, "rect");
+  for (const [key, value] of Object.entries({ x: node.x0, y: node.y0, width, height }))
+    rect.setAttribute(key, value.toFixed(1));
+  rect.setAttribute("fill", colorOf(type ?? ""));
+  const title = document.createElementNS(svg, "title");
+  title.textContent = `${[type, layer, node.data.name].filter(Boolean).join(", ")}: ${formatBytes(node.data.mapped ?? 0)} mapped`;
+  group.append(rect, title);
+  if (width > READABLE[0] && height > READABLE[1]) {
+    const text = document.createElementNS(svg, "text");
+    text.setAttribute("x", (node.x0 + 4).toFixed(1));
+    text.setAttribute("y", (node.y0 + 13).toFixed(1));
+    const room = Math.floor((width - 8) / 6.2);
+    const { name } = node.data;
+    text.textContent = name.length > room ? `${name.slice(0, Math.max(1, room - 1))}…` : name;
+    group.append(text);
+  }
+  return group;
+}
+
+/** Puts the treemap of a run into its place. */
+export function drawTreemap(place: HTMLElement, run: RunData): void {
+  if ("why" in run.regions) {
+    place.replaceChildren(whyNot(run.regions.why));
+    return;
+  }
+  const moment = fullestMoment(run);
+  const root = hierarchy<Part>(partsAt(run, moment), ({ parts }) => parts)
+    .sum(({ bytes }) => bytes ?? 0)
+    .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
+  const classes = root.children ?? [];
+  const key = classes.map(({ data, value }) =>
+    element(
+      "span",
+      { class: `class ${data.name}` },
+      `${data.name} ${signOf(run, data.name)}${formatBytes(value ?? 0)}`,
+    ),
+  );
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("class", "treemap");
+  svg.setAttribute(
+    "aria-label",
+    `Bytes in memory by class: ${classes.map(({ data, value }) => `${data.name} ${formatBytes(value ?? 0)}`).join(", ")}`,
+  );
+  const draw = (): void => {
+    const width = Math.max(200, place.clientWidth);
+    const laid = treemap<Part>().tile(treemapSquarify).size([width, HEIGHT]).paddingInner(1).paddingOuter(1)(root);
+    svg.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
+    svg.replaceChildren(...laid.leaves().map(drawnNode));
+  };
+  draw();
+  place.replaceChildren(
+    element(
+      "p",
+      { class: "about" },
+      `What was in memory ${formatNs(moment * 1e6)} into the run, when the target had most of it. A class is as large as its resident bytes (≤ where only an upper end is known); in it each tensor by the bytes that it maps.`,
+    ),
+    element("div", { class: "tools" }, ...key),
+    svg,
+  );
+  new ResizeObserver(draw).observe(place);
+}

@@ -1,0 +1,81 @@
+/** The answer on the page: what ran, and what each class of data asks of a memory, with the numbers of the terminal. */
+import type { RunReport } from "../../schema/run-json.ts";
+import { failureText, peakText } from "../answer.ts";
+import { type AnswerCell, answeredClasses, answerRows, NOTHING_LEARNT } from "../answer-rows.ts";
+import { dataClasses } from "../classes.ts";
+import { moreTimeText } from "../more-time-line.ts";
+import { costInShort, engineText, lossInShort, targetText, tokensText } from "../run-lines.ts";
+import { printable } from "../terminal.ts";
+import { figureButton, type NextId } from "./figure-button.ts";
+import { type Html, html } from "./html.ts";
+
+/** What each row asks, for who sees the table for the first time. */
+const MEANING: Readonly<Record<string, string>> = {
+  "in memory": "most bytes resident at one moment",
+  "working set": "bytes touched while tokens are generated",
+  read: "bytes loaded per second",
+  written: "bytes stored per second",
+  "reads per write": "how often a byte is read before it is written again",
+  "written once": "share of the written places that are never rewritten",
+  "kept, median": "time from a write to its last read, for half of the writes",
+  "kept, 99 %": "the same for 99 of 100 writes",
+  "suits retention": "whether a memory that forgets after a while could hold it",
+};
+
+/** The classes with an own colour in the style sheet. */
+const COLOURED: ReadonlySet<string> = new Set(["weight", "kv_cache", "activation", "runtime"]);
+
+/** The name of a class with its colour. */
+export function className(name: string): Html {
+  return html`<span class="class ${COLOURED.has(name) ? name : "other"}">${printable(name)}</span>`;
+}
+
+function cellOf({ line, metric, bytes }: AnswerCell, most: number, nextId: NextId): Html {
+  const bar = bytes === null ? null : html`<meter min="0" max="${most}" value="${bytes}" aria-hidden="true"></meter>`;
+  return html`<td>${figureButton(line, metric, nextId)}${bar}</td>`;
+}
+
+function answerTable(report: RunReport, nextId: NextId): Html {
+  const { shown } = answeredClasses(dataClasses(report), Number.POSITIVE_INFINITY);
+  const rows = answerRows(shown, report);
+  if (rows.length === 0) return html`<p class="warn">${NOTHING_LEARNT}</p>`;
+  const body = rows.map(({ label, about, cells }) => {
+    const most = Math.max(1, ...cells.map(({ bytes }) => bytes ?? 0));
+    const meaning = MEANING[label] ?? "";
+    return html`<tr class="${about}"><th scope="row">${label}<small>${meaning}</small></th>${cells.map((cell) => cellOf(cell, most, nextId))}</tr>`;
+  });
+  const heads = shown.map(({ name }) => html`<th scope="col">${className(name)}</th>`);
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+/** A list of words and what they stand for; entries without a text are left out. */
+export function termList(entries: readonly (readonly [term: string, text: string | Html | null])[]): Html {
+  const rows = entries
+    .filter(([, text]) => text !== null)
+    .map(
+      ([term, text]) => html`<div><dt>${term}</dt><dd>${typeof text === "string" ? printable(text) : text}</dd></div>`,
+    );
+  return html`<dl>${rows}</dl>`;
+}
+
+/** One run: a sentence on what ran, the table of classes, what it cost and lost, and what would sharpen it. */
+export function answerOfRun(report: RunReport, nextId: NextId): Html {
+  const failure = failureText(report);
+  const ran = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
+  return html`${failure === null ? null : html`<p class="bad" role="alert">${printable(failure)}</p>`}
+${termList([
+  ["engine", engineText(report)],
+  ["target", ran],
+  ["tokens", tokensText(report)],
+])}
+${answerTable(report, nextId)}
+${termList([
+  ["cost", costInShort(report)],
+  ["lost", lossInShort(report)],
+  [
+    "validity",
+    html`<strong class="validity ${report.validity}">${report.validity}</strong>${report.reasons.length === 0 ? null : html`: ${printable(report.reasons.join("; "))}`}`,
+  ],
+  ["sharper", moreTimeText(report)],
+])}`;
+}

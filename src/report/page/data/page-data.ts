@@ -1,0 +1,121 @@
+/** What the page's own script draws, as JSON in the page: columns of numbers, so that thousands of regions stay small. */
+
+/** Regions of the address space: one entry per region and lifetime in every column. */
+export interface RegionColumns {
+  /** Index into `classes`. */
+  readonly class: readonly number[];
+  /** Tensor, file or kind of mapping. */
+  readonly name: readonly string[];
+  readonly layer: readonly (number | null)[];
+  /** First byte, as hexadecimal digits. */
+  readonly addr: readonly string[];
+  readonly size_bytes: readonly number[];
+  /** ms since the run began; a region that was there before has what it was first seen at. */
+  readonly birth_ms: readonly number[];
+  readonly death_ms: readonly number[];
+  readonly access_rows: readonly number[];
+  readonly pid: readonly number[];
+  /** What the label rests on. */
+  readonly evidence: readonly string[];
+  /** First row of the map of addresses that the region covers, and how many; null where it is not on the map. */
+  readonly map_row: readonly (number | null)[];
+  readonly map_rows: readonly (number | null)[];
+}
+
+/** The target over time: one entry per point in every column. */
+export interface TimelineColumns {
+  readonly time_ms: readonly number[];
+  readonly rss_anon_bytes: readonly number[];
+  readonly rss_file_bytes: readonly number[];
+  readonly rss_shmem_bytes: readonly number[];
+  /** Since the point before. */
+  readonly minor_faults: readonly number[];
+  readonly major_faults: readonly number[];
+  readonly token_index: readonly (number | null)[];
+}
+
+/** What the engine was busy with, from one time to another. */
+export interface PhaseSpan {
+  readonly phase: string;
+  readonly step: string | null;
+  readonly begin_ms: number;
+  readonly end_ms: number;
+}
+
+/** A class of data as a band of the map: so many rows from `row` on. */
+export interface Band {
+  readonly class: number;
+  readonly row: number;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Accesses by time and address. Cells are sparse: base64 of little-endian arrays, one element per cell in each. */
+export interface HeatMap {
+  readonly columns: number;
+  readonly rows: number;
+  readonly bands: readonly Band[];
+  /** Columns and rows that a cell covers in either direction: a power of two, 1 where all cells found room. */
+  readonly cell_size: number;
+  readonly cells: number;
+  /** uint16 each, in cells: from the left, and from the top. */
+  readonly column: string;
+  readonly row: string;
+  /** float32 each: rows of the trace that read, and that wrote. */
+  readonly reads: string;
+  readonly writes: string;
+  /** Rows of the trace that lie in no region of the map. */
+  readonly elsewhere: number;
+}
+
+/** One curve of one class, a point per entry of every column. */
+export interface CurveColumns {
+  /** Name in the table `curves` of docs/columns.md, and how its points are drawn. */
+  readonly curve: string;
+  readonly shape: string;
+  /** Class as the tables of the run name it. */
+  readonly class: string;
+  readonly step: string;
+  readonly source: string;
+  readonly method: string;
+  readonly status: string;
+  readonly why: string | null;
+  readonly x_unit: string;
+  readonly y_unit: string;
+  /** Null where the curve cannot be drawn at a point. */
+  readonly x: readonly (number | null)[];
+  readonly x_end: readonly (number | null)[];
+  readonly y: readonly (number | null)[];
+  readonly ci_low: readonly (number | null)[];
+  readonly ci_high: readonly (number | null)[];
+  readonly n: readonly number[];
+  readonly n_censored: readonly number[];
+  readonly name: readonly (string | null)[];
+}
+
+/** Data, or why there is none, for people. */
+export type Maybe<T> = { readonly data: T } | { readonly why: string };
+
+export interface RunData {
+  /** How the page names the run. */
+  readonly name: string;
+  readonly duration_ms: number;
+  readonly classes: readonly string[];
+  /** The most of each class in memory at one moment; null where nothing tells. */
+  readonly class_bytes: readonly (number | null)[];
+  /** True for a class of which that was read, false where it is no more than an upper end. */
+  readonly class_bytes_read: readonly boolean[];
+  readonly regions: Maybe<RegionColumns>;
+  /** Regions that the page leaves out, smallest first. */
+  readonly regions_left_out: number;
+  readonly timeline: Maybe<TimelineColumns>;
+  readonly phases: readonly PhaseSpan[];
+  readonly heat: Maybe<HeatMap>;
+  readonly curves: Maybe<readonly CurveColumns[]>;
+  /** Time from one token to the next, as the engine counts; null where nobody knows. */
+  readonly token_ns: number | null;
+}
+
+export interface PageData {
+  readonly runs: readonly RunData[];
+}

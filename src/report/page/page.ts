@@ -1,0 +1,146 @@
+/** report.html: one file with its data, its script and its style, which loads nothing and sends nothing. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import type { EngineLimits } from "../../sql/database.ts";
+import { printable } from "../terminal.ts";
+import { answerOfRun } from "./answer-section.ts";
+import type { PageData, RunData } from "./data/page-data.ts";
+import { type FinishedRun, runData } from "./data/run-data.ts";
+import { estimatesOf } from "./estimates-section.ts";
+import { countIds } from "./figure-button.ts";
+import { figuresOfRun } from "./figures-section.ts";
+import { type Html, html, jsonScript } from "./html.ts";
+import { machineOfRun } from "./machine-section.ts";
+import { type PageCode, pageCode } from "./page-code.ts";
+import { plotPlaces } from "./plots-section.ts";
+import { trustOfRun } from "./trust-section.ts";
+
+/** Element of the page's data, which the script reads. */
+export const DATA_ID = "data";
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** Nothing but the two texts of this file may run or style; nothing may be loaded from anywhere. */
+function policy({ script, style }: PageCode): string {
+  return [
+    "default-src 'none'",
+    `script-src ${hashOf(script)}`,
+    `style-src ${hashOf(style)}`,
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly about: string;
+  readonly body: (run: FinishedRun, data: RunData, index: number) => Html;
+}
+
+function sections(): readonly Section[] {
+  const nextId = countIds("why");
+  return [
+    {
+      id: "answer",
+      title: "The answer",
+      about: "What each class of data asks of a memory. Point at a figure, or focus it, to see what it rests on.",
+      body: ({ report }) => answerOfRun(report, nextId),
+    },
+    {
+      id: "map",
+      title: "Addresses over time",
+      about:
+        "Every recorded access by time and address: gaps between regions are left out, each class has the same height. What is blank was not seen, which is not the same as not accessed.",
+      body: (_run, _data, index) => html`<div class="heat" data-heat="${index}"></div>`,
+    },
+    {
+      id: "plots",
+      title: "Distributions",
+      about: "What stands behind the figures. A plot that cannot be drawn says why in its place.",
+      body: (_run, _data, index) => plotPlaces(index),
+    },
+    {
+      id: "tensors",
+      title: "Regions and tensors",
+      about: "What lay in memory when the target had most of it, by class and layer, and every region with its life.",
+      body: (_run, _data, index) => html`<div data-treemap="${index}"></div><div data-regions="${index}"></div>`,
+    },
+    {
+      id: "figures",
+      title: "Every figure",
+      about: "The same figures as `mrm-trace show --table`: the value with its whole interval.",
+      body: ({ report }) => figuresOfRun(report, nextId),
+    },
+    {
+      id: "trust",
+      title: "How far to trust it",
+      about: "Validity with each reason, what watching cost the target, and what was lost on the way.",
+      body: ({ report }) => trustOfRun(report),
+    },
+    {
+      id: "machine",
+      title: "Machine and command",
+      about: "Where it ran, with which versions, and how to run it again.",
+      body: ({ report, metadata }) => machineOfRun(report, metadata),
+    },
+  ];
+}
+
+/** A section holds all runs side by side, so that the eye compares like with like. */
+function sectionOf(section: Section, runs: readonly FinishedRun[], data: readonly RunData[]): Html {
+  const parts = runs.map((run, i) => {
+    const one = data[i];
+    if (one === undefined) return html``;
+    const name = runs.length > 1 ? html`<h3>${printable(one.name)}</h3>` : null;
+    return html`<div class="run">${name}${section.body(run, one, i)}</div>`;
+  });
+  return html`<section id="${section.id}" aria-labelledby="${section.id}-title"><h2 id="${section.id}-title">${section.title}</h2><p class="about">${section.about}</p><div class="runs">${parts}</div></section>`;
+}
+
+/** Names that tell the runs apart: the model, and where several have it the run too. */
+function namesOf(runs: readonly FinishedRun[]): string[] {
+  const models = runs.map(({ report }) => report.model_id);
+  return runs.map(({ report }) => {
+    const alone = models.filter((model) => model === report.model_id).length === 1;
+    return alone ? report.model_id : `${report.model_id} ${report.run_id || basename(report.run_dir)}`;
+  });
+}
+
+/**
+ * The text of the page of one run, or of several side by side.
+ * @param limits of the SQL engine that sums accesses; its signal ends the work
+ * @throws MrmTraceError environment where the page's code cannot be built, data_quality where a file of a run is damaged
+ */
+export async function pageOf(runs: readonly FinishedRun[], limits: EngineLimits = {}): Promise<string> {
+  const code = await pageCode();
+  const names = namesOf(runs);
+  const data: RunData[] = [];
+  // One after the other: each opens an SQL engine.
+  for (const [i, run] of runs.entries()) data.push(await runData(run, names[i] ?? "", limits));
+  const page: PageData = { runs: data };
+  const all = sections();
+  const title = names.join(" and ");
+  const first = runs[0]?.report;
+  const when = runs.length === 1 && first !== undefined ? html`<p class="id">${printable(first.run_id)}</p>` : null;
+  const links = all.map(({ id, title: text }) => html`<li><a href="#${id}">${text}</a></li>`);
+  const reports = runs.map(({ report }) => report);
+  const body = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy(code)}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${printable(title)} · mrm-trace</title>
+<style>${{ markup: code.style }}</style></head>
+<body><a class="skip" href="#answer">Skip to the answer</a>
+<header><p class="tool">mrm-trace</p><h1>${printable(title)}</h1>${when}<nav aria-label="Sections"><ul>${links}<li><a href="#estimates">Estimates</a></li></ul></nav></header>
+<main>${all.map((section) => sectionOf(section, runs, data))}
+<section id="estimates" aria-labelledby="estimates-title"><h2 id="estimates-title">How each estimate is made</h2>${estimatesOf(reports)}</section></main>
+<div id="explanation" popover="manual" role="tooltip"></div>
+${jsonScript(DATA_ID, page)}
+<script>${{ markup: code.script }}</script>
+</body></html>
+`;
+  return body.markup;
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from "bun:test";
+import { renderAnswer } from "../../../../src/report/answer.ts";
+import { answerOfRun } from "../../../../src/report/page/answer-section.ts";
+import { countIds } from "../../../../src/report/page/figure-button.ts";
+import { figuresOfRun } from "../../../../src/report/page/figures-section.ts";
+import { renderRun } from "../../../../src/report/table.ts";
+import type { RunReport } from "../../../../src/schema/run-json.ts";
+import { demoReport, plainReport } from "../../../fixtures/run-report.ts";
+
+const terminal = { width: 400, color: false, unicode: true };
+
+/** The text of the elements of one kind, without markup. */
+function textsOf(markup: string, pattern: RegExp): string[] {
+  return [...markup.matchAll(pattern)].map(([, inner = ""]) =>
+    inner
+      .replace(/<[^>]*>/g, "")
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&#39;", "'")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&amp;", "&"),
+  );
+}
+
+/** Cells of a table of the terminal: two spaces and more stand between. */
+const cellsOf = (line: string): string[] => line.split(/ {2,}/).map((cell) => cell.replace(/ *█+$/, "").trim());
+
+/** The rows of the answer as the page has them: the question, then a cell for each class. */
+function pageRows(report: RunReport): string[][] {
+  const { markup } = answerOfRun(report, countIds("why"));
+  return [...markup.matchAll(/<tr class="\w+">(.*?)<\/tr>/gs)].map(([, row = ""]) => [
+    ...textsOf(row, /<th scope="row">([^<]*)/g),
+    ...textsOf(row, /<td>(?:<button[^>]*>)?(.*?)(?:<\/button>.*?)?<\/td>/gs),
+  ]);
+}
+
+describe("the answer on the page", () => {
+  test.each([
+    ["a demo", demoReport()],
+    ["a program without an engine", plainReport()],
+  ])("of %s has the numbers of the terminal", (_what, report) => {
+    const lines = renderAnswer(report, terminal).split("\n").map(cellsOf);
+    const rows = pageRows(report);
+    expect(rows.length).toBeGreaterThan(6);
+    for (const row of rows) {
+      const line = lines.find(([label]) => label === row[0]);
+      expect(row).toEqual(line ?? []);
+    }
+    const { markup } = answerOfRun(report, countIds("why"));
+    for (const key of ["target", "tokens", "cost", "lost"]) {
+      const text =
+        lines
+          .find(([label]) => label === key)
+          ?.slice(1)
+          .join("  ") ?? "nothing";
+      expect(textsOf(markup, /<dd>(.*?)<\/dd>/gs)).toContain(text);
+    }
+  });
+
+  test("begins with the failure of the command", () => {
+    const { target } = demoReport();
+    const { markup } = answerOfRun(demoReport({ target: { ...target, exit_code: 3 } }), countIds("why"));
+    expect(markup).toStartWith('<p class="bad" role="alert">the command ended with exit code 3</p>');
+  });
+
+  test("says of every figure its samples, its method, its share and its reason", () => {
+    const { markup } = answerOfRun(demoReport(), countIds("why"));
+    const explained = textsOf(markup, /<span id="why\d+" hidden>(.*?)<\/span>/gs);
+    expect(explained).toContainEqual(
+      [
+        "retention_p50_ns: ≥ 28.1 s",
+        "n = 118, 104 of them censored; from watch, over decode, grain 8 B",
+        "method: Kaplan-Meier, log-log Greenwood",
+        "seen over 30.0 s",
+        "stands for 93 % of the bytes or of the time",
+        "reason: more than half of the rows were alive at the end of the run",
+      ].join("\n"),
+    );
+  });
+});
+
+describe("every figure on the page", () => {
+  test("stands in the table of the terminal too", () => {
+    const report = demoReport();
+    const table = renderRun(report, terminal);
+    const { markup } = figuresOfRun(report, countIds("why"));
+    const figures = textsOf(markup, /<button[^>]*>(.*?)<\/button>/gs);
+    expect(figures.length).toBeGreaterThan(30);
+    const missing = figures.filter((figure) => !table.includes(figure) && figure !== "not identifiable");
+    expect(missing).toEqual([]);
+  });
+});
