@@ -5,6 +5,8 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { flagsOf, givenOptions } from "../../config/flags.ts";
 import { parseOptions, runSchema } from "../../config/schema.ts";
 import { valueHints } from "../../config/values.ts";
+import { toJson } from "../../schema/run-json.ts";
+import { JSON_SCHEMA_VERSION } from "../../schema/versions.ts";
 import { formatBytes } from "../../units.ts";
 import { writeResult } from "./write-result.ts";
 
@@ -15,7 +17,7 @@ const schema = z.object({
     .optional()
     .describe("write it to this file; default: stdout")
     .register(valueHints, { hint: "FILE" }),
-  ...runSchema.pick({ debug: true }).shape,
+  ...runSchema.pick({ json: true, debug: true }).shape,
 });
 
 export const cardCommand = defineCommand({
@@ -25,16 +27,14 @@ export const cardCommand = defineCommand({
     ...flagsOf(schema),
   },
   async run({ args }) {
-    const { out } = parseOptions(schema, givenOptions(schema, args));
+    const { out, json } = parseOptions(schema, givenOptions(schema, args));
     // Loaded on use: every command has the same entry point.
     const { savedEvidence } = await import("../../pipelines/saved-evidence.ts");
     const { cardText } = await import("../../card/card.ts");
     const text = cardText({ ...(await savedEvidence(args.run_dir)), version: packageJson.version });
-    if (out === undefined) {
-      process.stdout.write(text);
-      return;
-    }
-    writeResult(out, text, "--out");
-    process.stdout.write(`${out}: ${formatBytes(Buffer.byteLength(text))}\n`);
+    if (out !== undefined) writeResult(out, text, "--out");
+    const written = out === undefined ? text : `${out}: ${formatBytes(Buffer.byteLength(text))}\n`;
+    const object = { schema_version: JSON_SCHEMA_VERSION, run_dir: args.run_dir, path: out ?? null, markdown: text };
+    process.stdout.write(json ? `${toJson(object)}\n` : written);
   },
 });

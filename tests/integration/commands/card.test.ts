@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeHandMadeRun } from "../../unit/label/hand-made-run.ts";
-import { runCli } from "../run/cli.ts";
+import { jsonOf, runCli } from "../run/cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-card-"));
 let runDir = "";
@@ -31,6 +31,7 @@ describe("card of a finished run", () => {
     const written = await runCli(["card", runDir, "--out", out]);
     expect([written.exitCode, written.stdout]).toEqual([0, expect.stringContaining(out)]);
     expect(readFileSync(out, "utf8")).toBe(printed.stdout);
+    expect(jsonOf(await runCli(["card", runDir, "--json"]))).toMatchObject({ path: null, markdown: printed.stdout });
     expect(statSync(out).mode & 0o777).toBe(0o600);
   });
 
