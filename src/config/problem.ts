@@ -93,6 +93,23 @@ function insideMapping(value: unknown, { errors }: z.core.$ZodIssueInvalidUnion)
   return branches[0] ?? [];
 }
 
+/** The kinds of values by the words that people use for them. */
+const KINDS: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  object: "a mapping of keys to values",
+  string: "text",
+};
+
+/** What an issue asks for, where the library says it in its own words; null where a check of ours says it. */
+function kindOf(issue: z.core.$ZodIssue): string | null {
+  if (!issue.message.startsWith("Invalid ")) return null;
+  if (issue.code === "invalid_type") return KINDS[issue.expected] ?? "another kind of value";
+  return issue.code === "invalid_value" ? `one of ${issue.values.join(", ")}` : null;
+}
+
 /** The problems behind one issue of a schema, that of experiments where none is named: an issue names all unknown keys of a mapping. */
 export function problemsOf(
   file: YamlFile,
@@ -119,15 +136,8 @@ export function problemsOf(
   const isMissing = issue.code === "invalid_type" && valueAt(file.value, issue.path) === undefined;
   const schema = schemaAt(root, issue.path);
   const wanted = schema === null ? null : wantedText(schema);
-  const isNoMapping = issue.code === "invalid_type" && issue.expected === "object";
-  const message =
-    isNoMapping && !isMissing
-      ? "a mapping of keys to values expected"
-      : isMissing
-        ? `missing: ${issue.expected} expected`
-        : wanted === null
-          ? issue.message.replace(/^Invalid input: |, received \S+$/g, "")
-          : `${wanted} expected`;
+  const kind = wanted ?? kindOf(issue);
+  const message = kind === null ? issue.message : `${isMissing ? "missing: " : ""}${kind} expected`;
   const described = schema?.description ?? null;
   return [problemAt(file, issue.path, message, { hint: described === null ? null : `it is: ${described}` })];
 }
