@@ -9,7 +9,8 @@ const KEY_BYTES = 32;
 /** Digits of a hash: of a million names, two are alike once in 10^7 runs. */
 const DIGITS = 16;
 
-const STORAGE_TYPES = new Set([...TENSOR_TYPES.values()].map(({ name }) => name));
+/** Types of elements that GGUF files have. */
+export const STORAGE_TYPES: ReadonlySet<string> = new Set([...TENSOR_TYPES.values()].map(({ name }) => name));
 const ENGINE_NAMES = new Set(ENGINES.map(({ name }) => name));
 const ALLOCATOR_NAMES = new Set<string>([...ALLOCATORS, "all"]);
 /** Names that the kernel gives to mappings of every process. */

@@ -8,6 +8,7 @@ import { FIGURE_SOURCES } from "../schema/ledger.ts";
 import { VALIDITY_CLASSES } from "../schema/run-json.ts";
 import { formatCounted } from "../units.ts";
 import type { ProcessNumbers } from "./process-numbers.ts";
+import { STORAGE_TYPES } from "./pseudonyms.ts";
 import type { Dropped } from "./scrub-capture.ts";
 
 export const MODEL_ID = "scrubbed";
@@ -78,7 +79,37 @@ function hostOf(host: RunFacts["details"]["host"]) {
 
 function experimentOf(experiment: RunFacts["details"]["experiment"]) {
   if (experiment === null || experiment === undefined) return null;
-  return { ...experiment, name: MODEL_ID, about: {}, model: {} };
+  const { context_length, batch_size, output_tokens, prompt_tokens, prompts, rep_index, is_warmup } = experiment;
+  const sizes = { context_length, batch_size, output_tokens, prompt_tokens, prompts };
+  return { ...sizes, rep_index, is_warmup, name: MODEL_ID, about: {}, model: {} };
+}
+
+/** Sizes of the model, on which figures depend; what is called by a name is not. */
+function modelOf(model: RunFacts["details"]["model"]) {
+  if (model === null || model === undefined) return null;
+  const { parameters, quantisation, bytes_by_type, file_bytes, layers, heads, kv_heads, ...rest } = model;
+  const { embedding, feed_forward, vocabulary, experts, experts_used, context_tokens } = rest;
+  const ofTypes = Object.entries(bytes_by_type).filter(([type]) => STORAGE_TYPES.has(type));
+  const types = {
+    quantisation: quantisation !== null && STORAGE_TYPES.has(quantisation) ? quantisation : null,
+    bytes_by_type: Object.fromEntries(ofTypes),
+  };
+  const sizes = { parameters, file_bytes, layers, heads, kv_heads, embedding, feed_forward, vocabulary };
+  return { name: null, architecture: null, ...types, ...sizes, experts, experts_used, context_tokens };
+}
+
+/** A word as ours are written, else `other`. */
+function ours(word: string): string {
+  return OUR_WORD.test(word) ? word : "other";
+}
+
+/** Counts by cause, those of causes that are no words of ours as one. */
+function causesOf(dropped_by: RunFacts["ledger"][number]["dropped_by"]): Record<string, number | bigint> {
+  const sums = new Map<string, bigint>();
+  for (const [cause, count] of Object.entries(dropped_by)) {
+    sums.set(ours(cause), (sums.get(ours(cause)) ?? 0n) + BigInt(count));
+  }
+  return Object.fromEntries(sums);
 }
 
 export interface NewFacts {
@@ -93,7 +124,6 @@ export interface NewFacts {
 export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, dropped }: NewFacts): RunFacts {
   const { details, target, observer, ledger } = facts;
   const later = (time_ns: bigint): bigint => (time_ns > zero_ns ? time_ns - zero_ns : 0n);
-  const ours = (word: string): string => (OUR_WORD.test(word) ? word : "other");
   const collector = (name: string): string => (COLLECTORS.has(name) ? name : "other");
   const sources = (names: readonly string[]): string[] => names.filter((name) => SOURCES.has(name));
   const turns = details.watch?.budget?.turns;
@@ -130,20 +160,55 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
       identifies: sources(identifies),
       blind_to: LEFT_OUT,
     })),
+    // Each by its name: what a recording comes to tell beside it is not in a run that is shared until somebody says so.
     target: {
-      ...target,
       command: [],
       pid: processes.renumbered(target.pid),
       pids: target.pids.map((pid) => processes.renumbered(pid)),
+      exit_code: target.exit_code,
       signal: target.signal !== null && SIGNAL.test(target.signal) ? target.signal : null,
+      wall_s: target.wall_s,
+      threads: target.threads,
+      prompt_tokens: target.prompt_tokens,
+      decode_tokens: target.decode_tokens,
+      prompt_tokens_at_least: target.prompt_tokens_at_least,
+      decode_tokens_at_least: target.decode_tokens_at_least,
+      decode_tokens_per_s: target.decode_tokens_per_s,
+      decode_call_tokens_per_s: target.decode_call_tokens_per_s,
+      ttft_ms: target.ttft_ms,
     },
     ledger: ledger.map((row) => ({
-      ...row,
+      stream: row.stream,
+      source: row.source,
+      stage: row.stage,
       way: null,
       pid: row.pid === null ? null : processes.renumbered(row.pid),
-      dropped_by: Object.fromEntries(Object.entries(row.dropped_by).map(([cause, n]) => [ours(cause), n])),
+      seen: row.seen,
+      kept: row.kept,
+      filtered: row.filtered,
+      dropped: row.dropped,
+      dropped_by: causesOf(row.dropped_by),
+      unseen_estimate: row.unseen_estimate,
     })),
-    observer: { ...observer, parts: observer.parts.map((part) => ({ ...part, what: ours(part.what.toLowerCase()) })) },
+    observer: {
+      cpu_pct: observer.cpu_pct,
+      contention_pct: observer.contention_pct,
+      rss_bytes: observer.rss_bytes,
+      bpf_run_ns: observer.bpf_run_ns,
+      traps: observer.traps,
+      trap_ns: observer.trap_ns,
+      slowdown_pct: observer.slowdown_pct,
+      parts: observer.parts.map(({ what, count, cost_pct, budgeted }) => ({
+        what: ours(what.toLowerCase()),
+        count,
+        cost_pct,
+        budgeted,
+      })),
+      rss_pct_of_target: observer.rss_pct_of_target,
+      rss_pct_of_available: observer.rss_pct_of_available,
+      baseline_cpu_pct: observer.baseline_cpu_pct,
+      decoder_agreement: observer.decoder_agreement,
+    },
     started_ns: later(facts.started_ns),
     started_at_utc: "",
     end_ns: later(facts.end_ns),
@@ -154,6 +219,7 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
       host: hostOf(details.host),
       options: optionsOf(details.options),
       experiment: experimentOf(details.experiment),
+      model: modelOf(details.model),
       ...(details.thermal === undefined
         ? {}
         : {

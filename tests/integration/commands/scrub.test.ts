@@ -56,6 +56,7 @@ function plantInStreams(): void {
     1,
   );
   const detail = {
+    build: secret(),
     path: `/home/${secret()}/model.gguf`,
     soname: secret(),
     settings: { [secret()]: secret() },
@@ -117,7 +118,7 @@ function plantInFiles(): void {
     ledger: [
       {
         ...{ stream: "access", source: "watch", stage: "ring", way: secret(), pid: TID, unseen_estimate: null },
-        ...{ seen: 10, kept: 9, filtered: 0, dropped: 1, dropped_by: { [secret()]: 1 } },
+        ...{ seen: 10, kept: 9, filtered: 0, dropped: 1, dropped_by: { [secret()]: 1, [secret()]: 0 } },
       },
     ],
     observer: { ...observer, parts: [{ what: secret(), count: 1, cost_pct: 1, budgeted: false }] },
@@ -140,6 +141,11 @@ function plantInFiles(): void {
       experiment: {
         ...{ name: secret(), about: { note: secret() }, model: { path: secret() }, context_length: 512, batch_size: 1 },
         ...{ output_tokens: 8, prompt_tokens: 8, prompts: 1, rep_index: 0, is_warmup: false },
+      },
+      model: {
+        ...{ name: secret(), architecture: secret(), parameters: 7, quantisation: secret() },
+        ...{ bytes_by_type: { [secret()]: 1 }, file_bytes: 1, layers: 2, heads: 3, kv_heads: 4, embedding: 5 },
+        ...{ feed_forward: 6, vocabulary: 7, experts: null, experts_used: null, context_tokens: 8 },
       },
       imported_from: secret(),
       thermal: { throttle_events: null, peak_temp_c: null, sensor: secret() },
