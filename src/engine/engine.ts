@@ -28,6 +28,8 @@ export interface EngineProbe {
   readonly probe: number;
   /** What is copied there. */
   readonly capture: CapturePlan;
+  /** True where it is taken away while every process of the engine is settled. */
+  readonly rests?: boolean;
 }
 
 /** One engine of the list in engines.ts. */
@@ -89,6 +91,8 @@ export interface EngineProcess {
   take(record: RawRecord): Outcome;
   /** Reads what a record named in the process's memory, if one did; read-only and bounded. */
   look(read: ReadMemory): Look | null;
+  /** True while probes that rest would tell nothing new. */
+  isSettled(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
   /** Takes the rows made since the last call. */

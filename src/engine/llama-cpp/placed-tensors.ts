@@ -36,6 +36,10 @@ export interface TensorMap {
   /** Takes the rows made since the last call. */
   takeRows(): EngineRow<"tensor">[];
   live(): LiveTensor[];
+  /** True after many tensors in a row that had been placed where they were before. */
+  isSettled(): boolean;
+  /** Others may come: a model is loaded, or a context made. */
+  unsettle(): void;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   cacheAt(addr: bigint): CacheShape | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
@@ -56,6 +60,9 @@ const INIT_ARGS = process.arch === "arm64" ? ([2, 3] as const) : ([1, 2] as cons
 /** Bits of the parts in `unreadable`. */
 const BUFFER_UNREADABLE = 1;
 const TENSOR_UNREADABLE = 2;
+
+/** Tensors that say nothing new, after which no more are asked for: some graphs of a large model. */
+const SETTLED_AFTER = 8192;
 
 /** Names kept per buffer; graphs of real models place some thousands. */
 const PLACED_LIMIT = 65536;
@@ -83,6 +90,8 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
   let rows: EngineRow<"tensor">[] = [];
+  /** Tensors since the last that was new. */
+  let repeated = 0;
 
   function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
@@ -148,7 +157,9 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     const { region_type, layer, logical_id } = classify(tensor.name, buffer.usage);
     const name = tensor.name === "" ? null : tensor.name;
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
-    buffer.placed.add(`${addr}/${tensor.name}`);
+    const place = `${addr}/${tensor.name}`;
+    repeated = buffer.placed.has(place) ? repeated + 1 : 0;
+    buffer.placed.add(place);
     const placed: LiveTensor = {
       engine: ENGINE_NAME,
       pid,
@@ -199,6 +210,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     const handle = record.args[0];
     if (sizeBytes === 0 || handle === 0n) return "simulated";
     if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";
+    repeated = 0;
     bufferRow("buffer", open(handle, addr, sizeBytes, usage), record.timestamp_ns, record.tid);
     return "kept";
   }
@@ -283,6 +295,10 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
         return { cells, streams: outer.reduce((product, n) => product * n, 1) };
       }
       return null;
+    },
+    isSettled: () => repeated >= SETTLED_AFTER,
+    unsettle() {
+      repeated = 0;
     },
     live: () => [...buffers.values()].flatMap((buffer) => [...buffer.tensors.values()]),
   };

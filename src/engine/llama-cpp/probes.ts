@@ -46,6 +46,8 @@ export interface ProbePoint {
   readonly entry: CapturePlan | null;
   /** What is copied at return; null where return is not probed. */
   readonly ret: CapturePlan | null;
+  /** True where it is taken away while a process places the same tensors at the same addresses again and again. */
+  readonly rests?: boolean;
 }
 
 const BUFFER = { form: "bytes", from: 0, bytes: COPIED_BYTES.buffer } as const;
@@ -81,7 +83,7 @@ function point(symbol: string, probe: Probe, entry: CapturePlan | null, ret: Cap
  * large without any structure.
  */
 export const PROBE_POINTS: readonly ProbePoint[] = [
-  point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, CAPTURE.tensor, null),
+  { ...point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, CAPTURE.tensor, null), rests: true },
   point("ggml_backend_buft_alloc_buffer", PROBE.buffer_alloc, null, CAPTURE.buffer),
   point("ggml_backend_buffer_init", PROBE.buffer_init, CAPTURE.none, CAPTURE.buffer),
   point("ggml_backend_buffer_free", PROBE.buffer_free, CAPTURE.buffer, null),
@@ -121,12 +123,13 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
 /** Probes of those functions that the object exports. */
 export function probesOf(object: EngineObject): EngineProbe[] {
   const probes: EngineProbe[] = [];
-  for (const { symbol, probe, entry, ret } of PROBE_POINTS) {
+  for (const { symbol, probe, entry, ret, rests } of PROBE_POINTS) {
     const found = object.dynamicSymbol(symbol);
     if (found?.type !== "function" || found.fileOffset === null) continue;
     const offset = BigInt(found.fileOffset);
-    if (ret !== null) probes.push({ symbol, offset, isReturn: true, probe, capture: ret });
-    if (entry !== null) probes.push({ symbol, offset, isReturn: false, probe, capture: entry });
+    const place = { symbol, offset, probe, ...(rests === undefined ? {} : { rests }) };
+    if (ret !== null) probes.push({ ...place, isReturn: true, capture: ret });
+    if (entry !== null) probes.push({ ...place, isReturn: false, capture: entry });
   }
   return probes;
 }

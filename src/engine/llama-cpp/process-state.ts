@@ -27,7 +27,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
   let caches = 0;
-  const steps = stepLog({ pid, layout, weights: map.weights, cacheAt: map.cacheAt });
+  const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
   for (const { params } of choices) steps.useParams(params);
   /** Attempts by graph address and number of nodes. */
   const attempts = new Map<string, number>();
@@ -64,7 +64,9 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
           attempts.clear();
           break;
       }
-      return steps.take(record);
+      const outcome = steps.take(record);
+      if (record.probe === PROBE.model_load || record.probe === PROBE.context_init) map.unsettle();
+      return outcome;
     },
     // One graph that was not read yet, if a call named one.
     look(read) {
@@ -88,6 +90,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
       }
       return { graph: key, tensors: reading.tensors.length, refused: reading.refused, found };
     },
+    isSettled: map.isSettled,
     flush: steps.flush,
     takeRows: () => ({ tensors: map.takeRows(), steps: steps.takeRows() }),
     tokenPeriodsNs: steps.tokenPeriodsNs,

@@ -29,6 +29,8 @@ export interface StepContext {
   readonly layout: GgmlLayout;
   /** What the tensor map holds of weights, to say what a load placed. */
   readonly weights: { readonly bytes: number; readonly tensors: number };
+  /** True while the placing of tensors may not be seen. */
+  readonly isSettled: () => boolean;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   readonly cacheAt: (addr: bigint) => CacheShape | null;
 }
@@ -45,8 +47,8 @@ interface OpenCall {
   cache: bigint | null;
   /** False for a call that makes no row: it only encodes, or another one is about the same batch. */
   readonly isStep: boolean;
-  /** Weights in memory when the call began. */
-  readonly weights: { readonly bytes: number; readonly tensors: number };
+  /** Weights in memory when the call began; null where those that it places may not be seen. */
+  readonly weights: { readonly bytes: number; readonly tensors: number } | null;
   readonly known: Readonly<Record<string, unknown>>;
 }
 
@@ -117,7 +119,7 @@ function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
-  const { pid, layout, weights, cacheAt } = context;
+  const { pid, layout, weights, isSettled, cacheAt } = context;
   const open = new Map<string, OpenCall>();
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
@@ -191,7 +193,7 @@ export function stepLog(context: StepContext): StepLog {
       cache: null,
       isStep: isStep(record),
       context: handle,
-      weights: { ...weights },
+      weights: isSettled() ? null : { ...weights },
       known: facts,
     });
     return outcome;
@@ -210,7 +212,7 @@ export function stepLog(context: StepContext): StepLog {
     const value = record.args[0];
     const result = kind === "decode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);
     let facts = call.known;
-    if (kind === "model_load") {
+    if (kind === "model_load" && call.weights !== null) {
       const tensors = weights.tensors - call.weights.tensors;
       facts = { ...facts, weight_tensors: tensors, weight_bytes: weights.bytes - call.weights.bytes };
       if (tensors === 0) facts = { ...facts, simulated: true };

@@ -8,6 +8,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineBuild, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
+import { restingProbes } from "./resting-probes.ts";
 
 /** A file in which an engine was found. */
 export interface EngineFile {
@@ -32,6 +33,8 @@ export interface ObjectProbes extends Disposable {
    * @throws MrmTraceError environment, where the kernel refused every probe of an engine
    */
   attach(path: string, openPath?: string | null): readonly EngineFile[];
+  /** Whether the probes of an engine that may rest are wanted now. */
+  setWanted(engine: Engine, wanted: boolean): void;
   /** Probes asked for and refused so far. */
   readonly counts: {
     asked: number;
@@ -99,6 +102,9 @@ export interface ProbeTools {
 export function objectProbes({ object, multi, engines, captures }: ProbeTools): ObjectProbes {
   const lookedAt = new Map<string, Looked>();
   const links = new DisposableStack();
+  const resting = links.use(restingProbes());
+  /** Engines whose resting probes could not be put back: counted once, and not tried for ever. */
+  const lost = new Set<Engine>();
   const counts = {
     asked: 0,
     refused: 0,
@@ -108,15 +114,20 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
   };
 
   /** Every process: one that starts later is seen from its first call, and the program asks whose call it is. */
-  function link(path: string, isReturn: boolean, probes: readonly Place[]): void {
+  function link(path: string, isReturn: boolean, probes: readonly Place[]): Disposable {
     const program = object.program(PROGRAMS[isReturn ? 1 : 0]);
-    if (multi) {
-      links.use(linkUprobeMulti(program.fd, { path, isReturn, places: probes }));
-      return;
-    }
+    if (multi) return linkUprobeMulti(program.fd, { path, isReturn, places: probes });
+    const owned = new DisposableStack();
     for (const { offset, cookie } of probes) {
-      links.use(program.attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));
+      owned.use(program.attachUprobe({ path, offset, pid: -1, retprobe: isReturn, cookie }));
     }
+    return owned;
+  }
+
+  function linkOrRest(path: string, engine: Engine, group: readonly Place[]): void {
+    const [{ isReturn, rests } = { isReturn: false }] = group;
+    if (rests) resting.add(engine, path, (held) => link(held, isReturn, group));
+    else links.use(link(path, isReturn, group));
   }
 
   function attachAll(path: string, engine: Engine, probes: readonly EngineProbe[]): EngineFilePart {
@@ -124,15 +135,15 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     let first: MrmTraceError | null = null;
     let attached = 0;
     /** All at once, else one by one, so that one function that cannot be probed does not cost the others. */
-    const attempt = (isReturn: boolean, group: readonly Place[]): void => {
+    const attempt = (group: readonly Place[]): void => {
       if (group.length === 0) return;
       try {
-        link(path, isReturn, group);
+        linkOrRest(path, engine, group);
         attached += group.length;
       } catch (error) {
         if (!(error instanceof MrmTraceError)) throw error;
         if (group.length > 1) {
-          for (const probe of group) attempt(isReturn, [probe]);
+          for (const probe of group) attempt([probe]);
           return;
         }
         first ??= error;
@@ -145,10 +156,10 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     counts.asked += probes.length;
     const number = engines.indexOf(engine);
     const places = probes.map((probe) => ({ ...probe, cookie: BigInt(captures.numberOf(number, probe)) }));
-    for (const isReturn of [true, false]) {
-      const group = places.filter((probe) => probe.isReturn === isReturn);
-      if (multi) attempt(isReturn, group);
-      else for (const probe of group) attempt(isReturn, [probe]);
+    const groups = Map.groupBy(places, ({ isReturn, rests }) => `${!isReturn}/${rests === true}`);
+    for (const [, group] of [...groups].sort(([one], [other]) => (one < other ? -1 : 1))) {
+      if (multi) attempt(group);
+      else for (const probe of group) attempt([probe]);
     }
     if (attached === 0 && first !== null) throw first;
     return { attached, refused };
@@ -191,6 +202,12 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
       const files = recognised.map((one) => ({ ...one.file, ...attachTo(one, bytes), attachedNs: monotonicNs() }));
       lookedAt.set(identity, { files, state });
       return files;
+    },
+    setWanted(engine, wanted) {
+      if (lost.has(engine) || resting.set(engine, wanted)) return;
+      lost.add(engine);
+      counts.refused += 1;
+      counts.refusedBy["not put back"] = (counts.refusedBy["not put back"] ?? 0) + 1;
     },
     [Symbol.dispose]() {
       links.dispose();

@@ -159,6 +159,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       for (const engine of followed) {
         engine.retireForgotten();
         for (const { process, look } of engine.look(options.readMemory)) account.countLook(process, look);
+        const running = engine.states();
+        probes.setWanted(engine.engine, running.length === 0 || !running.every((state) => state.isSettled()));
       }
       return rows.take(false);
     },

@@ -57,6 +57,24 @@ describe("the tensor map of a process", () => {
     expect(map.takeRows().at(-1)).toMatchObject({ kind: "usage", usage: "weights", region_type: "weight" });
   });
 
+  test("is settled after many tensors that were placed where they had been, until a buffer or a model comes", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    construct(map, BASE, 65536n);
+    const place = (name: string) => map.tensorAlloc(alloc(BASE + 64n, { name }));
+    place("one");
+    for (let i = 0; i < 8191; i++) place("one");
+    expect(map.isSettled()).toBe(false);
+    place("one");
+    expect(map.isSettled()).toBe(true);
+    map.unsettle();
+    for (let i = 0; i < 8192; i++) place(i === 0 ? "another" : "one");
+    expect(map.isSettled()).toBe(false);
+    place("one");
+    expect(map.isSettled()).toBe(true);
+    construct(map, BASE + 65536n, 4096n);
+    expect(map.isSettled()).toBe(false);
+  });
+
   test("knows the buffer of a tensor that was placed before anything else was seen, and tells no birth of it", () => {
     const map = tensorMap(7, GGML_LAYOUT);
     expect(map.tensorAlloc(alloc(BASE, { name: "cache_k_l0" }))).toBe("kept");

@@ -15,7 +15,7 @@ import {
 const CONTEXT = 0x9000n;
 
 function log(weights = { bytes: 0, tensors: 0 }, shape: CacheShape | null = null) {
-  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights, cacheAt: () => shape });
+  return stepLog({ pid: 7, layout: GGML_LAYOUT, weights, isSettled: () => false, cacheAt: () => shape });
 }
 
 function decode(steps: ReturnType<typeof log>, time: bigint, batch: BatchFields, result = 0n, context = CONTEXT): void {
@@ -300,6 +300,18 @@ describe("the steps of a process", () => {
     ]);
     expect(call(steps, 4, graphs)).toBeUndefined();
     expect(call(log(), 3, graphs)).toBeUndefined();
+  });
+
+  test("say nothing of the weights of a load whose tensors may not have been seen", () => {
+    let settled = true;
+    const weights = { bytes: 0, tensors: 0 };
+    const steps = stepLog({ pid: 7, layout: GGML_LAYOUT, weights, isSettled: () => settled, cacheAt: () => null });
+    const payload = new Uint8Array(1024);
+    payload.set(new TextEncoder().encode("/m.gguf"));
+    steps.take(rawRecord({ probe: PROBE.model_load, payload }));
+    settled = false;
+    steps.take(rawRecord({ probe: PROBE.model_load, isReturn: true, args: [0x77n] }));
+    expect(steps.takeRows().map(({ detail }) => detail)).toEqual(['{"path":"/m.gguf"}']);
   });
 
   test("name the sequences of a batch that was filled token by token, where its graphs have as many tokens", () => {

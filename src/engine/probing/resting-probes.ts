@@ -1,0 +1,52 @@
+/** Probes that are taken away while they have nothing new to tell, and put back: a call that is probed costs its caller a trap. */
+import { openFileBytes } from "../../elf/file-bytes.ts";
+import type { Engine } from "../engine.ts";
+
+export interface RestingProbes extends Disposable {
+  /** Links probes of a file now, and whenever they are wanted again. @throws MrmTraceError environment, where they cannot be linked now */
+  add(engine: Engine, path: string, link: (path: string) => Disposable): void;
+  /** Puts those of an engine back, or takes them away. @returns false where some could not be put back */
+  set(engine: Engine, wanted: boolean): boolean;
+}
+
+interface Resting {
+  readonly engine: Engine;
+  readonly link: () => Disposable;
+  current: Disposable | null;
+}
+
+/** None yet. */
+export function restingProbes(): RestingProbes {
+  const all: Resting[] = [];
+  const files = new DisposableStack();
+
+  return {
+    add(engine, path, link) {
+      // Probes hold their file; while there are none, its number could be given to another.
+      const file = openFileBytes(path);
+      const held = file === null ? path : files.use(file).heldPath;
+      all.push({ engine, link: () => link(held), current: link(held) });
+    },
+    set(engine, wanted) {
+      let done = true;
+      for (const probes of all) {
+        if (probes.engine !== engine || (probes.current !== null) === wanted) continue;
+        if (!wanted) {
+          probes.current?.[Symbol.dispose]();
+          probes.current = null;
+          continue;
+        }
+        try {
+          probes.current = probes.link();
+        } catch {
+          done = false;
+        }
+      }
+      return done;
+    },
+    [Symbol.dispose]() {
+      for (const { current } of all) current?.[Symbol.dispose]();
+      files.dispose();
+    },
+  };
+}

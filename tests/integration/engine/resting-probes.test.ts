@@ -1,0 +1,77 @@
+import { dlopen, FFIType } from "bun:ffi";
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Engine, EngineProcess } from "../../../src/engine/engine.ts";
+import { capturePlan } from "../../../src/engine/probing/capture-plan.ts";
+import { createEngineSession } from "../../../src/engine/probing/session.ts";
+import { u32Bytes } from "../../../src/kernel/bpf-map.ts";
+import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
+
+const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
+const CALLS = ["lrand48", "mrand48"] as const;
+
+test("a probe that may rest is gone while its process is settled, and is put back, in the same file, when it is not", async () => {
+  let settled = false;
+  const taken: number[] = [];
+  const state: EngineProcess = {
+    useBuild() {},
+    take({ probe }) {
+      taken.push(probe);
+      return "kept";
+    },
+    look: () => null,
+    isSettled: () => settled,
+    flush() {},
+    takeRows: () => ({ tensors: [], steps: [] }),
+    tokenPeriodsNs: () => [],
+    kvHeads: () => [],
+    liveTensors: () => [],
+  };
+  const engine: Engine = {
+    name: "calls",
+    programs: [],
+    aboutBuild: () => ({}),
+    follow: () => state,
+    probesOf: ({ dynamicSymbol }) =>
+      CALLS.map((symbol, probe) => ({
+        symbol,
+        offset: BigInt(dynamicSymbol(symbol)?.fileOffset ?? 0),
+        isReturn: false,
+        probe,
+        capture: capturePlan(),
+        ...(probe === 0 ? { rests: true } : {}),
+      })),
+  };
+  using owner = await openBpfObject("engine");
+  const targets = owner.map("targets");
+  targets.update(u32Bytes(process.pid).subarray(0, 4), new Uint8Array(8));
+  const session = await createEngineSession({
+    targetsFd: targets.fd,
+    openObject: openBpfObject,
+    readMemory: () => null,
+    engines: [engine],
+  });
+  const { symbols } = dlopen(LIBC, { lrand48: { returns: FFIType.i64 }, mrand48: { returns: FFIType.i64 } });
+  const callBoth = (): number[] => {
+    symbols.lrand48();
+    symbols.mrand48();
+    session.drain();
+    return taken.splice(0).sort();
+  };
+  try {
+    // What one probe costs was measured on calls of this process.
+    session.drain();
+    taken.splice(0);
+    await session.attachObject(LIBC, process.pid);
+    expect(callBoth()).toEqual([0, 1]);
+    settled = true;
+    session.drain();
+    expect([callBoth(), callBoth()]).toEqual([[1], [1]]);
+    settled = false;
+    session.drain();
+    expect(callBoth()).toEqual([0, 1]);
+    expect(session.account().find(({ stage }) => stage === "attach")).toMatchObject({ kept: 2, dropped: 0 });
+  } finally {
+    session.stop();
+  }
+});
