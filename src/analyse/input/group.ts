@@ -2,7 +2,7 @@
 import { wordsOf } from "../../schema/row.ts";
 import type { RegionType, Scope } from "../../schema/words.ts";
 import { type Resamples, resample } from "../../statistics/bootstrap.ts";
-import { type ClassFaults, FAULT_KINDS, type FaultCounts } from "../process/fault-sums.ts";
+import { type ClassFaults, FAULT_COUNTS, type FaultCounts } from "../process/fault-sums.ts";
 import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
@@ -201,7 +201,7 @@ function processGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"
 }
 
 const isSame = (a: Span, b: Span): boolean => a.phase === b.phase && a.step === b.step;
-const NO_FAULTS = Object.fromEntries(FAULT_KINDS.map((name) => [name, 0])) as FaultCounts;
+const NO_FAULTS = Object.fromEntries(FAULT_COUNTS.map((name) => [name, 0])) as FaultCounts;
 
 /** The faults of a class in a span: none where it had none, null where none were recorded of any. */
 function countedIn({ counts }: AnalysisInput, faults: ClassFaults | undefined): (span: Span) => FaultCounts | null {

@@ -7,7 +7,9 @@ import type { SpanSlices } from "../input/span-slices.ts";
 
 /** What is counted of faults, in the order of the arrays. */
 export const FAULT_KINDS = ["faults", "first_touches", "file_first_touches", "major_faults", "kernel_faults"] as const;
-export type FaultCounts = Readonly<Record<(typeof FAULT_KINDS)[number], number>>;
+/** The same, and those that were writes: what they fall on is written, whether or not a watch saw it. */
+export const FAULT_COUNTS = [...FAULT_KINDS, "write_faults"] as const;
+export type FaultCounts = Readonly<Record<(typeof FAULT_COUNTS)[number], number>>;
 
 /** The faults of one class, by position of the span; classes without a name by kind of mapping. */
 export interface ClassFaults {
@@ -38,7 +40,7 @@ export interface FaultReader {
 }
 
 const MOST_FILES = 20;
-const KINDS = FAULT_KINDS.length;
+const KINDS = FAULT_COUNTS.length;
 
 /** Number of the class by the facts of a region, from 1, and the classes by number; 0 is for what lies in no region. */
 function classNumbers(facts: readonly RegionFacts[]) {
@@ -79,7 +81,7 @@ export function faultReader(regions: Regions, index: PlaceIndex, slices: SpanSli
         for (let kind = 0; kind < KINDS; kind++) sums[kind] = (sums[kind] as number) + (counts[cell + kind] as number);
       }
     }
-    return Object.fromEntries(FAULT_KINDS.map((name, kind) => [name, sums[kind]])) as FaultCounts;
+    return Object.fromEntries(FAULT_COUNTS.map((name, kind) => [name, sums[kind]])) as FaultCounts;
   }
 
   function files(): FileFaults[] {
@@ -113,6 +115,7 @@ export function faultReader(regions: Regions, index: PlaceIndex, slices: SpanSli
       }
       counts[word] = (counts[word] as number) + 1;
       if ((flags & FAULT.user) === 0) counts[word + 4] = (counts[word + 4] as number) + 1;
+      if (flags & FAULT.write) counts[word + 5] = (counts[word + 5] as number) + 1;
       if (flags & FAULT.protection) return;
       counts[word + 1] = (counts[word + 1] as number) + 1;
       counts[word + 2] = (counts[word + 2] as number) + (isFile[place] as number);

@@ -96,6 +96,7 @@ const FAULTS: FaultSums = {
     file_first_touches: 9,
     major_faults: 1,
     kernel_faults: 2,
+    write_faults: 80,
   })),
   classes: [],
   files: [],

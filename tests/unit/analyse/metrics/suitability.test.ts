@@ -2,6 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { rowOf } from "../../../../src/analyse/figures/figure-row.ts";
 import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
+import type { RunCounts } from "../../../../src/analyse/input/input.ts";
+import { spansOf } from "../../../../src/analyse/input/span.ts";
 import type { Figure } from "../../../../src/analyse/metrics/metric.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import { suitability } from "../../../../src/analyse/metrics/suitability.ts";
@@ -111,15 +113,36 @@ describe("data that nothing ended while it was looked at", () => {
   });
 });
 
+/** Faults on weights, all in the whole of the run. */
+function countsOf(window_ns: number, write_faults: number): RunCounts {
+  const counted = {
+    faults: 9,
+    first_touches: 9,
+    file_first_touches: 9,
+    major_faults: 0,
+    kernel_faults: 0,
+    write_faults,
+  };
+  const classes = [{ region_type: "weight", mapping_kind: null, spans: [counted] }] as const;
+  return {
+    spans: spansOf([], window_ns),
+    process: null,
+    memray: null,
+    points: [],
+    faults: { rows: 9, all: [counted], classes, files: [] },
+  };
+}
+
 describe("weights that are only read", () => {
   const readers = Array.from({ length: 40 }, (_, i) =>
     watch([[(2 + i) * MS, "load"]], { region_type: "weight", mapping_kind: "file" }),
   );
-  const lived = (death_s: number, looked_s: number, watches = readers): MetricRow | undefined =>
+  const lived = (death_s: number, looked_s: number, watches = readers, write_faults = 0): MetricRow | undefined =>
     computeMetrics(
       input({
         window_ns: looked_s * S,
         watches,
+        counts: countsOf(looked_s * S, write_faults),
         regions: [
           region({
             region_type: "weight",
@@ -151,6 +174,11 @@ describe("weights that are only read", () => {
     expect(lived(30, 40)?.why).toBe("never written in what was seen: judged by lifetime");
     expect(lived(5, 40)?.label).toBe("medium_mrm");
     expect(lived(0.5, 40)?.label).toBe("low_mrm");
+  });
+
+  test("are not judged by how long they live where the kernel gave them a page to write", () => {
+    expect(lived(30, 40, readers, 1)).toMatchObject({ label: "insufficient" });
+    expect(lived(30, 30, readers, 1)?.why).not.toContain("never written");
   });
 
   test("need no memory that keeps them where nobody reads them either", () => {

@@ -56,9 +56,10 @@ describe("page faults", () => {
     expect(told.all.map(({ faults }) => faults)).toEqual([6, 4, 2]);
   });
 
-  test("tell first touches from faults of protection, those of files, and those that the kernel took", () => {
+  test("tell first touches from faults of protection, those of files, those that the kernel took, and writes", () => {
     const [whole] = told.all;
-    expect(whole).toEqual({ faults: 6, first_touches: 5, file_first_touches: 2, major_faults: 1, kernel_faults: 1 });
+    const counts = { faults: 6, first_touches: 5, file_first_touches: 2, major_faults: 1, kernel_faults: 1 };
+    expect(whole).toEqual({ ...counts, write_faults: 3 });
   });
 
   test("name the files", () => {
