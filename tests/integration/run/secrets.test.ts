@@ -71,9 +71,9 @@ describe("secrets of a command line and of the environment", () => {
     expect(await filesWithSecrets(run_dir)).toEqual([]);
   });
 
-  test("are in its facts and its metadata where the whole command line is asked for, and nothing is where none is", async () => {
+  test("are in its facts, its metadata and its page where the whole command line is asked for, and nothing is where none is", async () => {
     const full = await runDirOf(["run", ...RUN, "--record-command", "full", "--", ...SLEEP]);
-    expect(await filesWithSecrets(full)).toEqual(["capture/facts.json", "metadata.json"]);
+    expect(await filesWithSecrets(full)).toEqual(["capture/facts.json", "metadata.json", "report.html"]);
     const none = await runDirOf(["run", ...RUN, "--record-command", "none", "--", ...SLEEP]);
     expect(await filesWithSecrets(none)).toEqual([]);
     expect(JSON.parse(readFileSync(join(none, "metadata.json"), "utf8")).target.command).toEqual([]);

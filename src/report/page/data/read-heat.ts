@@ -11,14 +11,8 @@ const COLUMNS = 4096;
 export const ROWS_OF_BAND = 512;
 /** 12 bytes each before base64. */
 const MOST_CELLS = 40_000;
-
-/** Cells as the SQL engine counted them. */
-interface Cells {
-  column: Uint16Array;
-  row: Uint16Array;
-  reads: Float32Array;
-  writes: Float32Array;
-}
+/** So many are summed at first: the SQL engine holds them all. */
+const MOST_SUMS = 300_000;
 
 /** The files of the trace, in order; the single file of older runs. */
 function traceFiles(runDir: string): string[] {
@@ -28,25 +22,6 @@ function traceFiles(runDir: string): string[] {
     .filter((name) => /^part-\d+\.parquet$/.test(name))
     .sort()
     .map((name) => join(folder, name));
-}
-
-/** Cells of twice the size in both directions, with the sums of those that fall together. */
-function coarser(cells: Cells): Cells {
-  const sums = new Map<number, [number, number]>();
-  for (let i = 0; i < cells.column.length; i++) {
-    const key = ((cells.row[i] ?? 0) >> 1) * COLUMNS + ((cells.column[i] ?? 0) >> 1);
-    const sum = sums.get(key) ?? [0, 0];
-    sum[0] += cells.reads[i] ?? 0;
-    sum[1] += cells.writes[i] ?? 0;
-    sums.set(key, sum);
-  }
-  const keys = [...sums.keys()];
-  return {
-    column: Uint16Array.from(keys, (key) => key % COLUMNS),
-    row: Uint16Array.from(keys, (key) => Math.floor(key / COLUMNS)),
-    reads: Float32Array.from(sums.values(), ([reads]) => reads),
-    writes: Float32Array.from(sums.values(), ([, writes]) => writes),
-  };
 }
 
 const base64 = (array: Uint16Array | Float32Array): string =>
@@ -84,42 +59,43 @@ export async function readHeat(
   }
   appender.closeSync();
   const scan = parquetScan(files);
+  const [whole] = await database.rows(`SELECT count(*) AS traced FROM ${scan}`);
+  const traced = Number(whole?.traced ?? 0);
+  let shift = 0;
+  while (Math.min(traced, (map.rows * COLUMNS) >> (2 * shift)) > MOST_SUMS) shift += 1;
   const column = `least(${COLUMNS - 1}, greatest(0, floor((timestamp_ns::BIGINT - ${span.origin_ns}) * ${COLUMNS / Math.max(1, span.duration_ns)})))`;
   const row = "least(last_row, floor(first_row + greatest(0, address::DOUBLE - addr::DOUBLE) * row_bytes))";
-  const rows = await database.rows(
-    `SELECT ${column}::USMALLINT AS c, ${row}::USMALLINT AS r,
-       (count(*) FILTER (op_type IN ('load', 'load_store')))::FLOAT AS reads,
-       (count(*) FILTER (op_type IN ('store', 'load_store')))::FLOAT AS writes
-     FROM ${scan} JOIN place USING (region_id) WHERE timestamp_ns IS NOT NULL GROUP BY ALL ORDER BY r, c`,
+  await database.run(
+    `CREATE OR REPLACE TEMP TABLE cell AS
+     SELECT ${row}::INTEGER >> ${shift} AS r, ${column}::INTEGER >> ${shift} AS c, count(*) AS accesses,
+       count(*) FILTER (op_type IN ('load', 'load_store')) AS reads,
+       count(*) FILTER (op_type IN ('store', 'load_store')) AS writes
+     FROM ${scan} JOIN place USING (region_id) WHERE timestamp_ns IS NOT NULL GROUP BY ALL`,
   );
-  const [total] = await database.rows(
-    `SELECT count(*) AS all_rows, count(place.region_id) AS placed FROM ${scan} AS trace LEFT JOIN place USING (region_id)`,
-  );
-  const elsewhere = Number(total?.all_rows ?? 0) - Number(total?.placed ?? 0);
-  if (rows.length === 0) return { why: "no access was recorded on a region of the map" };
-  let cells: Cells = {
-    column: Uint16Array.from(rows, ({ c }) => Number(c)),
-    row: Uint16Array.from(rows, ({ r }) => Number(r)),
-    reads: Float32Array.from(rows, ({ reads }) => Number(reads)),
-    writes: Float32Array.from(rows, ({ writes }) => Number(writes)),
-  };
-  let shift = 0;
-  while (cells.column.length > MOST_CELLS) {
-    cells = coarser(cells);
-    shift += 1;
+  const [sums] = await database.rows("SELECT count(*) AS cells, coalesce(sum(accesses), 0) AS placed FROM cell");
+  if (Number(sums?.cells ?? 0) === 0) return { why: "no access was recorded on a region of the map" };
+  let coarser = 0;
+  const grouped =
+    (): string => `SELECT r >> ${coarser} AS r, c >> ${coarser} AS c, sum(reads) AS reads, sum(writes) AS writes
+     FROM cell GROUP BY ALL`;
+  for (;;) {
+    const [size] = await database.rows(`SELECT count(*) AS cells FROM (${grouped()})`);
+    if (Number(size?.cells ?? 0) <= MOST_CELLS) break;
+    coarser += 1;
   }
+  const cells = await database.rows(`${grouped()} ORDER BY r, c`);
   return {
     data: {
       columns: COLUMNS,
       rows: map.rows,
       bands: map.bands,
-      cell_size: 1 << shift,
-      cells: cells.column.length,
-      column: base64(cells.column),
-      row: base64(cells.row),
-      reads: base64(cells.reads),
-      writes: base64(cells.writes),
-      elsewhere,
+      cell_size: 1 << (shift + coarser),
+      cells: cells.length,
+      column: base64(Uint16Array.from(cells, ({ c }) => Number(c))),
+      row: base64(Uint16Array.from(cells, ({ r }) => Number(r))),
+      reads: base64(Float32Array.from(cells, ({ reads }) => Number(reads))),
+      writes: base64(Float32Array.from(cells, ({ writes }) => Number(writes))),
+      elsewhere: traced - Number(sums?.placed ?? 0),
     },
   };
 }
