@@ -6,7 +6,9 @@ export const EXIT_CODES = {
   failure: 1,
   usage: 2,
   environment: 3,
+  /** What was named cannot be read or is incomplete, or the figures do not tell whether a limit is kept. */
   data_quality: 4,
+  /** A limit is not kept: what an arm may cost, or what a run may need. */
   budget: 5,
   target: 6,
   time_limit: 124,

@@ -7,8 +7,12 @@ import {
   formatIn,
   formatNs,
   nsScale,
+  parseBytesPerSecond,
   parseDurationNs,
+  parseEnergyPjPerByte,
   parseSizeBytes,
+  smallScale,
+  yearScale,
 } from "../../src/units.ts";
 
 test("figures keep three significant digits in the unit that suits them", () => {
@@ -54,4 +58,34 @@ test("durations and sizes are read with their unit and refused without a known o
   expect(["64MB", "1GiB", "4096B"].map(parseSizeBytes)).toEqual([64e6, 2 ** 30, 4096]);
   expect(() => parseDurationNs("5 parsecs")).toThrow(MrmTraceError);
   expect(() => parseSizeBytes("")).toThrow(MrmTraceError);
+});
+
+test("rates and energies are read with their unit, per byte or per bit, and refused without", () => {
+  expect(["25.6GB/s", "64GiB/s", "1kb/s"].map(parseBytesPerSecond)).toEqual([25.6e9, 64 * 2 ** 30, 1e3]);
+  expect(["3.97pJ/bit", "1nJ/byte", "500fJ/bit"].map(parseEnergyPjPerByte)).toEqual([31.76, 1e3, 4]);
+  for (const text of ["25.6GB", "25.6/s", "1GB/min", "5"])
+    expect(() => parseBytesPerSecond(text)).toThrow(MrmTraceError);
+  for (const text of ["4pJ", "4J/bit", "pJ/bit"]) expect(() => parseEnergyPjPerByte(text)).toThrow(MrmTraceError);
+  expect(() => parseSizeBytes("64MB/s")).toThrow(MrmTraceError);
+});
+
+test("small figures of energy and lives of devices have the unit that suits them", () => {
+  const watts = (value: number): string => formatIn(value, smallScale(value, "W")) + smallScale(value, "W").unit;
+  expect([0, 2.5, 0.0123, 4.5e-6, 3e-12, 2e-14, 12e3].map(watts)).toEqual([
+    "0 W",
+    "2.50 W",
+    "12.3 mW",
+    "4.50 uW",
+    "3.00 pW",
+    "0.0200 pW",
+    "12.0 kW",
+  ]);
+  const life = (years: number): string => formatIn(years, yearScale(years)) + yearScale(years).unit;
+  expect([1 / (365.25 * 24), 0.5, 3.644, 2050, 1e7].map(life)).toEqual([
+    "60.0 min",
+    "183 days",
+    "3.64 years",
+    "2050 years",
+    "10.0M years",
+  ]);
 });
