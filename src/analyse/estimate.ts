@@ -1,5 +1,8 @@
 /** All figures of a run, and the curves that belong to them. */
+
+import type { PlaceIndex } from "../label/regions/place-index.ts";
 import type { RowOf } from "../schema/row.ts";
+import { type RegionFigures, regionFigures } from "./by-region/region-figures.ts";
 import { curveRows } from "./curves/registry.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { groupsOf } from "./input/group.ts";
@@ -9,16 +12,22 @@ import { figuresOf } from "./metrics/registry.ts";
 export interface Estimates {
   readonly metrics: readonly MetricRow[];
   readonly curves: readonly RowOf<"curves">[];
+  /** Of single regions on which enough watches fell. */
+  readonly regions: readonly RegionFigures[];
 }
 
-/** @param input reduced sums and samples; not changed */
-export function estimate(input: AnalysisInput): Estimates {
+/**
+ * @param input reduced sums and samples; not changed
+ * @param index over the regions of the input; null where there are none
+ */
+export function estimate(input: AnalysisInput, index: PlaceIndex | null): Estimates {
+  const regions = index === null ? [] : regionFigures(input, index);
   const metrics: MetricRow[] = [];
   const curves: RowOf<"curves">[] = [];
   for (const group of groupsOf(input)) {
     const rows = figuresOf(group);
     metrics.push(...rows);
-    curves.push(...curveRows(group, rows));
+    curves.push(...curveRows(group, rows, regions));
   }
-  return { metrics, curves };
+  return { metrics, curves, regions };
 }

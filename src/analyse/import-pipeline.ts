@@ -70,7 +70,7 @@ export async function analyseImport(
     streams: reduced.streams,
     counts: null,
   };
-  const { metrics, curves } = estimate(input);
+  const { metrics, curves } = estimate(input, null);
   writeMetrics(runDir, metrics);
   writeCurves(runDir, curves);
   writeHeat(runDir, reduced.heat, [IMPORT], reduced.origin_ns);

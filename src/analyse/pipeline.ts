@@ -8,6 +8,7 @@ import type { AllocationSite } from "../schema/run-metadata.ts";
 import type { BytesAre } from "../schema/words.ts";
 import { type Database, DEFAULT_MEMORY_BYTES, openDatabase, parquetScan } from "../sql/database.ts";
 import { formatCount } from "../units.ts";
+import { writeRegionMetrics } from "./by-region/write-region-metrics.ts";
 import { writeCurves } from "./curves/write-curves.ts";
 import { estimate } from "./estimate.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
@@ -75,7 +76,7 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet, curves.parquet and heat.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -94,9 +95,10 @@ export async function analyseRun(
   const isWhole = !unread.some(({ stream }) => stream === "allocation_site" || stream === "allocation_stack");
   const watches = facts.is_cut ? overWhenCut(loaded.watches) : loaded.watches;
   const input = { ...loaded, watches, ledger: [...facts.ledger, ...unread] };
-  const { metrics, curves } = estimate(input);
+  const { metrics, curves, regions } = estimate(input, labelled.regionIndex);
   writeMetrics(runDir, metrics);
   writeCurves(runDir, curves);
+  writeRegionMetrics(runDir, regions);
   const turns = (facts.budget_turns ?? []).map(({ begin_ns, budget_pct }) => ({
     begin_ns: Number(begin_ns - labelled.origin_ns),
     budget_pct,

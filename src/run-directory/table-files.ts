@@ -5,7 +5,16 @@ import { STREAMS, type StreamName } from "../schema/columns.ts";
 import { runPaths } from "./run-directory.ts";
 import { listSegments } from "./segment-files.ts";
 
-const DERIVED = ["trace", "region_map", "kv_block_lifecycle", "process_timeline", "metrics", "curves"] as const;
+const DERIVED = [
+  "trace",
+  "region_map",
+  "kv_block_lifecycle",
+  "process_timeline",
+  "metrics",
+  "region_metrics",
+  "curves",
+  "heat",
+] as const;
 
 /** Tables of a run: what is derived, and the streams below capture/. Columns and units: docs/columns.md. */
 export type RunTable = StreamName | (typeof DERIVED)[number];

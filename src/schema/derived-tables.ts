@@ -17,6 +17,42 @@ import {
   VERDICTS,
 } from "./words.ts";
 
+/** A figure with all that is needed to trust it. */
+const METRIC_COLUMNS = [
+  col("metric", "string", "", "Name in docs/metrics.md."),
+  words("scope", SCOPES),
+  words("region_type", { ...REGION_TYPES, all: "" }, "Class of data; all for the scope process"),
+  opt(
+    "mapping_kind",
+    "string",
+    "",
+    "Kind of mapping, for processes without an engine; allocation for all that memray saw, allocation/FUNCTION for its parts.",
+  ),
+  words("phase", { ...PHASES, all: "" }),
+  words("step", { ...STEPS, all: "" }),
+  opt("grain_bytes", "u32", "bytes", "Grain of the figure."),
+  col("source", "string", "", "Stream or source that it comes from."),
+  col("unit", "string", "", "Unit of value, lo and hi."),
+  opt("value", "f64", "see unit", "The estimate."),
+  opt("lo", "f64", "see unit", "Lower end of the interval."),
+  opt("hi", "f64", "see unit", "Upper end of the interval."),
+  opt("ci_level", "f64", "1", "Level of the interval."),
+  col("n", "u64", "samples", "Samples: watched addresses unless the method says otherwise."),
+  col("n_censored", "u64", "samples", "Of them censored."),
+  opt("coverage", "f64", "1", "Share of the class's bytes (or of the step's time) that the samples stand for."),
+  col("window_ns", "u64", "ns", "Time that the figure covers."),
+  col("method", "string", "", "Estimator and interval."),
+  opt("label", "string", "", "Answer in words, where the metric is one."),
+  words("status", METRIC_STATUSES),
+  opt("why", "string", "", "Reason for any status but ok."),
+  opt(
+    "lost_pct",
+    "f64",
+    "%",
+    "Share lost of the events of the source, or of another on which the figure rests, where that lost more.",
+  ),
+] as const;
+
 export const DERIVED_TABLES = {
   trace: {
     kind: "derived",
@@ -138,39 +174,17 @@ export const DERIVED_TABLES = {
   metrics: {
     kind: "derived",
     doc: "Every figure with its interval, method, sample count and loss: metrics.parquet, and `metrics` of --json.",
+    columns: [...METRIC_COLUMNS],
+  },
+  region_metrics: {
+    kind: "derived",
+    doc: "Figures of single regions, by the estimators and the judgement of those of classes, in the whole of generation or of a run without an engine: of the 128 regions at most on which most watches fell, 30 or more on each. Its columns are those of metrics, behind what says the region.",
     columns: [
-      col("metric", "string", "", "Name in docs/metrics.md."),
-      words("scope", SCOPES),
-      words("region_type", { ...REGION_TYPES, all: "" }, "Class of data; all for the scope process"),
-      opt(
-        "mapping_kind",
-        "string",
-        "",
-        "Kind of mapping, for processes without an engine; allocation for all that memray saw, allocation/FUNCTION for its parts.",
-      ),
-      words("phase", { ...PHASES, all: "" }),
-      words("step", { ...STEPS, all: "" }),
-      opt("grain_bytes", "u32", "bytes", "Grain of the figure."),
-      col("source", "string", "", "Stream or source that it comes from."),
-      col("unit", "string", "", "Unit of value, lo and hi."),
-      opt("value", "f64", "see unit", "The estimate."),
-      opt("lo", "f64", "see unit", "Lower end of the interval."),
-      opt("hi", "f64", "see unit", "Upper end of the interval."),
-      opt("ci_level", "f64", "1", "Level of the interval."),
-      col("n", "u64", "samples", "Samples: watched addresses unless the method says otherwise."),
-      col("n_censored", "u64", "samples", "Of them censored."),
-      opt("coverage", "f64", "1", "Share of the class's bytes (or of the step's time) that the samples stand for."),
-      col("window_ns", "u64", "ns", "Time that the figure covers."),
-      col("method", "string", "", "Estimator and interval."),
-      opt("label", "string", "", "Answer in words, where the metric is one."),
-      words("status", METRIC_STATUSES),
-      opt("why", "string", "", "Reason for any status but ok."),
-      opt(
-        "lost_pct",
-        "f64",
-        "%",
-        "Share lost of the events of the source, or of another on which the figure rests, where that lost more.",
-      ),
+      col("region_id", "u32", "", "Row of region_map.parquet."),
+      opt("name", "string", "", "Name of the region: tensor, file, [heap], ..."),
+      opt("tensor", "string", "", "Tensor; null where several share the bytes."),
+      opt("layer", "i32", "", "Layer."),
+      ...METRIC_COLUMNS,
     ],
   },
   curves: {

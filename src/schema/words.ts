@@ -174,13 +174,14 @@ export const CURVES = {
   age_at_read: "share of the read passes that read data older than x",
   inter_access_interval: "P2: share of the passes over a byte that another follows within x",
   working_set: "P4: bytes touched within a window of length x",
-  reads_per_write: "P5: share of the writes that are read as often as x tells",
+  reads_per_write: "P5: share of the writes whose data is read more often than x times",
   write_once: "P6: share of written blocks of x bytes that are written once",
   read_rate: "P7: reads over time",
   write_rate: "P7: writes over time",
   stride: "P8: share of the pairs of successive accesses whose addresses lie at most x apart",
-  run_length: "P8: share of the runs of successive accesses that are as long as x tells",
-  read_rate_by_lifetime: "P9: how often a byte of a tensor is read against how long the tensor lives",
+  run_length:
+    "P8: share of the runs of successive accesses, each at most 64 B beyond the one before, that have at most x accesses",
+  read_rate_by_lifetime: "P9: how often a byte of a region is read against how long the region lives",
   stores_after_settle: "P10: share of the write passes that come later than x after the write before",
 } as const;
 export type CurveName = keyof typeof CURVES;

@@ -86,9 +86,14 @@ function variances(curve: Shares, places: Uint32Array, resamples: Resamples): Fl
   return squares.map((square, k) => (used > 1 ? (square - (sum[k] ?? 0) ** 2 / used) / (used - 1) : Number.NaN));
 }
 
+/** Student's quantile by degrees of freedom: every position of every curve asks for one. */
+const quantileOfT = new Map<number, number>();
+
 /** Few units tell their own spread badly, and too little of it: the share of their number that stands for Student's tails. */
 function trust(units: number): number {
-  const t = studentQuantile((1 + CI_LEVEL) / 2, Math.max(1, Math.round(units) - 1));
+  const degrees = Math.max(1, Math.round(units) - 1);
+  const t = quantileOfT.get(degrees) ?? studentQuantile((1 + CI_LEVEL) / 2, degrees);
+  quantileOfT.set(degrees, t);
   return ((CI_Z / t) ** 2 * (units - 1)) / units;
 }
 

@@ -1,5 +1,6 @@
 /** What a curve is before it is rows: its points, and the figure with which it agrees. */
 import type { CurveName, CurveShape, MetricStatus } from "../../schema/words.ts";
+import type { RegionFigures } from "../by-region/region-figures.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { Group } from "../input/group.ts";
 import { printedFigures } from "../metrics/registry.ts";
@@ -34,8 +35,8 @@ export interface Curve {
   readonly points: readonly CurvePoint[];
 }
 
-/** A kind of curve: of a group with its figures; null where it has no meaning for the group. */
-export type CurveOf = (group: Group, rows: readonly MetricRow[]) => Curve | null;
+/** A kind of curve: of a group with its figures, and those of regions; null where it has no meaning for the group. */
+export type CurveOf = (group: Group, rows: readonly MetricRow[], regions: readonly RegionFigures[]) => Curve | null;
 
 /** What stands in every curve of a kind. */
 export type CurveFrame = Pick<Curve, "curve" | "shape" | "x_unit" | "y_unit">;
@@ -63,6 +64,8 @@ export function curveOfFigure(
   const base = { ...frame, source, method, status, why };
   if (!says(row)) return { ...base, points: [] };
   const points = pointsOf(source);
-  if (typeof points === "string") return { ...base, status: "not_identifiable", why: points, points: [] };
+  // Watches can tell any curve, where there are enough of them.
+  const silent = source === "watch" ? "insufficient" : "not_identifiable";
+  if (typeof points === "string") return { ...base, status: silent, why: points, points: [] };
   return points.length > 0 ? { ...base, points } : { ...base, status: "insufficient", why: "nothing to draw", points };
 }

@@ -23,12 +23,21 @@ const asSeen = (sample: RecurrentSample): RecurrentSample => ({
   event: new Uint8Array(sample.event.length).fill(1),
 });
 
-/**
- * The curve with which the quantiles of `kvNeedFigures` agree. With few sequences it is that of the times as they were seen,
- * which is no more than a bound and has no band.
- */
+/** The curve with which the quantiles of `kvNeedFigures` agree. */
 export function kvNeedPoints({ kvRows, input }: Group, need: KvNeedTimes, falling: boolean): CurvePoint[] {
-  const { times, weights, open } = need.ofRows(kvUnits(kvRows));
+  return sequencePoints(need.ofRows(kvUnits(kvRows)), input.seed, need.stream, falling);
+}
+
+/**
+ * Of few sequences it is the curve of what was seen, which is no more than a bound and has no band.
+ * @param stream of the random numbers
+ */
+export function sequencePoints(
+  { times, weights, open }: ReturnType<KvNeedTimes["ofRows"]>,
+  seed: number,
+  stream: number,
+  falling: boolean,
+): CurvePoint[] {
   const n = times.length;
   const sample = recurrentSample(times, weights);
   const isBound = n < FEWEST_SEQUENCES;
@@ -40,7 +49,7 @@ export function kvNeedPoints({ kvRows, input }: Group, need: KvNeedTimes, fallin
     const points = bare.map(({ value, share }) => ({ value, share: interval(share, null, null) }));
     return curvePoints(points, observationsOf(sample), falling);
   }
-  const resamples = resample(new Uint8Array(n), input.seed, need.stream, REPLICATES);
+  const resamples = resample(new Uint8Array(n), seed, stream, REPLICATES);
   const seen = open > 0 ? sharesOf(asSeen(sample)) : null;
   // An open time may end at once: the share may be as large as that of the times as they were seen.
   const seenValues = seen?.values ?? values;

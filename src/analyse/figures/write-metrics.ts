@@ -11,7 +11,7 @@ function wholeNumber(value: number): bigint {
 const finite = (value: number | null): number | null => (value !== null && Number.isFinite(value) ? value : null);
 
 /** The columns that metrics.parquet keeps as whole numbers become bigint; figures that are not finite become null. */
-function storedRow(row: MetricRow) {
+export function storedRow(row: MetricRow) {
   return {
     ...row,
     value: finite(row.value),

@@ -74,7 +74,7 @@ interface SetPlace {
   readonly rarityAt: (begin_ns: number) => number;
 }
 
-function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
+export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
   const { span, gap, unwatched, young, seed } = place;
   const exposures: Exposure[] = [];
   for (const watch of watches) {
@@ -106,8 +106,8 @@ export function setWithin(set: WatchSet, span: Span, seed: number, stream: numbe
   return watchSet(watches, { span, gap: set.gap_ns, unwatched: 0, young: set.young, seed, rarityAt: () => 1 }, stream);
 }
 
-const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
-const isReadable = (w: WatchSample): boolean => isUniform(w) && w.mode !== "w";
+export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
+export const isReadable = (w: WatchSample): boolean => isUniform(w) && w.mode !== "w";
 
 /** Classes by name; data without a class by its kind of mapping. */
 function keyOf(place: { region_type: RegionType; mapping_kind: string | null }): string {
@@ -137,7 +137,7 @@ function rowsBySource(sums: readonly AccessSums[]): Map<string, number> {
 const BLOCK_STREAM = 1005;
 
 /** Resamples by number of units, drawn when first asked for. */
-function blockResamples(seed: number): (count: number) => Resamples {
+export function blockResamples(seed: number): (count: number) => Resamples {
   const drawn = new Map<number, Resamples>();
   return (count) => {
     const resamples = drawn.get(count) ?? resample(new Uint8Array(count), seed, BLOCK_STREAM);
@@ -149,7 +149,7 @@ function blockResamples(seed: number): (count: number) => Resamples {
 const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
-function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
+export function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
   const none = watchSet([], { span, gap: gap_ns, unwatched: 0, young: 0, seed: input.seed, rarityAt: () => 1 }, 0);
   return {
     input,

@@ -153,25 +153,28 @@ function estimatesOf(
   k: KvRowSample[],
   a: AccessSums[],
 ) {
-  return estimate({
-    run_id: "r",
-    t0_ns: 0n,
-    window_ns: RUN_NS,
-    watches: w,
-    regions: regionsOf(r),
-    steps: s,
-    kvRows: k,
-    kvUntold: null,
-    kvWritesUntold: null,
-    accessSums: a,
-    allocations: [],
-    streams: [],
-    counts: null,
-    ledger: [],
-    trap_cost_ns: 16_000,
-    seed,
-    sight: [],
-  });
+  return estimate(
+    {
+      run_id: "r",
+      t0_ns: 0n,
+      window_ns: RUN_NS,
+      watches: w,
+      regions: regionsOf(r),
+      steps: s,
+      kvRows: k,
+      kvUntold: null,
+      kvWritesUntold: null,
+      accessSums: a,
+      allocations: [],
+      streams: [],
+      counts: null,
+      ledger: [],
+      trap_cost_ns: 16_000,
+      seed,
+      sight: [],
+    },
+    null,
+  );
 }
 
 const metricsOf = (...given: Parameters<typeof estimatesOf>) => estimatesOf(...given).metrics;

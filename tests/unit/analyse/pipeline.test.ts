@@ -32,6 +32,7 @@ const DERIVED = [
   "kv_block_lifecycle.parquet",
   "metrics.parquet",
   "curves.parquet",
+  "region_metrics.parquet",
   "heat.parquet",
 ];
 
@@ -86,6 +87,7 @@ describe("analyseRun on a run known by hand", () => {
       ["kv_block_lifecycle.parquet", "kv_block_lifecycle"],
       ["metrics.parquet", "metrics"],
       ["curves.parquet", "curves"],
+      ["region_metrics.parquet", "region_metrics"],
       ["heat.parquet", "heat"],
     ] as const) {
       const described = await database.rows(`DESCRIBE SELECT * FROM read_parquet('${join(runDir, file)}')`);

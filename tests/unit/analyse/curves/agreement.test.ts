@@ -3,6 +3,7 @@ import { type Estimates, estimate } from "../../../../src/analyse/estimate.ts";
 import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
 import { printedFigures } from "../../../../src/analyse/metrics/registry.ts";
 import { worldSchema } from "../../../../src/config/world-schema.ts";
+import { placeIndex } from "../../../../src/label/regions/place-index.ts";
 import type { RowOf } from "../../../../src/schema/row.ts";
 import { describedWorld } from "../../../../src/simulate/described-world.ts";
 import { tryWorld } from "../../../../src/simulate/trial.ts";
@@ -51,7 +52,8 @@ describe("curves of a class that was watched", () => {
         { class: "activation", bytes: "1MiB", period: "20ms", touches: 4, writes: 0.25, spacing: "2ms", sigma: 0.5 },
       ],
     });
-    found = estimate(tryWorld(describedWorld(world).make(seededRandom(7)), 7).input);
+    const { input: seen } = tryWorld(describedWorld(world).make(seededRandom(7)), 7);
+    found = estimate(seen, placeIndex(seen.regions));
   });
   const figure = (metric: string) =>
     printedFigures(found.metrics).find((row) => row.metric === metric && row.region_type === "activation");
@@ -94,6 +96,39 @@ describe("curves of a class that was watched", () => {
     const mean = points.reduce((sum, { y }) => sum + (y ?? Number.NaN), 0) / points.length;
     expect(mean).toBeWithin((lo ?? 0) * 0.9, (hi ?? 0) * 1.1);
     for (const { y, ci_low, ci_high } of points) expect(y).toBeWithin(ci_low ?? 0, (ci_high ?? 0) + 1e-9);
+  });
+
+  test("says of writes how often they are read: once for each of the three reads of a period, as the ratio does", () => {
+    const points = pointsOf(found, "reads_per_write", "activation");
+    expect(points[0]).toMatchObject({ shape: "survival", status: "ok" });
+    // The mean of a count is the sum of the shares above each number.
+    const above = (k: number): number => points.findLast(({ x }) => (x as number) <= k)?.y ?? 1;
+    const mean = Array.from({ length: 40 }, (_, k) => above(k)).reduce((sum, y) => sum + y, 0);
+    const { lo, hi } = figure("reads_per_write") ?? {};
+    expect(mean).toBeWithin((lo ?? 0) * 0.85, (hi ?? 0) * 1.15);
+  });
+
+  test("says of writes how long after the one before they come: half of them after about a period", () => {
+    const points = pointsOf(found, "stores_after_settle", "activation");
+    expect(points[0]).toMatchObject({ shape: "survival", status: "ok" });
+    expect(readOff(points, 0.5)).toBeWithin(8 * MS, 24 * MS);
+  });
+
+  test("has the one region of the class as a point, with the figures of the class", () => {
+    const [only, ...others] = found.regions;
+    expect(others).toEqual([]);
+    for (const metric of ["read_bytes_per_s", "retention_p50_ns", "iai_p50_ns", "working_set_bytes"]) {
+      const row = only?.rows.find((one) => one.metric === metric);
+      const { value = null, lo, hi } = figure(metric) ?? {};
+      expect([metric, row?.status]).toEqual([metric, "ok"]);
+      expect(row?.value).toBeWithin((lo ?? 0) - 1e-9, (hi ?? 0) + 1e-9);
+      expect((row?.value ?? 0) / (value ?? 1)).toBeWithin(0.98, 1.02);
+    }
+    const [point] = pointsOf(found, "read_rate_by_lifetime", "activation");
+    const rate = only?.rows.find((one) => one.metric === "read_bytes_per_s")?.value ?? Number.NaN;
+    expect(point?.x).toBe(only?.lifetime_ns ?? Number.NaN);
+    expect(point?.y).toBeCloseTo(rate / (only?.size_bytes ?? 1), 9);
+    expect(point).toMatchObject({ status: "bound", n_censored: 1n });
   });
 
   test("has for what cannot be drawn one row without a point that says why", () => {
@@ -149,6 +184,7 @@ describe("curves of rows of a KV cache", () => {
     }
     return estimate(
       input({ window_ns: sequences * 100 * MS, steps, kvRows, regions: [region({ region_type: "kv_cache" })] }),
+      null,
     );
   }
 

@@ -1,0 +1,59 @@
+/** Figures of single regions, by the estimators and the judgement of their classes. */
+import type { PlaceIndex } from "../../label/regions/place-index.ts";
+import { CENSORED } from "../../label/regions/places.ts";
+import type { RowOf } from "../../schema/row.ts";
+import { rowOf } from "../figures/figure-row.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import type { AnalysisInput } from "../input/input.ts";
+import { regionGroups } from "../input/region-groups.ts";
+import { ageAtRead } from "../metrics/age-at-read.ts";
+import { readBytesPerSecond, writeBytesPerSecond } from "../metrics/byte-rates.ts";
+import { interAccessInterval } from "../metrics/inter-access-interval.ts";
+import { readsPerWrite } from "../metrics/reads-per-write.ts";
+import { retention } from "../metrics/retention.ts";
+import { workingSet } from "../metrics/working-set.ts";
+
+/** What watches of one region can tell. */
+const FAMILIES = [
+  readBytesPerSecond,
+  writeBytesPerSecond,
+  interAccessInterval,
+  readsPerWrite,
+  ageAtRead,
+  retention,
+  workingSet,
+];
+
+/** One region with its figures. */
+export interface RegionFigures extends Pick<RowOf<"region_metrics">, "region_id" | "name" | "tensor" | "layer"> {
+  readonly size_bytes: number;
+  readonly lifetime_ns: number;
+  /** True where its begin or its end was not seen: it lived longer. */
+  readonly isCensored: boolean;
+  readonly rows: readonly MetricRow[];
+}
+
+/** @param index over the regions of the input */
+export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFigures[] {
+  const { regions } = input;
+  return regionGroups(input, index).map(({ row, group }) => {
+    const facts = regions.facts[regions.what[row] as number];
+    const rows: MetricRow[] = [];
+    for (const family of FAMILIES) {
+      const figures = family.figures(group, rows);
+      for (const { name, unit } of family.metrics) {
+        for (const figure of figures) if (figure.metric === name) rows.push(rowOf(group, figure, unit));
+      }
+    }
+    return {
+      region_id: row + 1,
+      name: facts?.name ?? null,
+      tensor: facts?.tensor ?? null,
+      layer: facts?.layer ?? null,
+      size_bytes: (regions.end[row] as number) - (regions.begin[row] as number),
+      lifetime_ns: (regions.death_ns[row] as number) - (regions.birth_ns[row] as number),
+      isCensored: ((regions.censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0,
+      rows,
+    };
+  });
+}

@@ -1,0 +1,77 @@
+/** Single regions as groups: the watches that fell into one are drawn uniformly from it, as those of a class from its strata. */
+import type { PlaceIndex } from "../../label/regions/place-index.ts";
+import { rarityOver } from "../watched/arming-density.ts";
+import { passGapNs } from "../watched/passes.ts";
+import { unwatchedShare } from "../watched/unwatched.ts";
+import { youngShare } from "../watched/young-memory.ts";
+import { blockResamples, emptyGroup, type Group, isReadable, isUniform, watchSet } from "./group.ts";
+import type { AnalysisInput, WatchSample } from "./input.ts";
+import type { RegionSet } from "./region-set.ts";
+import { spansOf } from "./span.ts";
+
+/** Of fewer watches no figure is told. */
+const FEWEST_WATCHES = 30;
+/** Regions on which most watches fell: bounds the time. */
+const MOST_REGIONS = 128;
+/** Streams of random numbers: far from those of classes and of bins of time. */
+const STREAM = 1 << 20;
+
+export interface RegionGroup {
+  /** Row of the region, from 0. */
+  readonly row: number;
+  readonly group: Group;
+}
+
+/** The watches by the region that held their word when they were armed. */
+function byRegion(watches: readonly WatchSample[], index: PlaceIndex): [row: number, watches: WatchSample[]][] {
+  const found = new Map<number, WatchSample[]>();
+  for (const watch of watches) {
+    const row = index.find(watch.pid, Number(watch.addr), watch.begin_ns);
+    if (row < 0) continue;
+    const list = found.get(row);
+    if (list) list.push(watch);
+    else found.set(row, [watch]);
+  }
+  const enough = [...found].filter(([, list]) => list.filter(isReadable).length >= FEWEST_WATCHES);
+  return enough.sort(([a, one], [b, other]) => other.length - one.length || a - b).slice(0, MOST_REGIONS);
+}
+
+/** Regions with enough watches, most watched first, in the whole of generation or of a run without steps. */
+export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGroup[] {
+  const [span] = spansOf(input.steps, input.window_ns);
+  if (span === undefined) return [];
+  const gap = passGapNs(input.trap_cost_ns);
+  const blocks = blockResamples(input.seed);
+  const uniform = input.watches.filter(isUniform);
+  const rarity = { readable: rarityOver(uniform.filter(isReadable)), storing: rarityOver(uniform) };
+  const { regions, seed } = input;
+  const unwatched = unwatchedShare(input.watches, span, input.passed_over);
+  return byRegion(uniform, index).map(([row, watches]) => {
+    const bytes = (regions.end[row] as number) - (regions.begin[row] as number);
+    const facts = regions.facts[regions.what[row] as number];
+    const drawn = watches.map((watch) => ({
+      ...watch,
+      stratum: "region",
+      stratum_bytes: bytes,
+      inclusion_probability: Math.min(1, watch.size_bytes / bytes),
+    }));
+    const readable = drawn.filter(isReadable);
+    const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
+    const young = youngShare(region, span, input.draw_lag_ns ?? 0);
+    const place = { span, gap, unwatched, young, seed };
+    const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
+    const group: Group = {
+      ...emptyGroup(input, span, gap, blocks),
+      region_type: facts?.region_type ?? "unknown",
+      mapping_kind: facts?.region_type === "unknown" ? facts.mapping_kind : null,
+      regions: region,
+      uniform: set,
+      stores:
+        readable.length === drawn.length
+          ? set
+          : watchSet(drawn, { ...place, rarityAt: rarity.storing }, STREAM + 2 * row + 1),
+      every: set,
+    };
+    return { row, group };
+  });
+}
