@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { openTraceFile } from "../label/trace/trace-file.ts";
 import { type Database, openDatabase } from "../sql/database.ts";
+import { streamRegions } from "./by-region/stream-regions.ts";
+import { writeRegionMetrics } from "./by-region/write-region-metrics.ts";
 import { writeCurves } from "./curves/write-curves.ts";
 import { estimate } from "./estimate.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
@@ -41,7 +43,7 @@ function engineOnUse(runDir: string): AsyncDisposable & { database(): Promise<Da
 }
 
 /**
- * Derives metrics.parquet, curves.parquet and heat.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
+ * Derives metrics.parquet, region_metrics.parquet, curves.parquet and heat.parquet of a run directory from a labelled trace that was recorded elsewhere. The trace keeps its
  * labels and is not changed.
  * @param period accesses that each of its rows stands for: 1 where it holds every access, null where nobody knows
  * @throws MrmTraceError data_quality where the file is no such trace
@@ -73,6 +75,7 @@ export async function analyseImport(
   const { metrics, curves } = estimate(input, null);
   writeMetrics(runDir, metrics);
   writeCurves(runDir, curves);
+  writeRegionMetrics(runDir, streamRegions(input, reduced.regionSums));
   writeHeat(runDir, reduced.heat, [IMPORT], reduced.origin_ns);
   const incomplete = file.rows - reduced.rows;
   return {
@@ -95,6 +98,9 @@ export async function analyseImport(
     warnings: [
       "an import has no mappings: the bytes of a class are those of the 4 KiB pages that its accesses touch",
       ...(period === null ? [NO_PERIOD] : []),
+      ...(reduced.areRegionsWhole
+        ? []
+        : [`region_metrics.parquet has the first ${reduced.regionSums.length} regions of the trace, which has more`]),
       ...(incomplete > 0 ? [`${incomplete} rows of the trace lack an address or a time and were left out`] : []),
     ],
   };

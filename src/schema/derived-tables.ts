@@ -178,7 +178,7 @@ export const DERIVED_TABLES = {
   },
   region_metrics: {
     kind: "derived",
-    doc: "Figures of single regions, by the estimators and the judgement of those of classes, in the whole of generation or of a run without an engine: of the 128 regions at most on which most watches fell, 30 or more on each. Its columns are those of metrics, behind what says the region.",
+    doc: "Figures of single regions, by the estimators and the judgement of those of classes, in the whole of generation or of a run without an engine: of the 128 regions at most on which most watches fell, 30 or more on each. Of an imported trace that holds every access, and that numbers its regions: counts of the first 4,096 regions, as the Python package had them (total_reads, total_writes, read_fraction, reads_per_write, working_set_bytes in pages, mean_stride_bytes and same_page_fraction of successive rows whatever their thread, and retention_span_ns from the first store to the last load of any of its bytes). Its columns are those of metrics, behind what says the region.",
     columns: [
       col("region_id", "u32", "", "Row of region_map.parquet."),
       opt("name", "string", "", "Name of the region: tensor, file, [heap], ..."),

@@ -8,7 +8,7 @@ import type { Curve, CurveOf, CurvePoint } from "./curve.ts";
 import { readRateCurve, writeRateCurve } from "./rates.ts";
 import { readsPerWriteCurve } from "./reads-per-write.ts";
 import { settleCurve } from "./settle.ts";
-import { strideCurve } from "./stride.ts";
+import { runLengthCurve, strideCurve } from "./stride.ts";
 import { readRateByLifetimeCurve } from "./tensor-lives.ts";
 import { ageCurve, intervalCurve, retentionCurve } from "./times.ts";
 import { workingSetCurve } from "./working-set.ts";
@@ -23,6 +23,7 @@ export const CURVES: readonly CurveOf[] = [
   readRateCurve,
   writeRateCurve,
   strideCurve,
+  runLengthCurve,
   ageCurve,
   readsPerWriteCurve,
   settleCurve,

@@ -171,6 +171,8 @@ export interface AccessStream extends AddressSums {
   readonly pairs: Float64Array;
   readonly same_page: Float64Array;
   readonly strides: BinnedTimes;
+  /** Lengths of runs of accesses of one thread, each at most 64 B beyond the one before. */
+  readonly runs: BinnedTimes;
 }
 
 /** What was counted while the run went on, by span. */

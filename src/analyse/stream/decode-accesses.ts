@@ -2,6 +2,7 @@
 import { loadedGroups, type ScannedGroup } from "../../columnar/read/scan.ts";
 import { opOf } from "../../schema/operation.ts";
 import type { RegionCounter } from "./region-counter.ts";
+import type { RegionSums } from "./region-sums.ts";
 import { type AccessColumns, CLASS_SHIFT, CLASSES, CODE_BITS, MOST_THREAD } from "./trace-columns.ts";
 
 /** Arrays for the rows of a group; numbers of 32 bits take the first half of theirs. */
@@ -12,6 +13,8 @@ interface GroupRoom {
   readonly text: Uint32Array;
   readonly code: Uint32Array;
   readonly valid: Uint8Array;
+  /** Number of the region and 1; 0 for none. */
+  readonly region: Uint32Array;
   /** 1 for each row with an address and a time. */
   readonly whole: Uint8Array;
 }
@@ -25,6 +28,7 @@ function groupRoom(rows: number): GroupRoom {
     code: new Uint32Array(rows),
     valid: new Uint8Array(rows),
     whole: new Uint8Array(rows),
+    region: new Uint32Array(rows),
   };
 }
 
@@ -58,6 +62,19 @@ function addThreads(words: Uint32Array, wide: boolean, out: Uint32Array, rows: n
   }
 }
 
+/** Keeps each row's region, as another column takes the place of its number. */
+function keepRegions(
+  words: Uint32Array,
+  wide: boolean,
+  valid: Uint8Array | null,
+  out: Uint32Array,
+  rows: number,
+): void {
+  for (let row = 0; row < rows; row++) {
+    out[row] = valid !== null && valid[row] === 0 ? 0 : (words[wide ? 2 * row : row] as number) + 1;
+  }
+}
+
 /** Closes the gaps of rows without an address or a time; returns how many are left. */
 function closeGaps({ address, time_ns, code, whole }: GroupRoom, rows: number): number {
   let written = 0;
@@ -77,11 +94,13 @@ const READ = ["region_type", "op_type", "region_id", "thread_id", "timestamp_ns"
 
 /**
  * Hands the rows that have an address and a time to `take`, in the order of the file; arrays are valid within the call.
+ * @param sums takes the rows of each region too; null where they are no accesses each
  * @throws Error where the file has what is not decoded here; rows may have been handed over by then
  */
 export async function decodeAccesses(
   path: string,
   regions: RegionCounter,
+  sums: RegionSums | null,
   take: (columns: AccessColumns) => void,
 ): Promise<void> {
   let room = groupRoom(0);
@@ -89,7 +108,7 @@ export async function decodeAccesses(
   function takeGroup(group: ScannedGroup): void {
     const { rows } = group;
     if (rows > room.valid.length) room = groupRoom(rows);
-    const { address, time_ns, code, number, text, valid, whole } = room;
+    const { address, time_ns, code, number, text, valid, whole, region: regionOf } = room;
     code.fill(0, 0, rows);
     addTexts(text, classCode, group.texts("region_type", text), code, rows);
     addTexts(text, opOf, group.texts("op_type", text), code, rows);
@@ -97,6 +116,7 @@ export async function decodeAccesses(
     if (region !== null) {
       const nulls = group.numbers("region_id", number, valid);
       regions.add(number, region.kind === "i64", nulls > 0 ? valid : null, code, rows);
+      if (sums !== null) keepRegions(number, region.kind === "i64", nulls > 0 ? valid : null, regionOf, rows);
     }
     if (thread !== null) {
       group.numbers("thread_id", number, null);
@@ -111,6 +131,7 @@ export async function decodeAccesses(
       nulls += group.numbers(name, words, valid);
       if (nulls > 0) for (let row = 0; row < rows; row++) if (valid[row] === 0) whole[row] = 0;
     }
+    if (region !== null) sums?.add(regionOf, address, time_ns, code, whole, rows);
     take({ rows: nulls > 0 ? closeGaps(room, rows) : rows, address, time_ns, code });
   }
 

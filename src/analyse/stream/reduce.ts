@@ -9,6 +9,7 @@ import { type AddressSums, addressPass, addressSums } from "./address-pass.ts";
 import { GROUPS } from "./binned-times.ts";
 import { decodeAccesses } from "./decode-accesses.ts";
 import { regionCounter } from "./region-counter.ts";
+import { type RegionSum, type RegionSums, regionSums } from "./region-sums.ts";
 import { type TimePass, timePass } from "./time-pass.ts";
 import { type AccessColumns, CLASSES, readAccesses } from "./trace-columns.ts";
 
@@ -26,6 +27,10 @@ export interface ReducedTrace {
   readonly sums: readonly AccessSums[];
   /** Classes of a trace that holds every access; empty for a sampled one. */
   readonly streams: readonly AccessStream[];
+  /** Of the regions of a trace that holds every access; none where it numbers none, or only the SQL engine decodes it. */
+  readonly regionSums: readonly RegionSum[];
+  /** False where it has more regions than those. */
+  readonly areRegionsWhole: boolean;
   /** By address and time; rows where nobody knows the period. */
   readonly heat: Heat;
 }
@@ -98,17 +103,18 @@ async function decodedPass(
   { path, decodable }: TraceFile,
   keep: boolean,
   period: number | null,
-): Promise<{ pass: Pass; regions: ReadonlyMap<string, number> } | null> {
+): Promise<{ pass: Pass; regions: ReadonlyMap<string, number>; byRegion: RegionSums | null } | null> {
   if (!decodable) return null;
   const pass = newPass(keep, period);
   const regions = regionCounter();
+  const byRegion = period === 1 ? regionSums() : null;
   try {
-    await decodeAccesses(path, regions, pass.take);
+    await decodeAccesses(path, regions, byRegion, pass.take);
   } catch (error) {
     assertRefusal(error);
     return null;
   }
-  return { pass, regions: regions.counts() };
+  return { pass, regions: regions.counts(), byRegion };
 }
 
 /**
@@ -129,13 +135,19 @@ export async function reduceTrace(
     await readAccesses(await database(), { ...query, inOrderOfTime }, pass.take);
     return pass;
   };
-  let { pass, regions: knownRegions } = (await decodedPass(file, whole, period)) ?? {
+  let {
+    pass,
+    regions: knownRegions,
+    byRegion,
+  } = (await decodedPass(file, whole, period)) ?? {
     pass: await queriedPass(false),
     regions: null,
+    byRegion: null,
   };
   const inOrderOfTime = !pass.time.inOrder;
   if (inOrderOfTime) pass = await queriedPass(true);
   const { time, buckets } = pass;
+  time.end();
   const classSums = CLASSES.map(() => addressSums());
   // The SQL engine counts on its own threads while this one sorts.
   const counting = knownRegions ?? countRegions(await database(), file);
@@ -148,8 +160,8 @@ export async function reduceTrace(
     if (reduced === null) return;
     sums.push(reduced);
     const part = (sum: Float64Array) => sum.slice(kind * GROUPS, kind * GROUPS + time.blocks);
-    const strides = time.strides[kind];
-    if (period !== 1 || strides === undefined) return;
+    const [strides, runs] = [time.strides[kind], time.runs[kind]];
+    if (period !== 1 || strides === undefined || runs === undefined) return;
     streams.push({
       ...addresses,
       region_type: reduced.region_type,
@@ -157,10 +169,21 @@ export async function reduceTrace(
       pairs: part(time.pairs),
       same_page: part(time.same_page),
       strides,
+      runs,
     });
   });
   const regions = await counting;
   const { first_ns: origin_ns, window_ns, rows } = time;
   const heat = { bin_ns: time.heat.bin_ns, planes: time.heat.planes };
-  return { origin_ns, window_ns, regions, rows, sums, streams, heat };
+  return {
+    origin_ns,
+    window_ns,
+    regions,
+    rows,
+    sums,
+    streams,
+    heat,
+    regionSums: byRegion?.sums() ?? [],
+    areRegionsWhole: byRegion?.isWhole ?? true,
+  };
 }

@@ -6,6 +6,7 @@ import { type AccessColumns, CLASSES, CODE_BITS, classOf, opOf } from "./trace-c
 
 const WORD = 2 ** 32;
 const PAGE_SHIFT = 12;
+const LINE_BYTES = 64;
 /** Threads are told apart by their low bits; two with the same ones cost each other a pair. */
 const THREAD_SLOTS = 1 << 16;
 const CODE_MASK = (1 << CODE_BITS) - 1;
@@ -19,6 +20,8 @@ export interface TimePass {
   readonly pairs: Float64Array;
   readonly same_page: Float64Array;
   readonly strides: readonly BinnedTimes[];
+  /** Accesses of a thread to the class that follow each other, each at most a line beyond the one before; by class. */
+  readonly runs: readonly BinnedTimes[];
   /** By address and time; of no process that is known, and of no region. */
   readonly heat: HeatSums;
   readonly rows: number;
@@ -30,6 +33,8 @@ export interface TimePass {
   /** False as soon as a row came before the one before it: the sums are void then. */
   readonly inOrder: boolean;
   add(columns: AccessColumns): void;
+  /** Takes the runs that go on as cut short: after the last row. */
+  end(): void;
 }
 
 /**
@@ -40,12 +45,15 @@ export function timePass(period: number): TimePass {
   const sums = () => new Float64Array(CLASSES.length * GROUPS);
   const [loads, stores, pairs, samePage] = [sums(), sums(), sums(), sums()];
   const strides = CLASSES.map(() => binnedTimes());
+  const runs = CLASSES.map(() => binnedTimes());
   const heat = heatSums(FIRST_BLOCK_NS);
   const slots = THREAD_SLOTS * CLASSES.length;
   const lastLow = new Uint32Array(slots);
   const lastHigh = new Uint32Array(slots);
   /** Thread plus 1; 0 for none. */
   const lastThread = new Uint32Array(slots);
+  /** Accesses of the run that goes on. */
+  const runLength = new Uint32Array(slots);
   let blockNs = FIRST_BLOCK_NS;
   let block = 0;
   let blockEnd = FIRST_BLOCK_NS;
@@ -60,6 +68,7 @@ export function timePass(period: number): TimePass {
     pairs,
     same_page: samePage,
     strides,
+    runs,
     heat,
     get rows() {
       return rows;
@@ -94,7 +103,7 @@ export function timePass(period: number): TimePass {
         last = time;
         while (time >= blockNs * GROUPS) {
           for (const sum of [loads, stores, pairs, samePage]) foldRows(sum);
-          for (const stride of strides) if (stride.n > 0) foldGroups(stride);
+          for (const times of [...strides, ...runs]) if (times.n > 0) foldGroups(times);
           blockNs *= 2;
           blockEnd = 0;
         }
@@ -122,10 +131,30 @@ export function timePass(period: number): TimePass {
           }
           const stride = Math.abs((high - beforeHigh) * WORD + (low - beforeLow));
           addTime(strides[kind] as BinnedTimes, stride, binOf(stride), 1, block, true);
+          const forward = (high - beforeHigh) * WORD + (low - beforeLow);
+          if (forward >= 0 && forward <= LINE_BYTES) runLength[slot] = (runLength[slot] as number) + 1;
+          else {
+            const length = runLength[slot] as number;
+            addTime(runs[kind] as BinnedTimes, length, binOf(length), 1, block, true);
+            runLength[slot] = 1;
+          }
+        } else {
+          const length = runLength[slot] as number;
+          // Another thread has its place from now on.
+          if (length > 0) addTime(runs[kind] as BinnedTimes, length, binOf(length), 1, block, false);
+          runLength[slot] = 1;
         }
         lastThread[slot] = who;
         lastLow[slot] = low;
         lastHigh[slot] = high;
+      }
+    },
+    end() {
+      for (let slot = 0; slot < slots; slot++) {
+        const length = runLength[slot] as number;
+        if (length === 0) continue;
+        addTime(runs[slot % CLASSES.length] as BinnedTimes, length, binOf(length), 1, block, false);
+        runLength[slot] = 0;
       }
     },
   };

@@ -55,6 +55,7 @@ function reduced(rows: readonly Access[]): { sums: AddressSums[]; time: ReturnTy
     time.add(columnsOf(part));
     buckets.add(columnsOf(part), time.first_ns);
   }
+  time.end();
   const sums = CLASSES.map(() => addressSums());
   buckets.drain((sorted) => addressPass(sorted, time.window_ns, sums));
   return { sums, time };
@@ -154,6 +155,7 @@ describe("the passes over a trace", () => {
         const { time } = reduced(rows);
         CLASSES.forEach((_, kind) => {
           const strides: number[] = [];
+          const runs: number[] = [];
           let same = 0;
           // Threads whose numbers share their low bits lose pairs to each other, so one of them is left out.
           const threads = new Set(rows.map(({ thread }) => thread));
@@ -162,8 +164,12 @@ describe("the passes over a trace", () => {
             rows.filter((row) => row.kind === kind),
             (row) => String(row.thread),
           )) {
+            runs.push(1);
             group.slice(1).forEach((row, i) => {
               const before = group[i]?.address ?? 0n;
+              const isNext = row.address >= before && row.address - before <= 64n;
+              if (isNext) runs.push((runs.pop() ?? 0) + 1);
+              else runs.push(1);
               strides.push(Math.abs(Number(row.address - before)));
               if (row.address >> 12n === before >> 12n) same += 1;
             });
@@ -172,6 +178,9 @@ describe("the passes over a trace", () => {
           expect(own(time.pairs)).toBe(strides.length);
           expect(own(time.same_page)).toBe(same);
           expect(time.strides[kind]?.n).toBe(strides.length);
+          const lengths = time.runs[kind]?.value.subarray(0, runs.length) ?? [];
+          expect(time.runs[kind]?.n).toBe(runs.length);
+          expect([...lengths].sort((a, b) => a - b)).toEqual(runs.sort((a, b) => a - b));
           const mine = rows.filter((row) => row.kind === kind);
           expect(own(time.loads)).toBe(mine.filter(reads).length);
           expect(own(time.stores)).toBe(mine.filter(writes).length);

@@ -1,0 +1,88 @@
+/** Figures of the regions of a trace that holds every access: counts, without sampling error. */
+
+import { lostPct } from "../../schema/loss.ts";
+import type { RowOf } from "../../schema/row.ts";
+import type { MetricRow } from "../figures/metric-row.ts";
+import type { AnalysisInput } from "../input/input.ts";
+import type { RegionSum } from "../stream/region-sums.ts";
+import { IMPORT } from "../stream/stream-figures.ts";
+
+/** Figures and what says the region. */
+export type RegionRows = Pick<RowOf<"region_metrics">, "region_id" | "name" | "tensor" | "layer"> & {
+  readonly rows: readonly MetricRow[];
+};
+
+const PAGE_BYTES = 4096;
+
+interface Count {
+  readonly metric: string;
+  readonly unit: string;
+  readonly value: number | null;
+  /** Why there is no value. */
+  readonly why: string;
+  readonly grain_bytes?: number;
+}
+
+function countsOf(sum: RegionSum): Count[] {
+  const { loads, stores, rows, first_store_ns, last_load_ns, pages } = sum;
+  const over = (top: number, bottom: number): number | null => (bottom > 0 ? top / bottom : null);
+  const span =
+    first_store_ns === null ? null : Math.max(0, (last_load_ns ?? Number.NEGATIVE_INFINITY) - first_store_ns);
+  return [
+    { metric: "total_reads", unit: "accesses", value: loads, why: "" },
+    { metric: "total_writes", unit: "accesses", value: stores, why: "" },
+    { metric: "read_fraction", unit: "ratio", value: over(loads, loads + stores), why: "neither read nor written" },
+    { metric: "reads_per_write", unit: "reads/write", value: over(loads, stores), why: "no store in the trace" },
+    { metric: "retention_span_ns", unit: "ns", value: span, why: "no store in the trace" },
+    {
+      metric: "working_set_bytes",
+      unit: "bytes",
+      value: pages === null ? null : pages * PAGE_BYTES,
+      why: "the regions of the trace touch more pages than are counted",
+      grain_bytes: PAGE_BYTES,
+    },
+    { metric: "mean_stride_bytes", unit: "bytes", value: over(sum.stride_sum_bytes, rows - 1), why: "one access" },
+    {
+      metric: "same_page_fraction",
+      unit: "ratio",
+      value: over(sum.same_page, rows - 1),
+      why: "one access",
+      grain_bytes: PAGE_BYTES,
+    },
+  ];
+}
+
+/** @param sums of regions, of a trace in which every row is one access */
+export function streamRegions({ window_ns, ledger }: AnalysisInput, sums: readonly RegionSum[]): RegionRows[] {
+  const lost_pct = lostPct(ledger, IMPORT);
+  return sums.map((sum) => ({
+    region_id: sum.region_id,
+    name: null,
+    tensor: null,
+    layer: null,
+    rows: countsOf(sum).map(({ metric, unit, value, why, grain_bytes }) => ({
+      metric,
+      scope: "class",
+      region_type: sum.region_type,
+      mapping_kind: null,
+      phase: "all",
+      step: "all",
+      grain_bytes: grain_bytes ?? null,
+      source: IMPORT,
+      unit,
+      value,
+      lo: value,
+      hi: value,
+      ci_level: null,
+      n: sum.rows,
+      n_censored: 0,
+      coverage: 1,
+      window_ns,
+      method: "census of the rows of the region; no sampling error",
+      label: null,
+      status: value === null ? "not_identifiable" : "ok",
+      why: value === null ? why : null,
+      lost_pct,
+    })),
+  }));
+}
