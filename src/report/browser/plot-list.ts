@@ -53,7 +53,7 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "reads_per_write",
     title: "Reads per write",
-    about: "Share of the writes that are read as often as x before the next write.",
+    about: "Share of the writes whose data is read more often than x times before the next write.",
     curves: ["reads_per_write"],
     x: { label: "reads", log: true },
     y: { label: "of the writes", log: false, share: true },
