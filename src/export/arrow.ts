@@ -39,4 +39,4 @@ async function write({ run, table, goOn }: ExportTask, file: NewFile): Promise<v
   if (draining.failure !== null) throw draining.failure;
 }
 
-export const arrow: FileFormat = { takes: ["table"], ending: ({ table }) => `${table}.arrow`, write };
+export const arrow: FileFormat = { makes: "file", takes: ["table"], ending: ({ table }) => `${table}.arrow`, write };

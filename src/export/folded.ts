@@ -41,4 +41,4 @@ async function write(task: ExportTask, file: NewFile): Promise<void> {
   for (const line of foldedLines(stacks, value)) file.write(encoder.encode(`${line}\n`));
 }
 
-export const folded: FileFormat = { takes: ["value"], ending: () => "folded", write };
+export const folded: FileFormat = { makes: "file", takes: ["value"], ending: () => "folded", write };

@@ -98,4 +98,4 @@ async function write(task: ExportTask, file: NewFile): Promise<void> {
   file.write(Bun.gzipSync(new Uint8Array(profile.encode())));
 }
 
-export const pprof: FileFormat = { takes: [], ending: () => "pb.gz", write };
+export const pprof: FileFormat = { makes: "file", takes: [], ending: () => "pb.gz", write };

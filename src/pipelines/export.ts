@@ -1,9 +1,10 @@
 /** A finished run, or a table of it, in the format of another tool. */
 import { basename, resolve } from "node:path";
 import { MrmTraceError } from "../errors.ts";
-import type { ExportTask, FileFormat } from "../export/export-format.ts";
+import type { ExportFormat, ExportTask } from "../export/export-format.ts";
 import { type FormatName, loadFormat } from "../export/formats.ts";
 import { openNewFile } from "../export/new-file.ts";
+import { openNewFolder } from "../export/new-folder.ts";
 import { openSource, type RunSource } from "../export/run-source.ts";
 import type { ValueName } from "../export/stacks/stack.ts";
 import type { Progress } from "../report/progress.ts";
@@ -17,13 +18,18 @@ export interface ExportRequest {
   readonly out: string | undefined;
   readonly force: boolean;
   /** Options that not every format takes; undefined where they were not given. */
-  readonly choices: { readonly table: string | undefined; readonly value: ValueName | undefined };
+  readonly choices: {
+    readonly table: string | undefined;
+    readonly value: ValueName | undefined;
+    readonly license: string | undefined;
+  };
   readonly progress: Progress;
   readonly signal: AbortSignal;
 }
 
 export interface Exported {
   readonly path: string;
+  /** Of the file, or of all files of the folder. */
   readonly size_bytes: number;
   /** What of the run the format does not carry. */
   readonly left_out: readonly string[];
@@ -32,7 +38,7 @@ export interface Exported {
 }
 
 /** @throws MrmTraceError usage */
-function requireTaken(name: FormatName, format: FileFormat, choices: ExportRequest["choices"]): void {
+function requireTaken(name: FormatName, format: ExportFormat, choices: ExportRequest["choices"]): void {
   for (const [option, value] of Object.entries(choices)) {
     if (value === undefined || format.takes.some((taken) => taken === option)) continue;
     throw new MrmTraceError("usage", `--${option} is no option of the format ${name}`, `leave --${option} out`);
@@ -45,6 +51,22 @@ function tableOf({ tables }: RunSource, asked: string | undefined): RunTable {
   if (table !== undefined && tables.includes(table)) return table;
   const what = table === undefined ? `there is no table "${asked}"` : `the run has no table "${table}"`;
   throw new MrmTraceError("usage", what, `give --table one of: ${tables.join(", ")}`);
+}
+
+/** @returns bytes that were written */
+async function writeTo(path: string, format: ExportFormat, task: ExportTask, force: boolean): Promise<number> {
+  if (format.makes === "file") {
+    using file = openNewFile(path, force);
+    await format.write(task, file);
+    task.signal.throwIfAborted();
+    file.finish();
+    return file.size_bytes;
+  }
+  using folder = openNewFolder(path, force);
+  await format.write(task, folder);
+  task.signal.throwIfAborted();
+  folder.finish();
+  return folder.size_bytes;
 }
 
 /**
@@ -63,6 +85,7 @@ export async function exportRun(request: ExportRequest): Promise<Exported> {
     run,
     table,
     value: choices.value,
+    license: choices.license,
     signal,
     leaveOut: (what) => void left_out.push(what),
     async goOn(rows, share) {
@@ -73,9 +96,6 @@ export async function exportRun(request: ExportRequest): Promise<Exported> {
     },
   };
   const path = resolve(request.out ?? `${basename(run.runDir)}.${format.ending(task)}`);
-  using file = openNewFile(path, request.force);
-  await format.write(task, file);
-  signal.throwIfAborted();
-  file.finish();
-  return { path, size_bytes: file.size_bytes, left_out, unreadable: [...run.unreadable] };
+  const size_bytes = await writeTo(path, format, task, request.force);
+  return { path, size_bytes, left_out, unreadable: [...run.unreadable] };
 }

@@ -37,6 +37,12 @@ const schema = z.object({
     .optional()
     .describe("what the lines of folded sum up; default: the first that the run has")
     .register(valueHints, { hint: "NAME" }),
+  license: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9.+-]{0,63}$/, "a name of SPDX's list, such as CC-BY-4.0")
+    .optional()
+    .describe("licence of hf and zenodo by its SPDX name, such as CC-BY-4.0; default: none is named")
+    .register(valueHints, { hint: "NAME" }),
   force: z.boolean().default(false).describe("replace what is there already"),
   ...runSchema.pick({ quiet: true, json: true, debug: true }).shape,
 });
@@ -48,14 +54,16 @@ export const exportCommand = defineCommand({
     ...flagsOf(schema),
   },
   async run({ args }) {
-    const { format, out, force, quiet, json, table, value } = parseOptions(schema, givenOptions(schema, args));
+    const { format, out, force, quiet, json, ...others } = parseOptions(schema, givenOptions(schema, args));
     if (format === undefined) {
       throw new MrmTraceError("usage", "no format was given", `add --format and one of ${FORMAT_NAMES.join(", ")}`);
     }
+    const { table, value, license } = others;
+    const choices = { table, value, license };
     // Loaded on use: every other command has the same entry point.
     const { exportRun } = await import("../../pipelines/export.ts");
     const progress = createProgress(process.stderr, { quiet });
-    const request = { runDir: args.run_dir, format, out, force, choices: { table, value }, progress };
+    const request = { runDir: args.run_dir, format, out, force, choices, progress };
     const exported = await interruptible((signal) => exportRun({ ...request, signal })).finally(() => progress.clear());
     const { path, size_bytes, left_out, unreadable } = exported;
     const exit_code = unreadable.length > 0 ? EXIT_CODES.data_quality : EXIT_CODES.ok;

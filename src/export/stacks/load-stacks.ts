@@ -1,21 +1,16 @@
 /** All that a run tells by code: allocations, page faults and sampled accesses. */
-import { join } from "node:path";
 import { MrmTraceError } from "../../errors.ts";
-import { openDatabase } from "../../sql/database.ts";
+import { openExportDatabase } from "../database.ts";
 import type { ExportTask } from "../export-format.ts";
 import { accessStacks } from "./access-stacks.ts";
 import { allocationStacks } from "./allocation-stacks.ts";
 import { faultStacks } from "./fault-stacks.ts";
 import type { Stack } from "./stack.ts";
 
-const MEMORY_BYTES = 160 * 2 ** 20;
-
 /** @throws MrmTraceError usage, where the run tells nothing by code */
 export async function loadStacks(task: ExportTask): Promise<Stack[]> {
-  const { run, signal } = task;
-  const spillFolder = join(run.runDir, ".spill.unfinished");
   const allocations = await allocationStacks(task);
-  await using database = await openDatabase({ memoryLimitBytes: MEMORY_BYTES, spillFolder, signal });
+  await using database = await openExportDatabase(task);
   const stacks = [...allocations, ...(await faultStacks(database, task)), ...(await accessStacks(database, task))];
   if (stacks.length > 0) return stacks;
   throw new MrmTraceError(

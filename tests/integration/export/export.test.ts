@@ -4,15 +4,33 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { openRun } from "../../../src/api/open-run.ts";
+import { openRun, type RunTable } from "../../../src/api/open-run.ts";
 import { progressTo } from "../../../src/api/progress.ts";
 import { FORMAT_NAMES, type FormatName } from "../../../src/export/formats.ts";
 import { type Exported, type ExportRequest, exportRun } from "../../../src/pipelines/export.ts";
 import { writeExportedRun } from "../../fixtures/exported-run.ts";
 import { pythonPackage } from "../../fixtures/python-package.ts";
+import { ORIGIN } from "../../unit/label/hand-made-run.ts";
 import { jsonOf, runCli } from "../run/cli.ts";
 
 type Choices = Partial<ExportRequest["choices"]>;
+
+type Slice = readonly [begin_ns: number, end_ns: number, name: string, about: Readonly<Record<string, unknown>>];
+/** What readers.py prints of each format. */
+interface PerfettoTrace {
+  readonly tracks: Readonly<Record<string, readonly Slice[]>>;
+  readonly parents: Readonly<Record<string, string | null>>;
+}
+interface Metrics {
+  readonly resource: Readonly<Record<string, unknown>>;
+  readonly metrics: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>;
+  readonly units: Readonly<Record<string, string>>;
+}
+interface Loaded {
+  readonly rows: Readonly<Record<string, number>>;
+  readonly columns: Readonly<Record<string, readonly string[]>>;
+  readonly first: Readonly<Record<string, unknown>>;
+}
 
 const READERS = new URL("readers.py", import.meta.url).pathname;
 const found = await pythonPackage();
@@ -34,7 +52,11 @@ afterAll(() => {
 async function exported(format: FormatName, name: string, choices: Choices = {}): Promise<Exported> {
   const request = { runDir, format, out: place(name), force: false, progress: progressTo(undefined) };
   const { signal } = new AbortController();
-  return await exportRun({ ...request, choices: { table: undefined, value: undefined, ...choices }, signal });
+  return await exportRun({
+    ...request,
+    choices: { table: undefined, value: undefined, license: undefined, ...choices },
+    signal,
+  });
 }
 
 /** What a library of Python makes of the file. */
@@ -163,6 +185,135 @@ describe("what happened by code", () => {
   });
 });
 
+describe.skipIf(!found.ok)("a timeline", () => {
+  test("has tracks, slices and counters by Perfetto's own definitions", async () => {
+    const { left_out } = await exported("perfetto", "run.perfetto-trace");
+    expect(left_out).toContain("page faults one by one (4 in the table fault)");
+    const { tracks, parents, ...rest } = readBy("perfetto", "run.perfetto-trace") as unknown as PerfettoTrace;
+    expect(rest).toEqual({ open: 0, unknown: 0, clock: true });
+    const ms = (time: number): number => (time - Number(ORIGIN)) / 1e6;
+    const shown = (name: string) => tracks[name]?.map(([begin, end, label]) => [ms(begin), ms(end), label]);
+    expect(shown("phase")).toEqual([
+      [0, 0.5, "idle"],
+      [0.5, 12, "weight_load"],
+      [12, 20, "idle"],
+      [20, 70, "generation"],
+      [70, 90, "idle"],
+    ]);
+    expect(shown("engine steps")).toEqual([
+      [0.5, 10, "model_load"],
+      [10, 12, "context"],
+      [20, 30, "prefill"],
+      [40, 50, "decode"],
+      [60, 70, "decode"],
+      [80, 80, "kv_clear"],
+    ]);
+    expect(tracks["engine steps"]?.[2]?.[3]).toEqual({ n_tokens: 2, n_sequences: 1, position_first: 0 });
+    expect(shown("weight regions")).toEqual([[1, 90, "w"]]);
+    expect(tracks["kv_cache regions"]?.[0]?.[3]).toEqual({
+      address: 0x7f1000000000,
+      size_bytes: 256,
+      layer: 0,
+      death_censored: true,
+      evidence: "engine_probe",
+      confidence: 1,
+    });
+    const counts = (name: string) => tracks[name]?.map(([time, value]) => [ms(time), value]);
+    expect(counts("RSS")).toEqual([
+      [10, 2 ** 20],
+      [60, 3 * 2 ** 20],
+    ]);
+    expect(counts("minor faults so far")).toEqual([
+      [10, 1],
+      [60, 3],
+    ]);
+    expect(counts("major faults so far")).toEqual([
+      [10, 0],
+      [60, 1],
+    ]);
+    expect(counts("PSI memory some so far")).toEqual([[10, 7]]);
+    expect(counts("weight mapped")).toEqual([[1, 4096]]);
+    expect([parents.RSS, parents.phase, parents["PSI cpu some so far"]]).toEqual(["pid 77", "pid 77", null]);
+  });
+
+  test("and figures are metrics by OpenTelemetry's own definitions, each with its interval, status and reason", async () => {
+    const { left_out } = await exported("otlp-json", "run.json");
+    expect(left_out).toContain("times: nobody knows what the wall clock showed");
+    const { resource, metrics, units } = readBy("otlp-json", "run.json") as unknown as Metrics;
+    using run = openRun(runDir);
+    expect(resource).toMatchObject({ "service.instance.id": run.metadata.run_id });
+    const figures = run.metrics();
+    const names = Object.keys(metrics);
+    expect(names.sort()).toEqual([...new Set(figures.map(({ metric }) => `mrm_trace.${metric}`))].sort());
+    for (const name of names) {
+      const ours = figures.filter(({ metric }) => `mrm_trace.${metric}` === name);
+      const keys = [
+        "region_type",
+        "mapping_kind",
+        "phase",
+        "step",
+        "source",
+        "lo",
+        "hi",
+        "n",
+        "status",
+        "why",
+        "value",
+      ];
+      const shown = (rows: readonly object[]) => rows.map((row) => keys.map((key) => Reflect.get(row, key) ?? null));
+      expect([name, shown(metrics[name] ?? [])]).toEqual([name, shown(ours)]);
+    }
+    expect([units["mrm_trace.retention_p50_ns"], units["mrm_trace.faults_per_s"]]).toEqual(["ns", "{faults}/s"]);
+  });
+});
+
+describe("a run to publish", () => {
+  /** What sha256sum says of every file of a folder. */
+  function checked(name: string): string[] {
+    const child = Bun.spawnSync(["sha256sum", "--check", "SHA256SUMS"], { cwd: place(name), stderr: "pipe" });
+    expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
+    return child.stdout.toString().trim().split("\n");
+  }
+
+  test.skipIf(!found.ok)("for Hugging Face loads table by table with its datasets library", async () => {
+    const { left_out } = await exported("hf", "hf", { license: "CC-BY-4.0" });
+    expect(left_out).toEqual([expect.stringContaining("below capture/")]);
+    expect(checked("hf")).toContain("data/trace/00000.parquet: OK");
+    using run = openRun(runDir);
+    const { rows, columns, first, ...rest } = readBy("hf", "hf") as unknown as Loaded;
+    expect(rest).toEqual({ default: "metrics" });
+    expect(rows.trace).toBe(9);
+    for (const [name, count] of Object.entries(rows)) {
+      const table = run.table(name as RunTable);
+      expect([name, count, columns[name]]).toEqual([name, table.numRows, table.schema.names.map(String)]);
+    }
+    expect(first).toMatchObject({ phase: "weight_load", region_type: "weight", timestamp_ns: Number(ORIGIN) + 5e6 });
+    const card = readFileSync(join(place("hf"), "README.md"), "utf8");
+    expect(card).toStartWith("---\npretty_name: ");
+    expect(card).toContain("license: cc-by-4.0\n");
+    expect(card).toContain("| faults | runtime | 3 | 3 to 3 | faults |");
+    expect(readFileSync(join(place("hf"), "LICENSE"), "utf8")).toStartWith("SPDX-License-Identifier: CC-BY-4.0\n");
+  });
+
+  test("for Zenodo is flat, with the fields of a deposition, and is replaced only if it is one", async () => {
+    const { left_out, size_bytes } = await exported("zenodo", "zenodo");
+    expect(left_out.map((what) => what.split(":")[0])).toEqual(["a licence", expect.anything(), "creators"]);
+    const names = readdirSync(place("zenodo"), { withFileTypes: true });
+    expect(names.filter((entry) => !entry.isFile())).toEqual([]);
+    const sizes = names.map(({ name }) => statSync(join(place("zenodo"), name)));
+    expect(sizes.map(({ mode }) => mode & 0o777)).toEqual(sizes.map(() => 0o600));
+    expect([statSync(place("zenodo")).mode & 0o777, sizes.reduce((sum, { size }) => sum + size, 0)]).toEqual([
+      0o700,
+      size_bytes,
+    ]);
+    expect(checked("zenodo")).toContain("trace.parquet: OK");
+    const { metadata } = JSON.parse(readFileSync(join(place("zenodo"), "zenodo.json"), "utf8"));
+    expect(metadata).toMatchObject({ upload_type: "dataset", creators: [], title: expect.stringContaining("run ") });
+    const schema = JSON.parse(readFileSync(join(place("zenodo"), "schema.json"), "utf8"));
+    expect(schema.tables.map(({ name }: { name: string }) => name)).toContain("metrics");
+  });
+});
+
 describe("an export", () => {
   test("is a file of its user alone, named after the run, and replaces nothing unasked", async () => {
     const here = { prefix: ["env", `--chdir=${folder}`] };
@@ -180,16 +331,17 @@ describe("an export", () => {
     const controller = new AbortController();
     const progress = { update: () => controller.abort(new Error("enough")), clear: () => {} };
     const request = { runDir, format: "csv", out: place("cut.csv"), force: false, progress } as const;
-    const choices = { table: "trace", value: undefined };
+    const choices = { table: "trace", value: undefined, license: undefined };
     await expect(exportRun({ ...request, choices, signal: controller.signal })).rejects.toThrow("enough");
     expect(readdirSync(folder).filter((name) => name.includes("cut"))).toEqual([]);
   });
 
   test("in every format refuses a folder that is no run", async () => {
+    const request = { runDir: folder, force: false, progress: progressTo(undefined), out: place("none") };
+    const choices = { table: undefined, value: undefined, license: undefined };
+    const { signal } = new AbortController();
     for (const format of FORMAT_NAMES) {
-      const ended = await runCli(["export", folder, "--format", format, "--json"]);
-      expect(ended.exitCode).toBe(2);
-      expect(ended.stderr).toContain("fix: give the folder of a run");
+      await expect(exportRun({ ...request, format, choices, signal })).rejects.toThrow("is no run");
     }
   });
 });
