@@ -8,6 +8,7 @@ const LOADERS = {
   folded: async () => (await import("./folded.ts")).folded,
   perfetto: async () => (await import("./perfetto.ts")).perfetto,
   pprof: async () => (await import("./pprof.ts")).pprof,
+  "firefox-profiler": async () => (await import("./firefox-profiler.ts")).firefoxProfiler,
   "otlp-json": async () => (await import("./otlp-json.ts")).otlpJson,
   hf: async () => (await import("./hf.ts")).hf,
   zenodo: async () => (await import("./zenodo.ts")).zenodo,

@@ -3,7 +3,6 @@ import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { METRICS } from "../analyse/metrics/registry.ts";
 import type { RowOf } from "../schema/row.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
-import { formatCount } from "../units.ts";
 import type { ExportTask, FileFormat } from "./export-format.ts";
 import type { NewFile } from "./new-file.ts";
 
@@ -136,8 +135,7 @@ async function write({ run, leaveOut, goOn }: ExportTask, file: NewFile): Promis
   }
   add("]}]}]}\n");
   if (started_at_utc === null) leaveOut("times: nobody knows what the wall clock showed");
-  const accesses = run.tables.includes("trace") ? run.countRows("trace") : 0;
-  leaveOut(`regions, steps and ${formatCount(accesses)} accesses one by one: OTLP's metrics have no place for them`);
+  leaveOut("regions, steps and single events: OTLP's metrics have no place for them");
 }
 
 export const otlpJson: FileFormat = { makes: "file", takes: [], ending: () => "otlp.json", write };

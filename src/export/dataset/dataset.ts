@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename, join } from "node:path";
 import { MrmTraceError, reasonText } from "../../errors.ts";
-import { type RunTable, tableFiles } from "../../run-directory/table-files.ts";
+import { isStream, type RunTable, tableFiles } from "../../run-directory/table-files.ts";
 import { columnsOf, TABLES } from "../../schema/columns.ts";
 import { toJson } from "../../schema/run-json.ts";
 import { PARQUET_SCHEMA_VERSION } from "../../schema/versions.ts";
@@ -12,13 +12,11 @@ import type { ExportTask } from "../export-format.ts";
 import { CHECKSUMS, type NewFolder } from "../new-folder.ts";
 import type { RunSource } from "../run-source.ts";
 
-/** Tables that are published; the streams below capture/ are what they were derived from. */
-const PUBLISHED = ["trace", "region_map", "kv_block_lifecycle", "process_timeline", "metrics", "curves"] as const;
 const READ_BYTES = 1 << 18;
 
-/** Those of them that the run has. */
+/** What was derived; the streams below capture/ are what it was derived from. */
 export function publishedTables({ tables }: RunSource): RunTable[] {
-  return PUBLISHED.filter((name) => tables.includes(name));
+  return tables.filter((name) => !isStream(name));
 }
 
 /** Adds files to a folder, with the digest of each. */
