@@ -1,7 +1,7 @@
 /** What `mrm-trace what-if --json` prints. */
 import { z } from "zod";
 import { wordsOf } from "./row.ts";
-import { figure } from "./run-json.ts";
+import { figure, VALIDITY_CLASSES } from "./run-json.ts";
 
 const verdict = z.enum(["yes", "no", "open"]);
 
@@ -10,6 +10,9 @@ export const whatIfSchema = z.object({
   run_dir: z.string(),
   run_id: z.string(),
   model_id: z.string(),
+  /** Of the run, with its reasons: what it cost and lost goes into every figure here. */
+  validity: z.enum(VALIDITY_CLASSES),
+  reasons: z.array(z.string()).readonly(),
   /** What the rates cover: the decode steps, or all of the time where the run has no tokens. */
   step: z.enum(["decode", "all"]),
   devices: z

@@ -2,7 +2,7 @@
 
 import { isFigure } from "../report/figure.ts";
 import { type GridRow, grid } from "../report/grid.ts";
-import { entry } from "../report/run-lines.ts";
+import { entry, VALIDITY_INK } from "../report/run-lines.ts";
 import { shortFigure } from "../report/short-figure.ts";
 import { type Ink, type Line, render, type Terminal } from "../report/terminal.ts";
 import type { WhatIf } from "../schema/what-if.ts";
@@ -131,6 +131,11 @@ function placementLines({ placement }: WhatIf, width: number): Line[] {
   });
 }
 
+/** How far the run may be trusted on which all of this rests. */
+function validityText({ validity, reasons }: WhatIf): string {
+  return reasons.length === 0 ? `of the run: ${validity}` : `of the run: ${validity}: ${reasons.join("; ")}`;
+}
+
 /** As text; every line fits into the terminal. */
 export function renderWhatIf(answer: WhatIf, terminal: Terminal): string {
   const rates =
@@ -143,6 +148,7 @@ export function renderWhatIf(answer: WhatIf, terminal: Terminal): string {
     [],
     ...answer.devices.flatMap((device) => deviceLines(device, terminal)),
     ...placementLines(answer, terminal.width),
+    ...entry("validity", validityText(answer), terminal.width, VALIDITY_INK[answer.validity]),
     ...entry("how", "each interval is what the measured ones allow: docs/what-if.md", terminal.width, "dim"),
   ];
   return render(lines, terminal);

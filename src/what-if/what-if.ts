@@ -56,6 +56,8 @@ export function whatIf(report: RunReport, devices: readonly Device[]): WhatIf {
     run_dir: report.run_dir,
     run_id: report.run_id,
     model_id: report.model_id,
+    validity: report.validity,
+    reasons: report.reasons,
     step,
     devices: devices.map((device) => {
       const figures = deviceFigures(device);

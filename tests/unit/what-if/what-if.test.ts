@@ -183,6 +183,12 @@ describe("what is printed", () => {
     expect(text).toContain("goes to");
   });
 
+  test("says how far the run may be trusted, and why", () => {
+    const run = reportOf(cacheRows(), { validity: "contaminated", reasons: ["the machine was busy"] });
+    const text = renderWhatIf(whatIf(run, [device()]), TERMINAL);
+    expect(text).toContain("validity   of the run: contaminated: the machine was busy");
+  });
+
   test("is an object of its JSON Schema", async () => {
     const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
       JSON.parse(await schemaText("what-if", false)),
