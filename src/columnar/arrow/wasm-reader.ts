@@ -1,10 +1,11 @@
 /** The rows of Parquet files that this package wrote, decoded by WASM. */
 import { readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Table as ArrowTable, tableFromIPC } from "apache-arrow";
-import { readParquet } from "parquet-wasm";
 import { refuseOtherMajor } from "../../schema/refuse-version.ts";
 import { SCHEMA_VERSION_KEY } from "../../schema/versions.ts";
 
+const load = createRequire(import.meta.url);
 const READ_BATCH_ROWS = 1 << 17;
 const MAX_FILE_BYTES = 2 ** 30;
 
@@ -24,6 +25,8 @@ export interface ReadRows {
 export function readRows(bytes: Uint8Array, name: string, range: { offset?: number; limit: number }): ReadRows {
   let arrow: ArrowTable;
   let metadata: ReadonlyMap<string, string>;
+  // Loaded when it is needed: it takes 30 MiB, and files of ours are read without it.
+  const { readParquet }: typeof import("parquet-wasm") = load("parquet-wasm");
   try {
     const table = readParquet(bytes, { batchSize: READ_BATCH_ROWS, ...range });
     metadata = table.schema.metadata();

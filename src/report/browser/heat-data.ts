@@ -6,6 +6,8 @@ export interface Cells {
   readonly row: Uint16Array;
   readonly reads: Float32Array;
   readonly writes: Float32Array;
+  /** What was watched, in columns and rows of the map. */
+  readonly looks: Readonly<Record<"column" | "row" | "width" | "height", Float32Array>>;
 }
 
 function bytesOf(base64: string): ArrayBuffer {
@@ -22,6 +24,12 @@ export function cellsOf(heat: HeatMap): Cells {
     row: new Uint16Array(bytesOf(heat.row)),
     reads: new Float32Array(bytesOf(heat.reads)),
     writes: new Float32Array(bytesOf(heat.writes)),
+    looks: {
+      column: new Float32Array(bytesOf(heat.looks.column)),
+      row: new Float32Array(bytesOf(heat.looks.row)),
+      width: new Float32Array(bytesOf(heat.looks.width)),
+      height: new Float32Array(bytesOf(heat.looks.height)),
+    },
   };
 }
 

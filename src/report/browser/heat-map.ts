@@ -1,5 +1,5 @@
 /** The map of addresses as something to use: pointer and keys zoom and move it, and what lies under them is inWords in words. */
-import { formatBytes, formatCount, formatNs } from "../../units.ts";
+import { formatBytes, formatCount, formatCounted, formatNs } from "../../units.ts";
 import type { RunData } from "../page/data/page-data.ts";
 import { element, whyNot } from "./elements.ts";
 import { cellsOf, countsAt, momentOf, regionAt } from "./heat-data.ts";
@@ -106,7 +106,8 @@ export function drawHeatMap(place: HTMLElement, run: RunData): void {
     button("whole", "show the whole run", () => look(whole)),
     element("span", { class: "key write" }, "written"),
     element("span", { class: "key read" }, "read, in the colour of its class"),
-    element("span", { class: "key mapped" }, "in memory, not seen accessed"),
+    ...(heat.looks.looks === 0 ? [] : [element("span", { class: "key looked" }, "watched, and not used then")]),
+    element("span", { class: "key mapped" }, "in memory, not looked at"),
   );
 
   const keys: Readonly<Record<string, () => View>> = {
@@ -165,7 +166,7 @@ export function drawHeatMap(place: HTMLElement, run: RunData): void {
   place.replaceChildren(tools, canvas, inWords);
   if (heat.elsewhere > 0) {
     place.append(
-      element("p", { class: "about" }, `${formatCount(heat.elsewhere)} accesses lie in no region of this map.`),
+      element("p", { class: "about" }, `In no region of this map: ${formatCounted(heat.elsewhere, "access")}.`),
     );
   }
   new ResizeObserver(repaint).observe(canvas);

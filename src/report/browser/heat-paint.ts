@@ -99,6 +99,26 @@ function paintRegions(pen: Pen, { run }: Scene, x: (ms: number) => number, y: (r
   pen.globalAlpha = 1;
 }
 
+/** What was looked at: without a mark upon it nobody used it then. */
+function paintLooks(
+  pen: Pen,
+  { heat, cells, run, ink }: Scene,
+  x: (ms: number) => number,
+  y: (row: number) => number,
+): void {
+  const { column, row, width, height } = cells.looks;
+  const perColumn = run.duration_ms / heat.columns;
+  pen.fillStyle = ink.text;
+  pen.globalAlpha = 0.28;
+  for (let i = 0; i < column.length; i++) {
+    const left = x((column[i] ?? 0) * perColumn);
+    const across = Math.max(1, x(((column[i] ?? 0) + (width[i] ?? 0)) * perColumn) - left);
+    const top = y(row[i] ?? 0);
+    pen.fillRect(left, top, across, Math.max(1, y((row[i] ?? 0) + (height[i] ?? 0)) - top));
+  }
+  pen.globalAlpha = 1;
+}
+
 function paintCells(pen: Pen, scene: Scene, view: View, x: (ms: number) => number, y: (row: number) => number): void {
   const { heat, cells, run, ink } = scene;
   const perColumn = run.duration_ms / heat.columns;
@@ -190,6 +210,7 @@ export function paint(pen: Pen, scene: Scene, view: View): void {
   pen.rect(area.left, area.top, area.width, area.height);
   pen.clip();
   paintRegions(pen, scene, x, y);
+  paintLooks(pen, scene, x, y);
   paintCells(pen, scene, view, x, y);
   pen.restore();
   paintBands(pen, scene, y);

@@ -45,7 +45,11 @@ function curvesOf(run: RunData, kind: PlotKind): CurveColumns[] {
 
 /** The points that have a place on these axes: a logarithmic one shows nothing at 0. */
 function drawn(curve: CurveColumns, kind: PlotKind): Point[] {
-  return pointsOf(curve).filter(({ x, y }) => (!kind.x.log || x > 0) && (!kind.y.log || y === null || y > 0));
+  const points = pointsOf(curve).filter(({ x, y }) => (!kind.x.log || x > 0) && (!kind.y.log || y === null || y > 0));
+  const last = points.at(-1);
+  // The last slice of a timeline goes on to its end.
+  const isTimeline = curve.shape === "timeline" && last !== undefined && last.x_end !== null;
+  return isTimeline ? [...points, { ...last, x: last.x_end ?? last.x, n_censored: 0 }] : points;
 }
 
 /** Points with both ends of their interval, cut at the foot of the axis. */

@@ -1,8 +1,9 @@
 /** The answer on the page: what ran, and what each class of data asks of a memory, with the numbers of the terminal. */
 import type { RunReport } from "../../schema/run-json.ts";
 import { failureText, peakText } from "../answer.ts";
-import { type AnswerCell, answeredClasses, answerRows, NOTHING_LEARNT } from "../answer-rows.ts";
+import { type AnswerCell, type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT } from "../answer-rows.ts";
 import { dataClasses } from "../classes.ts";
+import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
 import { costInShort, engineText, lossInShort, targetText, tokensText } from "../run-lines.ts";
 import { printable } from "../terminal.ts";
@@ -35,8 +36,17 @@ function cellOf({ line, metric, bytes }: AnswerCell, most: number, nextId: NextI
   return html`<td>${figureButton(line, metric, nextId)}${bar}</td>`;
 }
 
+/** Of a class without any figure the table would say so in every cell. */
+const isSilent = (rows: readonly AnswerRow[], i: number): boolean =>
+  rows.every(({ cells }) => {
+    const { metric = null, bytes = null } = cells[i] ?? {};
+    return bytes === null && (metric === null || metric.label === "insufficient" || !isFigure(metric));
+  });
+
 function answerTable(report: RunReport, nextId: NextId): Html {
-  const { shown } = answeredClasses(dataClasses(report), Number.POSITIVE_INFINITY);
+  const { shown: all } = answeredClasses(dataClasses(report), Number.POSITIVE_INFINITY);
+  const silent = all.filter((_, i) => isSilent(answerRows(all, report), i));
+  const shown = all.filter((dataClass) => !silent.includes(dataClass));
   const rows = answerRows(shown, report);
   if (rows.length === 0) return html`<p class="warn">${NOTHING_LEARNT}</p>`;
   const body = rows.map(({ label, about, cells }) => {
@@ -45,7 +55,8 @@ function answerTable(report: RunReport, nextId: NextId): Html {
     return html`<tr class="${about}"><th scope="row">${label}<small>${meaning}</small></th>${cells.map((cell) => cellOf(cell, most, nextId))}</tr>`;
   });
   const heads = shown.map(({ name }) => html`<th scope="col">${className(name)}</th>`);
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
+  const others = silent.map(({ name }) => name).join(", ");
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
 }
 
 /** A list of words and what they stand for; entries without a text are left out. */

@@ -52,7 +52,7 @@ function sections(): readonly Section[] {
       id: "map",
       title: "Addresses over time",
       about:
-        "Every recorded access by time and address: gaps between regions are left out, each class has the same height. What is blank was not seen, which is not the same as not accessed.",
+        "Every recorded access by time and address: gaps between regions are left out, each class has the same height. What is blank was not looked at, which is not the same as not used.",
       body: (_run, _data, index) => html`<div class="heat" data-heat="${index}"></div>`,
     },
     {

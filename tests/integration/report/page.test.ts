@@ -128,6 +128,8 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     const { page } = opened;
     const canvas = page.locator("canvas");
     await canvas.scrollIntoViewIfNeeded();
+    expect(await page.locator(".key.looked").textContent()).toBe("watched, and not used then");
+    expect(await page.locator("#map .about").last().textContent()).toBe("In no region of this map: 1 access.");
     const whole = await viewOf(page);
     const widthOf = (view: Record<string, number>): number => (view.end ?? 0) - (view.begin ?? 0);
     const changed = async (act: () => Promise<unknown>) => {

@@ -64,6 +64,14 @@ export interface HeatMap {
   /** float32 each: rows of the trace that read, and that wrote. */
   readonly reads: string;
   readonly writes: string;
+  /** What was watched, used or not: float32 each, columns and rows from the corner and across. */
+  readonly looks: {
+    readonly looks: number;
+    readonly column: string;
+    readonly row: string;
+    readonly width: string;
+    readonly height: string;
+  };
   /** Rows of the trace that lie in no region of the map. */
   readonly elsewhere: number;
 }

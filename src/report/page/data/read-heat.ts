@@ -13,6 +13,8 @@ export const ROWS_OF_BAND = 512;
 const MOST_CELLS = 40_000;
 /** So many are summed at first: the SQL engine holds them all. */
 const MOST_SUMS = 300_000;
+/** 16 bytes each before base64. */
+const MOST_LOOKS = 10_000;
 
 /** The files of the trace, in order; the single file of older runs. */
 function traceFiles(runDir: string): string[] {
@@ -26,6 +28,35 @@ function traceFiles(runDir: string): string[] {
 
 const base64 = (array: Uint16Array | Float32Array): string =>
   Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
+
+/**
+ * Where and when the words of a block were watched, by heat.parquet, at the regions of the table `place`; those that were
+ * watched longest where there are many. @throws what the SQL engine throws
+ */
+async function readLooks(
+  database: Database,
+  path: string,
+  span: { readonly origin_ns: bigint; readonly duration_ns: number },
+): Promise<HeatMap["looks"]> {
+  if (!existsSync(path)) return { looks: 0, column: "", row: "", width: "", height: "" };
+  const perNs = COLUMNS / span.duration_ns;
+  const rows = await database.rows(
+    `SELECT any_value((look.timestamp_ns::BIGINT - ${span.origin_ns}) * ${perNs}) AS c,
+       any_value(place.first_row + (look.addr - place.addr)::DOUBLE * place.row_bytes) AS r,
+       any_value(look.duration_ns * ${perNs}) AS width, any_value(look.size_bytes * place.row_bytes) AS height
+     FROM (SELECT *, row_number() OVER () AS number FROM ${parquetScan([path])} WHERE watched_ns > 0) AS look
+     JOIN place ON look.region_type = place.region_type AND look.addr >= place.addr AND look.addr < place.end_addr
+     GROUP BY number ORDER BY any_value(look.watched_ns) DESC LIMIT ${MOST_LOOKS}`,
+  );
+  const column = (name: string): string => base64(Float32Array.from(rows, (row) => Number(row[name])));
+  return {
+    looks: rows.length,
+    column: column("c"),
+    row: column("r"),
+    width: column("width"),
+    height: column("height"),
+  };
+}
 
 /**
  * Counts the rows of the trace in cells of the map.
@@ -43,7 +74,8 @@ export async function readHeat(
   if (files.length === 0) return { why: "the run has no trace: no access was recorded" };
   if (map.rows === 0) return { why: "no region of the run is of a class of data, and none was accessed" };
   await database.run(
-    "CREATE OR REPLACE TEMP TABLE place (region_id BIGINT, addr UBIGINT, first_row DOUBLE, row_bytes DOUBLE, last_row INTEGER)",
+    `CREATE OR REPLACE TEMP TABLE place (region_id BIGINT, region_type VARCHAR, addr UBIGINT, end_addr UBIGINT,
+       first_row DOUBLE, row_bytes DOUBLE, last_row INTEGER)`,
   );
   const appender = await database.connection.createAppender("place");
   for (const [i, region] of regions.entries()) {
@@ -51,7 +83,9 @@ export async function readHeat(
     const band = place === null ? undefined : map.bands[place.band];
     if (place === null || band === undefined) continue;
     appender.appendBigInt(BigInt(region.region_id));
+    appender.appendVarchar(region.region_type);
     appender.appendUBigInt(region.addr);
+    appender.appendUBigInt(region.addr + BigInt(region.size_bytes));
     appender.appendDouble(band.row + (place.from_byte * band.rows) / band.bytes);
     appender.appendDouble(band.rows / band.bytes);
     appender.appendInteger(band.row + band.rows - 1);
@@ -95,6 +129,7 @@ export async function readHeat(
       row: base64(Uint16Array.from(cells, ({ r }) => Number(r))),
       reads: base64(Float32Array.from(cells, ({ reads }) => Number(reads))),
       writes: base64(Float32Array.from(cells, ({ writes }) => Number(writes))),
+      looks: await readLooks(database, join(runDir, "heat.parquet"), span),
       elsewhere: traced - Number(sums?.placed ?? 0),
     },
   };

@@ -5,7 +5,7 @@ import { countIds } from "../../../../src/report/page/figure-button.ts";
 import { figuresOfRun } from "../../../../src/report/page/figures-section.ts";
 import { renderRun } from "../../../../src/report/table.ts";
 import type { RunReport } from "../../../../src/schema/run-json.ts";
-import { demoReport, plainReport } from "../../../fixtures/run-report.ts";
+import { demoReport, metricRow, plainReport } from "../../../fixtures/run-report.ts";
 
 const terminal = { width: 400, color: false, unicode: true };
 
@@ -55,6 +55,36 @@ describe("the answer on the page", () => {
           .join("  ") ?? "nothing";
       expect(textsOf(markup, /<dd>(.*?)<\/dd>/gs)).toContain(text);
     }
+  });
+
+  test("names the classes of which nothing is known below the table, in place of a column of words", () => {
+    const row = metricRow("retention_p50_ns", "unknown", null, { mapping_kind: "vdso", status: "insufficient" });
+    const labels = demoReport().labels.filter(({ region_type }) => region_type !== "unknown");
+    const known = metricRow("working_set_bytes", "unknown", [1, 1, 1], { mapping_kind: "stack" });
+    const { markup } = answerOfRun(
+      demoReport({ labels, metrics: [...demoReport().metrics, row, known] }),
+      countIds("why"),
+    );
+    expect(markup).not.toContain("vdso");
+    expect(textsOf(markup, /<th scope="col">(.*?)<\/th>/gs)).toEqual([
+      "weight",
+      "kv_cache",
+      "activation",
+      "runtime",
+      "stack",
+    ]);
+    const silent = demoReport({
+      labels,
+      metrics: demoReport().metrics.filter((one) => one.region_type !== "activation"),
+    });
+    const without = { ...silent, labels: labels.filter(({ region_type }) => region_type !== "activation") };
+    const stillNamed = [
+      ...without.metrics,
+      metricRow("retention_p50_ns", "activation", null, { status: "insufficient" }),
+    ];
+    expect(answerOfRun({ ...without, metrics: stillNamed }, countIds("why")).markup).toContain(
+      "Too little was seen of: activation.",
+    );
   });
 
   test("begins with the failure of the command", () => {
