@@ -5,7 +5,7 @@ import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
-import { kvStepSums } from "../steps/kv-step-sums.ts";
+import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
@@ -83,6 +83,17 @@ function watchFigure(group: Group, kind: PassKind, metric: string, factor: numbe
   };
 }
 
+/** Share of the tokens whose step is not known to have written a row: each token that is decoded writes one. */
+function untoldShare({ written_bytes, tokens }: KvStepSums): number {
+  let all = 0;
+  let untold = 0;
+  tokens.forEach((count, i) => {
+    all += count;
+    if (written_bytes[i] === 0) untold += count;
+  });
+  return all > untold ? untold / all : 0;
+}
+
 function stepFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {
   const sums = kvStepSums(group.kvRows, group.input.steps, group.span);
   const top = kind === "read" ? sums.needed_bytes : sums.written_bytes;
@@ -94,11 +105,12 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const [tops, bottoms] = [sumsOfNeighbours(top), sumsOfNeighbours(bottom)];
   const estimate = ratioInterval(tops, bottoms, resample(new Uint8Array(tops.length), group.input.seed, 1000));
   const isRead = kind === "read";
+  const most = estimate.hi === null ? null : estimate.hi / (1 - untoldShare(sums));
   return {
     metric,
     source: "step",
     // A step loads a row that it needs once at least: for each head of a group, or row of queries, once more perhaps.
-    estimate: isRead ? interval(null, estimate.lo, null) : estimate,
+    estimate: isRead ? interval(null, estimate.lo, null) : interval(estimate.value, estimate.lo, most),
     ...(isRead ? { bound: true } : {}),
     ...(isRead && top.length >= FEWEST ? { why: NEED_IS_LESS } : {}),
     n: top.length,
@@ -139,7 +151,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [

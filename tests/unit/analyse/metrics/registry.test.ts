@@ -286,6 +286,16 @@ describe("KV rows by the engine's steps", () => {
     const printed = printedFigures(all).filter((r) => r.metric === "retention_p50_ns");
     expect(printed.map((r) => r.source)).toEqual(["step"]);
   });
+
+  test("writes of steps of which no row is told may be as many as those of the others", () => {
+    const kvRows = rows(false).filter((_, i) => i % 20 !== 0);
+    const all = computeMetrics(input({ steps: STEPS, kvRows, regions: CACHE }));
+    const bytes = CACHE.reduce((sum, { size_bytes = 0 }) => sum + size_bytes, 0);
+    const writes = one(all, "writes_per_byte_per_token", "decode", "step");
+    expect(writes.status).toBe("ok");
+    expect((writes.value ?? 0) * bytes).toBeCloseTo(0.95 * 1024, 6);
+    expect((writes.hi ?? 0) * bytes).toBeGreaterThanOrEqual(1024);
+  });
 });
 
 describe("KV rows of which a third was there before the first step that was seen", () => {
