@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
-import { type Heat, type HeatPlane, NO_ROW, SEVERAL, TIME_BINS } from "../../label/trace/heat-sums.ts";
+import { CELL, type Heat, type HeatPlane, NO_ROW, SEVERAL, TIME_BINS } from "../../label/trace/heat-sums.ts";
 import type { TraceHeat } from "../../label/trace/trace.ts";
 import { type RowOf, type WordOf, wordsOf } from "../../schema/row.ts";
 import type { WatchSample } from "../input/input.ts";
@@ -16,7 +16,7 @@ const isOneRegion = (region: number): boolean => region !== 0 && region !== SEVE
 
 /** The cells of a plane that say something, block by block in order of process and address. */
 function rowsOf(plane: HeatPlane, source: WordOf<"heat", "source">, originNs: bigint, binNs: number): RowOf<"heat">[] {
-  const { block, pid, region, shift, rows, loads, stores, unknown, watched_ns } = plane;
+  const { block, pid, region, shift, sums } = plane;
   const order = Uint32Array.from({ length: plane.count }, (_, i) => i).sort(
     (a, b) => (pid[a] ?? 0) - (pid[b] ?? 0) || (block[a] ?? 0) - (block[b] ?? 0),
   );
@@ -34,16 +34,17 @@ function rowsOf(plane: HeatPlane, source: WordOf<"heat", "source">, originNs: bi
       duration_ns: BigInt(binNs),
     };
     for (let bin = 0; bin < TIME_BINS; bin++) {
-      const cell = place * TIME_BINS + bin;
-      const watched = watched_ns[cell] ?? 0;
-      if (rows[cell] === 0 && watched === 0) continue;
+      const cell = (place * TIME_BINS + bin) * CELL.size;
+      const rows = sums[cell + CELL.rows] ?? 0;
+      const watched = sums[cell + CELL.watched_ns] ?? 0;
+      if (rows === 0 && watched === 0) continue;
       out.push({
         ...facts,
         timestamp_ns: originNs + BigInt(bin) * BigInt(binNs),
-        rows: rows[cell] ?? 0,
-        loads: loads[cell] ?? 0,
-        stores: stores[cell] ?? 0,
-        unknown: unknown[cell] ?? 0,
+        rows,
+        loads: sums[cell + CELL.loads] ?? 0,
+        stores: sums[cell + CELL.stores] ?? 0,
+        unknown: sums[cell + CELL.unknown] ?? 0,
         watched_ns: source === WATCH ? BigInt(Math.round(watched)) : null,
       });
     }

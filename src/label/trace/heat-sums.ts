@@ -16,7 +16,13 @@ const WORD = 2 ** 32;
 export const SEVERAL = 0xffff_ffff;
 export const NO_ROW = 0xffff_fffe;
 
-/** One class as one source saw it; sums are block by block, TIME_BINS of them each. */
+/**
+ * What is summed of a cell, and where: side by side, as a row adds to several of them. `rows` are counted; accesses are by
+ * operation, one that did both in both; `watched_ns` is the time for which words of the block were looked at.
+ */
+export const CELL = { rows: 0, loads: 1, stores: 2, unknown: 3, watched_ns: 4, size: 5 } as const;
+
+/** One class as one source saw it. */
 export interface HeatPlane {
   readonly kind: number;
   readonly source: number;
@@ -28,13 +34,8 @@ export interface HeatPlane {
   readonly pid: Uint32Array;
   /** Number of the region in which all rows of the block fell, 0 for none; SEVERAL where they did not agree, NO_ROW where there was none. */
   readonly region: Uint32Array;
-  readonly rows: Float64Array;
-  /** Accesses by operation; one that did both is in both. */
-  readonly loads: Float64Array;
-  readonly stores: Float64Array;
-  readonly unknown: Float64Array;
-  /** Time for which words of the block were looked at. */
-  readonly watched_ns: Float64Array;
+  /** Block by block, TIME_BINS cells of each, with the sums of CELL. */
+  readonly sums: Float64Array;
 }
 
 export interface Heat {
@@ -68,11 +69,13 @@ export interface HeatSums extends Heat {
   watch(kind: number, source: number, pid: number, address: number, begin_ns: number, end_ns: number): void;
 }
 
-const SUMS = ["rows", "loads", "stores", "unknown", "watched_ns"] as const;
-const CELLS = MOST_BLOCKS * TIME_BINS;
+/** Sums of a block. */
+const BLOCK_SUMS = TIME_BINS * CELL.size;
 
 interface Plane extends HeatPlane {
   shift: number;
+  /** 2 ** -shift, exactly. */
+  perByte: number;
   count: number;
   /** False once blocks of all processes are put together. */
   apart: boolean;
@@ -85,21 +88,17 @@ interface Plane extends HeatPlane {
 }
 
 function planeOf(kind: number, source: number): Plane {
-  const cells = () => new Float64Array(CELLS);
   return {
     kind,
     source,
     shift: FIRST_SHIFT,
+    perByte: 2 ** -FIRST_SHIFT,
     count: 0,
     apart: true,
     block: new Float64Array(MOST_BLOCKS),
     pid: new Uint32Array(MOST_BLOCKS),
     region: new Uint32Array(MOST_BLOCKS),
-    rows: cells(),
-    loads: cells(),
-    stores: cells(),
-    unknown: cells(),
-    watched_ns: cells(),
+    sums: new Float64Array(MOST_BLOCKS * BLOCK_SUMS),
     slots: new Uint16Array(SLOTS),
     lastBlock: -1,
     lastPid: -1,
@@ -108,7 +107,7 @@ function planeOf(kind: number, source: number): Plane {
 }
 
 function slotOf(plane: Plane, block: number, pid: number): number {
-  let slot = (Math.imul((block % WORD) | 0, 0x9e3779b1) ^ Math.imul(pid, 0x85ebca6b)) >>> 23;
+  let slot = (Math.imul(block | 0, 0x9e3779b1) ^ Math.imul(pid, 0x85ebca6b)) >>> 23;
   for (; ; slot = (slot + 1) % SLOTS) {
     const place = plane.slots[slot] as number;
     if (place === 0) return slot;
@@ -124,7 +123,7 @@ function agreed(one: number, other: number): number {
 
 /** Puts every block where the larger block lies that holds it. */
 function regroup(plane: Plane, blockOf: (block: number) => number, pidOf: (pid: number) => number): void {
-  const { count, block, pid, region } = plane;
+  const { count, block, pid, region, sums } = plane;
   plane.slots.fill(0);
   plane.count = 0;
   plane.lastBlock = -1;
@@ -140,14 +139,11 @@ function regroup(plane: Plane, blockOf: (block: number) => number, pidOf: (pid: 
       region[place] = region[i] as number;
     } else region[place] = agreed(region[place] as number, region[i] as number);
     if (place === i) continue;
-    for (const name of SUMS) {
-      const sums = plane[name];
-      for (let bin = 0; bin < TIME_BINS; bin++) {
-        const target = place * TIME_BINS + bin;
-        const from = i * TIME_BINS + bin;
-        sums[target] = (found === 0 ? 0 : (sums[target] as number)) + (sums[from] as number);
-        sums[from] = 0;
-      }
+    const [target, from] = [place * BLOCK_SUMS, i * BLOCK_SUMS];
+    for (let k = 0; k < BLOCK_SUMS; k++) {
+      const before = found === 0 ? 0 : (sums[target + k] as number);
+      sums[target + k] = before + (sums[from + k] as number);
+      sums[from + k] = 0;
     }
   }
 }
@@ -164,6 +160,7 @@ function coarsen(plane: Plane): void {
   }
   while (plane.count >= MOST_BLOCKS && plane.shift < LAST_SHIFT) {
     plane.shift += 1;
+    plane.perByte /= 2;
     regroup(
       plane,
       (block) => Math.floor(block / 2),
@@ -174,7 +171,7 @@ function coarsen(plane: Plane): void {
 
 /** Place of a block in the columns of its plane; a new one is made at once. */
 function placeOf(plane: Plane, address: number, process: number): number {
-  const wanted = Math.floor(address / 2 ** plane.shift);
+  const wanted = Math.floor(address * plane.perByte);
   const pid = plane.apart ? process : SEVERAL;
   if (wanted === plane.lastBlock && pid === plane.lastPid) return plane.last;
   const slot = slotOf(plane, wanted, pid);
@@ -196,16 +193,17 @@ function placeOf(plane: Plane, address: number, process: number): number {
 }
 
 /** Adds the sums of bins 2k and 2k + 1 as bin k. */
-function foldTime(plane: Plane): void {
-  for (const name of SUMS) {
-    const sums = plane[name];
-    for (let place = 0; place < plane.count; place++) {
-      const from = place * TIME_BINS;
-      for (let bin = 0; bin < TIME_BINS / 2; bin++) {
-        sums[from + bin] = (sums[from + 2 * bin] as number) + (sums[from + 2 * bin + 1] as number);
+function foldTime({ sums, count }: Plane): void {
+  for (let place = 0; place < count; place++) {
+    const from = place * BLOCK_SUMS;
+    for (let bin = 0; bin < TIME_BINS / 2; bin++) {
+      const target = from + bin * CELL.size;
+      const pair = from + 2 * bin * CELL.size;
+      for (let k = 0; k < CELL.size; k++) {
+        sums[target + k] = (sums[pair + k] as number) + (sums[pair + CELL.size + k] as number);
       }
-      sums.fill(0, from + TIME_BINS / 2, from + TIME_BINS);
     }
+    sums.fill(0, from + BLOCK_SUMS / 2, from + BLOCK_SUMS);
   }
 }
 
@@ -215,6 +213,10 @@ export function heatSums(firstBinNs: number): HeatSums {
   /** By class and source. */
   const numbers = new Map<number, Plane>();
   let binNs = firstBinNs;
+  /** The bin of the row before: rows come in order of time, nearly. */
+  let bin = 0;
+  let binBegin = 0;
+  let binEnd = firstBinNs;
   let lastKey = -1;
   let lastPlane: Plane | undefined;
 
@@ -233,11 +235,15 @@ export function heatSums(firstBinNs: number): HeatSums {
   }
 
   function binOf(time_ns: number): number {
+    if (time_ns >= binBegin && time_ns < binEnd) return bin;
     while (time_ns >= binNs * TIME_BINS) {
       for (const plane of planes) foldTime(plane);
       binNs *= 2;
     }
-    return time_ns > 0 ? Math.floor(time_ns / binNs) : 0;
+    bin = time_ns > 0 ? Math.floor(time_ns / binNs) : 0;
+    binBegin = bin * binNs;
+    binEnd = binBegin + binNs;
+    return bin;
   }
 
   return {
@@ -246,25 +252,27 @@ export function heatSums(firstBinNs: number): HeatSums {
     },
     planes,
     add(kind, source, pid, region, low, high, time_ns, op, accesses) {
-      const bin = binOf(time_ns);
+      const column = binOf(time_ns);
       const plane = planeFor(kind, source);
       const place = placeOf(plane, low + high * WORD, pid);
-      const cell = place * TIME_BINS + bin;
-      const { rows, loads, stores, unknown } = plane;
+      const cell = (place * TIME_BINS + column) * CELL.size;
+      const { sums } = plane;
       const before = plane.region[place] as number;
       if (before !== region) plane.region[place] = agreed(before, region);
-      rows[cell] = (rows[cell] as number) + 1;
-      if (op === OP.load || op === OP.load_store) loads[cell] = (loads[cell] as number) + accesses;
-      if (op === OP.store || op === OP.load_store) stores[cell] = (stores[cell] as number) + accesses;
-      if (op === OP.unknown) unknown[cell] = (unknown[cell] as number) + accesses;
+      sums[cell] = (sums[cell] as number) + 1;
+      const isBoth = op === OP.load_store;
+      if (op === OP.load || isBoth) sums[cell + CELL.loads] = (sums[cell + CELL.loads] as number) + accesses;
+      if (op === OP.store || isBoth) sums[cell + CELL.stores] = (sums[cell + CELL.stores] as number) + accesses;
+      if (op === OP.unknown) sums[cell + CELL.unknown] = (sums[cell + CELL.unknown] as number) + accesses;
     },
     watch(kind, source, pid, address, begin_ns, end_ns) {
       const last = binOf(end_ns);
       const plane = planeFor(kind, source);
-      const from = placeOf(plane, address, pid) * TIME_BINS;
-      for (let bin = binOf(begin_ns); bin <= last; bin++) {
-        const seen = Math.min(end_ns, (bin + 1) * binNs) - Math.max(begin_ns, bin * binNs);
-        if (seen > 0) plane.watched_ns[from + bin] = (plane.watched_ns[from + bin] as number) + seen;
+      const from = placeOf(plane, address, pid) * BLOCK_SUMS + CELL.watched_ns;
+      for (let column = binOf(begin_ns); column <= last; column++) {
+        const seen = Math.min(end_ns, (column + 1) * binNs) - Math.max(begin_ns, column * binNs);
+        const cell = from + column * CELL.size;
+        if (seen > 0) plane.sums[cell] = (plane.sums[cell] as number) + seen;
       }
     },
   };
