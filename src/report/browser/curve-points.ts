@@ -42,5 +42,6 @@ export function valueText(value: number | null, unit: string): string {
   if (unit === "bytes") return formatBytes(value);
   if (unit === "bytes/s") return `${formatBytes(value)}/s`;
   if (unit === "ratio") return `${Number((100 * value).toPrecision(3))} %`;
-  return unit === "1" || unit === "" ? formatCount(value) : `${formatCount(value)} ${unit}`;
+  // What is counted stands beside the axis.
+  return unit.endsWith("/s") ? `${formatCount(value)}/s` : formatCount(value);
 }

@@ -83,6 +83,15 @@ export const PLOTS: readonly PlotKind[] = [
     y: { label: "of the pairs", log: false, share: true },
   },
   {
+    key: "run_length",
+    title: "Length of runs of accesses",
+    about:
+      "Share of the runs of successive accesses, each at most 64 B beyond the one before, that have at most x accesses.",
+    curves: ["run_length"],
+    x: { label: "accesses of a run", log: true },
+    y: { label: "of the runs", log: false, share: true },
+  },
+  {
     key: "read_rate_by_lifetime",
     title: "Lifetime and reads of each tensor",
     about:

@@ -104,6 +104,11 @@ interface Domain {
   y: [number, number];
 }
 
+/** The ends of an axis: of values that lie close together a decade, so that they are not drawn far apart. */
+function spread(low: number, high: number, log: boolean): [number, number] {
+  return log && high < 10 * low ? [low / 3, high * 3] : [low, high];
+}
+
 /** What all runs need of the axes; null where nothing is drawn. */
 function domainOf(all: readonly Point[], kind: PlotKind): Domain | null {
   if (all.length === 0) return null;
@@ -115,7 +120,7 @@ function domainOf(all: readonly Point[], kind: PlotKind): Domain | null {
   // The lower end of an interval may be next to nothing, and would take the room of all that is known.
   const least = Math.min(...all.flatMap(({ y }) => (y === null ? [] : [y])), most);
   return {
-    x: [Math.min(...xs), Math.max(...xs)],
+    x: spread(Math.min(...xs), Math.max(...xs), kind.x.log),
     y: kind.y.log ? [least / 2, most * 1.3] : [0, kind.y.share ? 1 : Math.max(most, 1e-9)],
   };
 }

@@ -4,8 +4,8 @@ import { basename } from "node:path";
 import type { EngineLimits } from "../../sql/database.ts";
 import { printable } from "../terminal.ts";
 import { answerOfRun } from "./answer-section.ts";
-import type { PageData, RunData } from "./data/page-data.ts";
-import { type FinishedRun, runData } from "./data/run-data.ts";
+import type { PageData } from "./data/page-data.ts";
+import { type FinishedRun, type ReadRun, readRun } from "./data/run-data.ts";
 import { estimatesOf } from "./estimates-section.ts";
 import { countIds } from "./figure-button.ts";
 import { figuresOfRun } from "./figures-section.ts";
@@ -13,6 +13,7 @@ import { type Html, html, jsonScript } from "./html.ts";
 import { machineOfRun } from "./machine-section.ts";
 import { type PageCode, pageCode } from "./page-code.ts";
 import { plotPlaces } from "./plots-section.ts";
+import { regionFigures } from "./regions-section.ts";
 import { trustOfRun } from "./trust-section.ts";
 
 /** Element of the page's data, which the script reads. */
@@ -36,7 +37,7 @@ interface Section {
   readonly id: string;
   readonly title: string;
   readonly about: string;
-  readonly body: (run: FinishedRun, data: RunData, index: number) => Html;
+  readonly body: (run: FinishedRun, read: ReadRun, index: number) => Html;
 }
 
 function sections(): readonly Section[] {
@@ -53,19 +54,20 @@ function sections(): readonly Section[] {
       title: "Addresses over time",
       about:
         "Every recorded access by time and address: gaps between regions are left out, each class has the same height. What is blank was not looked at, which is not the same as not used.",
-      body: (_run, _data, index) => html`<div class="heat" data-heat="${index}"></div>`,
+      body: (_run, _read, index) => html`<div class="heat" data-heat="${index}"></div>`,
     },
     {
       id: "plots",
       title: "Distributions",
       about: "What stands behind the figures. A plot that cannot be drawn says why in its place.",
-      body: (_run, _data, index) => plotPlaces(index),
+      body: (_run, _read, index) => plotPlaces(index),
     },
     {
       id: "tensors",
       title: "Regions and tensors",
       about: "What lay in memory when the target had most of it, by class and layer, and every region with its life.",
-      body: (_run, _data, index) => html`<div data-treemap="${index}"></div><div data-regions="${index}"></div>`,
+      body: (_run, { single }, index) =>
+        html`<div data-treemap="${index}"></div><div data-regions="${index}"></div>${regionFigures(single, nextId)}`,
     },
     {
       id: "figures",
@@ -89,11 +91,11 @@ function sections(): readonly Section[] {
 }
 
 /** A section holds all runs side by side, so that the eye compares like with like. */
-function sectionOf(section: Section, runs: readonly FinishedRun[], data: readonly RunData[]): Html {
+function sectionOf(section: Section, runs: readonly FinishedRun[], read: readonly ReadRun[]): Html {
   const parts = runs.map((run, i) => {
-    const one = data[i];
+    const one = read[i];
     if (one === undefined) return html``;
-    const name = runs.length > 1 ? html`<h3>${printable(one.name)}</h3>` : null;
+    const name = runs.length > 1 ? html`<h3>${printable(one.data.name)}</h3>` : null;
     return html`<div class="run">${name}${section.body(run, one, i)}</div>`;
   });
   return html`<section id="${section.id}" aria-labelledby="${section.id}-title"><h2 id="${section.id}-title">${section.title}</h2><p class="about">${section.about}</p><div class="runs">${parts}</div></section>`;
@@ -116,10 +118,10 @@ function namesOf(runs: readonly FinishedRun[]): string[] {
 export async function pageOf(runs: readonly FinishedRun[], limits: EngineLimits = {}): Promise<string> {
   const code = await pageCode();
   const names = namesOf(runs);
-  const data: RunData[] = [];
+  const read: ReadRun[] = [];
   // One after the other: each opens an SQL engine.
-  for (const [i, run] of runs.entries()) data.push(await runData(run, names[i] ?? "", limits));
-  const page: PageData = { runs: data };
+  for (const [i, run] of runs.entries()) read.push(await readRun(run, names[i] ?? "", limits));
+  const page: PageData = { runs: read.map(({ data }) => data) };
   const all = sections();
   const title = names.join(" and ");
   const first = runs[0]?.report;
@@ -135,7 +137,7 @@ export async function pageOf(runs: readonly FinishedRun[], limits: EngineLimits 
 <style>${{ markup: code.style }}</style></head>
 <body><a class="skip" href="#answer">Skip to the answer</a>
 <header><p class="tool">mrm-trace</p><h1>${printable(title)}</h1>${when}<nav aria-label="Sections"><ul>${links}<li><a href="#estimates">Estimates</a></li></ul></nav></header>
-<main>${all.map((section) => sectionOf(section, runs, data))}
+<main>${all.map((section) => sectionOf(section, runs, read))}
 <section id="estimates" aria-labelledby="estimates-title"><h2 id="estimates-title">How each estimate is made</h2>${estimatesOf(reports)}</section></main>
 <div id="explanation" popover="manual" role="tooltip"></div>
 ${jsonScript(DATA_ID, page)}

@@ -167,7 +167,7 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     await using opened = await browser.open(one);
     const { page } = opened;
     const plots = page.locator("figure.plot");
-    expect(await plots.count()).toBe(10);
+    expect(await plots.count()).toBe(11);
     const retention = page.locator('[data-plot="retention"]');
     expect(await retention.locator("svg").getAttribute("aria-label")).toBe("How long data is needed: kv_cache");
     // A line, its band and the ticks of what was cut short: 13 of 20 points.
@@ -208,6 +208,10 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     await filter("layer").selectOption("");
     await filter("name").fill("<img");
     expect(await names()).toEqual([HOSTILE]);
+    // Of single regions those with a figure.
+    const single = page.locator("#tensors table.figures tbody tr");
+    expect(await single.locator("th").allTextContents()).toEqual([HOSTILE]);
+    expect(await single.locator("button").allTextContents()).toEqual(["1.86 GiB/s ±5%"]);
   });
 
   test.each(["light", "dark"] as const)(

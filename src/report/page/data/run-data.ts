@@ -1,6 +1,7 @@
 /** All that the page's own script draws of one run, from the files of its directory. */
 
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { runPaths } from "../../../run-directory/run-directory.ts";
 import type { RunReport } from "../../../schema/run-json.ts";
 import type { RunMetadata } from "../../../schema/run-metadata.ts";
@@ -10,6 +11,7 @@ import { classNames, dataClasses } from "../../classes.ts";
 import type { RunData } from "./page-data.ts";
 import { readCurves } from "./read-curves.ts";
 import { ROWS_OF_BAND, readHeat } from "./read-heat.ts";
+import { type RegionFigures, readRegionFigures } from "./read-region-figures.ts";
 import { classOfRegion, layOut, readRegions, regionColumns } from "./read-regions.ts";
 import { readTimeline } from "./read-timeline.ts";
 
@@ -22,6 +24,13 @@ export interface FinishedRun {
   readonly metadata: RunMetadata;
   /** Where its files lie. */
   readonly heldPath: string;
+}
+
+/** What a page has of one run beside its report. */
+export interface ReadRun {
+  /** For the page's own script. */
+  readonly data: RunData;
+  readonly single: readonly RegionFigures[];
 }
 
 /** When the run began and how long it was; by what lay in memory where nobody recorded that. */
@@ -40,16 +49,17 @@ async function spanOf(database: Database, { timing, end_ns }: RunMetadata, regio
  * @param name by which the page tells it from others
  * @throws MrmTraceError or what the SQL engine throws where a file of the run is damaged
  */
-export async function runData(
+export async function readRun(
   { report, metadata, heldPath }: FinishedRun,
   name: string,
   limits: EngineLimits,
-): Promise<RunData> {
+): Promise<ReadRun> {
   const paths = runPaths(heldPath);
   await using database = await openDatabase({ threads: 1, memoryLimitBytes: MEMORY_BYTES, ...limits });
   const span = await spanOf(database, metadata, paths.region_map);
   const timeline = await readTimeline(database, `${heldPath}/process_timeline.parquet`, span);
   const read = await readRegions(database, paths.region_map);
+  const single = await readRegionFigures(database, join(heldPath, "region_metrics.parquet"));
   const rate = report.target.decode_tokens_per_s ?? report.target.decode_call_tokens_per_s;
   const shared = {
     name,
@@ -60,15 +70,8 @@ export async function runData(
     phases: timeline.phases,
   };
   if ("why" in read) {
-    return {
-      ...shared,
-      classes: [],
-      class_bytes: [],
-      class_bytes_read: [],
-      regions: read,
-      regions_left_out: 0,
-      heat: { why: read.why },
-    };
+    const nothing = { classes: [], class_bytes: [], class_bytes_read: [], regions_left_out: 0 };
+    return { single, data: { ...shared, ...nothing, regions: read, heat: { why: read.why } } };
   }
   const { regions, left_out } = read.data;
   const order = classNames(report);
@@ -82,12 +85,15 @@ export async function runData(
   });
   const map = layOut(regions, classes, ROWS_OF_BAND);
   return {
-    ...shared,
-    classes,
-    class_bytes: sizes.map((size) => size?.bytes ?? null),
-    class_bytes_read: sizes.map((size) => size?.sign === ""),
-    regions: { data: regionColumns(regions, classes, map, span.origin_ns) },
-    regions_left_out: left_out,
-    heat: await readHeat(database, heldPath, regions, map, span),
+    single,
+    data: {
+      ...shared,
+      classes,
+      class_bytes: sizes.map((size) => size?.bytes ?? null),
+      class_bytes_read: sizes.map((size) => size?.sign === ""),
+      regions: { data: regionColumns(regions, classes, map, span.origin_ns) },
+      regions_left_out: left_out,
+      heat: await readHeat(database, heldPath, regions, map, span),
+    },
   };
 }
