@@ -1,7 +1,9 @@
 /** The regions of the map: how long each lived, and how many bytes of each class there were. */
 import type { DuckDBValue } from "@duckdb/node-api";
+import { collectAfter } from "../../columnar/collect-after.ts";
 import { tableFiles } from "../../run-directory/table-files.ts";
 import { type Database, parquetScan } from "../../sql/database.ts";
+import { formatCounted } from "../../units.ts";
 import { streamRows } from "../database.ts";
 import type { ExportTask } from "../export-format.ts";
 import { lanes } from "./lanes.ts";
@@ -10,12 +12,18 @@ import type { CounterTrack, TraceWriter, Track } from "./trace-writer.ts";
 
 /** What memray saw lies inside of other regions, and would count twice. */
 const REGIONS = "evidence <> 'memray'";
+/** More slices than anybody looks at, or a browser holds. */
+const MOST_REGIONS = 200_000;
 const PIECE = 4096;
+/** Rows until what their packets left behind is collected. */
+const COLLECT_AFTER = 1 << 16;
 
+/** The largest of them, in the order of their birth. */
 function regionsSql(files: readonly string[]): string {
   return `SELECT pid, region_type, coalesce(tensor, name, mapping_kind, region_type), birth_ns, death_ns, addr, size_bytes,
     layer, birth_censored, death_censored, evidence, confidence
-    FROM ${parquetScan(files)} WHERE ${REGIONS} ORDER BY birth_ns, pid, addr`;
+    FROM (SELECT * FROM ${parquetScan(files)} WHERE ${REGIONS} ORDER BY size_bytes DESC, birth_ns, pid, addr LIMIT ${MOST_REGIONS})
+    ORDER BY birth_ns, pid, addr`;
 }
 
 /** By class and moment how many bytes came and went; what was there at the end stays. */
@@ -42,19 +50,24 @@ function aboutRegion([addr, size, layer, isOld, isAlive, evidence, confidence]: 
 /** Writes the life of each region on tracks of its class and process, and a counter of bytes for each class. */
 export async function writeRegionLives(
   database: Database,
-  { run, goOn }: ExportTask,
+  { run, goOn, leaveOut }: ExportTask,
   writer: TraceWriter,
 ): Promise<void> {
   if (!run.tables.includes("region_map")) return;
   const files = tableFiles(run.runDir, "region_map");
-  const all = run.countRows("region_map");
+  const [counted] = await database.rows(`SELECT count(*) AS n FROM ${parquetScan(files)} WHERE ${REGIONS}`);
+  const all = Math.min(MOST_REGIONS, Number(counted?.n));
+  const smaller = Number(counted?.n) - all;
+  if (smaller > 0) leaveOut(`lives of ${formatCounted(smaller, "region")}, the smallest; counters of bytes have them`);
   const tracks = new Map<string, Track>();
   let done = 0;
+  const made = collectAfter(COLLECT_AFTER);
   for await (const [pid, type, name, birth, death, ...about] of streamRows(database, regionsSql(files))) {
     const key = `${pid}/${type}`;
     const track = tracks.get(key) ?? lanes(() => writer.track(Number(pid), `${type} regions`));
     tracks.set(key, track);
     track.slice(String(name), birth as bigint, death as bigint, aboutRegion(about));
+    made(1);
     if (++done % PIECE === 0) await goOn(done, done / all);
   }
   const counters = new Map<string, { readonly track: CounterTrack; bytes: bigint }>();
@@ -64,6 +77,7 @@ export async function writeRegionLives(
     counters.set(name, counter);
     counter.bytes += bytes as bigint;
     counter.track.count(time as bigint, counter.bytes);
+    made(1);
     if (++done % PIECE === 0) await goOn(done, null);
   }
 }

@@ -1,6 +1,6 @@
 /** Every export format of a run that is known by hand, read back by the readers that people use. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -10,6 +10,7 @@ import { FORMAT_NAMES, type FormatName } from "../../../src/export/formats.ts";
 import { type Exported, type ExportRequest, exportRun } from "../../../src/pipelines/export.ts";
 import { writeExportedRun } from "../../fixtures/exported-run.ts";
 import { pythonPackage } from "../../fixtures/python-package.ts";
+import { withMounts } from "../../fixtures/with-mounts.ts";
 import { ORIGIN } from "../../unit/label/hand-made-run.ts";
 import { jsonOf, runCli } from "../run/cli.ts";
 
@@ -331,6 +332,16 @@ describe("an export", () => {
     expect([again.exitCode, again.stderr]).toEqual([2, expect.stringContaining("exists already\n  fix: give --force")]);
     expect((await runCli(["export", runDir, "--format", "csv", "--force"], here)).exitCode).toBe(0);
     expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
+  });
+
+  test("to a disk that is full says so, and leaves nothing", async () => {
+    mkdirSync(place("small"));
+    const mount = `mount -t tmpfs -o size=16k none ${place("small")}`;
+    // What is on that disk is seen by nobody else.
+    const prefix = withMounts(`${mount} && { "$@"; code=$?; ls -A ${place("small")}; exit $code; }; false`);
+    const ended = await runCli(["export", runDir, "--format", "csv", "--out", place("small/m.csv")], { prefix });
+    expect([ended.exitCode, ended.stdout]).toEqual([3, ""]);
+    expect(ended.stderr).toContain("m.csv cannot be written: no space left on device\n  fix: free space on that disk");
   });
 
   test("leaves nothing where a signal ends it", async () => {

@@ -216,6 +216,12 @@ describe.skipIf(withoutSudo !== null)("what root writes for the user who called 
     expect(foreign(run)).toEqual([]);
     const model = await user.sudo([LAUNCHER, "model", "--params", "1m", "--out", join(vault, "model.gguf")]);
     expect({ exitCode: model.exitCode, state: stateOf(vault) }).toEqual({ exitCode: 3, state: before });
+    const exported = (out: string) => user.sudo([LAUNCHER, "export", run, "--format", "csv", "--out", out]);
+    const outside = await exported(join(vault, "metrics.csv"));
+    expect({ exitCode: outside.exitCode, state: stateOf(vault) }).toEqual({ exitCode: 3, state: before });
+    const { exitCode } = await exported("metrics.csv");
+    const { uid, mode } = lstatSync(join(user.home, "metrics.csv"));
+    expect([exitCode, uid, mode & 0o777]).toEqual([0, user.uid, 0o600]);
     await user.run(["ln", "-s", vault, "out"]);
     const monitor = await user.sudo([
       LAUNCHER,
