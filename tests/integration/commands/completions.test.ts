@@ -63,7 +63,7 @@ describe.each(["bash", "zsh"] as const)("%s", (shell) => {
       "mrm-trace run --color al",
       "mrm-trace run --color=ne",
       "mrm-trace completions z",
-      "mrm-trace schema region",
+      "mrm-trace schema kv",
       "mrm-trace validate experi",
       "mrm-trace run -- mkfif",
     ]);
@@ -74,7 +74,7 @@ describe.each(["bash", "zsh"] as const)("%s", (shell) => {
       "mrm-trace run --color always",
       "mrm-trace run --color=never",
       "mrm-trace completions zsh",
-      "mrm-trace schema region_map",
+      "mrm-trace schema kv_block_lifecycle",
       "mrm-trace validate experiment.yaml",
       "mrm-trace run -- mkfifo",
     ]);
@@ -110,7 +110,7 @@ test("fish completes verbs, options, their values and positional words", () => {
   expect(answers("mrm-trace compl")).toEqual(["completions"]);
   expect(answers("mrm-trace run --watch-r")).toEqual(["--watch-registers"]);
   expect(answers("mrm-trace run --color ").sort()).toEqual(["always", "auto", "never"]);
-  expect(answers("mrm-trace schema region")).toEqual(["region_map"]);
+  expect(answers("mrm-trace schema kv")).toEqual(["kv_block_lifecycle"]);
 });
 
 test("the shell is the user's own where none is named, and an unknown one is refused", async () => {
