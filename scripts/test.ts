@@ -18,6 +18,7 @@ const UNTIMED = [
   "tests/validity/analyse/sampled",
   "tests/integration/kernels",
   "tests/integration/commands",
+  "tests/integration/examples",
   "tests/integration/columnar",
   "tests/integration/export",
   "tests/integration/collect/memray",
