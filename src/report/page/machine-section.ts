@@ -59,6 +59,7 @@ export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
     ["collectors", collectors.join("; ") || null],
     ["versions", versions.join(", ")],
     ["seed", String(metadata.seed)],
-    ["files", report.run_dir],
+    // Not where it lies here: the page is sent to others.
+    ["files", `${report.model_id}/${report.run_id}`],
   ])}${command === null ? html`<p>${"Recorded by another tool: there is no command that repeats it."}</p>` : html`<h4>Run it again</h4><pre tabindex="0">${printable(command)}</pre>`}`;
 }

@@ -211,6 +211,15 @@ describe("a scrubbed run", () => {
     expect([...bytes(scrubbed), ...(await values(scrubbed))].filter((text) => SECRET.test(text))).toEqual([]);
   });
 
+  test("does not say where it or the original lies on the disk", () => {
+    const places = [folder, runDir];
+    const telling = filesBelow(scrubbed).filter((path) =>
+      places.some((place) => readFileSync(path, "latin1").includes(place)),
+    );
+    expect(telling).toEqual([]);
+    expect(filesBelow(scrubbed).map((path) => path.slice(scrubbed.length + 1))).toContain("report.html");
+  });
+
   test("has no address, inode, thread or time of the original", async () => {
     const numbers = [...PLACES, INODE, BigInt(TID), ORIGIN, at(1), at(100)].map(String);
     const all = await values(runDir);
