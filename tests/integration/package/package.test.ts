@@ -33,9 +33,9 @@ function bytesOf(path: string): number {
 
 describe("the package", () => {
   test("holds sources of the program, BPF objects, licences and nothing of development", () => {
-    const sources = ["bpf/*.bpf.c", "config/*.yaml", "config/devices/*.yaml", "docs/*.md"].flatMap((pattern) => [
-      ...new Glob(pattern).scanSync(ROOT),
-    ]);
+    const sources = ["bpf/*.bpf.c", "config/*.yaml", "config/devices/*.yaml", "docs/*.md", "examples/**/*.*"].flatMap(
+      (pattern) => [...new Glob(pattern).scanSync(ROOT)],
+    );
     const shipped = sources
       .filter((path) => path !== "bpf/bench.bpf.c")
       .map((path) => path.replace(/^bpf(.*)c$/, "dist/bpf$1o"));
