@@ -13,6 +13,8 @@ export interface ByteView {
   u64(offset: number): number | null;
   /** The bytes up to the next NUL as Latin-1 text; null where there is no NUL within `limit` bytes. */
   text(offset: number, limit?: number): string | null;
+  /** `size` bytes from `offset` on, valid until the next read; null where they are not all there. */
+  bytes(offset: number, size: number): Uint8Array | null;
   /** True where `name` followed by a NUL lies at `offset`. */
   textEquals(offset: number, name: Uint8Array): boolean;
 }
@@ -45,6 +47,10 @@ export function byteView(source: ByteSource): ByteView {
       const window = source.slice(offset, limit + 1);
       const size = window.indexOf(0);
       return size < 0 ? null : String.fromCharCode(...window.subarray(0, size));
+    },
+    bytes(offset, size) {
+      const view = viewAt(offset, size);
+      return view === null ? null : new Uint8Array(view.buffer, view.byteOffset, size);
     },
     textEquals(offset, name) {
       if (!holds(offset, name.length + 1)) return false;

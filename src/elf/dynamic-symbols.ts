@@ -28,9 +28,25 @@ export interface DynamicSymbolTable {
   all(): ReadonlyMap<string, DynamicSymbol>;
 }
 
-const ENTRY_BYTES = 24;
+/** One entry of a table of symbols (Elf64_Sym). */
+export const ENTRY_BYTES = 24;
 /** High bit of a version index: not the version that a new link would take. */
 const HIDDEN_VERSION = 0x8000;
+
+/** The defined function, ifunc or object of an entry, and where its name lies in the table of strings; null for anything else. */
+export function symbolEntry(
+  view: ByteView,
+  segments: readonly Segment[],
+  entry: number,
+): { readonly symbol: Omit<DynamicSymbol, "name">; readonly nameOffset: number } | null {
+  const nameOffset = view.u32(entry);
+  const type = TYPES.get(((view.u8(entry + 4) ?? 0) & 15) as 1);
+  const vaddr = view.u64(entry + 8);
+  const sizeBytes = view.u64(entry + 16);
+  if (nameOffset === null || vaddr === null || sizeBytes === null || type === undefined) return null;
+  if (view.u16(entry + 6) === 0) return null;
+  return { symbol: { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes }, nameOffset };
+}
 
 /** Opens the tables named by PT_DYNAMIC, else by the .dynsym section header. */
 export function dynamicSymbolTable(
@@ -45,16 +61,10 @@ export function dynamicSymbolTable(
 
   function symbolAt(index: number): { symbol: Omit<DynamicSymbol, "name">; nameAt: number; hidden: boolean } | null {
     if (symbolsAt === null || namesAt === null) return null;
-    const entry = symbolsAt + index * ENTRY_BYTES;
-    const nameOffset = view.u32(entry);
-    const type = TYPES.get(((view.u8(entry + 4) ?? 0) & 15) as 1);
-    const vaddr = view.u64(entry + 8);
-    const sizeBytes = view.u64(entry + 16);
-    if (nameOffset === null || vaddr === null || sizeBytes === null || type === undefined) return null;
-    if (view.u16(entry + 6) === 0) return null;
+    const entry = symbolEntry(view, segments, symbolsAt + index * ENTRY_BYTES);
+    if (entry === null) return null;
     const version = dynamic.versions === null ? 0 : (view.u16(dynamic.versions + index * 2) ?? 0);
-    const symbol = { type, vaddr, fileOffset: fileOffsetOf(segments, vaddr), sizeBytes };
-    return { symbol, nameAt: namesAt + nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
+    return { symbol: entry.symbol, nameAt: namesAt + entry.nameOffset, hidden: (version & HIDDEN_VERSION) !== 0 };
   }
   function countOf(): number {
     const named = section();

@@ -5,6 +5,7 @@ import { readDynamic } from "./dynamic.ts";
 import { type DynamicSymbol, dynamicSymbolTable } from "./dynamic-symbols.ts";
 import type { ByteSource } from "./file-bytes.ts";
 import { type FunctionStarts, readFunctionStarts } from "./function-starts.ts";
+import { localFunctions } from "./local-symbols.ts";
 import { readSections } from "./sections.ts";
 import { fileOffsetOf, readSegments, type Segment, vaddrOf } from "./segments.ts";
 
@@ -18,6 +19,8 @@ export interface ElfFile {
   soname(): string | null;
   /** One defined dynamic symbol by its exact name, through the loader's hash table. */
   dynamicSymbol(name: string): DynamicSymbol | undefined;
+  /** Functions of these names by the whole table of symbols, exported or not; none where the file is stripped. */
+  localFunctions(names: readonly string[]): ReadonlyMap<string, DynamicSymbol>;
   /** All defined dynamic functions, ifuncs and objects by name. */
   dynamicSymbols(): ReadonlyMap<string, DynamicSymbol>;
   functionStarts(): FunctionStarts | null;
@@ -70,6 +73,7 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
     buildId: once(() => readBuildId(view, segments, sections)),
     soname: () => dynamic().soname,
     dynamicSymbol: (name) => symbols().find(name),
+    localFunctions: (names) => localFunctions(view, segments, sections(), names),
     dynamicSymbols: () => symbols().all(),
     functionStarts: once(() => readFunctionStarts(view, segments, sections)),
     fileOffset: (vaddr) => fileOffsetOf(segments, vaddr),

@@ -1,7 +1,7 @@
 /** Section headers, for files whose program headers do not say enough. */
 import type { ByteView } from "./byte-view.ts";
 
-export const SECTION = { note: 7, dynsym: 11 } as const;
+export const SECTION = { symtab: 2, note: 7, dynsym: 11 } as const;
 
 export interface Section {
   readonly name: string;

@@ -12,10 +12,10 @@ export interface EngineBuild {
   readonly buildId: string | null;
 }
 
-/** A mapped object as the engine sees it; `dynamicSymbol` finds one defined symbol by its exact name. */
+/** A mapped object as the engine sees it; `symbol` finds one of its names, where the object defines it. */
 export interface EngineObject extends EngineBuild {
   readonly path: string;
-  dynamicSymbol(name: string): DynamicSymbol | undefined;
+  symbol(name: string): DynamicSymbol | undefined;
 }
 
 /** One place to probe in an object. */
@@ -37,6 +37,8 @@ export interface Engine {
   readonly name: string;
   /** Programs that are known to run it, for those who look for one. */
   readonly programs: readonly string[];
+  /** Exact names of its functions, by which an object is told to be a part of it. */
+  readonly symbols: readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
   /** What is known of a build, for the step row that tells of it. */

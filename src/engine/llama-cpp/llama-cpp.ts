@@ -1,12 +1,13 @@
 /** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
 import type { Engine } from "../engine.ts";
 import { chooseLayout } from "./offsets.ts";
-import { ENGINE_NAME, probesOf } from "./probes.ts";
+import { ENGINE_NAME, PROBE_POINTS, probesOf } from "./probes.ts";
 import { processState } from "./process-state.ts";
 
 export const llamaCpp: Engine = {
   name: ENGINE_NAME,
   programs: ["llama-server", "llama-cli", "llama-bench", "koboldcpp"],
+  symbols: PROBE_POINTS.map(({ symbol }) => symbol),
   probesOf,
   aboutBuild(build) {
     const { build: name, ggml, evidence } = chooseLayout(build);

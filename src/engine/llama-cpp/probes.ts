@@ -120,11 +120,11 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_free", PROBE.context_free, CAPTURE.none, null),
 ];
 
-/** Probes of those functions that the object exports. */
+/** Probes of those functions that the object has. */
 export function probesOf(object: EngineObject): EngineProbe[] {
   const probes: EngineProbe[] = [];
   for (const { symbol, probe, entry, ret, rests } of PROBE_POINTS) {
-    const found = object.dynamicSymbol(symbol);
+    const found = object.symbol(symbol);
     if (found?.type !== "function" || found.fileOffset === null) continue;
     const offset = BigInt(found.fileOffset);
     const place = { symbol, offset, probe, ...(rests === undefined ? {} : { rests }) };

@@ -1,12 +1,12 @@
 /** Opens a mapped object and attaches its engines' probes to it: once per file, for every process that maps it. */
 import { existsSync, statSync } from "node:fs";
-import { readElf } from "../../elf/elf.ts";
+import { type ElfFile, readElf } from "../../elf/elf.ts";
 import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
-import type { Engine, EngineBuild, EngineProbe } from "../engine.ts";
+import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
 import { restingProbes } from "./resting-probes.ts";
 
@@ -66,12 +66,19 @@ interface Recognised {
   readonly probes: readonly EngineProbe[];
 }
 
+/** Exported functions; those of a program that exports none of the names by its whole table of symbols. */
+function finder(elf: ElfFile, names: readonly string[]): EngineObject["symbol"] {
+  if (names.some((name) => elf.dynamicSymbol(name) !== undefined)) return elf.dynamicSymbol;
+  const local = elf.localFunctions(names);
+  return (name) => local.get(name);
+}
+
 function recognise(path: string, identity: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
   const elf = readElf(bytes);
   if (!elf.ok) return [];
   const build = { soname: elf.soname(), buildId: elf.buildId() };
   return engines.flatMap((engine) => {
-    const probes = engine.probesOf({ path, ...build, dynamicSymbol: elf.dynamicSymbol });
+    const probes = engine.probesOf({ path, ...build, symbol: finder(elf, engine.symbols) });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
     return probes.length === 0 ? [] : [{ file: { engine, path, identity, build, symbols }, probes }];
   });

@@ -10,7 +10,7 @@ import { record, type StopReason } from "../../../src/record/recorder.ts";
 import { balances, type LedgerRow } from "../../../src/schema/ledger.ts";
 import { openDatabase } from "../../../src/sql/database.ts";
 import { createProcessTree } from "../../../src/target/process-tree.ts";
-import { compileEngine, compileRunner } from "../../fixtures/paged-engine/compile-engine.ts";
+import { compileEngine, compileLinked, compileRunner } from "../../fixtures/paged-engine/compile-engine.ts";
 import { pagedEngine } from "../../fixtures/paged-engine/paged-engine.ts";
 import { holdTarget } from "../collect/held-target.ts";
 
@@ -41,12 +41,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const truthOf = (line: string): Truth => JSON.parse(line.replaceAll(/,(\d{12,})([,\]])/g, ',"$1"$2'));
 
 /** Records the runner under the whole tracer but for watches, and labels what was captured. */
-async function traced(engines: readonly Engine[], args: readonly string[], lines: number) {
+async function traced(engines: readonly Engine[], args: readonly string[], lines: number, program = runner) {
   const runDir = mkdtempSync(join(folder, "run-"));
-  await using held = holdTarget([runner, ...args]);
+  await using held = holdTarget([program, ...args]);
   const tree = createProcessTree();
   const options = { budgetPct: 1, watchRegisters: 0, sources: ["auto"], seed: 1, clockHz: 100 };
-  const engineObjects = Object.values(libraries);
+  const engineObjects = [...Object.values(libraries), program];
   const facts = { pmus: [], kernelRelease: release(), arch: process.arch };
   const collector = createEbpfCollector({ ...options, engineObjects, engines, tree }, facts);
   let ledger: readonly LedgerRow[] = [];
@@ -166,4 +166,11 @@ test("two engines in one process, and one of them in its child, have each their 
     decodes.filter((step) => step.engine === engine && step.pid === pid).length;
   expect([of("first", parent), of("second", parent), of("first", child), of("second", child)]).toEqual([21, 21, 0, 21]);
   expect(run.labelled.engines.map(({ name }) => name).sort()).toEqual(["first", "second"]);
+});
+
+test("an engine in a static program that exports nothing is told by the whole table of symbols", async () => {
+  const program = compileLinked(folder, "third", 4);
+  const run = await traced([pagedEngine("third")], [], 1, program);
+  expectTruth(run);
+  expect(run.labelled.engines).toMatchObject([{ name: "third", objects: [program] }]);
 });

@@ -30,12 +30,13 @@ test("a probe that may rest is gone while its process is settled, and is put bac
   const engine: Engine = {
     name: "calls",
     programs: [],
+    symbols: CALLS,
     aboutBuild: () => ({}),
     follow: () => state,
-    probesOf: ({ dynamicSymbol }) =>
+    probesOf: ({ symbol: find }) =>
       CALLS.map((symbol, probe) => ({
         symbol,
-        offset: BigInt(dynamicSymbol(symbol)?.fileOffset ?? 0),
+        offset: BigInt(find(symbol)?.fileOffset ?? 0),
         isReturn: false,
         probe,
         capture: capturePlan(),

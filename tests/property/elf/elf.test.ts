@@ -9,16 +9,7 @@ import { readElf } from "../../../src/elf/elf.ts";
 function smallLibrary(): Uint8Array {
   const dir = mkdtempSync(join(tmpdir(), "elf-"));
   writeFileSync(join(dir, "a.c"), "int a(int x) { return x + 1; } int b(int x) { return a(x) * 2; } int c;");
-  const { exitCode } = Bun.spawnSync([
-    "cc",
-    "-O1",
-    "-shared",
-    "-fPIC",
-    "-s",
-    "-o",
-    join(dir, "a.so"),
-    join(dir, "a.c"),
-  ]);
+  const { exitCode } = Bun.spawnSync(["cc", "-O1", "-shared", "-fPIC", "-o", join(dir, "a.so"), join(dir, "a.c")]);
   if (exitCode !== 0) throw new Error("cc failed");
   return new Uint8Array(readFileSync(join(dir, "a.so")));
 }
@@ -31,6 +22,7 @@ function askAll(bytes: Uint8Array): boolean {
   elf.buildId();
   elf.soname();
   elf.dynamicSymbol("a");
+  elf.localFunctions(["a", "b"]);
   for (const symbol of elf.dynamicSymbols().values()) {
     if (symbol.fileOffset !== null && !(symbol.fileOffset >= 0)) return false;
     elf.vaddr(symbol.fileOffset ?? 0);

@@ -36,8 +36,24 @@ describe("a program that is linked statically, without a table of its unwind ent
     .split("\n")
     .flatMap((line) => /^([0-9a-f]+) [Tt] (twice|main|malloc|memcpy|qsort)$/.exec(line)?.slice(1, 3) ?? []);
 
+  test("has its functions by name, exported or not, by the whole table of symbols", () => {
+    const elf = open(path);
+    const local = elf.localFunctions(["twice", "main", "malloc", "wice", "no such function"]);
+    expect([...local.keys()].sort()).toEqual(["main", "malloc", "twice"]);
+    for (const [name, { type, vaddr, fileOffset }] of local) {
+      expect([name, vaddr, type]).toEqual([
+        name,
+        Number.parseInt(functions[functions.indexOf(name) - 1] ?? "", 16),
+        "function",
+      ]);
+      expect(fileOffset).toBe(elf.fileOffset(vaddr));
+    }
+    expect(elf.dynamicSymbol("twice")).toBeUndefined();
+  });
+
   test("tells its functions by the entries themselves, also when it was stripped", () => {
     run("strip", path);
+    expect(open(path).localFunctions(["twice"]).size).toBe(0);
     const starts = open(path).functionStarts();
     expect(starts?.count ?? 0).toBeGreaterThan(500);
     for (const name of ["twice", "main", "malloc"]) {

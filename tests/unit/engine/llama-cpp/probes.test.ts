@@ -5,7 +5,7 @@ import { CAPTURE, PROBE, PROBE_POINTS, probesOf } from "../../../../src/engine/l
 describe("the probes of an object", () => {
   function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset">[]) {
     const known = new Map(symbols.map((symbol) => [symbol.name, { vaddr: 0, sizeBytes: 1, ...symbol }]));
-    return { path: "/lib.so", soname: null, buildId: null, dynamicSymbol: (name: string) => known.get(name) };
+    return { path: "/lib.so", soname: null, buildId: null, symbol: (name: string) => known.get(name) };
   }
 
   test("are at the file offsets of exact names, entry and return by the table", () => {
