@@ -2,24 +2,35 @@
 
 const GAP = 6;
 
+/** Puts the box below the figure, above it where there is no room below. */
+function placeBeside(box: HTMLElement, figure: Element): void {
+  const place = figure.getBoundingClientRect();
+  const room = document.documentElement.clientWidth - box.offsetWidth - GAP;
+  const below = place.bottom + GAP;
+  const isBelow = below + box.offsetHeight < document.documentElement.clientHeight;
+  box.style.left = `${Math.max(GAP, Math.min(place.left, room))}px`;
+  box.style.top = `${isBelow ? below : Math.max(GAP, place.top - box.offsetHeight - GAP)}px`;
+}
+
 /** Wires all figures of the page to the one element that explains. */
 export function showExplanations(): void {
-  const box = document.getElementById("explanation");
-  if (box === null) return;
+  const found = document.getElementById("explanation");
+  if (found === null) return;
+  const box = found;
+  let explained: Element | null = null;
 
   function show(figure: Element): void {
     const text = document.getElementById(figure.getAttribute("aria-describedby") ?? "")?.textContent;
-    if (box === null || text === null || text === undefined) return;
+    if (text === null || text === undefined) return;
+    explained = figure;
     box.textContent = text;
     box.showPopover();
-    const place = figure.getBoundingClientRect();
-    const room = document.documentElement.clientWidth - box.offsetWidth - GAP;
-    const below = place.bottom + GAP;
-    const isBelow = below + box.offsetHeight < document.documentElement.clientHeight;
-    box.style.left = `${Math.max(GAP, Math.min(place.left, room))}px`;
-    box.style.top = `${isBelow ? below : Math.max(GAP, place.top - box.offsetHeight - GAP)}px`;
+    placeBeside(box, figure);
   }
-  const hide = (): void => box.hidePopover();
+  function hide(): void {
+    explained = null;
+    box.hidePopover();
+  }
   const figureOf = (event: Event): Element | null =>
     event.target instanceof Element ? event.target.closest("button.figure") : null;
 
@@ -36,5 +47,12 @@ export function showExplanations(): void {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
   });
-  document.addEventListener("scroll", hide, { passive: true, capture: true });
+  // A figure that is focused may be scrolled to: the explanation goes with it.
+  document.addEventListener(
+    "scroll",
+    () => {
+      if (explained !== null) placeBeside(box, explained);
+    },
+    { passive: true, capture: true },
+  );
 }

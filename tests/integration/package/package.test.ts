@@ -103,6 +103,8 @@ describe("added to an empty folder, without sources, compiler or headers", () =>
     expect(validate.errors).toBeNull();
     const metadata: unknown = JSON.parse(readFileSync(join(packed.app, report.run_dir, "metadata.json"), "utf8"));
     expect(metadata).toMatchObject({ software: { build: expect.stringMatching(/^[0-9a-f]{12}/) } });
+    // Its script is bundled from the packages beside this one.
+    expect(statSync(join(packed.app, report.run_dir, "report.html")).size).toBeGreaterThan(300e3);
   });
 
   test("offline it refuses the demo with the command that installs its engine, which works", async () => {

@@ -118,6 +118,13 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await box.isVisible()).toBe(true);
     await page.keyboard.press("Tab");
     expect(await box.textContent()).not.toBe(text);
+    // One far below is scrolled to, and its explanation goes with it.
+    await page.locator("#figures button.figure").last().focus();
+    await page.waitForFunction(() => {
+      const figure = [...document.querySelectorAll("#figures button.figure")].at(-1)?.getBoundingClientRect();
+      const { top, bottom } = document.getElementById("explanation")?.getBoundingClientRect() ?? { top: 0, bottom: 0 };
+      return figure !== undefined && Math.min(Math.abs(top - figure.bottom), Math.abs(figure.top - bottom)) < 20;
+    });
     // Whoever does not see it is told the same.
     const id = await figure.getAttribute("aria-describedby");
     expect(await page.locator(`#${id}`).textContent()).toBe(text);
