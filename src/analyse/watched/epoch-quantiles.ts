@@ -29,16 +29,17 @@ export interface EpochTimes extends KvNeedTimes {
   readonly fewestCarrying: number;
 }
 
+/** Where nothing was written there are no times since. */
+const NOTHING_SEEN: TimesSeen = { estimates: [], n: 0, n_censored: 0, censored: 0, bound: null, carrying: 0 };
+
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const set = group.uniform;
   const written = set.exposures.some(({ passes }) => passes.writes.some((writes) => writes > 0));
   const unknown = epochs.needsEveryWrite ? unknownShare(set.exposures) : 0;
   const first = epochs.needsEveryWrite ? firstWriteShare(group) : 0;
   const hidden = unknown > MOST_UNKNOWN || first > MOST_FIRST_WRITES;
-  const seen = epochs.ofWatch(
-    set,
-    epochs.quantiles.map(([, q]) => q),
-  );
+  const qs = epochs.quantiles.map(([, q]) => q);
+  const seen = written ? epochs.ofWatch(set, qs) : NOTHING_SEEN;
   const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, epochs.fewestCarrying);
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const estimate = hidden || isFew ? undefined : seen.estimates[k];

@@ -38,6 +38,8 @@ function summaryOf(rows: readonly CoverageRow[]): string {
 /** Markdown, a row for each world and metric in which any run told something. */
 export function accuracyTable(rows: readonly CoverageRow[]): string {
   const telling = rows.filter(({ ok, bound }) => ok + bound > 0);
+  // How many runs there were is said once where that is the same of all.
+  const isUneven = telling.some(({ runs }) => runs !== telling[0]?.runs);
   const lines = telling.map((row) => {
     const { ratio, half_width } = row;
     const isTold = row.ok >= FEW && ratio !== null && half_width !== null;
@@ -46,7 +48,7 @@ export function accuracyTable(rows: readonly CoverageRow[]): string {
       row.world,
       row.source,
       row.metric,
-      String(row.runs),
+      ...(isUneven ? [String(row.runs)] : []),
       pct(row.ok, row.runs),
       ...value,
       row.ok >= FEW ? pct(row.held, row.ok) : "",
@@ -59,8 +61,8 @@ export function accuracyTable(rows: readonly CoverageRow[]): string {
   return [
     summaryOf(telling),
     "",
-    "| world | source | figure | runs | ok | estimate / truth | half width | held | bound | right | refused |",
-    "|---|---|---|---|---|---|---|---|---|---|---|",
+    `| world | source | figure |${isUneven ? " runs |" : ""} ok | estimate / truth | half width | held | bound | right | refused |`,
+    `|---|---|---|${isUneven ? "---|" : ""}---|---|---|---|---|---|---|`,
     ...lines,
   ].join("\n");
 }

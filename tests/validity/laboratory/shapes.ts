@@ -12,14 +12,19 @@ export const exponential = (random: Random): number => -Math.log(1 - random());
 
 export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
   const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
-  return { time_ns: Float64Array.from(inside, ([t]) => t), op: Uint8Array.from(inside, ([, op]) => op) };
+  const time_ns = new Float64Array(inside.length);
+  const op = new Uint8Array(inside.length);
+  inside.forEach(([time, kind], i) => {
+    time_ns[i] = time;
+    op[i] = kind;
+  });
+  return { time_ns, op };
 }
 
-export const loads = (times: readonly number[], run = RUN_NS): WordTrace =>
-  trace(
-    times.map((time) => [time, OP.load] as const),
-    run,
-  );
+export function loads(times: readonly number[], run = RUN_NS): WordTrace {
+  const time_ns = new Float64Array(times.filter((time) => time >= 0 && time < run)).sort();
+  return { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };
+}
 
 /** Begins of tokens of lengths that `next` gives, over the run. */
 export function tokens(random: Random, next: (i: number, now: number) => number, run = RUN_NS): number[] {
