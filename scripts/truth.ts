@@ -4,7 +4,7 @@
  * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with the seeds 1 to N, or, with
  * --sources, every world of sources other than watches; with --write their table of docs/accuracy.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
- * some 40 minutes for 50 seeds and 200 at most.
+ * some 15 minutes for 50 seeds and 200 at most.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
