@@ -46,6 +46,11 @@ async function cli(args: string[]): Promise<number> {
     return await failed(error, words);
   }
   const [first, ...rest] = words;
+  const surplus = first === "help" ? rest[1] : first === "version" ? rest.find((word) => word !== "--json") : undefined;
+  if (surplus !== undefined && !surplus.startsWith("-")) {
+    const example = first === "help" ? "mrm-trace help run" : "mrm-trace version";
+    return await failed(unexpectedWord(surplus, `leave it out, such as: ${example}`), words);
+  }
   if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"]);
   if (words.includes("--version") || words.includes("-V") || first === "version") {
     const { versionText } = await import("./commands/version.ts");
@@ -98,8 +103,12 @@ function requireWords(verb: Verb, verbArgs: readonly string[]): void {
   }
   const surplus = number ?? words[places.length];
   if (surplus !== undefined && verb.surplus !== null) {
-    throw new MrmTraceError("usage", `unexpected word "${surplus}"`, verb.surplus.replaceAll("WORD", surplus));
+    throw unexpectedWord(surplus, verb.surplus.replaceAll("WORD", surplus));
   }
+}
+
+function unexpectedWord(word: string, hint: string): MrmTraceError {
+  return new MrmTraceError("usage", `unexpected word "${word}"`, hint);
 }
 
 function unknownVerb(name: string): MrmTraceError {

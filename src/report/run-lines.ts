@@ -142,11 +142,17 @@ function slowdownText({ observer }: RunReport): string {
   return isNumber(value) ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}]` : "slowdown of the target unknown";
 }
 
+/** Ends of what another tool recorded: what that cost, and how warm the machine was, is in no file. */
+const IMPORTED_ENDS: ReadonlySet<string> = new Set(["end_of_file", "import"]);
+const isImported = ({ stopped_by }: RunReport): boolean => IMPORTED_ENDS.has(stopped_by);
+const FOREIGN_COST = "not known: another tool recorded it";
+
 /** What watching cost, in one line. */
 export const costInShort = (report: RunReport): string =>
-  `${slowdownText(report)}, tracer ${pct(report.observer.cpu_pct)} of one CPU`;
+  isImported(report) ? FOREIGN_COST : `${slowdownText(report)}, tracer ${pct(report.observer.cpu_pct)} of one CPU`;
 
 export function costText(report: RunReport): string[] {
+  if (isImported(report)) return [FOREIGN_COST];
   const { observer } = report;
   const traps = `${formatCounted(Number(observer.traps), "trap")} in ${formatNs(Number(observer.trap_ns))}`;
   const bpf = observer.bpf_run_ns === null ? "BPF run time unknown" : `BPF ${formatNs(Number(observer.bpf_run_ns))}`;
@@ -224,7 +230,7 @@ export function runVerdict(report: RunReport, { width }: Terminal): Line[] {
   return [
     ...entry("validity", report.validity, width, ink),
     ...list("", report.reasons),
-    ...(report.not_measured.length === 0
+    ...(report.not_measured.length === 0 || isImported(report)
       ? []
       : entry("unmeasured", `${report.not_measured.join(", ")}; this machine does not tell`, width)),
     ...list("cost", costText(report)),

@@ -27,6 +27,8 @@ const ANSWERS: readonly Answer[] = [
   usage(["modl", "--help"], 'unknown command "modl"', "did you mean model?"),
   usage(["help", "modl"], 'unknown command "modl"', "did you mean model?"),
   usage(["nope", "--help"], 'unknown command "nope"', "use one of run, attach"),
+  usage(["help", "run", "attach"], 'unexpected word "attach"', "leave it out"),
+  usage(["version", "1"], 'unexpected word "1"', "leave it out"),
   usage(["import"], "FILE is missing", "mrm-trace import perf.data"),
   usage(["import", place("text"), "more"], 'unexpected word "more"', "leave it out"),
   usage(["import", place("nothing")], "there is no file", "give the path of a file"),

@@ -435,6 +435,17 @@ describe("the report on a terminal", () => {
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
+  test("says nothing of what recording cost where another tool did it, nor of what this machine does not tell", () => {
+    for (const stopped_by of ["end_of_file", "import"]) {
+      const imported = demoReport({ stopped_by, not_measured: ["peak temperature"] });
+      for (const text of [renderRun(imported, plain(100)), renderAnswer(imported, plain(100))]) {
+        expect(text).toMatch(/^cost +not known: another tool recorded it$/m);
+        expect(text).not.toMatch(/slow(?:down|ed)|peak temperature|busy/);
+      }
+    }
+    expect(renderRun(demoReport({ not_measured: ["peak temperature"] }), plain(100))).toContain("peak temperature");
+  });
+
   test("says what it does not know instead of a zero", () => {
     const observer = {
       ...demoReport().observer,
