@@ -100,10 +100,16 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     },
   };
   const { memoryLimitBytes, signal } = limits;
+  // First what programs read: on a disk with little room the page may take the rest of it.
+  writeMetadata(directory, input);
   const warned = await writePage(directory, report, input, { memoryLimitBytes, signal });
-  writeFileAtomic(directory.metadata, `${toJson(runMetadata({ ...input, report: warned }), 2)}\n`);
+  if (warned !== report) writeMetadata(directory, { ...input, report: warned });
   await writeManifest(directory.heldPath, facts.run_id);
   return { report: warned, directory };
+}
+
+function writeMetadata({ metadata }: RunDirectory, input: MetadataInput): void {
+  writeFileAtomic(metadata, `${toJson(runMetadata(input), 2)}\n`);
 }
 
 /** Writes report.html. A run is worth no less without: where it cannot be made the report says so, as a warning. */
@@ -121,7 +127,7 @@ async function writePage(
     return report;
   } catch (error) {
     limits.signal?.throwIfAborted();
-    rmSync(directory.report_page, { force: true });
+    rmSync(directory.report_page, { force: true, recursive: true });
     const why = shown(error instanceof Error ? error.message : String(error));
     return { ...report, warnings: [...report.warnings, `report.html was not written: ${why}`] };
   }

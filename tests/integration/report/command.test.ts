@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeHandMadeRun } from "../../unit/label/hand-made-run.ts";
-import { runCli } from "../run/cli.ts";
+import { jsonOf, runCli } from "../run/cli.ts";
 
 setDefaultTimeout(120_000);
 let runDir = "";
@@ -39,6 +39,19 @@ describe("report.html of a run", () => {
     expect(readFileSync(path, "utf8")).toBe(before);
     expect((await runCli(["verify", runDir])).exitCode).toBe(0);
   });
+});
+
+test("a run whose page cannot be written is worth no less, and says so", async () => {
+  const path = join(runDir, "report.html");
+  rmSync(path);
+  mkdirSync(path);
+  const ended = await runCli(["analyse", "--json", runDir]);
+  expect(ended.exitCode).toBe(0);
+  const warning = expect.stringMatching(/^report\.html was not written: /);
+  expect(jsonOf(ended).warnings).toContainEqual(warning);
+  expect(JSON.parse(readFileSync(join(runDir, "metadata.json"), "utf8")).warnings).toContainEqual(warning);
+  expect(existsSync(path)).toBe(false);
+  expect((await runCli(["verify", runDir])).exitCode).toBe(0);
 });
 
 describe("mrm-trace report", () => {
