@@ -3,6 +3,7 @@ import type { MetricDifference, RunDifference, SideFigure } from "../schema/run-
 import { formatBytes, formatIn, type Scale } from "../units.ts";
 import { scaleOf } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
+import { nameOfMetric } from "./table-order.ts";
 import { type Line, render, type Terminal, wrap } from "./terminal.ts";
 
 const KEY_WIDTH = 11;
@@ -65,7 +66,7 @@ function labelOf({ metric, mapping_kind, phase, step, grain_bytes }: MetricDiffe
     ...shown(step, ["all"]),
   ];
   const grain = grain_bytes === null ? "" : ` @ ${formatBytes(grain_bytes)}`;
-  return `  ${metric}${grain}${where.length === 0 ? "" : `, ${where.join(" ")}`}`;
+  return `  ${nameOfMetric(metric)}${grain}${where.length === 0 ? "" : `, ${where.join(" ")}`}`;
 }
 
 /** True where at least one run says something of the size of the figure. */

@@ -123,3 +123,14 @@ export const SECTIONS: Sections = [
   ["page faults, whole run", FAULT_ROWS],
   ["managed retention", [["suitability", "suitability"]]],
 ];
+
+const NAMES = new Map(
+  [...PROCESS_SECTIONS, ...SECTIONS].flatMap(([heading, rows]) =>
+    rows.map(([metric, label]) => [metric, label === heading ? label : `${heading.replace(/, .*$/, "")}: ${label}`]),
+  ),
+);
+
+/** What a table that stands by itself calls a metric: heading and short name of the class table; the metric where that has none. */
+export function nameOfMetric(metric: string): string {
+  return NAMES.get(metric) ?? metric;
+}

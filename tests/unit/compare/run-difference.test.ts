@@ -92,6 +92,7 @@ describe("two runs side by side", () => {
   test("are printed in lines that fit, with both values, their difference and its share", () => {
     const difference = differenceOfRuns(runOf([{}]), runOf([{ value: 1200, lo: 1100, hi: 1300 }]));
     const shown = renderDifference(difference, { width: 100, color: false, unicode: false });
+    expect(shown).toContain("  between accesses: p50, decode  ");
     expect(shown).toContain("1.00 us [0.900, 1.10]");
     expect(shown).toContain("+0.200 us (+20.0 %)");
     expect(shown).toContain("1 of 1 differ");
