@@ -18,11 +18,14 @@ export function showExplanations(): void {
   if (found === null) return;
   const box = found;
   let explained: Element | null = null;
+  /** Put away by Escape: it stays away until another is pointed at or focused. */
+  let dismissed: Element | null = null;
 
   function show(figure: Element): void {
     const text = document.getElementById(figure.getAttribute("aria-describedby") ?? "")?.textContent;
     if (text === null || text === undefined) return;
     explained = figure;
+    dismissed = null;
     box.textContent = text;
     box.showPopover();
     placeBeside(box, figure);
@@ -36,8 +39,12 @@ export function showExplanations(): void {
 
   document.addEventListener("pointerover", (event) => {
     const figure = figureOf(event);
-    if (figure !== null) show(figure);
-    else if (!(event.target instanceof Node && box.contains(event.target))) hide();
+    if (figure !== null) return show(figure);
+    if (event.target instanceof Node && box.contains(event.target)) return;
+    // A page that scrolls under a pointer at rest moves it over other things: what has the focus keeps its explanation.
+    const focused = document.activeElement?.closest("button.figure") ?? null;
+    if (focused === null || focused === dismissed) hide();
+    else show(focused);
   });
   document.addEventListener("focusin", (event) => {
     const figure = figureOf(event);
@@ -45,7 +52,9 @@ export function showExplanations(): void {
     else hide();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") hide();
+    if (event.key !== "Escape") return;
+    dismissed = explained;
+    hide();
   });
   // A figure that is focused may be scrolled to: the explanation goes with it.
   document.addEventListener(
