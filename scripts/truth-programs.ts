@@ -1,8 +1,9 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of real programs that write down what they do: `bun scripts/truth-programs.ts [--shapes A,B]
- * [--repeats N] [--seconds N] [--write]`. Each program is traced as a user would, with real registers; for each figure it
- * prints the truth, the estimate, its interval, and whether that holds the truth. Needs root, and 20 s for a program.
+ * [--repeats N] [--seconds N] [--keep] [--write]`. Each program is traced as a user would, with real registers; for each figure it
+ * prints the truth, the estimate, its interval, and whether that holds the truth. With --write the table of
+ * docs/accuracy-programs.md is written anew. Needs root, and 20 s for a program.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,9 +12,11 @@ import { parseArgs } from "node:util";
 import type { MetricRow } from "../src/analyse/figures/metric-row.ts";
 import { passGapNs } from "../src/analyse/watched/passes.ts";
 import { openRun } from "../src/api/open-run.ts";
+import { answerOf } from "../src/simulate/coverage.ts";
 import { type Truth, truthOf } from "../src/simulate/reference.ts";
 import { compileProgram } from "../tests/fixtures/compile.ts";
 import { loggedStratum, SHAPES, type Shape } from "../tests/validity/laboratory/program.ts";
+import { type ProgramRow, programTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,13 +24,12 @@ const { values } = parseArgs({
     repeats: { type: "string", default: "1" },
     seconds: { type: "string", default: "10" },
     keep: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
   },
 });
 const CLI = join(import.meta.dir, "..", "src", "cli.ts");
 /** Shared memory, so that the program's own log is no anonymous memory. */
 const folder = mkdtempSync("/dev/shm/mrm-truth-");
-/** Times are written as whole ns. */
-const ROUNDING = 1e-6;
 
 /** One run of one program: its figures beside the truth. */
 async function traced(shape: Shape, seed: number): Promise<{ rows: MetricRow[]; truth: Map<string, Truth | null> }> {
@@ -51,27 +53,21 @@ async function traced(shape: Shape, seed: number): Promise<{ rows: MetricRow[]; 
   return { rows, truth: truthOf([stratum], rows[0]?.window_ns ?? 0, gap_ns) };
 }
 
-const digits = (x: number | null | undefined): string =>
-  x === null || x === undefined ? "-" : Number.isFinite(x) ? Number(x.toPrecision(4)).toString() : "endless";
-
-for (const shape of values.shapes.split(",") as Shape[]) {
-  for (let seed = 1; seed <= Number(values.repeats); seed++) {
-    const { rows, truth } = await traced(shape, seed);
-    for (const row of rows) {
-      const real = truth.get(row.metric);
-      if (real === undefined || (row.metric === "write_once_ratio" && row.grain_bytes !== 8)) continue;
-      const { lo, hi } = row;
-      const held =
-        real !== null &&
-        (lo ?? Number.NEGATIVE_INFINITY) <= real.hi * (1 + ROUNDING) &&
-        real.lo * (1 - ROUNDING) <= (hi ?? Number.POSITIVE_INFINITY);
-      const isTold = row.status === "ok" || row.status === "bound";
-      const text =
-        real === null ? "none" : real.lo === real.hi ? digits(real.lo) : `${digits(real.lo)}..${digits(real.hi)}`;
-      process.stdout.write(
-        `${shape} ${seed} ${row.metric}: truth ${text}, ${row.status} ${digits(row.value)} [${digits(lo)}, ${digits(hi)}] n ${row.n}${isTold ? (held ? " held" : " MISSED") : ` (${row.why})`}\n`,
-      );
+const answers: ProgramRow[] = [];
+try {
+  for (const shape of values.shapes.split(",") as Shape[]) {
+    for (let seed = 1; seed <= Number(values.repeats); seed++) {
+      const { rows, truth } = await traced(shape, seed);
+      for (const row of rows) {
+        if (!truth.has(row.metric) || (row.metric === "write_once_ratio" && row.grain_bytes !== 8)) continue;
+        answers.push({ program: SHAPES[shape], ...answerOf(row, truth.get(row.metric) ?? null) });
+      }
+      process.stderr.write(`${shape} ${seed}\n`);
     }
   }
+  const table = programTable(answers);
+  process.stdout.write(`${table}\n`);
+  if (values.write) writeTable("shapes", table);
+} finally {
+  rmSync(folder, { recursive: true });
 }
-rmSync(folder, { recursive: true });

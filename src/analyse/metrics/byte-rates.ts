@@ -83,6 +83,8 @@ function watchFigure(group: Group, kind: PassKind, metric: string, factor: numbe
   };
 }
 
+const REWRITTEN = "rows were rewritten in their places, or may have been: each is counted with its first write";
+
 /** Share of the tokens whose step is not known to have written a row: each token that is decoded writes one. */
 function untoldShare({ written_bytes, tokens }: KvStepSums): number {
   let all = 0;
@@ -106,13 +108,15 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const estimate = ratioInterval(tops, bottoms, resample(new Uint8Array(tops.length), group.input.seed, 1000));
   const isRead = kind === "read";
   const most = estimate.hi === null ? null : estimate.hi / (1 - untoldShare(sums));
+  // A shift of the context rewrites keys where they lie: how often a row was is not told by the step that wrote it first.
+  const isLeast = isRead || group.kvRows.some(({ writes }) => writes !== "once");
   return {
     metric,
     source: "step",
     // A step loads a row that it needs once at least: for each head of a group, or row of queries, once more perhaps.
-    estimate: isRead ? interval(null, estimate.lo, null) : interval(estimate.value, estimate.lo, most),
-    ...(isRead ? { bound: true } : {}),
-    ...(isRead && top.length >= FEWEST ? { why: NEED_IS_LESS } : {}),
+    estimate: isLeast ? interval(null, estimate.lo, null) : interval(estimate.value, estimate.lo, most),
+    ...(isLeast ? { bound: true } : {}),
+    ...(isLeast && top.length >= FEWEST ? { why: isRead ? NEED_IS_LESS : REWRITTEN } : {}),
     n: top.length,
     coverage: 1,
     method: `KV rows that the engine's steps ${isRead ? "need" : "write"}, ${perToken ? "over the bytes of the class, " : ""}BCa over steps; n counts steps`,
@@ -151,7 +155,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [

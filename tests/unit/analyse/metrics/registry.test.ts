@@ -287,6 +287,19 @@ describe("KV rows by the engine's steps", () => {
     expect(printed.map((r) => r.source)).toEqual(["step"]);
   });
 
+  test("writes of rows that may be rewritten in their places are at least the first ones", () => {
+    const kvRows = rows(false).map((row, i) => (i === 7 ? { ...row, writes: "perhaps_more" as const } : row));
+    const writes = one(
+      computeMetrics(input({ steps: STEPS, kvRows, regions: CACHE })),
+      "write_bytes_per_s",
+      "decode",
+      "step",
+    );
+    expect(writes).toMatchObject({ status: "bound", value: null, hi: null });
+    expect(writes.lo ?? 0).toBeGreaterThan(0);
+    expect(writes.why).toContain("rewritten in their places");
+  });
+
   test("writes of steps of which no row is told may be as many as those of the others", () => {
     const kvRows = rows(false).filter((_, i) => i % 20 !== 0);
     const all = computeMetrics(input({ steps: STEPS, kvRows, regions: CACHE }));
