@@ -22,6 +22,12 @@ export interface TimedCase {
   readonly value: number;
 }
 
+/**
+ * What was seen whole stands for fewer than so many like it: of times that few were looked at for, those that were seen to end
+ * are not many enough to tell how many would have, and the shares up to them are not told.
+ */
+const STANDS_FOR_FEWER_THAN = 5;
+
 /** The share of the weight whose value is known to be no more than each, those cut short told by those like them. */
 export function sharesOf(cases: readonly TimedCase[]): Shares {
   // By the time seen, whole ones before cut ones; and by value.
@@ -59,7 +65,7 @@ export function sharesOf(cases: readonly TimedCase[]): Shares {
       if (one.isWhole) mass[i] = w / uncut;
       else uncut *= Math.max(0, 1 - w / atRisk);
       atRisk -= w;
-      if (uncut <= 1e-9) break;
+      if (uncut <= 1 / STANDS_FOR_FEWER_THAN) break;
     }
     let sum = 0;
     let next = 0;
