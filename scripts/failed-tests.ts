@@ -17,6 +17,8 @@ export function failedTests(output: string): readonly FailedTest[] {
   let file = "";
   let lines: string[] = [];
   for (const line of output.split("\n")) {
+    // What failed is written a second time at the end, under the name of no file.
+    if (/^\d+ tests? failed:$/.test(line)) break;
     const header = /^(\S+\.test\.tsx?):$/.exec(line)?.[1];
     const ended = /^\((pass|skip|todo|fail)\) (.*)$/.exec(line);
     if (ended?.[1] === "fail") {

@@ -59,8 +59,7 @@ export async function conclude(
     signal.throwIfAborted();
     return await derive(directory, facts, limits);
   } catch (error) {
-    // What fails on a disk that was full before fails because of that.
-    throw withRunDir(recording.writeError ?? error, directory.path);
+    throw withRunDir(becauseOf(recording.writeError, error, directory.path), directory.path);
   } finally {
     progress.clear();
   }
@@ -75,6 +74,13 @@ function stopDeriving(signals: SignalWatch, runDir: string): AbortSignal {
     abort.abort(new MrmTraceError(reasonOf(signal), `${signal} came before all results were derived`, hint));
   });
   return abort.signal;
+}
+
+/** The error of deriving; on a disk that was full before it failed because of that, and what was recorded is still there. */
+function becauseOf(written: MrmTraceError | null, cause: unknown, runDir: string): unknown {
+  if (written === null) return cause;
+  const hint = `${written.hint}; the results come from what was recorded: mrm-trace analyse ${runDir}`;
+  return new MrmTraceError(written.code, written.message, hint, { cause });
 }
 
 /** The error, naming the run directory that holds what was measured before it. */

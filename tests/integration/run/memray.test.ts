@@ -207,35 +207,51 @@ describe("a run with the memray collector", () => {
     expect((jsonOf(ended) as unknown as Report).warnings.join()).toContain("memray wrote no capture");
   });
 
-  test("keeps what fitted when the disk is full, and takes no sum of it for that of the run", async () => {
-    const full = join(folder, "full");
+  /** The run of a program on a disk of `size`, which it fills to the end: `atEnd` is what it does then. */
+  async function onFullDisk(name: string, size: string, ballast_bytes: number, atEnd: string) {
+    const full = join(folder, name);
     mkdirSync(full);
-    const prefix = [
-      "unshare",
-      "--mount",
-      "--propagation",
-      "private",
-      "sh",
-      "-c",
-      'mount -t tmpfs -o size=2m none "$0" && exec "$@"',
-      full,
-    ];
+    const mount = `mount -t tmpfs -o size=${size} none "$0" && exec "$@"`;
+    const prefix = ["unshare", "--mount", "--propagation", "private", "sh", "-c", mount, full];
     const filler = script(
-      "full.py",
-      "for n in range(60):\n  kept = [bytearray(600 + i % 999) for i in range(20000)]\nprint('through', flush=True)\n",
+      `${name}.py`,
+      `import os
+ballast = ${JSON.stringify(join(full, "ballast"))}
+open(ballast, 'wb').write(bytes(${ballast_bytes}))
+for n in range(60):
+  kept = [bytearray(600 + i % 999) for i in range(20000)]
+${atEnd}
+print('through', flush=True)
+`,
     );
     const args = ["run", "--collector", "memray", "--output", full, "--json", ...QUICK, "--", PYTHON, filler];
     const ended = await runCli(args, { prefix });
     expect(ended.stderr).toContain("through");
     const report = jsonOf(ended) as unknown as Report;
     expect(report.run_dir).toContain(full);
-    // memray packs its capture at its end and gives the room back, so that ours may be written, or not.
+    return { ended, report };
+  }
+
+  test("keeps what fitted while the disk was full, and takes no sum of it for that of the run", async () => {
+    const { ended, report } = await onFullDisk("full-once", "16m", 14 << 20, "os.remove(ballast)");
+    // Ours may be written while the disk is full, or after.
     const isStopped = /recording stopped after .*ENOSPC/.test(report.warnings.join());
     expect(ended.exitCode).toBe(isStopped ? 3 : 0);
     // What memray did not record may be anything.
     expect(report.warnings.join()).toContain("was read up to its cut");
     const figures = report.metrics.filter(({ metric }) => /^(allocated|allocations|lifetime)_/.test(metric));
+    expect(figures.length).toBeGreaterThan(0);
     expect(figures.filter(({ status }) => status === "ok")).toEqual([]);
+  });
+
+  test("says that there are no results on a disk that stays full, and how to derive them", async () => {
+    const fillUp = "try:\n  open(ballast + '-2', 'wb', 0).write(bytes(4 << 20))\nexcept OSError: pass";
+    const { ended, report } = await onFullDisk("full-on", "2m", 0, fillUp);
+    expect(ended.exitCode).toBe(3);
+    expect(report.error?.code).toBe("environment");
+    expect(report.error?.message).toContain("ENOSPC");
+    expect(report.error?.hint).toContain("free some space");
+    expect(report.error?.hint).toContain(`mrm-trace analyse ${report.run_dir}`);
   });
 });
 

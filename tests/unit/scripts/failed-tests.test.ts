@@ -13,6 +13,9 @@ test("each failed test is named with its file, and with what was written between
     "",
     "tests/b.test.ts:",
     "(fail) four",
+    "2 tests failed:",
+    "(fail) two > deep [3.00ms]",
+    "(fail) four",
     " 2 pass",
     " 2 fail",
   ].join("\n");
