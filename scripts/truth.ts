@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /**
- * How often the intervals of figures hold the truth: `bun run truth [--sources] [--seeds N] [--most N] [--jobs N] [--world TEXT] [--write]`.
- * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with the seeds 1 to N, or, with
+ * How often the intervals of figures hold the truth: `bun run truth [--sources] [--seeds N] [--most N] [--first N] [--jobs N] [--world TEXT] [--write]`.
+ * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with N seeds, from --first on (1), or, with
  * --sources, every world of sources other than watches; with --write their table of docs/accuracy.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
@@ -19,6 +19,7 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "200" },
     most: { type: "string" },
+    first: { type: "string", default: "1" },
     jobs: { type: "string", default: String(availableParallelism()) },
     world: { type: "string", default: "" },
     write: { type: "boolean", default: false },
@@ -29,10 +30,11 @@ const { values } = parseArgs({
 });
 const seeds = Number(values.seeds);
 const most = Number(values.most ?? values.seeds);
+const first = Number(values.first);
 const jobs = Number(values.jobs);
 const all = values.sources
-  ? SOURCE_WORLDS.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, seeds) }))
-  : WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, seeds, undefined, most) }));
+  ? SOURCE_WORLDS.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) }))
+  : WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
 const PAGE = join(import.meta.dir, "..", "docs", "accuracy.md");
 const [BEGIN, END] = values.sources
@@ -50,6 +52,8 @@ async function rowsOf(job: number): Promise<CoverageRow[]> {
     String(seeds),
     "--most",
     String(most),
+    "--first",
+    String(first),
   ];
   const which = ["--jobs", String(jobs), "--world", values.world, ...(values.sources ? ["--sources"] : [])];
   const child = Bun.spawn([...command, ...which], { stderr: "inherit" });

@@ -150,20 +150,24 @@ const LEAST_RIGHT = 0.97;
 const isDoubtful = ({ ok, held, bound, right }: CoverageRow): boolean =>
   held < LEAST_HELD * ok || right < LEAST_RIGHT * bound;
 
-/**
- * Runs a world with the seeds 1 to `seeds`, and where one of its rows is then in doubt on to `most`; rows in the order of the
- * metrics.
- */
+/** How many runs, and of which seeds: from `first` on, 1 by default. */
+export interface Runs {
+  readonly seeds: number;
+  /** Runs of a world of which a row is in doubt after `seeds`; as many by default. */
+  readonly most?: number;
+  readonly first?: number;
+}
+
+/** Runs a world with some seeds, and with more where one of its rows is then in doubt; rows in the order of the metrics. */
 export function coverageOf(
   kind: WorldKind,
-  seeds: number,
+  { seeds, most = seeds, first = 1 }: Runs,
   policy: Policy = USUAL_POLICY,
-  most: number = seeds,
 ): CoverageRow[] {
   const all = new Map<string, Answer[]>();
   const rows = (): CoverageRow[] => [...all.values()].flatMap((answers) => summary(kind.name, answers));
-  for (let seed = 1; seed <= most; seed++) {
-    if (seed === seeds + 1 && !rows().some(isDoubtful)) break;
+  for (let seed = first; seed < first + most; seed++) {
+    if (seed === first + seeds && !rows().some(isDoubtful)) break;
     const world = kind.make(seededRandom(seed, WORLD_STREAM));
     collectAround(accessesOf(world));
     for (const [key, answer] of answersOf(world, seed, policy)) {

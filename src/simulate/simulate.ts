@@ -42,6 +42,6 @@ export function simulate(described: DescribedWorld, seeds: number): Simulation {
     seeds,
     run_s: run / 1e9,
     budget_pct: budget,
-    figures: coverageOf(describedWorld(described), seeds, policy).map(figureOf),
+    figures: coverageOf(describedWorld(described), { seeds }, policy).map(figureOf),
   };
 }

@@ -30,7 +30,7 @@ describe("on work of many shapes", () => {
   test.each(NAMES)("intervals and bounds hold the truth: %s", (name) => {
     const kind = WORLDS.find((world) => world.name === name);
     expect(kind).toBeDefined();
-    const rows = kind === undefined ? [] : coverageOf(kind, RUNS);
+    const rows = kind === undefined ? [] : coverageOf(kind, { seeds: RUNS });
     all.push(...rows);
     const poor = rows.filter(({ ok, held }) => ok >= FEW && held / ok < LEAST);
     const wrong = rows.filter(({ bound, right }) => bound >= FEW && right / bound < LEAST);

@@ -1,5 +1,5 @@
 /** Worlds of the sources that are no watches, and how often their intervals hold the truth. */
-import { type Answer, answerOf, type CoverageRow, summary } from "../../../../src/simulate/coverage.ts";
+import { type Answer, answerOf, type CoverageRow, type Runs, summary } from "../../../../src/simulate/coverage.ts";
 import { MAPPED_REGIONS } from "./mapped-regions.ts";
 import { SAMPLED_PROGRAMS } from "./sampled-programs.ts";
 import { SLOT_SERVERS } from "./slot-servers.ts";
@@ -7,10 +7,10 @@ import { nameOf, type SourceWorld } from "./source-world.ts";
 
 export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS, ...SAMPLED_PROGRAMS];
 
-/** Runs a world with the seeds 1 to `seeds`. */
-export async function sourceCoverage(world: SourceWorld, seeds: number): Promise<CoverageRow[]> {
+/** Runs a world with so many seeds from `first` on. */
+export async function sourceCoverage(world: SourceWorld, { seeds, first = 1 }: Runs): Promise<CoverageRow[]> {
   const answers: (Answer & { readonly name: string })[] = [];
-  for (let seed = 1; seed <= seeds; seed++) {
+  for (let seed = first; seed < first + seeds; seed++) {
     const { rows, truth } = await world.run(seed);
     for (const row of rows) {
       const name = nameOf(row);

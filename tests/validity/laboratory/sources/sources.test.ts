@@ -10,7 +10,7 @@ const RUNS = 5;
 test.each(MAPPED_REGIONS.map((world) => [world.name, world] as const))(
   "what the map of regions says is true in every run, whatever becomes of what is alive: %s",
   async (_, world) => {
-    const rows = await sourceCoverage(world, RUNS);
+    const rows = await sourceCoverage(world, { seeds: RUNS });
     expect(rows.map(({ metric }) => metric).sort()).toEqual([
       "allocated_bytes",
       "lifetime_p50_ns",
