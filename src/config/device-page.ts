@@ -8,11 +8,19 @@ import { keysOf } from "./schema-keys.ts";
 
 /** A figure as the file has it, with its source. */
 function presetRow(figure: string, given: unknown): string {
-  if (typeof given !== "object" || given === null) return `| ${figure} | ${UNKNOWN} | |`;
-  const { value, from: least, to: most, source = "" } = given as Readonly<Record<string, string | number | undefined>>;
+  if (typeof given !== "object" || given === null) return `| ${figure} | ${UNKNOWN} | | |`;
+  const {
+    value,
+    from: least,
+    to: most,
+    source = "",
+    kind = "",
+    url,
+  } = given as Readonly<Record<string, string | number | undefined>>;
   const text = (x: string | number): string => (typeof x === "number" ? x.toExponential().replace("e+", "e") : x);
   const range = [least === undefined ? null : `from ${text(least)}`, most === undefined ? null : `to ${text(most)}`];
-  return `| ${figure} | ${value === undefined ? range.filter((end) => end !== null).join(" ") : text(value)} | ${String(source).replaceAll("|", "\\|")} |`;
+  const cited = url === undefined ? String(source) : `${source} ([read here](${url}))`;
+  return `| ${figure} | ${value === undefined ? range.filter((end) => end !== null).join(" ") : text(value)} | ${kind} | ${cited.replaceAll("|", "\\|")} |`;
 }
 
 function presetLines(name: string): string[] {
@@ -24,8 +32,8 @@ function presetLines(name: string): string[] {
     "",
     `${device.name}. ${device.about} Refreshed by: ${refreshed_by}; wear levelling: ${wear_levelling}.`,
     "",
-    "| figure | value | source |",
-    "|---|---|---|",
+    "| figure | value | kind | source |",
+    "|---|---|---|---|",
     ...DEVICE_FIGURES.map((figure) => presetRow(figure, device[figure])),
   ];
 }
@@ -55,7 +63,7 @@ export function devicePage(): string {
     "|---|---|---|---|",
     ...rows,
     "",
-    "Figures, each with `source`:",
+    "Figures, each with `source`, its `kind` (`primary` or `secondary`) and `url`, where it was read:",
     "",
     "| figure | takes | default | meaning |",
     "|---|---|---|---|",
@@ -63,8 +71,10 @@ export function devicePage(): string {
     "",
     "## Presets",
     "",
-    "Each figure has its source, and one without a source is not in the file. They are examples of a kind of memory, not of the part",
-    "that you would buy: copy a file from `config/devices` of the package and put in what your data sheet says.",
+    "Each figure has its source, and one without a source is not in the file. A source is `primary` where it is a document of who made,",
+    "standardised or measured the thing, be it read in a copy, and `secondary` where another tells of it; where it takes two documents,",
+    "the weaker counts. `what-if` says which figures are secondary. The presets are examples of a kind of memory, not of the part that",
+    "you would buy: copy a file from `config/devices` of the package and put in what your data sheet says.",
     ...presetNames().flatMap(presetLines),
     "",
   ].join("\n");

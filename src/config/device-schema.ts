@@ -5,7 +5,15 @@ import { duration, energy, rate, size } from "./values.ts";
 /** The word for a figure that nobody gave a source for: what follows from it is left open. */
 export const UNKNOWN = "unknown";
 
+/** Who says a figure: those who made, standardised or measured the thing themselves, or another who tells of it. */
+export const SOURCE_KINDS = ["primary", "secondary"] as const;
+
 const source = z.string().trim().min(1).max(500).optional().describe("who says so: paper, standard or data sheet");
+const kind = z
+  .enum(SOURCE_KINDS)
+  .optional()
+  .describe("primary: the words of who made, standardised or measured it; secondary: what another says of that");
+const url = z.string().trim().min(1).max(500).optional().describe("where the source was read");
 
 /** A quantity as text with its unit; a bare number would hide which one was meant. */
 function text(quantity: typeof size, example: string) {
@@ -26,6 +34,8 @@ function figureOf<T extends z.ZodType<number>>(quantity: T, example: string) {
       from: quantity.optional().describe("the least it can be, where a range is given"),
       to: quantity.optional().describe("the most it can be, where a range is given"),
       source,
+      kind,
+      url,
     })
     .superRefine(({ value, from: least, to: most }, context) => {
       const refuse = (message: string) => context.addIssue({ code: "custom", path: [], message });

@@ -22,7 +22,17 @@ export const whatIfSchema = z.object({
         /** Figures that the device file leaves open. */
         unknown: z.array(z.string()).readonly(),
         /** Who says the others; null where the file does not tell. */
-        sources: z.array(z.object({ figure: z.string(), source: z.string().nullable() })).readonly(),
+        sources: z
+          .array(
+            z.object({
+              figure: z.string(),
+              source: z.string().nullable(),
+              /** Whether who says it made, standardised or measured it, or tells of another's words. */
+              kind: z.enum(["primary", "secondary"]).nullable(),
+              url: z.string().nullable(),
+            }),
+          )
+          .readonly(),
         /** Each class, and all of them under the name `together`. */
         classes: z
           .array(

@@ -85,6 +85,13 @@ function reasonLines({ classes }: DeviceAnswer, width: number): Line[] {
   });
 }
 
+/** Figures of the device that somebody tells who neither made nor measured it. */
+function secondaryLines({ sources }: DeviceAnswer, width: number): Line[] {
+  const figures = sources.flatMap(({ figure, kind }) => (kind === "secondary" ? [figure.replaceAll("_", " ")] : []));
+  if (figures.length === 0) return [];
+  return entry("secondary", `${figures.join(", ")}: told by another than who made or measured it`, width, "dim");
+}
+
 function deviceLines(device: DeviceAnswer, { width, unicode }: Terminal): Line[] {
   const { name, classes, unknown } = device;
   // A row that says nothing of any class is told by its reason below.
@@ -114,6 +121,7 @@ function deviceLines(device: DeviceAnswer, { width, unicode }: Terminal): Line[]
     ...(left === ""
       ? []
       : entry("unknown", `${left}: ${UNSAID}, and what rests on them is left out or open`, width, "dim")),
+    ...secondaryLines(device, width),
     ...reasonLines(device, width),
     [],
   ];

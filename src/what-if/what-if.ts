@@ -44,7 +44,9 @@ function classJson(
 function sourcesOf(device: Device): WhatIf["devices"][number]["sources"] {
   return DEVICE_FIGURES.flatMap((figure) => {
     const given = device[figure];
-    return given === UNKNOWN ? [] : [{ figure, source: given.source ?? null }];
+    if (given === UNKNOWN) return [];
+    const { source = null, kind = null, url = null } = given;
+    return [{ figure, source, kind, url }];
   });
 }
 

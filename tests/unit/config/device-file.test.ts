@@ -94,15 +94,22 @@ describe("the presets", () => {
     expect(presetNames()).toEqual(["dram", "hbm", "lpddr", "managed-retention", "nand", "pcm", "rram", "stt-mram"]);
   });
 
-  test.each(presetNames())("%s has a source for each figure that it states, and states one at least", (name) => {
-    const device = readDevice(name);
-    const stated = DEVICE_FIGURES.flatMap((figure) => {
-      const given = device[figure];
-      return given === UNKNOWN ? [] : [given.source ?? ""];
-    });
-    expect(stated.length).toBeGreaterThan(0);
-    for (const source of stated) expect(source).toMatch(/\d{4}|JEDEC/);
-    expect(device.about).toMatch(/\.$/);
-    expect(presetPath(name)).toEndWith(`config/devices/${name}.yaml`);
-  });
+  test.each(presetNames())(
+    "%s has for each figure that it states a source, its kind and where it was read, and states one at least",
+    (name) => {
+      const device = readDevice(name);
+      const stated = DEVICE_FIGURES.flatMap((figure) => {
+        const given = device[figure];
+        return given === UNKNOWN ? [] : [given];
+      });
+      expect(stated.length).toBeGreaterThan(0);
+      for (const { source, kind, url } of stated) {
+        expect(source).toMatch(/\d{4}|data sheet/);
+        expect(["primary", "secondary"]).toContain(kind ?? "none");
+        expect(url).toMatch(/^https:\/\//);
+      }
+      expect(device.about).toMatch(/\.$/);
+      expect(presetPath(name)).toEndWith(`config/devices/${name}.yaml`);
+    },
+  );
 });

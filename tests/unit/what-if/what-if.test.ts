@@ -189,6 +189,21 @@ describe("what is printed", () => {
     expect(text).toContain("validity   of the run: contaminated: the machine was busy");
   });
 
+  test("names the figures of a device that are told at second hand, and nothing where none is", () => {
+    const told = device("{ endurance: { value: 1e6, source: a talk, kind: secondary, url: https://example.org } }");
+    const answer = whatIf(reportOf(cacheRows()), [told]);
+    expect(answer.devices[0]?.sources).toContainEqual({
+      figure: "endurance",
+      source: "a talk",
+      kind: "secondary",
+      url: "https://example.org",
+    });
+    expect(renderWhatIf(answer, TERMINAL)).toContain(
+      "secondary  endurance: told by another than who made or measured it",
+    );
+    expect(renderWhatIf(whatIf(reportOf(cacheRows()), [device()]), TERMINAL)).not.toContain("secondary");
+  });
+
   test("is an object of its JSON Schema", async () => {
     const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(
       JSON.parse(await schemaText("what-if", false)),
