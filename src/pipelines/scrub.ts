@@ -14,6 +14,7 @@ import { surveyRun, writeScrubbed } from "../scrub/scrub-capture.ts";
 import { MODEL_ID, scrubbedFacts } from "../scrub/scrub-facts.ts";
 import type { Derived } from "./derive.ts";
 import { derivingLimits } from "./deriving-memory.ts";
+import { foreignTrace } from "./import-trace.ts";
 import { savedReport } from "./saved-report.ts";
 
 export interface ScrubRequest {
@@ -81,6 +82,26 @@ function figuresOf(runDir: string): readonly ReportMetric[] | null {
   }
 }
 
+const SHARE_FIGURES = "share its figures: mrm-trace show --json RUN_DIR";
+
+/** @throws MrmTraceError usage where there is no recording to make a copy of */
+function requireCapture(runDir: string): void {
+  if (!existsSync(runDir)) {
+    const hint = "give the folder that `mrm-trace run` named";
+    throw new MrmTraceError("usage", `no such run directory: "${runDir}"`, hint);
+  }
+  const { capture } = runPaths(resolve(runDir));
+  if (existsSync(capture)) return;
+  // A run of ours has its figures beside its trace.
+  if (foreignTrace(runDir) !== null && figuresOf(runDir) === null) {
+    const what = "the labelled trace of another program, which has no capture";
+    const hint = `run: mrm-trace analyse ${runDir}, and share what mrm-trace show --json prints of it`;
+    throw new MrmTraceError("usage", `${runDir} is ${what}`, hint);
+  }
+  const missing = `${runDir} has no capture folder, and a shared copy is made of that alone`;
+  throw new MrmTraceError("usage", missing, `restore capture/ from a copy, or ${SHARE_FIGURES}`);
+}
+
 /** Rows for what cannot be read and of which the ledger does not say how much was written. */
 function untold(unread: readonly LedgerRow[], ledger: readonly { readonly stage: string; readonly stream: string }[]) {
   return unread.filter(({ stream }) => !ledger.some((row) => row.stage === "segments" && row.stream === stream));
@@ -88,16 +109,10 @@ function untold(unread: readonly LedgerRow[], ledger: readonly { readonly stage:
 
 /**
  * Makes `out/scrubbed/<run_id>/` from the capture of a run, and compares its figures with those of the original.
- * @throws MrmTraceError usage where there is no such run or it is a trace of another program, data_quality, environment
+ * @throws MrmTraceError usage where there is no such run or no recording in it, data_quality where none of it can be read, environment
  */
 export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): Promise<Scrubbed> {
-  if (!existsSync(runDir)) {
-    throw new MrmTraceError(
-      "usage",
-      `no such run directory: "${runDir}"`,
-      "give the folder that `mrm-trace run` named",
-    );
-  }
+  requireCapture(runDir);
   const limits = derivingLimits(runDir);
   const source = runPaths(resolve(runDir));
   const facts = readFacts(source.path, source.run_id, source.model_id);
@@ -114,6 +129,10 @@ export async function scrub({ runDir, out, run_id, force, say }: ScrubRequest): 
   try {
     say(`looking through ${runDir}`);
     const surveyed = await surveyRun(source.path);
+    if (surveyed.segments.length === 0) {
+      const nothing = `nothing that was recorded in ${runDir} can be read, and a shared copy is made of that alone`;
+      throw new MrmTraceError("data_quality", nothing, `restore capture/ from a copy, or ${SHARE_FIGURES}`);
+    }
     const { processes } = surveyed.survey;
     for (const pid of [facts.target.pid, ...facts.target.pids]) processes.add(pid);
     const { time_ns } = surveyed.survey.zeros();
