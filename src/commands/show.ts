@@ -5,7 +5,7 @@ import { flagsOf, givenOptions } from "../config/flags.ts";
 import { parseOptions, runSchema } from "../config/schema.ts";
 import { valueHints } from "../config/values.ts";
 import { MrmTraceError } from "../errors.ts";
-import { classNames, ofClass } from "../report/classes.ts";
+import { CLASS_WORDS, classNames, ofClass } from "../report/classes.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import { printReport } from "./report-output.ts";
 
@@ -15,7 +15,7 @@ const schema = z.object({
     .string()
     .optional()
     .describe("this class of data alone, such as weight, or a kind of mapping")
-    .register(valueHints, { hint: "CLASS" }),
+    .register(valueHints, { hint: "CLASS", words: CLASS_WORDS }),
 });
 
 /** The report with the rows of one class alone. @throws MrmTraceError usage, where the run has no such class */

@@ -1,8 +1,8 @@
 /** THE options of `compare`. */
 import { z } from "zod";
 import type { EffectiveOption } from "./effective.ts";
-import { runSchema } from "./schema.ts";
-import { duration, numeric, whole } from "./values.ts";
+import { COLLECTOR_NAMES, runSchema } from "./schema.ts";
+import { duration, numeric, valueHints, whole } from "./values.ts";
 
 const names = z.preprocess(
   (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
@@ -15,7 +15,10 @@ const percent = z.preprocess(
 );
 
 export const compareSchema = z.object({
-  arms: names.optional().describe("what to compare with off, such as ebpf,perf-mem:page-faults"),
+  arms: names
+    .optional()
+    .describe("what to compare with off, such as ebpf,perf-mem:page-faults")
+    .register(valueHints, { hint: "NAMES", words: ["off", "attached-idle", ...COLLECTOR_NAMES] }),
   repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
   margin: percent.default(2).describe("slowdown that is acceptable, such as 2%"),
   serve: duration.optional().describe("drive the command, a llama-server, with streaming requests for so long"),

@@ -1,6 +1,7 @@
 /** The options of a zod schema as flags of the command line, so that help and checks come from one place. */
 import type { ArgsDef } from "citty";
 import { z } from "zod";
+import { type Choices, choicesOf } from "./choices.ts";
 import { defaultOf } from "./default-of.ts";
 import { nearestWord } from "./nearest-word.ts";
 import { hintText } from "./type-text.ts";
@@ -11,8 +12,11 @@ export function isBoolean(schema: unknown): boolean {
   return schema instanceof z.ZodBoolean;
 }
 
+/** A flag, with the words that it takes where these are known; null where they are not. */
+export type Flag = ArgsDef[string] & { readonly choices?: Choices | null };
+
 /** One option as a flag, its default in brackets behind its description. */
-function flagOf(option: z.ZodType): ArgsDef[string] {
+function flagOf(option: z.ZodType): Flag {
   const { description = "" } = option;
   const ordinary = defaultOf(option);
   if (isBoolean(option)) {
@@ -27,11 +31,12 @@ function flagOf(option: z.ZodType): ArgsDef[string] {
     type: "string",
     description: ordinary === undefined || ordinary === "" ? description : `${description} [${ordinary}]`,
     valueHint: hintText(option),
+    choices: choicesOf(option),
   };
 }
 
 /** Flags for every option of the schema; a value is checked by the schema, not here. */
-export function flagsOf(schema: z.ZodObject): ArgsDef {
+export function flagsOf(schema: z.ZodObject): Record<string, Flag> {
   return Object.fromEntries(
     Object.entries(schema.shape).map(([name, option]) => [name.replaceAll("_", "-"), flagOf(option as z.ZodType)]),
   );

@@ -16,6 +16,9 @@ export const SOURCE_NAMES = ["auto", "watch", "pebs", "ibs", "clock"] as const;
 export const MEMRAY_OPTIONS = ["native", "follow-fork", "aggregate", "python-allocators"] as const;
 export type MemrayOption = (typeof MEMRAY_OPTIONS)[number];
 
+/** Events of perf-mem by name. */
+const PERF_EVENTS = ["mem", "page-faults", "cpu-clock"] as const;
+
 /** What is kept of command lines: all of them, all but what looks like a secret, or nothing. */
 export const COMMAND_RECORDINGS = ["full", "masked", "none"] as const;
 export type CommandRecording = (typeof COMMAND_RECORDINGS)[number];
@@ -70,16 +73,18 @@ export const runSchema = z.object({
   source: listOf(SOURCE_NAMES).default(["auto"]).describe("sources: auto (the best), watch, pebs, ibs, clock"),
   ebpf: ebpfParts
     .default([...EBPF_PARTS])
-    .describe(
-      `what ebpf records beside mappings: ${EBPF_PARTS.join(", ")}; mem:0xADDRESS/8:rw watches that word alone`,
-    ),
+    .describe(`what ebpf records beside mappings: ${EBPF_PARTS.join(", ")}; mem:0xADDRESS/8:rw watches that word alone`)
+    .register(valueHints, { hint: "NAMES", words: EBPF_PARTS }),
   clock_hz: numeric(z.number().min(1).max(10_000))
     .default(100)
     .describe("samples per second and CPU of --source clock, within --budget"),
   memray: listOf(MEMRAY_OPTIONS, 0)
     .default(["follow-fork"])
     .describe(`what --collector memray records: ${MEMRAY_OPTIONS.join(", ")}`),
-  perf: words.default(["mem"]).describe("what perf-mem records: mem, page-faults, cpu-clock, period=N, ..."),
+  perf: words
+    .default(["mem"])
+    .describe("what perf-mem records: mem, page-faults, cpu-clock, period=N, ...")
+    .register(valueHints, { hint: "NAMES", words: PERF_EVENTS }),
   duration: duration.optional().describe("stop after this time, such as 30s"),
   budget: numeric(z.number().min(0.01).max(50))
     .default(1)

@@ -32,7 +32,7 @@ export function typeText(schema: z.ZodType, quote: (word: string) => string): st
 }
 
 /** The items of a list that is given as an array or as text with commas; null for what is no list. */
-function itemsOf(schema: z.ZodType): z.ZodType | null {
+export function itemsOf(schema: z.ZodType): z.ZodType | null {
   const inner = bare(schema);
   if (inner instanceof z.ZodArray) return inner.element as z.ZodType;
   return inner instanceof z.ZodPipe && !(inner.in instanceof z.ZodTransform) ? itemsOf(inner.in as z.ZodType) : null;

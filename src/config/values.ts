@@ -3,8 +3,17 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { parseBytesPerSecond, parseDurationNs, parseEnergyPjPerByte, parseSizeBytes } from "../units.ts";
 
-/** What stands for the value of an option in help where its type does not say it: DIR, FILE, NAME. */
-export const valueHints = z.registry<{ readonly hint: string }>();
+/** What an option's type does not say of its value. */
+export interface ValueHint {
+  /** Stands for it in help: DIR, FILE, NAME. */
+  readonly hint: string;
+  /** Words that a shell offers for it, where other text may be right too. */
+  readonly words?: readonly string[];
+  /** True where the path of a file is right as well as one of the words. */
+  readonly isFileToo?: boolean;
+}
+
+export const valueHints = z.registry<ValueHint>();
 
 /** A number given as text or number; text of nothing is none, though JavaScript reads it as 0. */
 export function numeric(number: z.ZodNumber) {

@@ -18,11 +18,18 @@ export interface DataClass {
 /** What memray saw is a class of its own: it lies inside the mappings of others. */
 const ALLOCATION = "allocation";
 const LABELLED: readonly string[] = wordsOf("tensor", "region_type");
-const ORDER = [...LABELLED, ...Object.keys(MAPPING_KINDS), "unknown", "all", ALLOCATION];
+/** Every class that a run may have, in the order of the table. */
+export const CLASS_WORDS: readonly string[] = [
+  ...LABELLED,
+  ...Object.keys(MAPPING_KINDS),
+  "unknown",
+  "all",
+  ALLOCATION,
+];
 
 function rank(name: string): number {
-  const index = ORDER.indexOf(name);
-  return index < 0 ? ORDER.length : index;
+  const index = CLASS_WORDS.indexOf(name);
+  return index < 0 ? CLASS_WORDS.length : index;
 }
 
 interface Classed {

@@ -2,7 +2,11 @@
 import type { OptionWords, VerbWords } from "./completion-words.ts";
 
 function valueCase({ word, choices }: OptionWords): string {
-  const answer = choices.length > 0 ? `COMPREPLY=($(compgen -W '${choices.join(" ")}' -- "$cur")); ` : "";
+  const { words, isList } = choices;
+  const list = words.join(" ");
+  // What stands before the last comma was chosen already.
+  const [head, rest] = isList ? [`-P "\${cur%"\${cur##*,}"}" `, `"\${cur##*,}"`] : ["", `"$cur"`];
+  const answer = words.length > 0 ? `COMPREPLY=($(compgen ${head}-W '${list}' -- ${rest})); ` : "";
   return `        ${word}) ${answer}return ;;`;
 }
 

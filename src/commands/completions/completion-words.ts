@@ -1,5 +1,7 @@
 /** What a shell may complete, from the table of commands. */
 import type { ArgDef } from "citty";
+import type { Choices } from "../../config/choices.ts";
+import type { Flag } from "../../config/flags.ts";
 import { flagWord, type Verb } from "../verb.ts";
 
 export interface OptionWords {
@@ -7,8 +9,8 @@ export interface OptionWords {
   readonly word: string;
   readonly description: string;
   readonly takesValue: boolean;
-  /** Values; none where any text, or a file, is one. */
-  readonly choices: readonly string[];
+  /** Values; without words where any text, or a file, is one. */
+  readonly choices: Choices;
 }
 
 export interface VerbWords {
@@ -20,9 +22,13 @@ export interface VerbWords {
   readonly takesCommand: boolean;
 }
 
-function choicesOf(arg: ArgDef | undefined): readonly string[] {
+const NO_CHOICES: Choices = { words: [], isList: false, isFileToo: false };
+
+/** What the schema of the option says; of an option without one, the words of its hint. */
+function choicesOf(arg: ArgDef | Flag | undefined): Choices {
+  if (arg !== undefined && "choices" in arg && arg.choices) return arg.choices;
   const hint = arg?.valueHint ?? "";
-  return hint.includes("|") ? hint.split("|") : [];
+  return hint.includes("|") ? { ...NO_CHOICES, words: hint.split("|") } : NO_CHOICES;
 }
 
 function optionOf(name: string, arg: ArgDef): OptionWords {
@@ -33,7 +39,12 @@ function optionOf(name: string, arg: ArgDef): OptionWords {
   };
 }
 
-const HELP: OptionWords = { word: "--help", description: "What the command does", takesValue: false, choices: [] };
+const HELP: OptionWords = {
+  word: "--help",
+  description: "What the command does",
+  takesValue: false,
+  choices: NO_CHOICES,
+};
 const HELP_ALL: OptionWords = { ...HELP, word: "--help-all", description: "The same with every option" };
 
 /** Verbs in the order of the table; every one takes --help, and --help-all where that says more. */
@@ -48,7 +59,7 @@ export function verbWords(verbs: Readonly<Record<string, Verb>>): VerbWords[] {
         HELP,
         ...(common === null ? [] : [HELP_ALL]),
       ],
-      choices: choicesOf(all.find(([, arg]) => arg.type === "positional")?.[1]),
+      choices: choicesOf(all.find(([, arg]) => arg.type === "positional")?.[1]).words,
       takesCommand,
     };
   });

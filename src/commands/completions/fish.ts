@@ -6,7 +6,15 @@ function quoted(text: string): string {
 }
 
 function optionLine(verb: string, { word, description, takesValue, choices }: OptionWords): string {
-  const values = choices.length > 0 ? ` -x -a ${quoted(choices.join(" "))}` : takesValue ? " -r -F" : "";
+  const { words, isList, isFileToo } = choices;
+  const list = words.join(" ");
+  const files = isFileToo ? "-r -F" : "-x";
+  const values =
+    words.length > 0
+      ? ` ${files} -a ${quoted(isList ? `(__fish_append , ${list})` : list)}`
+      : takesValue
+        ? " -r -F"
+        : "";
   return `complete -c mrm-trace -n '__fish_seen_subcommand_from ${verb}' -l ${word.slice(2)} -d ${quoted(description)}${values}`;
 }
 

@@ -7,7 +7,10 @@ function inSpec(text: string): string {
 }
 
 function optionSpec({ word, description, takesValue, choices }: OptionWords): string {
-  const action = choices.length > 0 ? `(${choices.join(" ")})` : "_files";
+  const { words, isList, isFileToo } = choices;
+  const list = words.join(" ");
+  const chosen = isList ? `_values -s , value ${list}` : isFileToo ? `{compadd -- ${list}; _files}` : `(${list})`;
+  const action = words.length > 0 ? chosen : "_files";
   const value = takesValue ? `:value:${action}` : "";
   return `        '${word}${takesValue ? "=" : ""}[${inSpec(description)}]${value}'`;
 }

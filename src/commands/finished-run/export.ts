@@ -9,6 +9,7 @@ import { FORMAT_NAMES } from "../../export/formats.ts";
 import { VALUE_NAMES } from "../../export/stacks/stack.ts";
 import { createProgress } from "../../report/progress.ts";
 import { printable } from "../../report/terminal.ts";
+import { RUN_TABLES } from "../../run-directory/table-files.ts";
 import { toJson } from "../../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../../schema/versions.ts";
 import { formatBytes, formatCounted } from "../../units.ts";
@@ -31,7 +32,7 @@ const schema = z.object({
     .min(1)
     .optional()
     .describe("the table that arrow or csv holds, such as trace; default: metrics")
-    .register(valueHints, { hint: "NAME" }),
+    .register(valueHints, { hint: "NAME", words: RUN_TABLES }),
   value: z
     .enum(VALUE_NAMES)
     .optional()

@@ -15,7 +15,7 @@ const schema = z.object({
     .string()
     .optional()
     .describe(`YAML file of a device, or one of ${presetNames().join(", ")}; again for each further tier`)
-    .register(valueHints, { hint: "DEVICE" }),
+    .register(valueHints, { hint: "DEVICE", words: presetNames(), isFileToo: true }),
   ...runSchema.pick({ json: true, color: true, debug: true }).shape,
 });
 

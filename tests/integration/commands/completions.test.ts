@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { verbWords } from "../../../src/commands/completions/completion-words.ts";
 import { flagWord } from "../../../src/commands/verb.ts";
 import { loadVerbs, VERB_NAMES } from "../../../src/commands/verbs.ts";
 import { CLI, runCli } from "../run/cli.ts";
@@ -65,10 +66,18 @@ describe.each(["bash", "zsh"] as const)("%s", (shell) => {
       "mrm-trace completions z",
       "mrm-trace schema kv",
       "mrm-trace validate experi",
+      "mrm-trace export run --format perf",
+      "mrm-trace export run --format=zen",
+      "mrm-trace export run --table region_me",
+      "mrm-trace show run --class kv",
+      "mrm-trace what-if run --device stt",
+      "mrm-trace run --collector mem",
+      "mrm-trace run --collector ebpf,perf-m",
+      "mrm-trace compare --arms off,attached",
       "mrm-trace run -- mkfif",
     ]);
-    // zsh knows that a value follows and writes the sign for it.
-    expect(made.map((line) => line.trimEnd().replace(/=$/, ""))).toEqual([
+    // zsh knows that a value follows and writes the sign for it, or the comma for the next word of a list.
+    expect(made.map((line) => line.trimEnd().replace(/[=,]$/, ""))).toEqual([
       "mrm-trace completions",
       "mrm-trace run --watch-registers",
       "mrm-trace run --color always",
@@ -76,6 +85,14 @@ describe.each(["bash", "zsh"] as const)("%s", (shell) => {
       "mrm-trace completions zsh",
       "mrm-trace schema kv_block_lifecycle",
       "mrm-trace validate experiment.yaml",
+      "mrm-trace export run --format perfetto",
+      "mrm-trace export run --format=zenodo",
+      "mrm-trace export run --table region_metrics",
+      "mrm-trace show run --class kv_cache",
+      "mrm-trace what-if run --device stt-mram",
+      "mrm-trace run --collector memray",
+      "mrm-trace run --collector ebpf,perf-mem",
+      "mrm-trace compare --arms off,attached-idle",
       "mrm-trace run -- mkfifo",
     ]);
   });
@@ -97,6 +114,31 @@ test("bash offers every verb, and every option of a verb", async () => {
   }
 });
 
+test("every option that takes some words of a closed list has them all offered by bash", async () => {
+  for (const { name, options } of verbWords(await loadVerbs())) {
+    for (const { word, choices } of options) {
+      if (choices.words.length === 0) continue;
+      const ask = `source '${scripts.bash}'; COMP_WORDS=(mrm-trace ${name} ${word} ''); COMP_CWORD=3; _mrm_trace; echo "\${COMPREPLY[@]}"`;
+      const offered = Bun.spawnSync(["bash", "-c", ask]).stdout.toString().trim();
+      expect([name, word, offered]).toEqual([name, word, choices.words.join(" ")]);
+    }
+  }
+});
+
+test("an option that lists its words in its description has them to be completed", async () => {
+  for (const [name, { args }] of Object.entries(await loadVerbs())) {
+    const options = verbWords(await loadVerbs()).find((verb) => verb.name === name)?.options ?? [];
+    for (const [key, arg] of Object.entries(args)) {
+      if (arg.type === "positional" || arg.type === "boolean") continue;
+      // Three words and more with commas between, alone or behind a colon.
+      const [, listed] = /(?:^|: )((?:[a-z][a-z0-9_-]*, ){2,}[a-z0-9_-]+)(?:$|;| \()/.exec(arg.description ?? "") ?? [];
+      if (listed === undefined) continue;
+      const words = options.find(({ word }) => word === `--${key}`)?.choices.words ?? [];
+      expect([name, key, words]).toEqual([name, key, expect.arrayContaining(listed.split(", "))]);
+    }
+  }
+});
+
 test("fish completes verbs, options, their values and positional words", () => {
   const answers = (text: string): string[] => {
     const ask = `source '${scripts.fish}'; complete -C '${text}'`;
@@ -111,6 +153,9 @@ test("fish completes verbs, options, their values and positional words", () => {
   expect(answers("mrm-trace run --watch-r")).toEqual(["--watch-registers"]);
   expect(answers("mrm-trace run --color ").sort()).toEqual(["always", "auto", "never"]);
   expect(answers("mrm-trace schema kv")).toEqual(["kv_block_lifecycle"]);
+  expect(answers("mrm-trace export run --format perf")).toEqual(["perfetto"]);
+  expect(answers("mrm-trace run --collector ebpf,mem")).toEqual(["ebpf,memray"]);
+  expect(answers("mrm-trace what-if run --device stt")).toEqual(["stt-mram"]);
 });
 
 test("the shell is the user's own where none is named, and an unknown one is refused", async () => {
