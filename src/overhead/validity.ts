@@ -87,7 +87,9 @@ function sentence({ check, value, result }: ValidityCheck): string {
   if (result === "not_measured") return `${what}: not measured, and required for clean`;
   const { clean, marginal, inclusive }: Threshold = THRESHOLDS[check];
   const limit = result === "marginal" ? clean : marginal;
-  return `${what} ${Number((value ?? 0).toPrecision(3))}${unit}: ${inclusive ? "above" : "not below"} the limit of ${limit} for ${result === "marginal" ? "clean" : "marginal"}`;
+  const better = result === "marginal" ? "clean" : "marginal";
+  const measured = Number((value ?? 0).toPrecision(3));
+  return `${what} ${measured}${unit}, ${better} is ${inclusive ? "at most" : "below"} ${limit}`;
 }
 
 const NUMBER = "-?[\\d.]+(?:e[+-]?\\d+)?";
@@ -96,11 +98,13 @@ export const KILLED = "the tracer was killed: its last seconds are in no file";
 
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** True for a reason of ours, which names nothing but numbers. */
+/** True for a reason of ours, which names nothing but numbers; those of older runs end otherwise. */
 export function isReason(text: string): boolean {
   if (text === KILLED) return true;
   return Object.values(WORDS).some(([what, unit]) => {
-    const judged = `${literal(what)} ${NUMBER}${literal(unit)}: (?:above|not below) the limit of ${NUMBER} for (?:clean|marginal)`;
+    const limit = `, (?:clean|marginal) is (?:at most|below) ${NUMBER}`;
+    const older = `: (?:above|not below) the limit of ${NUMBER} for (?:clean|marginal)`;
+    const judged = `${literal(what)} ${NUMBER}${literal(unit)}(?:${limit}|${older})`;
     return new RegExp(`^(?:${judged}|${literal(what)}: not measured, and required for clean)$`).test(text);
   });
 }

@@ -29,8 +29,8 @@ const QUESTIONS = [
   ["written", ["write_bytes_per_s"]],
   ["reads per write", ["reads_per_write", "needs_per_write"]],
   ["written once", ["write_once_ratio"]],
-  ["kept, median", ["retention_p50_ns"]],
-  ["kept, 99 %", ["retention_p99_ns"]],
+  ["kept for, p50", ["retention_p50_ns"]],
+  ["kept for, p99", ["retention_p99_ns"]],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
 
 /** What the label of a class means to who chooses a memory. */
@@ -38,7 +38,7 @@ const SUITED: Readonly<Record<string, string>> = {
   high_mrm: "suited",
   medium_mrm: "in part",
   low_mrm: "not suited",
-  insufficient: "open",
+  insufficient: "undecided",
 };
 /** Data of which no end was seen: only how long we looked is known. */
 const KEPT = "kept_throughout";
@@ -111,7 +111,7 @@ function suitedCell(dataClass: DataClass): AnswerCell {
   const row = shownMetric(dataClass, "suitability", null);
   const label = row?.label ?? null;
   if (row === undefined || label === null) return { line: shortFigure(row), metric: row ?? null, bytes: null };
-  const text = label === KEPT ? `kept all ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
+  const text = label === KEPT ? `kept ≥ ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
   return { line: [{ text, ink: "bold" }], metric: row, bytes: null };
 }
 

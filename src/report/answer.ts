@@ -1,5 +1,6 @@
 /** The answer of a run in at most 24 lines: what ran, what each class of data needs, and how far that may be trusted. */
 import type { RunReport } from "../schema/run-json.ts";
+import { formatCounted } from "../units.ts";
 import { type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT, rssPeak } from "./answer-rows.ts";
 import { dataClasses } from "./classes.ts";
 import { figureSpans, isFigure } from "./figure.ts";
@@ -13,6 +14,8 @@ import { type Ink, type Line, render, type Terminal, widthOf } from "./terminal.
 const MOST_CLASSES = 4;
 const MOST_LINES = 24;
 const BAR_COLUMNS = 4;
+/** What the figures of the table have behind them. */
+const INTERVALS = "± 95 % interval";
 
 function sizeRow({ label, cells }: AnswerRow, unicode: boolean): GridRow {
   const most = Math.max(1, ...cells.map(({ bytes }) => bytes ?? 0));
@@ -34,9 +37,8 @@ function gridRows(rows: readonly AnswerRow[], unicode: boolean): GridRow[] {
 export function peakText(report: RunReport): string | null {
   const row = rssPeak(report);
   if (row === undefined || !isFigure(row)) return null;
-  return `${figureSpans({ ...row, lo: null, hi: null, status: "ok" })
-    .map(({ text }) => text)
-    .join("")} of memory at its peak`;
+  const spans = figureSpans({ ...row, lo: null, hi: null, status: "ok" });
+  return `peak RSS ${spans.map(({ text }) => text).join("")}`;
 }
 
 /** A text cut at the width: whole it stands in the table. */
@@ -61,8 +63,8 @@ function classLines(report: RunReport, { width, unicode }: Terminal, most: numbe
   const rows = gridRows(answerRows(shown, report), unicode);
   if (rows.length === 0) return [[{ text: NOTHING_LEARNT, ink: "warn" }]];
   const names = shown.map(({ name }) => name);
-  const others = left === 0 ? [] : oneLine("", `${left} more in the table`, width, "dim");
-  return [...grid(names, rows, width, unicode ? "─" : "-"), ...others];
+  const others = left === 0 ? [] : oneLine("", `${formatCounted(left, "more class")} in the table`, width, "dim");
+  return [...grid(names, rows, width, unicode ? "─" : "-", INTERVALS), ...others];
 }
 
 function validityText({ validity, reasons }: RunReport): string {
@@ -117,7 +119,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
   const place: Line[] = [
     ...(sharper === null ? [] : fewLines("sharper", sharper, width, most)),
     ...entry("files", report.run_dir, width),
-    ...oneLine("more", "every figure and its reason: mrm-trace show --table FOLDER", width, "dim"),
+    ...oneLine("more", "plots: report.html there; every figure: mrm-trace show --table FOLDER", width, "dim"),
   ];
   const room = MOST_LINES - head.length - judged.length - place.length;
   return [...head, ...judged, ...warningLines(report, width, room), ...place];

@@ -33,9 +33,16 @@ function bandsOf(widths: readonly number[], room: number): number[][] {
 /**
  * The rows under their column names. Where not all columns fit side by side they follow in bands below each other.
  * @param columns names of the columns, one cell per row each
+ * @param corner what stands above the labels
  */
-export function grid(columns: readonly string[], rows: readonly GridRow[], width: number, rule: string): Line[] {
-  const labelWidth = Math.max(...rows.map((row) => (row.heading ? 0 : widthOf(row.label))), 0);
+export function grid(
+  columns: readonly string[],
+  rows: readonly GridRow[],
+  width: number,
+  rule: string,
+  corner = "",
+): Line[] {
+  const labelWidth = Math.max(...rows.map((row) => (row.heading ? 0 : widthOf(row.label))), widthOf(corner));
   const widths = columns.map((name, i) => Math.max(widthOf(name), ...rows.map((row) => lineWidth(row.cells[i] ?? []))));
   const out: Line[] = [];
   for (const band of bandsOf(widths, width - labelWidth)) {
@@ -50,7 +57,7 @@ export function grid(columns: readonly string[], rows: readonly GridRow[], width
       });
       return line;
     };
-    out.push(across([], (column) => [{ text: columns[column] ?? "", ink: "bold" }]));
+    out.push(across([{ text: corner, ink: "dim" }], (column) => [{ text: columns[column] ?? "", ink: "bold" }]));
     out.push([{ text: rule.repeat(Math.min(used, width)), ink: "dim" }]);
     for (const row of rows) {
       out.push(

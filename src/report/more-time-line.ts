@@ -4,11 +4,11 @@ import { formatCount, formatNs } from "../units.ts";
 import { type Line, type Terminal, wrap } from "./terminal.ts";
 
 const NAMES: Readonly<Record<string, string>> = {
-  read_bytes_per_s: "bytes read per second",
-  write_bytes_per_s: "bytes written per second",
+  read_bytes_per_s: "read",
+  write_bytes_per_s: "written",
   reads_per_write: "reads per write",
-  iai_p50_ns: "the time between accesses, median",
-  retention_p50_ns: "retention, median",
+  iai_p50_ns: "time between accesses, p50",
+  retention_p50_ns: "kept for, p50",
 };
 
 /** One sentence; null where no interval is wide, or time would not narrow it. */
@@ -16,8 +16,8 @@ export function moreTimeText({ more_time }: RunReport): string | null {
   if (more_time === null) return null;
   const { metric, region_type, mapping_kind, half_width_pct, more_s } = more_time;
   const kind = mapping_kind === null || region_type !== "unknown" ? region_type : mapping_kind;
-  const what = `${NAMES[metric] ?? metric}, of ${kind} (now ${formatCount(half_width_pct ?? 0)} % to each side)`;
-  return `run ${formatNs(1e9 * more_s)} more to halve the interval of ${what}`;
+  const now = `the ±${formatCount(half_width_pct ?? 0)} %`;
+  return `run ${formatNs(1e9 * more_s)} longer to halve ${now} of ${kind}, ${NAMES[metric] ?? metric}`;
 }
 
 /** The sentence below a blank line. */

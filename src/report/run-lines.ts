@@ -63,37 +63,45 @@ function countText(exact: number | null, least: number | null, what: string): st
 
 /** Tokens per second of wall time, as engines count, and inside their decode calls. */
 function rateText({ decode_tokens_per_s: wall, decode_call_tokens_per_s: calls }: RunReport["target"]): string[] {
-  const inCalls = isNumber(calls) ? `${formatCount(calls)} in decode calls` : null;
-  if (isNumber(wall)) return [`${formatCount(wall)} per second${inCalls === null ? "" : ` (${inCalls})`}`];
-  return inCalls === null ? [] : [`per second ${inCalls}`];
+  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s in decode calls` : null;
+  if (isNumber(wall)) return [`${formatCount(wall)}/s${inCalls === null ? "" : ` (${inCalls})`}`];
+  return inCalls === null ? [] : [inCalls];
 }
 
 export function tokensText({ target }: RunReport): string | null {
   const parts = [
-    ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "of prompt"),
+    ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
     ...rateText(target),
-    ...(isNumber(target.ttft_ms) ? [`first after ${formatNs(target.ttft_ms * 1e6)}`] : []),
+    ...(isNumber(target.ttft_ms) ? [`TTFT ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];
   return parts.length === 0 ? null : parts.join(", ");
+}
+
+/** The threads that the context which decoded was asked to compute with; null where the engine did not tell. */
+function engineThreads({ engine }: RunReport): number | null {
+  const { n_threads } = engine?.context ?? {};
+  return typeof n_threads === "number" && Number.isInteger(n_threads) && n_threads > 0 ? n_threads : null;
 }
 
 /** Which engine ran which model, by what both say of themselves; null where neither is known. */
-export function engineText({ engine, model }: RunReport): string | null {
+export function engineText(report: RunReport): string | null {
+  const { engine, model } = report;
   const { n_ctx } = engine?.context ?? {};
+  const threads = engineThreads(report);
   const parts = [
     ...(engine == null ? [] : [engine.name + (engine.build == null ? "" : ` (${engine.build})`)]),
     ...(model == null ? [] : [modelText(model)]),
-    ...(typeof n_ctx === "number" ? [`context ${n_ctx}`] : []),
+    ...(typeof n_ctx === "number" ? [`n_ctx ${n_ctx}`] : []),
+    ...(engine == null ? [] : [threads === null ? "threads not known" : `n_threads ${threads}`]),
   ];
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** "llama 110M q8_0, 12 layers". */
-function modelText({ architecture, parameters, quantisation, layers }: NonNullable<RunReport["model"]>): string {
+/** "llama 110M q8_0". */
+function modelText({ architecture, parameters, quantisation }: NonNullable<RunReport["model"]>): string {
   const size = parameters === null ? null : formatCount(parameters);
-  const words = [architecture ?? "model", size, quantisation].filter((word) => word !== null).join(" ");
-  return layers === null ? words : `${words}, ${formatCounted(layers, "layer")}`;
+  return [architecture ?? "model", size, quantisation].filter((word) => word !== null).join(" ");
 }
 
 /** What ran and what watched it. */

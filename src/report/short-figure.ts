@@ -9,6 +9,8 @@ const SHARES: ReadonlySet<string> = new Set(["write_once_ratio"]);
 /** A wider interval is told by its ends: "±300%" says nothing. */
 const MOST_PCT = 100;
 const DIGITS = 2;
+/** Printed as 100 %. */
+const LEAST_OF_ALL_PCT = 99.95;
 /** A smaller part of the unit is nothing that anybody measured. */
 const LEAST_SHOWN = 1e-3;
 
@@ -55,8 +57,9 @@ export function shortFigure(given: (ShownFigure & Pick<ReportMetric, "metric">) 
   }
   const metric = SHARES.has(given.metric) ? inPercent(given) : given;
   const { value, lo, hi } = metric;
-  // That a share is one at most is known of any.
-  if (metric.unit === "%" && metric.status === "bound" && (lo ?? 0) <= 0 && (hi ?? 100) >= 100) {
+  // That a share is one at most is known of any, and so is that nothing is less than none.
+  const most = metric.unit === "%" ? LEAST_OF_ALL_PCT : Number.POSITIVE_INFINITY;
+  if (metric.status === "bound" && (lo ?? 0) <= 0 && (hi ?? most) >= most) {
     return [{ text: WORDS.not_identifiable[0], ink: WORDS.not_identifiable[1] }];
   }
   if (metric.status === "bound" && isShown(lo) && isShown(hi) && lo > 0)

@@ -91,7 +91,7 @@ describe("the thermal summary of a run", () => {
       peak_temperature_c: peak_temp_c,
     });
     expect(validity).toBe("marginal");
-    expect(reasons).toEqual(["thermal throttling 2 events: above the limit of 0 for clean"]);
+    expect(reasons).toEqual(["thermal throttling 2 events, clean is at most 0"]);
     expect(not_measured).toEqual(["peak temperature"]);
   });
 });

@@ -41,10 +41,10 @@ describe("the validity class", () => {
     expect(judge({ observer_cpu_pct: 45 })).toMatchObject({ validity: "clean", reasons: [] });
     const unmeasured = (observer_cpu_pct: number) => judge({ contention_pct: null, observer_cpu_pct });
     expect(unmeasured(9.99).validity).toBe("clean");
-    expect(unmeasured(10).reasons).toEqual(["CPU of the tracer 10 % of one CPU: not below the limit of 10 for clean"]);
+    expect(unmeasured(10).reasons).toEqual(["CPU of the tracer 10 % of one CPU, clean is below 10"]);
     expect(unmeasured(20).validity).toBe("contaminated");
     expect(judge({ contention_pct: 2.6 }).reasons).toEqual([
-      "time that the target waited for a CPU that the tracer had 2.6 % of its CPU time: above the limit of 2 for clean",
+      "time that the target waited for a CPU that the tracer had 2.6 % of its CPU time, clean is at most 2",
     ]);
   });
 
@@ -55,8 +55,8 @@ describe("the validity class", () => {
     const tight = judge({ ...small, mem_available_bytes: 1000 * MIB });
     expect(tight.validity).toBe("marginal");
     expect(tight.reasons).toEqual([
-      "memory of the tracer against the target's RSS 80 %: not below the limit of 15 for marginal",
-      "memory of the tracer against MemAvailable 4 %: not below the limit of 2 for clean",
+      "memory of the tracer against the target's RSS 80 %, marginal is below 15",
+      "memory of the tracer against MemAvailable 4 %, clean is below 2",
     ]);
     expect(judge({ ...small, mem_available_bytes: 400 * MIB }).validity).toBe("contaminated");
   });

@@ -16,28 +16,26 @@ describe("the answer of a run", () => {
     expect(renderAnswer(demoReport(), plain(80))).toMatchInlineSnapshot(`
       "demo-110m  20261121T101500Z-3fa2
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls),
-                 first after 213 ms
+      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
 
-                       weight          kv_cache        activation    runtime
+      ± 95 % interval  weight          kv_cache        activation    runtime
       ────────────────────────────────────────────────────────────────────────────
       in memory        ≤ 118 MiB ████  ≤ 36.0 MiB █    ≤ 4.20 MiB █  ≤ 58.2 MiB ██
       working set      113 MiB ±4%     22.9 MiB ±9%    too few seen  -
       read             15.1 GiB/s ±2%  868 MiB/s ±10%  -             -
       reads per write  not known       3941 ±12%       1.96 ±9%      -
       written once     -               96 to 100 %     0 to 13 %     -
-      kept, median     not known       ≥ 28.1 s        4.10 ms ±22%  -
-      kept, 99 %       -               ≥ 28.1 s        -             -
+      kept for, p50    not known       ≥ 28.1 s        4.10 ms ±22%  -
+      kept for, p99    -               ≥ 28.1 s        -             -
       suits retention  high            high            low           -
 
       cost       target slowed by 0.553 % [0.491, 2.14], tracer 3.12 % of one CPU
       lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %)
-      validity   marginal: CPU of the machine before the run 17.2 %: not below the
-                 limit of 15 for clean
+      validity   marginal: CPU of the machine before the run 17.2 %, clean is below 15
       warning    12 tensors were placed before the probes were attached; they were
                  found in the graph
       files      results/demo-110m/20261121T101500Z-3fa2
-      more       every figure and its reason: mrm-trace show --table FOLDER
+      more       plots: report.html there; every figure: mrm-trace show --table FOLDER
       "
     `);
   });
@@ -60,19 +58,21 @@ describe("the answer of a run", () => {
       experts_used: null,
       context_tokens: 2048,
     };
-    const engine = { name: "llama.cpp", build: "ggml 0.25.1", context: { n_ctx: 512 } };
+    const engine = { name: "llama.cpp", build: "ggml 0.25.1", context: { n_ctx: 512, n_threads: 2 } };
     expect(renderAnswer(demoReport({ model, engine }), plain(80))).toContain(
-      "\nengine     llama.cpp (ggml 0.25.1), llama 110M q8_0, 12 layers, context 512\n",
+      "\nengine     llama.cpp (ggml 0.25.1), llama 110M q8_0, n_ctx 512, n_threads 2\n",
     );
     const bare = { ...model, architecture: null, parameters: null, quantisation: null, layers: null };
     expect(renderAnswer(demoReport({ model: bare }), plain(80))).toContain("\nengine     model\n");
-    expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain("\nengine     other\n");
+    expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain(
+      "\nengine     other, threads not known\n",
+    );
   });
 
   test("is by kind of mapping without an engine", () => {
     const text = renderAnswer(plainReport(), plain(80));
-    expect(text).toMatch(/^ +heap +anon +stack$/m);
-    expect(text).toMatch(/^kept, median +≥ 28.1 s +not known +4.10 ms ±22%$/m);
+    expect(text).toMatch(/^± 95 % interval +heap +anon +stack$/m);
+    expect(text).toMatch(/^kept for, p50 +≥ 28.1 s +not known +4.10 ms ±22%$/m);
   });
 
   test("leaves out the last classes of data, not the weights, where not all fit side by side", () => {
@@ -81,8 +81,8 @@ describe("the answer of a run", () => {
       label: row.metric === "suitability" ? "x".repeat(17) : row.label,
     }));
     const text = renderAnswer(demoReport({ metrics: wide }), plain(80));
-    expect(text).toMatch(/^ +weight +kv_cache +activation$/m);
-    expect(text).toContain("more in the table");
+    expect(text).toMatch(/^± 95 % interval +weight +kv_cache +activation$/m);
+    expect(text).toContain("1 more class in the table");
   });
 
   test("begins with the failure of the command, and has no table where nothing was learnt", () => {
@@ -97,7 +97,7 @@ describe("the answer of a run", () => {
     const peak = metricRow("rss_peak_bytes", "all", [1e8, 1e8, 1e8], { scope: "process", phase: "all", step: "all" });
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
     expect(text).toMatch(/^in memory +≤ 95.4 MiB ████ +≤ 36.0 MiB/m);
-    expect(text).toContain("95.4 MiB of memory at its peak");
+    expect(text).toContain("peak RSS 95.4 MiB");
   });
 
   test("says of what was kept throughout for how long we looked, and what the other labels mean", () => {
@@ -106,7 +106,7 @@ describe("the answer of a run", () => {
       metricRow("suitability", name, null, { status: "ok", label: labels[i] ?? null, unit: "label" }),
     );
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics.slice(0, -3), ...metrics] }), plain(80));
-    expect(text).toMatch(/^suits retention +kept all 30.0 s +suited +not suited +open$/m);
+    expect(text).toMatch(/^suits retention +kept ≥ 30.0 s +suited +not suited +undecided$/m);
   });
 
   test("says what would sharpen it most", () => {
@@ -120,7 +120,7 @@ describe("the answer of a run", () => {
       more_s: 90,
     };
     const text = renderAnswer(demoReport({ more_time }), plain(100));
-    expect(text).toMatch(/^sharper +run 90.0 s more to halve the interval of retention, median, of kv_cache/m);
+    expect(text).toMatch(/^sharper +run 90.0 s longer to halve the ±22 % of kv_cache, kept for, p50$/m);
   });
 
   test("names what leaves no room: warnings that it does not show are counted", () => {
@@ -187,12 +187,19 @@ describe("a figure in short", () => {
   test("is a share by its ends in percent, and none where it could be any", () => {
     const any = { status: "bound", lo: 0, hi: 1 } as const;
     expect(short("write_once_ratio", "kv_cache", null, any)).toBe("not known");
+    expect(short("write_once_ratio", "kv_cache", null, { ...any, hi: 0.9998 })).toBe("not known");
+    expect(short("write_once_ratio", "kv_cache", null, { ...any, hi: 0.948 })).toBe("≤ 94.8 %");
     expect(short("write_once_ratio", "kv_cache", [1, 0.969, 1])).toBe("96 to 100 %");
   });
 
   test("is a bound of two ends in one unit", () => {
     const ends = { status: "bound", lo: 19 * 2 ** 20, hi: 180 * 2 ** 20 } as const;
     expect(short("read_bytes_per_s", "runtime", null, ends)).toBe("19 to 180 MiB/s");
+  });
+
+  test("is none where all that is known is that nothing is less than none", () => {
+    expect(short("read_bytes_per_s", "runtime", null, { status: "bound", lo: 0 })).toBe("not known");
+    expect(short("read_bytes_per_s", "runtime", null, { status: "bound", lo: 0, hi: 2048 })).toBe("≤ 2.00 KiB/s");
   });
 
   test("is a bound with its sign, or words that say why there is no number", () => {

@@ -45,8 +45,7 @@ describe("the report on a terminal", () => {
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf …
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls),
-                 first after 213 ms
+      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has
                  no PMU
       collector  process: proc
@@ -132,8 +131,7 @@ describe("the report on a terminal", () => {
        (5) insufficient: coverage 0.31, 0.5 is needed
 
       validity   marginal
-                 CPU of the machine before the run 17.2 %: not below the limit of 15
-                 for clean
+                 CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
       cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166
                  ms, BPF 12.1 ms
@@ -165,7 +163,7 @@ describe("the report on a terminal", () => {
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf --seconds 30 --threads 1
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 of prompt, 4213 decoded, 140 per second (153 in decode calls), first after 213 ms
+      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has no PMU
       collector  process: proc
 
@@ -248,7 +246,7 @@ describe("the report on a terminal", () => {
        (5) insufficient: coverage 0.31, 0.5 is needed
 
       validity   marginal
-                 CPU of the machine before the run 17.2 %: not below the limit of 15 for clean
+                 CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
       cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166 ms, BPF 12.1 ms
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
@@ -386,7 +384,7 @@ describe("the report on a terminal", () => {
     };
     const least = { prompt_tokens_at_least: 64, decode_tokens_at_least: 331 };
     const text = renderRun(demoReport({ target: { ...target, ...lost, ...least } }), plain(80));
-    expect(text).toContain("tokens     >= 64 of prompt, >= 331 decoded\n");
+    expect(text).toContain("tokens     >= 64 prompt, >= 331 decoded\n");
   });
 
   test("says which interval a longer run would halve, in one line below the table", () => {
@@ -399,8 +397,7 @@ describe("the report on a terminal", () => {
       run_s: 29.7,
       more_s: 90,
     };
-    const line =
-      "run 90.0 s more to halve the interval of bytes read per second, of kv_cache (now 13.2 % to each side)\n";
+    const line = "run 90.0 s longer to halve the ±13.2 % of kv_cache, read\n";
     expect(renderRun(demoReport({ more_time }), plain(120))).toContain(`\n${line}\nvalidity `);
     expect(renderRun(demoReport(), plain(120))).not.toContain("to halve");
   });
