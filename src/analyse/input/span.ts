@@ -19,10 +19,18 @@ export interface Span {
   readonly window_ns: number;
   /** Tokens that the steps in the pieces decode, all sequences together; null where there is no engine, or for `all`. */
   readonly tokens: number | null;
-  /** window_ns / tokens. */
-  readonly token_period_ns: number | null;
   /** Time in which the engine goes over its data once: of a decode call, whatever its sequences; of a token of a prefill. */
   readonly turn_ns: number | null;
+  /** The steps in the pieces, none for `all`; arrays parallel. */
+  readonly steps: SpanSteps;
+}
+
+/** Steps in order of time, each cut where the next one begins. */
+export interface SpanSteps {
+  readonly begin_ns: Float64Array;
+  readonly end_ns: Float64Array;
+  /** Tokens of all steps up to it, its own among them. */
+  readonly tokens: Float64Array;
 }
 
 /** Number of the first piece that ends after a time. */
@@ -45,9 +53,31 @@ export function coveredNs(span: Span, from: number, end: number): number {
   return sum;
 }
 
-interface Count {
-  tokens: number;
-  turns: number;
+/** Tokens of the steps of a span from its begin to a time: of a step that goes on, the share that has gone by. */
+function tokensUntil({ steps: { begin_ns, end_ns, tokens } }: Span, time: number): number {
+  const last = firstIndex(begin_ns.length, (i) => (begin_ns[i] ?? 0) <= time) - 1;
+  if (last < 0) return 0;
+  const [begin, end] = [begin_ns[last] ?? 0, end_ns[last] ?? 0];
+  const before = tokens[last - 1] ?? 0;
+  const share = time < end ? (time - begin) / (end - begin) : 1;
+  return before + share * ((tokens[last] ?? 0) - before);
+}
+
+/** Tokens that the steps of a span decode from one moment to another. */
+export function coveredTokens(span: Span, from: number, end: number): number {
+  return end > from ? tokensUntil(span, end) - tokensUntil(span, from) : 0;
+}
+
+/** Tokens that a step decodes: one whose batch could not be read decoded something. */
+const tokensOf = ({ n_tokens }: StepSample): number => Math.max(1, n_tokens);
+
+function stepsOf(steps: readonly StepSample[]): SpanSteps {
+  let tokens = 0;
+  return {
+    begin_ns: Float64Array.from(steps, ({ begin_ns }) => begin_ns),
+    end_ns: Float64Array.from(steps, ({ end_ns }, i) => Math.min(end_ns, steps[i + 1]?.begin_ns ?? end_ns)),
+    tokens: Float64Array.from(steps, (step) => (tokens += tokensOf(step))),
+  };
 }
 
 /** A span of disjoint pieces in order of time. */
@@ -55,9 +85,12 @@ export function spanOf(
   phase: Span["phase"],
   step: StepName,
   pieces: readonly [number, number][],
-  { tokens, turns }: Count = { tokens: 0, turns: 0 },
+  samples: readonly StepSample[] = [],
 ): Span {
   const window = pieces.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  const steps = stepsOf(samples);
+  const tokens = steps.tokens.at(-1) ?? 0;
+  const turns = step === "decode" ? samples.length : tokens;
   return {
     phase,
     step,
@@ -65,8 +98,8 @@ export function spanOf(
     end_ns: Float64Array.from(pieces, ([, end]) => end),
     window_ns: window,
     tokens: tokens > 0 ? tokens : null,
-    token_period_ns: tokens > 0 ? window / tokens : null,
     turn_ns: turns > 0 ? window / turns : null,
+    steps,
   };
 }
 
@@ -85,10 +118,7 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
   const lengths = usable.map((s) => s.end_ns - s.begin_ns).sort((a, b) => a - b);
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
   const pieces: Record<Step, [number, number][]> = { prefill: [], decode: [] };
-  const counts: Record<Step, Count> = {
-    prefill: { tokens: 0, turns: 0 },
-    decode: { tokens: 0, turns: 0 },
-  };
+  const samples: Record<Step, StepSample[]> = { prefill: [], decode: [] };
   let last = 0;
   usable.forEach((step, i) => {
     const next = usable[i + 1];
@@ -99,16 +129,12 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     const previous = usable[i - 1];
     if (open && previous?.step === step.step && open[1] >= step.begin_ns) open[1] = Math.max(open[1], end);
     else list.push([step.begin_ns, end]);
-    const count = counts[step.step];
-    // A call whose batch could not be read decoded something.
-    const decoded = Math.max(1, step.n_tokens);
-    count.tokens += decoded;
-    count.turns += step.step === "decode" ? 1 : decoded;
+    samples[step.step].push(step);
     last = Math.max(last, step.end_ns);
   });
   const out = [spanOf("generation", "all", [[first.begin_ns, last]])];
   for (const step of wordsOf("trace", "step")) {
-    if (counts[step].tokens > 0) out.push(spanOf("generation", step, pieces[step], counts[step]));
+    if (samples[step].length > 0) out.push(spanOf("generation", step, pieces[step], samples[step]));
   }
   return out;
 }

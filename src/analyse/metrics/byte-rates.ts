@@ -34,7 +34,7 @@ interface Rate {
 export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rate {
   const set = kind === "read" ? group.uniform : group.stores;
   if (passes.unknown > MOST_UNKNOWN) {
-    const most = passRate(set, kind, true);
+    const most = passRate(set, kind, true, passes.axis);
     const why = `${Math.round(100 * passes.unknown)} % of the passes may have read or written`;
     return { rate: { value: null, lo: passes.rate.lo, hi: most.rate.hi }, bound: true, why };
   }
@@ -61,19 +61,23 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   return { rate: passes.rate, bound: true, why: `${none}: 0 of ${passes.n} watched addresses` };
 }
 
-function watchFigure(group: Group, kind: PassKind, metric: string, factor: number): Figure {
+function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {
   const set = kind === "read" ? group.uniform : group.stores;
-  const passes = passRate(set, kind);
+  const { tokens, window_ns } = group.span;
+  const passes = passRate(set, kind, false, tokens === null ? "seconds" : "tokens");
   const { rate: seen, bound, why } = boundedRate(group, kind, passes);
-  // Write passes that nobody can have seen, per byte and second.
   const bytes = set.weights.total_bytes;
-  const unseen = kind === "write" && bytes > 0 ? bornPerSecond(group.regions, group.span) / bytes : 0;
+  // How often the axis of the passes has its unit in a second.
+  const perSecond = tokens === null ? 1 : tokens / (window_ns / 1e9);
+  // Write passes that nobody can have seen, per byte and unit.
+  const born = bytes > 0 ? bornPerSecond(group.regions, group.span) / bytes / perSecond : 0;
+  const unseen = kind === "write" ? born : 0;
   const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
   const share = drawnShare(bytes, group.regions, group.span);
   return {
     metric,
     source: "watch",
-    estimate: scaled(rate, factor),
+    estimate: scaled(rate, perToken ? 1 : bytes * perSecond),
     n: passes.n,
     coverage: share ?? 1,
     grain_bytes: 8,
@@ -127,10 +131,8 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
   const name = perToken ? `${kind}s_per_byte_per_token` : `${kind}_bytes_per_s`;
   const verb = kind === "read" ? "read" : "written";
   const figures = (group: Group): Figure[] => {
-    const period = group.span.token_period_ns;
-    if (perToken && period === null) return [];
-    const bytes = kind === "read" ? group.uniform.weights.total_bytes : group.stores.weights.total_bytes;
-    const out = [watchFigure(group, kind, name, perToken ? (period ?? 0) / 1e9 : bytes)];
+    if (perToken && group.span.tokens === null) return [];
+    const out = [watchFigure(group, kind, name, perToken)];
     if (group.kvUntold !== null) {
       const none = notIdentifiable(name, "step", 0, group.kvUntold);
       if (kind === "write") out.unshift(none);
@@ -155,7 +157,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time, strata by their bytes; BCa over addresses within strata; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, or the time per token. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time, or in steps over the tokens that these decode in it (of a step that it holds in part, as large a part as of its time), as a step that was held up by an arming begins right after it: the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [

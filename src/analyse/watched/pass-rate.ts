@@ -4,10 +4,13 @@ import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
 import type { WatchSet } from "../input/group.ts";
-import { countWindows, passesIn } from "./count-window.ts";
+import { coveredTokens } from "../input/span.ts";
+import { countWindows, passesIn, windowOf } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 
 export type PassKind = "read" | "write";
+/** What passes are counted over. */
+export type PassAxis = "seconds" | "tokens";
 
 /** Fewer addresses with a pass than this: their share carries the interval, not the resampling. */
 const FEW_HITS = 10;
@@ -26,7 +29,8 @@ export const isCarriedByFew = (carrying: number, fewest = FEWEST_CARRYING): bool
 export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
 
 export interface PassRate {
-  /** Mean over bytes of passes per second; the interval is that of addresses. */
+  readonly axis: PassAxis;
+  /** Mean over bytes of passes per second or token; the interval is that of addresses. */
   readonly rate: Interval;
   /** The same on every resample, for ratios of two rates. */
   readonly replicated: Replicated;
@@ -61,21 +65,46 @@ function stratumBytes({ weights }: WatchSet): Float64Array {
   return out;
 }
 
+/** Units of an axis in the time that is looked at, ns or tokens. */
+const UNIT: Readonly<Record<PassAxis, number>> = { seconds: 1e9, tokens: 1 };
+
+/** What each window holds of the axis, ns or tokens. */
+function heldBy(set: WatchSet, axis: PassAxis): Float64Array {
+  const { length_ns, time_ns } = countWindows(set);
+  if (axis === "seconds") return time_ns;
+  return length_ns.map((length, i) => coveredTokens(set.span, ...windowOf(set, i, length)));
+}
+
+/**
+ * The interval with room for bytes that were not drawn: that share of them may have no such pass, or twice as many, which no
+ * resampling of addresses that were all alike can tell (Clopper-Pearson, none of the effective number of addresses).
+ */
+function withUndrawn(rate: Interval, size: number): Interval {
+  if (rate.value === null) return rate;
+  const room = (clopperPearson(0, size, CI_LEVEL).hi ?? 1) * rate.value;
+  return {
+    ...rate,
+    lo: Math.min(rate.lo ?? rate.value, rate.value - room),
+    hi: Math.max(rate.hi ?? rate.value, rate.value + room),
+  };
+}
+
 /**
  * Passes per second and byte: over each stratum the passes in the windows of its watches over the time of the windows, strata by
  * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share has a
  * Clopper-Pearson interval instead, times their mean rate; with none, the upper end is the rate of one pass in a window of that
- * share.
+ * share. Per token: over the tokens of the steps in the windows, whose number is known. A step that was to begin while its CPUs
+ * were busy with an arming begins right after it, so that windows hold more steps than as much time does elsewhere.
  * @param generous passes of unknown kind count too
  */
-export function passRate(set: WatchSet, kind: PassKind, generous = false): PassRate {
+export function passRate(set: WatchSet, kind: PassKind, generous = false, axis: PassAxis = "seconds"): PassRate {
   let cached = rates.get(set);
   if (!cached) {
     cached = new Map();
     rates.set(set, cached);
   }
-  const key = `${kind}/${generous}`;
-  const found = cached.get(key) ?? computePassRate(set, kind, generous);
+  const key = `${kind}/${generous}/${axis}`;
+  const found = cached.get(key) ?? computePassRate(set, kind, generous, axis);
   cached.set(key, found);
   return found;
 }
@@ -100,9 +129,11 @@ function unseenLargest(parts: Float64Array): number {
   return seen > 0 ? MORE_THAN_ONE * (largest - sum / seen) : 0;
 }
 
-function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): PassRate {
+function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
-  const { length_ns, time_ns, unseen, cut } = countWindows(set);
+  const { length_ns, unseen, cut } = countWindows(set);
+  const held = heldBy(set, axis);
+  const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
   let seen = 0;
@@ -110,7 +141,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
   let unknown = 0;
   let counted = 0;
   let countedRate = 0;
-  let windowNs = 0;
+  let allHeld = 0;
   exposures.forEach((exposure, i) => {
     const w = weights.bytes[i] ?? 0;
     let mine = 0;
@@ -121,29 +152,32 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
     passes += exposure.passes.count;
     if (mine > 0) seen += 1;
     const inside = passesIn(set, i, length_ns[i] ?? 0).filter((p) => isOf(exposure, p, kind, generous)).length;
-    const time = time_ns[i] ?? 0;
-    windowNs += time;
+    const mineHeld = held[i] ?? 0;
+    allHeld += mineHeld;
     if (inside > 0) {
       counted += 1;
-      countedRate += (1e9 * inside) / time;
+      // Between two steps there are passes, and no token.
+      if (mineHeld > 0) countedRate += (unit * inside) / mineHeld;
     }
     top[i] = w * inside;
-    bottom[i] = (w * time) / 1e9;
+    bottom[i] = (w * mineHeld) / unit;
   });
   const total = weights.total_bytes;
   const scale = stratumBytes(set).map((bytes) => (total > 0 ? bytes / total : 0));
   const replicated = replicateRatio({ top, bottom, stratum: weights.stratum, scale }, set.resamples());
-  const stratumTime = new Float64Array(scale.length);
+  const stratumHeld = new Float64Array(scale.length);
   weights.stratum.forEach((s, i) => {
-    stratumTime[s] = (stratumTime[s] ?? 0) + (bottom[i] ?? 0);
+    stratumHeld[s] = (stratumHeld[s] ?? 0) + (bottom[i] ?? 0);
   });
   // What each address adds to the rate: strata are looked at for unlike times.
   const parts = top.map((passes, i) => {
     const s = weights.stratum[i] ?? 0;
-    return (stratumTime[s] ?? 0) > 0 ? (passes * (scale[s] ?? 0)) / (stratumTime[s] ?? 1) : 0;
+    return (stratumHeld[s] ?? 0) > 0 ? (passes * (scale[s] ?? 0)) / (stratumHeld[s] ?? 1) : 0;
   });
   const carrying = carryingUnits(parts);
   let rate = counted > 0 ? intervalOf(replicated, carrying) : interval(null, 0, null);
+  // By time the ends of windows make rates vary, whatever the addresses; by tokens they may be all alike.
+  if (axis === "tokens") rate = withUndrawn(rate, effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0)));
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched may have had none or twice as many, and
   // of what is too young to be drawn none is in the sum.
@@ -153,15 +187,16 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean): Pass
     lo: lo === null ? null : lo * (1 - set.unwatched),
     hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young)) / (1 - unseen),
   };
-  const n = time_ns.filter((time) => time > 0).length;
+  const n = held.filter((x) => x > 0).length;
   if (counted < FEW_HITS && n > 0) {
     const size = effectiveSize(weights.bytes);
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
-    const each = counted > 0 ? countedRate / counted : (1e9 * n) / Math.max(1, windowNs);
+    const each = counted > 0 ? countedRate / counted : (unit * n) / allHeld;
     const hi = (share.hi ?? 1) * each;
     rate = interval(rate.value, Math.min(rate.lo ?? 0, (share.lo ?? 0) * each), Math.max(rate.hi ?? 0, hi));
   }
   return {
+    axis,
     rate,
     replicated,
     n,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { spansOf } from "../../../src/analyse/input/span.ts";
+import { coveredTokens, spansOf } from "../../../src/analyse/input/span.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
@@ -58,12 +58,33 @@ describe("spans", () => {
       [32 * MS, 41 * MS],
     ]);
     expect(spans[1]?.tokens).toBe(64);
-    expect(spans[2]?.token_period_ns).toBe(4.5 * MS);
+    expect([spans[2]?.tokens, spans[2]?.window_ns]).toEqual([2, 9 * MS]);
   });
 
   test("sequences that are decoded together are tokens of one turn over the data", () => {
     const decode = spansOf([step("decode", 0, 4, 4), step("decode", 4, 8, 4)], 100 * MS)[1];
-    expect([decode?.tokens, decode?.token_period_ns, decode?.turn_ns]).toEqual([8, MS, 4 * MS]);
+    expect([decode?.tokens, decode?.window_ns, decode?.turn_ns]).toEqual([8, 8 * MS, 4 * MS]);
+  });
+
+  test("tokens lie evenly in their step, and none between two steps", () => {
+    const steps = [
+      step("prefill", 0, 2, 16),
+      step("decode", 10, 14),
+      step("decode", 20, 24, 4),
+      step("decode", 30, 30),
+    ];
+    const decode = spansOf(steps, 100 * MS).find((span) => span.step === "decode");
+    if (decode === undefined) throw new Error("no decode");
+    const tokens = (from: number, end: number) => coveredTokens(decode, from * MS, end * MS);
+    expect([tokens(0, 10), tokens(0, 11), tokens(11, 13), tokens(14, 20)]).toEqual([0, 0.25, 0.5, 0]);
+    expect([tokens(13, 21), tokens(0, 40), tokens(24, 31), tokens(21, 13)]).toEqual([1.25, 6, 1, 0]);
+  });
+
+  test("a step that another one overtakes ends there", () => {
+    const decode = spansOf([step("decode", 0, 10), step("decode", 4, 8)], 100 * MS)[1];
+    if (decode === undefined) throw new Error("no decode");
+    expect(coveredTokens(decode, 0, 4 * MS)).toBe(1);
+    expect(coveredTokens(decode, 4 * MS, 6 * MS)).toBe(0.5);
   });
 
   test("a pause in which nobody waits for a token is not decode time", () => {

@@ -1,9 +1,13 @@
 import { expect, test } from "bun:test";
 import type { WatchSet } from "../../../../src/analyse/input/group.ts";
+import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { Exposure } from "../../../../src/analyse/watched/exposure.ts";
 import { passRate } from "../../../../src/analyse/watched/pass-rate.ts";
 import { resample } from "../../../../src/statistics/bootstrap.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
 
 /** 40 watches: most see 10 ms, one 15 ms and in it one write, after the time that all of them see. */
 function oneLateWrite(): WatchSet {
@@ -52,4 +56,53 @@ test("a write that only a longer exposure saw does not make the rate a certain z
   expect(rate.rate.lo).toBe(0);
   // One write in 0.4 s of exposure: the truth, 2.4 per second, lies inside.
   expect(rate.rate.hi ?? 0).toBeGreaterThan(2.4);
+});
+
+const ARMING_NS = 0.3 * MS;
+const PERIOD_NS = 1_037_111;
+
+/** Decode steps of 115 us, a step each period; one that was to begin while a CPU arms a watch waits until it has. */
+function stepsBeside(armed: readonly number[], runNs: number): StepSample[] {
+  return Array.from({ length: Math.floor(runNs / PERIOD_NS) }, (_, i) => {
+    const due = i * PERIOD_NS;
+    const moment = armed.find((time) => time - ARMING_NS <= due && due < time);
+    const begin_ns = moment === undefined ? due : moment + 0.06 * MS;
+    return { step: "decode", begin_ns, end_ns: begin_ns + 0.115 * MS, n_tokens: 1 };
+  });
+}
+
+test("reads per token do not depend on steps that wait for an arming", () => {
+  const random = seededRandom(1);
+  const window_ns = 9000 * MS;
+  const armed = Array.from({ length: 450 }, (_, i) => 19.5 * MS * (i + 1 + random()));
+  const steps = stepsBeside(armed, window_ns);
+  const watches = armed.map((begin_ns, i): WatchSample => {
+    const place = random();
+    const end_ns = begin_ns + 2 * MS;
+    const times = steps
+      .map((step) => step.begin_ns + place * (step.end_ns - step.begin_ns))
+      .filter((time) => time > begin_ns && time < end_ns);
+    return watch(
+      times.map((time) => [time, "load"] as const),
+      {
+        watch_id: i + 1,
+        region_type: "weight",
+        mapping_kind: "file",
+        begin_ns,
+        end_ns,
+        dwell_limit_ns: 2 * MS,
+      },
+    );
+  });
+  const weights = region({ region_type: "weight", mapping_kind: "file", death_ns: window_ns });
+  const rows = computeMetrics(input({ window_ns, steps, watches, regions: [weights], trap_cost_ns: 16_000 }));
+  const figureOf = (name: string) => rows.find(({ metric, step }) => metric === name && step === "decode");
+  const perToken = figureOf("reads_per_byte_per_token");
+  expect(perToken).toMatchObject({ status: "ok", source: "watch" });
+  expect(perToken?.value ?? 0).toBeWithin(0.98, 1.02);
+  expect(perToken?.lo ?? 2).toBeLessThan(1);
+  expect(perToken?.hi ?? 0).toBeGreaterThan(1);
+  // 8000 bytes in each of so many tokens.
+  const perSecond = figureOf("read_bytes_per_s")?.value ?? 0;
+  expect(perSecond / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.98, 1.02);
 });
