@@ -183,8 +183,14 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_FORM_ARRAY 2
 
 #define ENGINE_ROOM_SMALL 128
+#define ENGINE_ROOM_COMPACT 256
 #define ENGINE_ROOM_MEDIUM 512
 #define ENGINE_ROOM_LARGE 1024
+
+#define ENGINE_START_SMALL 32
+#define ENGINE_START_COMPACT 128
+#define ENGINE_START_MEDIUM 128
+#define ENGINE_START_LARGE 256
 
 enum lifecycle_kind {
 	LIFECYCLE_MMAP = 0,
@@ -399,8 +405,9 @@ struct engine_capture {
 	__u16 element_bytes[4];
 	__u8 follows[4];
 	__u16 follow[8];
+	__u16 skip[4];
 };
-_Static_assert(sizeof(struct engine_capture) == 96, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 104, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -430,6 +437,7 @@ _Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 60, "engine_c
 _Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 68, "engine_capture.element_bytes");
 _Static_assert(__builtin_offsetof(struct engine_capture, follows) == 76, "engine_capture.follows");
 _Static_assert(__builtin_offsetof(struct engine_capture, follow) == 80, "engine_capture.follow");
+_Static_assert(__builtin_offsetof(struct engine_capture, skip) == 96, "engine_capture.skip");
 
 struct engine_batch {
 	__s32 n_tokens;

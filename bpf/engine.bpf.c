@@ -17,7 +17,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define RING_BYTES (4 << 20)
+/*
+ * A server of four slots writes some 5 MB/s before its tensors are known: 1.6 s of them, while a recorder may be busy with
+ * its first look at a large process.
+ */
+#define RING_BYTES (8 << 20)
 #define MAX_BATCH_TOKENS 8192
 #define MAX_TOKEN_SEQUENCES 8
 
@@ -226,10 +230,10 @@ static __always_inline void *followed(const struct engine_capture *plan, int par
 /*
  * Copies the parts of a plan into a record with `room` for them. A failed read leaves zeros, so the payload never holds
  * kernel bytes. The verifier adds the greatest place to the greatest length: the first part may take all the room, the
- * others begin in its first quarter and take three quarters at most. User space lays plans out so.
+ * others begin at `latest` or before, and take what is behind it at most. User space lays plans out so.
  */
 static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
-				       struct engine_record *r, const __u32 room)
+				       struct engine_record *r, const __u32 room, const __u32 latest)
 {
 	char *payload = (char *)(r + 1);
 
@@ -239,15 +243,15 @@ static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, con
 			break;
 		__u32 at = i ? plan->at[i] : 0;
 		__u32 bytes = plan->bytes[i];
-		__u32 most = i ? room - room / 4 : room;
+		__u32 most = i ? room - latest : room;
 		__u8 source = plan->source[i];
 		__u8 form = plan->form[i];
 		void *from = source == ENGINE_SOURCE_STRUCTURE ? STRUCT_ADDRESS(ctx) : (void *)hit->args[source & 3];
 		long failed;
 
-		from = followed(plan, i, from);
+		from = followed(plan, i, from) + plan->skip[i];
 		HOLD(at);
-		if (at > room / 4)
+		if (at > latest)
 			break;
 		if (form == ENGINE_FORM_ARRAY) {
 			__u64 wanted = (hit->args[plan->count_argument[i] & 3] & 0xffffffff) * plan->element_bytes[i];
@@ -264,13 +268,13 @@ static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, con
 }
 
 static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
-					const __u32 room)
+					const __u32 room, const __u32 latest)
 {
 	struct engine_record *r = open_record(hit, room);
 
 	if (!r)
 		return 0;
-	copy_parts(ctx, hit, plan, r, room);
+	copy_parts(ctx, hit, plan, r, room, latest);
 	close_record(r);
 	return 0;
 }
@@ -387,13 +391,13 @@ static __always_inline void read_indexes(struct engine_indexes *out, const struc
 static __always_inline int record_graph(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
 {
 	struct engine_record *r =
-		open_record(hit, ENGINE_ROOM_MEDIUM + sizeof(struct engine_indexes) +
+		open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_indexes) +
 					 ENGINE_INDEX_RUNS * sizeof(struct engine_index_run));
 
 	if (!r)
 		return 0;
-	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_MEDIUM);
-	read_indexes((struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_MEDIUM), plan, hit->args[plan->source[0] & 3]);
+	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	read_indexes((struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT), plan, hit->args[plan->source[0] & 3]);
 	close_record(r);
 	return 0;
 }
@@ -426,13 +430,15 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		return record_graph(ctx, &hit, plan);
 	switch (plan->room) {
 	case 0:
-		return record_parts(ctx, &hit, plan, 0);
+		return record_parts(ctx, &hit, plan, 0, 0);
 	case ENGINE_ROOM_SMALL:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_SMALL);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_SMALL, ENGINE_START_SMALL);
+	case ENGINE_ROOM_COMPACT:
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
 	case ENGINE_ROOM_MEDIUM:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_MEDIUM);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_MEDIUM, ENGINE_START_MEDIUM);
 	default:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_LARGE);
+		return record_parts(ctx, &hit, plan, ENGINE_ROOM_LARGE, ENGINE_START_LARGE);
 	}
 }
 

@@ -177,6 +177,8 @@ export const RECORDS = {
     /** Pointers that lead on to a part: how many, and where each lies behind the one before. */
     ["follows", "u8", ENGINE.parts],
     ["follow", "u16", ENGINE.parts * ENGINE.follows],
+    /** Bytes that are left out in front of each part. */
+    ["skip", "u16", ENGINE.parts],
   ],
   /** A batch; its runs follow. */
   engine_batch: [

@@ -75,7 +75,10 @@ export const ENGINE_FORM = {
 } as const;
 
 /** Bytes for the parts of a plan; the least that fits is taken. */
-export const ENGINE_ROOM = { small: 128, medium: 512, large: 1024 } as const;
+export const ENGINE_ROOM = { small: 128, compact: 256, medium: 512, large: 1024 } as const;
+
+/** Where the last part of a plan begins at most, by its room; the verifier adds the greatest place to the greatest length. */
+export const ENGINE_START = { small: 32, compact: 128, medium: 128, large: 256 } as const;
 
 /** Every group; the C name of a number is that of the group, an underscore and the number's own. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -91,6 +94,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   ENGINE_SOURCE,
   ENGINE_FORM,
   ENGINE_ROOM,
+  ENGINE_START,
 };
 
 /** The C text of every group. */

@@ -7,7 +7,8 @@ import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
-import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
+import type { GgmlLayout } from "./offsets.ts";
+import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
 import { ENGINE_NAME } from "./probes.ts";
 import type { CacheShape } from "./written-cells.ts";
 
@@ -57,10 +58,6 @@ const ALIGNMENT_BYTES = 64n;
 /** In which arguments ggml_backend_buffer_init gets its context and size, after the structure passed by value. */
 const INIT_ARGS = process.arch === "arm64" ? ([2, 3] as const) : ([1, 2] as const);
 
-/** Bits of the parts in `unreadable`. */
-const BUFFER_UNREADABLE = 1;
-const TENSOR_UNREADABLE = 2;
-
 /** Tensors that say nothing new, after which no more are asked for: some graphs of a large model. */
 const SETTLED_AFTER = 8192;
 
@@ -89,6 +86,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   /** Arguments of constructors that have not returned, by thread. */
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
+  const structuresOf = placedStructures();
   let rows: EngineRow<"tensor">[] = [];
   /** Tensors since the last that was new. */
   let repeated = 0;
@@ -184,13 +182,12 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   }
 
   /** The buffer that a record names: the known one, else the one its bytes describe. */
-  function named(record: RawRecord): LiveBuffer | Outcome {
+  function named(record: RawRecord, bytes: DataView): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
     const existing = buffers.get(handle);
     if (record.unreadable & BUFFER_UNREADABLE) return existing ?? "unreadable";
-    const { payload } = record;
-    const raw = decodeBuffer(new DataView(payload.buffer, payload.byteOffset, COPIED_BYTES.buffer), layout);
+    const raw = decodeBuffer(bytes, layout);
     if (raw === null) return existing ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
     if (same(existing, raw.context, raw.sizeBytes)) return existing;
@@ -200,7 +197,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
 
   /** Sends a record about a buffer on to `then`. */
   function withBuffer(record: RawRecord, then: (buffer: LiveBuffer) => void): Outcome {
-    const buffer = named(record);
+    const buffer = named(record, record.payload);
     if (typeof buffer === "string") return buffer;
     then(buffer);
     return "kept";
@@ -219,11 +216,11 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     weights,
     tensorAlloc(record) {
       if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
-      const buffer = named(record);
+      const { args } = record;
+      const bytes = structuresOf(record.payload);
+      const buffer = named(record, bytes.buffer);
       if (typeof buffer === "string") return buffer;
-      const { payload, args } = record;
-      const bytes = new DataView(payload.buffer, payload.byteOffset + COPIED_BYTES.buffer, COPIED_BYTES.tensor);
-      const decoded = decodeFreshTensor(bytes, layout);
+      const decoded = decodeFreshTensor(bytes.tensor, layout);
       if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
       if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) return "not_in_memory";
       place(buffer, decoded.value, args[2], { time: record.timestamp_ns, tid: record.tid, graph: false });

@@ -2,6 +2,7 @@
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
 import { BATCH, COPIED_BYTES, GGML_LAYOUT } from "./offsets.ts";
+import { PLACED_PARTS } from "./placed-pieces.ts";
 import { indexOffsets } from "./written-cells.ts";
 
 export const ENGINE_NAME = "llama.cpp";
@@ -57,7 +58,7 @@ export const CAPTURE = {
   none: capturePlan(),
   /** The buffer at argument 0, or the one returned. */
   buffer: capturePlan(BUFFER),
-  tensor: capturePlan(BUFFER, { form: "bytes", from: 1, bytes: COPIED_BYTES.tensor }),
+  tensor: capturePlan(...PLACED_PARTS),
   path: capturePlan({ form: "string", from: 0, bytes: COPIED_BYTES.path }),
   /** What the arrays of llama_batch hold, which is passed by value. */
   batch: capturePlan({ form: "batch", offsets: BATCH }),

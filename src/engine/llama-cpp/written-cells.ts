@@ -37,7 +37,7 @@ export function indexOffsets({ graph, tensor, buffer }: GgmlLayout): IndexOffset
 
 const HEAD = recordLayout("engine_indexes");
 const RUN = recordLayout("engine_index_run");
-const START = ENGINE_ROOM.medium;
+const START = ENGINE_ROOM.compact;
 
 export interface WrittenCells {
   /** The first byte of the cache tensor. */

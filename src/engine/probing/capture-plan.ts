@@ -1,6 +1,13 @@
 /** What a probe copies: parts one behind the other, from what its arguments point to; data for the kernel program. */
 import { recordLayout } from "../../schema/records.ts";
-import { ENGINE, ENGINE_FORM, ENGINE_ROOM, ENGINE_SOURCE, ENGINE_WALK } from "../../schema/shared-numbers.ts";
+import {
+  ENGINE,
+  ENGINE_FORM,
+  ENGINE_ROOM,
+  ENGINE_SOURCE,
+  ENGINE_START,
+  ENGINE_WALK,
+} from "../../schema/shared-numbers.ts";
 
 /** An argument in a register; at a return the first is the value. */
 export type Argument = 0 | 1 | 2 | 3;
@@ -47,6 +54,8 @@ export type CapturePart =
       readonly bytes: number;
       /** Pointers that lead on: at so many bytes behind what `from` points to, and so on; two at most. */
       readonly follow?: readonly number[];
+      /** Bytes of the structure that are left out in front; none unless told. */
+      readonly skip?: number;
     }
   /** Text up to its NUL, or so many bytes of it. */
   | { readonly form: "string"; readonly from: Argument; readonly bytes: number }
@@ -77,7 +86,8 @@ export interface CapturePlan {
 const PLAN = recordLayout("engine_capture");
 const BATCH_BYTES = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
 const INDEX_BYTES = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
-const ROOMS = Object.values(ENGINE_ROOM);
+const ROOMS = ["small", "compact", "medium", "large"] as const satisfies readonly (keyof typeof ENGINE_ROOM)[];
+type Room = (typeof ROOMS)[number];
 
 /** Bytes that a part takes at most. */
 export function partBytes(part: CapturePart): number {
@@ -85,11 +95,10 @@ export function partBytes(part: CapturePart): number {
   return part.form === "indexes" ? INDEX_BYTES : part.bytes;
 }
 
-/** True where the kernel program can place the parts in `room`: the first anywhere, others from its first quarter on. */
-function fits(sizes: readonly number[], starts: readonly number[], room: number): boolean {
-  return sizes.every((bytes, i) =>
-    i === 0 ? bytes <= room : (starts[i] ?? 0) <= room / 4 && bytes <= room - room / 4,
-  );
+/** True where the kernel program can place the parts in a room: the first may fill it, others begin early in it. */
+function fits(sizes: readonly number[], starts: readonly number[], room: Room): boolean {
+  const [bytes, latest] = [ENGINE_ROOM[room], ENGINE_START[room]];
+  return sizes.every((size, i) => (i === 0 ? size <= bytes : (starts[i] ?? 0) <= latest && size <= bytes - latest));
 }
 
 /** @throws RangeError where no record has room for the parts, or there are too many: put the small ones first */
@@ -98,15 +107,16 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
     return { parts, at: [0], bytes: BATCH_BYTES, room: BATCH_BYTES };
-  if (parts.at(-1)?.form === "indexes" && fits(sizes.slice(0, -1), starts, ENGINE_ROOM.medium)) {
-    const bytes = ENGINE_ROOM.medium + INDEX_BYTES;
-    return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.medium], bytes, room: bytes };
+  if (parts.at(-1)?.form === "indexes" && fits(sizes.slice(0, -1), starts, "compact")) {
+    const bytes = ENGINE_ROOM.compact + INDEX_BYTES;
+    return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.compact], bytes, room: bytes };
   }
-  const room = parts.length === 0 ? 0 : ROOMS.find((bytes) => fits(sizes, starts, bytes));
+  if (parts.length === 0) return { parts, at: [], bytes: 0, room: 0 };
+  const room = ROOMS.find((name) => fits(sizes, starts, name));
   if (room === undefined || parts.length > ENGINE.parts) {
     throw new RangeError(`no record has room for parts of ${sizes.join(", ")} bytes`);
   }
-  return { parts, at: starts, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), room };
+  return { parts, at: starts, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), room: ENGINE_ROOM[room] };
 }
 
 /** The plan as the kernel program reads it. */
@@ -149,7 +159,8 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
     view.setUint8(offsets.source + i, part.from === "structure" ? ENGINE_SOURCE.structure : part.from);
     if (part.form === "bytes") {
-      const { follow = [] } = part;
+      const { follow = [], skip = 0 } = part;
+      view.setUint16(offsets.skip + 2 * i, skip, true);
       view.setUint8(offsets.follows + i, follow.length);
       for (const [k, offset] of follow.entries()) {
         view.setUint16(offsets.follow + 2 * (i * ENGINE.follows + k), offset, true);

@@ -4,7 +4,7 @@ import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import type { RawRecord } from "../../../../src/engine/probing/raw-record.ts";
-import { bufferBytes, rawRecord, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import { bufferBytes, placedBytes, rawRecord, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
 const BASE = 0x7f0000000000n;
 const HANDLE = 0x5000n;
@@ -12,7 +12,7 @@ const HANDLE = 0x5000n;
 const viewOf = (bytes: Uint8Array) => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 function alloc(addr: bigint, tensor: TensorFields, buffer = bufferBytes(BASE, 65536), unreadable = 0): RawRecord {
-  const payload = new Uint8Array([...buffer, ...tensorBytes(tensor)]);
+  const payload = placedBytes(buffer, tensorBytes(tensor));
   const args = [HANDLE, 0x6000n, addr];
   return rawRecord({ probe: PROBE.tensor_alloc, args, payload, unreadable });
 }
@@ -108,6 +108,7 @@ describe("the tensor map of a process", () => {
     expect(map.bufferFreed(about(PROBE.buffer_free, [0n]))).toBe("null_handle");
     expect(map.tensorAlloc(alloc(BASE, {}, undefined, 0b01))).toBe("unreadable");
     expect(map.tensorAlloc(alloc(BASE, {}, undefined, 0b10))).toBe("unreadable");
+    expect(map.tensorAlloc(alloc(BASE, {}, undefined, 0b100))).toBe("unreadable");
     expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 9n]))).toBe("implausible");
     expect(map.takeRows()).toEqual([]);
     expect(map.tensorAlloc(alloc(BASE, { type: 77 }))).toBe("implausible");

@@ -38,7 +38,7 @@ describe("a plan of what a probe copies", () => {
 
   test("is refused where no record has room, or there are too many parts", () => {
     expect(() => capturePlan(part(1025))).toThrow(RangeError);
-    // The second part would begin beyond the first quarter of the largest record.
+    // The second part would begin later than in the largest record it may.
     expect(() => capturePlan(part(336), part(120))).toThrow(RangeError);
     expect(() => capturePlan({ form: "batch", offsets: BATCH }, part(56))).toThrow(RangeError);
     expect(() => capturePlan(...Array.from({ length: ENGINE.parts + 1 }, () => part(8)))).toThrow(RangeError);
@@ -55,7 +55,7 @@ describe("a plan of what a probe copies", () => {
     const u8 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint8(at + i));
     const u16 = (at: number) => Array.from({ length: 4 }, (_, i) => view.getUint16(at + 2 * i, true));
     expect([view.getUint16(offsets.room, true), view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([
-      512, 3, 0,
+      256, 3, 0,
     ]);
     expect(u8(offsets.form)).toEqual([ENGINE_FORM.array, ENGINE_FORM.string, ENGINE_FORM.bytes, 0]);
     expect(u8(offsets.source)).toEqual([2, 1, 4, 0]);
@@ -71,6 +71,8 @@ describe("a plan of what a probe copies", () => {
     expect(Array.from({ length: 4 }, (_, i) => pointers.getUint16(offsets.follow + 2 * i, true))).toEqual([
       0, 0, 16, 24,
     ]);
+    const rest = new DataView(planBytes(capturePlan(part(8), { form: "bytes", from: 1, bytes: 8, skip: 232 })).buffer);
+    expect(Array.from({ length: 4 }, (_, i) => rest.getUint16(offsets.skip + 2 * i, true))).toEqual([0, 232, 0, 0]);
     const batch = new DataView(planBytes(capturePlan({ form: "batch", offsets: BATCH })).buffer);
     expect(batch.getUint8(offsets.walks)).toBe(1);
     expect(Array.from({ length: 4 }, (_, i) => batch.getUint16(offsets.batch_tokens + 2 * i, true))).toEqual([
@@ -81,7 +83,7 @@ describe("a plan of what a probe copies", () => {
   test("has the numbers of an operand behind its parts, and says how to find them", () => {
     const plan = capturePlan(part(64), { ...part(96), follow: [16, 0] } as CapturePart, INDEXES);
     const bytes = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
-    expect(plan).toMatchObject({ at: [0, 64, 512], bytes: 512 + bytes, room: 512 + bytes });
+    expect(plan).toMatchObject({ at: [0, 64, 256], bytes: 256 + bytes, room: 256 + bytes });
     const view = new DataView(planBytes(plan).buffer);
     const { offsets } = recordLayout("engine_capture");
     expect([view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([2, 2]);
