@@ -15,6 +15,7 @@ import type { MetricRow } from "./figures/metric-row.ts";
 import { writeMetrics } from "./figures/write-metrics.ts";
 import { addWatched, writeHeat } from "./heat/write-heat.ts";
 import type { ImportCounters } from "./import-pipeline.ts";
+import { guessWarnings } from "./input/guess-warnings.ts";
 import type { AnalysisInput } from "./input/input.ts";
 import { mappedTotals } from "./input/label-totals.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
@@ -33,6 +34,8 @@ export interface LabelTotal {
   readonly bytes: number;
   /** What `bytes`, the most at one moment, are: see src/schema/run-json.ts. */
   readonly bytes_are: BytesAre;
+  /** The most at one moment of what was given its class by a guess; missing where nothing was. */
+  readonly guessed_bytes?: number;
   /** Rows of the trace, each a sample or a trapped access. */
   readonly access_rows: number;
 }
@@ -115,15 +118,17 @@ export async function analyseRun(
   const cutWatches = labelled.watches.filter((watch) => !hasItsAccesses(watch)).length;
   const badWatches = labelled.watches.length - loaded.watches.length - cutWatches;
   const openWatches = loaded.watches.length - watches.length;
+  const mapped = mappedTotals(labelled.regions, trace.accesses.rowsOf, labelled.window_ns);
   return {
     input,
     metrics,
     moreTime: moreTime(input, metrics),
     invariance: turns.length === 0 ? null : invarianceOf(input, metrics, turns),
     labels: [
-      ...mappedTotals(labelled.regions, trace.accesses.rowsOf, labelled.window_ns).map((total) => ({
+      ...mapped.map(({ guessed_bytes, ...total }) => ({
         ...total,
         bytes_are: "mapped" as const,
+        ...(guessed_bytes > 0 ? { guessed_bytes } : {}),
       })),
       ...allocated.map((all) => ({
         region_type: "runtime",
@@ -140,6 +145,7 @@ export async function analyseRun(
     engines: labelled.engines,
     counters: labelled.counters,
     warnings: [
+      ...guessWarnings(mapped),
       ...skipped.map(({ path, reason }) => `skipped ${path}: ${reason}`),
       ...left.map(([stream, rows]) => `${rows} rows of ${stream} lack a required value and were left out`),
       ...(leftOut > 0

@@ -2,7 +2,7 @@
 import type { RunReport } from "../schema/run-json.ts";
 import { formatCounted } from "../units.ts";
 import { type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT, rssPeak } from "./answer-rows.ts";
-import { dataClasses } from "./classes.ts";
+import { dataClasses, headOf } from "./classes.ts";
 import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
@@ -62,7 +62,7 @@ function classLines(report: RunReport, { width, unicode }: Terminal, most: numbe
   const { shown, left } = answeredClasses(dataClasses(report), most);
   const rows = gridRows(answerRows(shown, report), unicode);
   if (rows.length === 0) return [[{ text: NOTHING_LEARNT, ink: "warn" }]];
-  const names = shown.map(({ name }) => name);
+  const names = shown.map(headOf);
   const others = left === 0 ? [] : oneLine("", `${formatCounted(left, "more class")} in the table`, width, "dim");
   return [...grid(names, rows, width, unicode ? "─" : "-", INTERVALS), ...others];
 }

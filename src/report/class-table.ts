@@ -2,7 +2,7 @@
 import type { RunReport } from "../schema/run-json.ts";
 import type { BytesAre } from "../schema/words.ts";
 import { formatBytes, formatCount } from "../units.ts";
-import { type DataClass, dataClasses, grainsOf, shownMetric } from "./classes.ts";
+import { type DataClass, dataClasses, grainsOf, headOf, shownMetric } from "./classes.ts";
 import { figureCell, figureSpans, isFigure } from "./figure.ts";
 import { createFootnotes } from "./footnotes.ts";
 import { type GridRow, grid } from "./grid.ts";
@@ -51,6 +51,14 @@ function contentRows(classes: readonly DataClass[]): GridRow[] {
       label: `${INDENT}${label}`,
       cells: cells(({ bytes }) => (bytes[kind] === undefined ? "-" : formatBytes(bytes[kind]))),
     })),
+    ...(classes.some(({ guessed_bytes }) => guessed_bytes > 0)
+      ? [
+          {
+            label: `${INDENT}of it by a guess`,
+            cells: cells(({ guessed_bytes }) => (guessed_bytes > 0 ? formatBytes(guessed_bytes) : "-")),
+          },
+        ]
+      : []),
     { label: "seen in the run", heading: true, cells: [] },
     { label: `${INDENT}regions`, cells: cells((dataClass) => formatCount(dataClass.regions)) },
     { label: `${INDENT}access rows`, cells: cells((dataClass) => formatCount(dataClass.access_rows)) },
@@ -98,14 +106,7 @@ export function classTable(report: RunReport, { width, unicode }: Terminal): Lin
     if (found.length > 0) rows.push({ label: heading, heading: true, cells: [] }, ...found);
   }
   if (classes.length === 0) return [[{ text: "nothing was seen: no class has a region or a figure", ink: "warn" }]];
-  const out: Line[] = [
-    ...grid(
-      classes.map((dataClass) => dataClass.name),
-      rows,
-      width,
-      unicode ? "─" : "-",
-    ),
-  ];
+  const out: Line[] = [...grid(classes.map(headOf), rows, width, unicode ? "─" : "-")];
   const also = silent
     .filter((dataClass) => dataClass.regions > 0)
     .map(

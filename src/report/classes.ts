@@ -8,6 +8,8 @@ export interface DataClass {
   readonly name: string;
   /** True for a class of data, false for a kind of mapping. */
   readonly labelled: boolean;
+  /** The most bytes at one moment that were given this class by a guess; 0 where every label has evidence. */
+  readonly guessed_bytes: number;
   readonly regions: number;
   /** The most at one moment, by what they are: see src/schema/run-json.ts. */
   readonly bytes: Readonly<Partial<Record<BytesAre, number>>>;
@@ -63,6 +65,7 @@ export function dataClasses(report: RunReport): DataClass[] {
       return {
         name,
         labelled: LABELLED.includes(name),
+        guessed_bytes: labels.reduce((sum, label) => sum + Number(label.guessed_bytes ?? 0), 0),
         regions: labels.reduce((sum, label) => sum + label.regions, 0),
         bytes: bytesOf(labels),
         access_rows: labels.reduce((sum, label) => sum + Number(label.access_rows), 0),
@@ -70,6 +73,9 @@ export function dataClasses(report: RunReport): DataClass[] {
       };
     });
 }
+
+/** The head of its column: the name, with a question mark where it rests on a guess. */
+export const headOf = ({ name, guessed_bytes }: DataClass): string => (guessed_bytes > 0 ? `${name} ?` : name);
 
 /** Names of the classes of a report, in the order of the table. */
 export const classNames = (report: RunReport): string[] => dataClasses(report).map(({ name }) => name);

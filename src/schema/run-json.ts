@@ -202,6 +202,8 @@ export const runJsonSchema = z.object({
         /** The most at one moment; `bytes_are` says of what. */
         bytes: u64,
         bytes_are: z.enum(Object.keys(BYTES_ARE) as [BytesAre, ...BytesAre[]]),
+        /** The most at one moment of what was given its class by a guess; missing where nothing was. */
+        guessed_bytes: u64.optional(),
         /** Rows of trace/: samples and trapped accesses, not how many accesses there were. */
         access_rows: u64,
       }),

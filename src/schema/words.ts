@@ -139,17 +139,22 @@ export type Step = keyof typeof STEPS;
 
 export const CACHE_LEVELS = { L1: "", L2: "", L3: "", L4: "", LFB: "", DRAM: "" } as const;
 
-/** What the label of a region rests on, strongest first. */
+/** What the label of a region rests on. */
 export const LABEL_EVIDENCE = {
   engine_probe: "the engine's allocator said so when it placed the tensor",
   engine_graph: "found in the engine's graph, placed before we looked",
   file: "the bytes are a mapped model file",
-  phase: "born while the engine loaded or made its context, where tensors could not be seen",
-  size: "such a mapping, by its size alone",
+  phase: "a guess: born while the engine loaded or made its context, where tensors could not be seen",
+  size: "a guess: such a mapping, by its size alone",
   mapping: "only what the kernel says",
   memray: "a function of the program asked for the bytes",
 } as const;
 export type LabelEvidence = keyof typeof LABEL_EVIDENCE;
+
+/** True for what is taken for a class of data without anybody having said so. */
+export function isGuess(evidence: string): boolean {
+  return evidence === "phase" || evidence === "size";
+}
 
 export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed by traps on its bytes" } as const;
 

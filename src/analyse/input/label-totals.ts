@@ -1,5 +1,6 @@
 /** What the labels say of each class of mapped memory: regions, most bytes at a time, and accesses; unnamed ones by kind of mapping. */
 import type { Regions } from "../../label/regions/region-map.ts";
+import { isGuess } from "../../schema/words.ts";
 import { peakBytes } from "./class-bytes.ts";
 import { regionSets } from "./region-set.ts";
 import { spanOf } from "./span.ts";
@@ -9,6 +10,8 @@ export interface MappedTotal {
   readonly mapping_kind: string | null;
   readonly regions: number;
   readonly bytes: number;
+  /** The most at one moment of what was given its class by a guess. */
+  readonly guessed_bytes: number;
   readonly access_rows: number;
 }
 
@@ -25,11 +28,13 @@ export function mappedTotals(regions: Regions, rowsOf: (region: number) => numbe
     const set = sets.get(key);
     const facts = set === undefined ? undefined : regions.facts[regions.what[set.rows[0] as number] as number];
     if (set === undefined || facts === undefined) return [];
+    const guessed = set.rows.filter((row) => isGuess(regions.facts[regions.what[row] as number]?.evidence ?? ""));
     return {
       region_type: facts.region_type,
       mapping_kind: kindOf(facts),
       regions: set.rows.length,
       bytes: peakBytes(set, whole),
+      guessed_bytes: guessed.length === 0 ? 0 : peakBytes({ all: regions, rows: guessed }, whole),
       access_rows: set.rows.reduce((sum, row) => sum + rowsOf(row), 0),
     };
   });

@@ -1,4 +1,6 @@
 /** The regions of a run as a table that sorts by any column and filters by class, layer and name. */
+
+import { isGuess } from "../../schema/words.ts";
 import { formatBytes, formatCount, formatNs } from "../../units.ts";
 import type { RegionColumns, RunData } from "../page/data/page-data.ts";
 import { element, whyNot } from "./elements.ts";
@@ -33,7 +35,10 @@ function columnsOf(run: RunData, regions: RegionColumns): readonly Column[] {
     number("born", regions.birth_ms, (ms) => formatNs(Math.max(0, ms) * 1e6)),
     { name: "lived", text: (row) => formatNs(lived(row) * 1e6), key: lived },
     text("address", (row) => `0x${regions.addr[row]}`),
-    text("known by", (row) => regions.evidence[row] ?? ""),
+    text("known by", (row) => {
+      const evidence = regions.evidence[row] ?? "";
+      return isGuess(evidence) ? `${evidence} (a guess)` : evidence;
+    }),
   ];
 }
 

@@ -2,7 +2,7 @@
 import type { RunReport } from "../../schema/run-json.ts";
 import { failureText, peakText } from "../answer.ts";
 import { type AnswerCell, type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT } from "../answer-rows.ts";
-import { dataClasses } from "../classes.ts";
+import { type DataClass, dataClasses } from "../classes.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
 import { costInShort, engineText, lossInShort, targetText, tokensText } from "../run-lines.ts";
@@ -31,6 +31,11 @@ export function className(name: string): Html {
   return html`<span class="class ${COLOURED.has(name) ? name : "other"}">${printable(name)}</span>`;
 }
 
+/** The head of a class's column; it says where the class was guessed. */
+export function classHead({ name, guessed_bytes }: DataClass): Html {
+  return html`<th scope="col">${className(name)}${guessed_bytes > 0 ? html`<small>by a guess</small>` : null}</th>`;
+}
+
 function cellOf({ line, metric, bytes }: AnswerCell, most: number, nextId: NextId): Html {
   const bar = bytes === null ? null : html`<meter min="0" max="${most}" value="${bytes}" aria-hidden="true"></meter>`;
   return html`<td>${figureButton(line, metric, nextId)}${bar}</td>`;
@@ -54,7 +59,7 @@ function answerTable(report: RunReport, nextId: NextId): Html {
     const meaning = MEANING[label] ?? "";
     return html`<tr class="${about}"><th scope="row">${label}<small>${meaning}</small></th>${cells.map((cell) => cellOf(cell, most, nextId))}</tr>`;
   });
-  const heads = shown.map(({ name }) => html`<th scope="col">${className(name)}</th>`);
+  const heads = shown.map(classHead);
   const others = silent.map(({ name }) => name).join(", ");
   return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
 }

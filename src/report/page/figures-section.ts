@@ -5,7 +5,7 @@ import { type DataClass, dataClasses, grainsOf, shownMetric } from "../classes.t
 import { figureSpans } from "../figure.ts";
 import { PROCESS_SECTIONS, SECTIONS } from "../table-order.ts";
 import { printable } from "../terminal.ts";
-import { className } from "./answer-section.ts";
+import { classHead } from "./answer-section.ts";
 import { figureButton, type NextId } from "./figure-button.ts";
 import { type Html, html } from "./html.ts";
 
@@ -35,7 +35,7 @@ function classTable(report: RunReport, nextId: NextId): Html {
     if (rows.length === 0) return html``;
     return html`<tbody><tr class="heading"><th scope="rowgroup" colspan="${classes.length + 1}">${heading}</th></tr>${rows}</tbody>`;
   });
-  const heads = classes.map(({ name }) => html`<th scope="col">${className(name)}</th>`);
+  const heads = classes.map(classHead);
   return html`<div class="scroll" tabindex="0" role="region" aria-label="every figure of each class of data"><table class="figures"><thead><tr><td></td>${heads}</tr></thead>${bodies}</table></div>`;
 }
 
