@@ -1,5 +1,5 @@
 /** Curves as points to draw, and their axes as words. */
-import { formatBytes, formatCount, formatNs } from "../../units.ts";
+import { formatBytes, formatCount, formatIn, formatNs, YEAR_NS, yearScale } from "../../units.ts";
 import type { CurveColumns } from "../page/data/page-data.ts";
 
 export interface Point {
@@ -35,10 +35,20 @@ export function pointsOf(curve: CurveColumns): Point[] {
   });
 }
 
+/** From here on a time is in days. */
+const LONG_NS = 2 * 86_400e9;
+
+/** A time, in days and years where it is that long. */
+export function timeText(ns: number): string {
+  if (ns < LONG_NS) return formatNs(ns);
+  const scale = yearScale(ns / YEAR_NS);
+  return formatIn(ns / YEAR_NS, scale) + scale.unit;
+}
+
 /** A value of an axis or a table, in its unit. */
 export function valueText(value: number | null, unit: string): string {
   if (value === null) return "?";
-  if (unit === "ns") return formatNs(value);
+  if (unit === "ns") return timeText(value);
   if (unit === "bytes") return formatBytes(value);
   if (unit === "bytes/s") return `${formatBytes(value)}/s`;
   if (unit === "ratio") return `${Number((100 * value).toPrecision(3))} %`;

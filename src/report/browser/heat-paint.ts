@@ -69,12 +69,16 @@ function paintTimeline(pen: Pen, scene: Scene, x: (ms: number) => number): void 
   label(pen, `≤ ${formatCount(mostFaults)}`, LAYOUT.left - 8, foot - 3, "right", ink.text);
 }
 
+/** How dark a step stands in the row of phases; the key of the map has the same. */
+const PHASE_INK: Readonly<Record<string, number>> = { prefill: 0.7, decode: 0.25 };
+const OTHER_PHASE_INK = 0.1;
+
 function paintPhases(pen: Pen, { run, ink, width }: Scene, x: (ms: number) => number): void {
   const top = LAYOUT.memory + LAYOUT.faults + 2 * LAYOUT.gap;
-  for (const [i, { phase, step, begin_ms, end_ms }] of run.phases.entries()) {
+  for (const { phase, step, begin_ms, end_ms } of run.phases) {
     const [from, end] = [Math.max(LAYOUT.left, x(begin_ms)), Math.min(width - LAYOUT.right, x(end_ms))];
     if (end - from < 0.5) continue;
-    pen.globalAlpha = step === "prefill" || i % 2 === 0 ? 0.35 : 0.18;
+    pen.globalAlpha = PHASE_INK[step ?? ""] ?? OTHER_PHASE_INK;
     pen.fillStyle = ink.faint;
     pen.fillRect(from, top, end - from, LAYOUT.phases);
     pen.globalAlpha = 1;

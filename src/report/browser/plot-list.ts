@@ -11,6 +11,8 @@ export interface PlotKind {
   readonly y: { readonly label: string; readonly log: boolean; readonly share?: boolean };
   /** A line where one token period lies. */
   readonly tokenLine?: boolean;
+  /** Borders of memory devices. */
+  readonly devices?: boolean;
 }
 
 export const PLOTS: readonly PlotKind[] = [
@@ -26,7 +28,7 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "inter_access_interval",
     title: "Time between accesses",
-    about: "Share of the accesses to a byte that another follows within x. The line is one token.",
+    about: "Share of the accesses to a byte that another follows within x. The upright line is one token.",
     curves: ["inter_access_interval"],
     x: { label: "until the next access", log: true },
     y: { label: "of the accesses", log: false, share: true },
@@ -35,7 +37,7 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "age_at_read",
     title: "Age at read",
-    about: "Share of the reads whose data was written longer than x ago.",
+    about: "Share of the reads whose data was written longer than x ago. The upright line is one token.",
     curves: ["age_at_read"],
     x: { label: "since the write", log: true },
     y: { label: "of the reads", log: false, share: true },
@@ -44,7 +46,8 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "working_set",
     title: "Working set by window",
-    about: "Bytes touched within any window of length x. The line is one token.",
+    about:
+      "Bytes touched within any window of length x. A band without a line is a bound. The upright line is one token.",
     curves: ["working_set"],
     x: { label: "length of the window", log: true },
     y: { label: "touched", log: true },
@@ -69,7 +72,8 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "bandwidth",
     title: "Bytes read and written over time",
-    about: "Solid is read, dashed is written, each as the mean of a slice of the run.",
+    about:
+      "Solid is read, dashed is written, each as the mean of a slice of the run. A band without a line is a bound.",
     curves: ["read_rate", "write_rate"],
     x: { label: "of the run", log: false },
     y: { label: "per second", log: true },
@@ -92,15 +96,6 @@ export const PLOTS: readonly PlotKind[] = [
     y: { label: "of the runs", log: false, share: true },
   },
   {
-    key: "read_rate_by_lifetime",
-    title: "Lifetime and reads of each tensor",
-    about:
-      "To the right lives long, to the top is read often: top right is what a memory with managed retention is for.",
-    curves: ["read_rate_by_lifetime"],
-    x: { label: "lifetime", log: true },
-    y: { label: "reads of a byte", log: true },
-  },
-  {
     key: "stores_after_settle",
     title: "Stores after data has settled",
     about:
@@ -108,5 +103,15 @@ export const PLOTS: readonly PlotKind[] = [
     curves: ["stores_after_settle"],
     x: { label: "since the write before", log: true },
     y: { label: "of the writes", log: false, share: true },
+  },
+  {
+    key: "read_rate_by_lifetime",
+    title: "Lifetime and reads of each tensor",
+    about:
+      "To the right lives long, to the top is read often. A hollow mark lived on when we stopped looking; a triangle is a bound and points to where the figure may lie.",
+    curves: ["read_rate_by_lifetime"],
+    x: { label: "lifetime", log: true },
+    y: { label: "reads of each byte", log: true },
+    devices: true,
   },
 ];

@@ -15,18 +15,25 @@ import {
   ruleY,
   tip,
 } from "@observablehq/plot";
-import type { CurveColumns, PageData, RunData } from "../page/data/page-data.ts";
+import type { CurveColumns, DeviceBorder, PageData, RunData } from "../page/data/page-data.ts";
 import { logTicks, ticks } from "./axis-ticks.ts";
+import { borderMarks, borderWords, withBorders } from "./border-marks.ts";
 import { type Point, pointsOf, valueText } from "./curve-points.ts";
 import { colorOf, element, tryTo, whyNot } from "./elements.ts";
 import { PLOTS, type PlotKind } from "./plot-list.ts";
+import { pointMarks } from "./point-marks.ts";
 
 const HEIGHT = 250;
+/** Of a plot with the borders of devices, each with its name. */
+const HEIGHT_WITH_BORDERS = 380;
 /** The curves after the first of a plot are dashed. */
 const DASHES = "5 3";
 /** So few points are drawn each by itself. */
 const FEW_POINTS = 9;
 const TICKS = 5;
+/** Room for the words of a tick. */
+const TICK_PX = 62;
+const MARGIN_LEFT = 66;
 
 /** The curves of a run that a plot draws: decoding before all else, one for each class. */
 function curvesOf(run: RunData, kind: PlotKind): CurveColumns[] {
@@ -52,6 +59,12 @@ function drawn(curve: CurveColumns, kind: PlotKind): Point[] {
   return isTimeline ? [...points, { ...last, x: last.x_end ?? last.x, n_censored: 0 }] : points;
 }
 
+/** Where a point stands: of a bound at its end. */
+function placeOf({ y, low, high }: Point): number[] {
+  const place = y ?? high ?? low;
+  return place === null ? [] : [place];
+}
+
 /** Points with both ends of their interval, cut at the foot of the axis. */
 function bounded(points: readonly Point[], [foot]: Domain["y"]): Point[] {
   return points.flatMap((point) => {
@@ -74,7 +87,7 @@ function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, 
   const stroke = colorOf(curve.class);
   const dashes = kind.curves.indexOf(curve.curve) > 0 ? { strokeDasharray: DASHES } : {};
   const base = { x: "x", y: "y", stroke, strokeWidth: 1.8, ...dashes };
-  if (curve.shape === "points") return [dot(points, { ...base, r: 3.5, fill: stroke, fillOpacity: 0.35 })];
+  if (curve.shape === "points") return pointMarks(points, bounded(points, domain.y), stroke, domain.y[0]);
   if (curve.shape === "histogram") {
     return [rectY(points, { x1: "x", x2: "x_end", y: "y", fill: stroke, fillOpacity: 0.45, stroke })];
   }
@@ -88,9 +101,10 @@ function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, 
 }
 
 /** Axes with their lines across: by their text, as a logarithmic scale would leave out labels of its own accord. */
-function axes({ x, y }: PlotKind, domain: Domain, { x_unit, y_unit }: CurveColumns): Markish[] {
-  const across = x.log ? logTicks(...domain.x, x_unit) : ticks(...domain.x, TICKS);
-  const up = y.log ? logTicks(...domain.y, y_unit) : ticks(...domain.y, TICKS);
+function axes({ x, y }: PlotKind, domain: Domain, { x_unit, y_unit }: CurveColumns, width: number): Markish[] {
+  const room = Math.floor((width - MARGIN_LEFT) / TICK_PX);
+  const across = x.log ? logTicks(...domain.x, x_unit, Math.max(2, Math.min(9, room))) : ticks(...domain.x, TICKS);
+  const up = y.log ? logTicks(...domain.y, y_unit, 7) : ticks(...domain.y, TICKS);
   return [
     gridX(across),
     gridY(up),
@@ -118,7 +132,7 @@ function domainOf(all: readonly Point[], kind: PlotKind): Domain | null {
   ) as number[];
   const most = Math.max(...ys, 0);
   // The lower end of an interval may be next to nothing, and would take the room of all that is known.
-  const least = Math.min(...all.flatMap(({ y }) => (y === null ? [] : [y])), most);
+  const least = Math.min(...all.flatMap(placeOf), most);
   return {
     x: spread(Math.min(...xs), Math.max(...xs), kind.x.log),
     y: kind.y.log ? [least / 2, most * 1.3] : [0, kind.y.share ? 1 : Math.max(most, 1e-9)],
@@ -126,13 +140,17 @@ function domainOf(all: readonly Point[], kind: PlotKind): Domain | null {
 }
 
 function words(point: Point, curve: CurveColumns): string {
-  const interval =
-    point.low === null && point.high === null
-      ? ""
-      : ` [${valueText(point.low, curve.y_unit)}, ${valueText(point.high, curve.y_unit)}]`;
-  const censored = point.n_censored > 0 ? `, ${point.n_censored} cut short here` : "";
-  const end = point.x_end === null ? "" : ` to ${valueText(point.x_end, curve.x_unit)}`;
-  return `${point.name ?? point.class}\nat ${valueText(point.x, curve.x_unit)}${end}\n${valueText(point.y, curve.y_unit)}${interval}\nn = ${point.n}${censored}`;
+  const { name, class: type, x, x_end, y, low, high, n, n_censored } = point;
+  const [across, up] = [
+    (value: number) => valueText(value, curve.x_unit),
+    (value: number | null) => valueText(value, curve.y_unit),
+  ];
+  const interval = low === null && high === null ? "" : ` [${up(low)}, ${up(high)}]`;
+  const end = x_end === null ? "" : ` to ${across(x_end)}`;
+  const isPoint = curve.shape === "points";
+  const place = isPoint ? `lived ${across(x)}${n_censored > 0 ? " or longer" : ""}` : `at ${across(x)}${end}`;
+  const cut = !isPoint && n_censored > 0 ? `, ${n_censored} cut short here` : "";
+  return `${name ?? type}\n${place}\n${up(y)}${interval}\nn = ${n}${cut}`;
 }
 
 /** The values as a table, for who cannot see the plot or wants the numbers. */
@@ -173,7 +191,13 @@ function tableOf(
   return details;
 }
 
-function drawOne(place: HTMLElement, run: RunData, kind: PlotKind, domain: Domain | null): void {
+function drawOne(
+  place: HTMLElement,
+  run: RunData,
+  kind: PlotKind,
+  domain: Domain | null,
+  devices: readonly DeviceBorder[],
+): void {
   if ("why" in run.curves) {
     place.replaceChildren(whyNot(run.curves.why));
     return;
@@ -186,9 +210,8 @@ function drawOne(place: HTMLElement, run: RunData, kind: PlotKind, domain: Domai
     const why = curve.why ?? "no point has a place on these axes";
     reasons.set(why, [...(reasons.get(why) ?? []), curve.class]);
   }
-  const why = [...reasons].map(([reason, classes]) =>
-    element("p", { class: "why-not" }, `Not drawn: ${[...new Set(classes)].join(", ")} (${reason}).`),
-  );
+  const parts = [...reasons].map(([reason, classes]) => `${[...new Set(classes)].join(", ")} (${reason})`);
+  const why = parts.length === 0 ? [] : [element("p", { class: "why-not" }, `Not drawn: ${parts.join("; ")}.`)];
   const [first] = shown;
   if (first === undefined || domain === null) {
     place.replaceChildren(...(why.length > 0 ? why : [whyNot("this run has no such curve")]));
@@ -201,17 +224,19 @@ function drawOne(place: HTMLElement, run: RunData, kind: PlotKind, domain: Domai
       : [];
   const classes = [...new Set(shown.map(({ curve }) => curve.class))];
   const title = `${kind.title}: ${classes.join(", ")}`;
+  const width = Math.max(280, place.clientWidth);
   const svg = plot({
-    width: Math.max(280, place.clientWidth),
-    height: HEIGHT,
-    marginLeft: 66,
+    width,
+    height: devices.length > 0 ? HEIGHT_WITH_BORDERS : HEIGHT,
+    marginLeft: MARGIN_LEFT,
     marginBottom: 38,
     ariaLabel: title,
     x: { type: kind.x.log ? "log" : "linear", domain: domain.x, label: kind.x.label, axis: null },
     y: { type: kind.y.log ? "log" : "linear", domain: domain.y, label: kind.y.label, axis: null },
     marks: [
-      ...axes(kind, domain, first.curve),
+      ...axes(kind, domain, first.curve, width),
       ...(kind.y.log ? [] : [ruleY([0], { strokeOpacity: 0.4 })]),
+      ...borderMarks(devices, domain),
       ...token.map((period) => ruleX([period], { strokeDasharray: "2 3", stroke: "currentColor" })),
       ...shown.flatMap(({ curve, points }) => marksOf(curve, points, kind, domain)),
       tip(
@@ -234,21 +259,24 @@ function drawOne(place: HTMLElement, run: RunData, kind: PlotKind, domain: Domai
     group.removeAttribute("aria-label");
   }
   const key = classes.map((name) => element("span", { class: `key class ${name}` }, name));
-  place.replaceChildren(element("div", { class: "tools" }, ...key), svg, ...why, tableOf(shown, kind));
+  const borders = devices.length > 0 ? borderWords(devices) : [];
+  place.replaceChildren(element("div", { class: "tools" }, ...key), svg, ...borders, ...why, tableOf(shown, kind));
 }
 
 /** Draws all plots, and again where the width changes. */
-export function drawPlots({ runs }: PageData): void {
+export function drawPlots({ runs, devices: presets }: PageData): void {
   const draw = (): void => {
     for (const kind of PLOTS) {
-      const domain = domainOf(
+      const devices = kind.devices === true ? presets : [];
+      const found = domainOf(
         runs.flatMap((run) => curvesOf(run, kind).flatMap((curve) => drawn(curve, kind))),
         kind,
       );
+      const domain = found === null ? null : withBorders(found, devices);
       for (const figure of document.querySelectorAll<HTMLElement>(`[data-plot="${kind.key}"]`)) {
         const run = runs[Number(figure.dataset.run)];
         const place = figure.querySelector<HTMLElement>(".drawing");
-        if (run !== undefined && place !== null) tryTo(place, () => drawOne(place, run, kind, domain));
+        if (run !== undefined && place !== null) tryTo(place, () => drawOne(place, run, kind, domain, devices));
       }
     }
   };

@@ -2,9 +2,11 @@
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import type { EngineLimits } from "../../sql/database.ts";
+import { PLOTS } from "../browser/plot-list.ts";
 import { printable } from "../terminal.ts";
 import { answerOfRun } from "./answer-section.ts";
-import type { PageData } from "./data/page-data.ts";
+import { presetBorders } from "./data/device-borders.ts";
+import type { PageData, RunData } from "./data/page-data.ts";
 import { type FinishedRun, type ReadRun, readRun } from "./data/run-data.ts";
 import { estimatesOf } from "./estimates-section.ts";
 import { countIds } from "./figure-button.ts";
@@ -101,6 +103,14 @@ function sectionOf(section: Section, runs: readonly FinishedRun[], read: readonl
   return html`<section id="${section.id}" aria-labelledby="${section.id}-title"><h2 id="${section.id}-title">${section.title}</h2><p class="about">${section.about}</p><div class="runs">${parts}</div></section>`;
 }
 
+/** Curves that are drawn among the borders of devices. */
+const AMONG_DEVICES = PLOTS.filter(({ devices }) => devices === true).flatMap(({ curves }) => curves);
+
+/** Whether a run has a point to be drawn among devices. */
+const isAmongDevices = ({ curves }: RunData): boolean =>
+  "data" in curves &&
+  curves.data.some(({ curve, x }) => AMONG_DEVICES.includes(curve) && x.some((place) => place !== null));
+
 /** Names that tell the runs apart: the model, and where several have it the run too. */
 function namesOf(runs: readonly FinishedRun[]): string[] {
   const models = runs.map(({ report }) => report.model_id);
@@ -121,7 +131,8 @@ export async function pageOf(runs: readonly FinishedRun[], limits: EngineLimits 
   const read: ReadRun[] = [];
   // One after the other: each opens an SQL engine.
   for (const [i, run] of runs.entries()) read.push(await readRun(run, names[i] ?? "", limits));
-  const page: PageData = { runs: read.map(({ data }) => data) };
+  const data = read.map((one) => one.data);
+  const page: PageData = { runs: data, devices: data.some(isAmongDevices) ? presetBorders() : [] };
   const all = sections();
   const title = names.join(" and ");
   const first = runs[0]?.report;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { presetBorders } from "../../../src/report/page/data/device-borders.ts";
 import { pageOf } from "../../../src/report/page/page.ts";
 import { type Browser, noBrowser, startBrowser } from "../../fixtures/browser.ts";
 import { HOSTILE, writePageRun } from "../../fixtures/page-run.ts";
@@ -188,8 +189,43 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     // Times of a timeline are those of the run.
     const bandwidth = page.locator('[data-plot="bandwidth"] [data-marks="x-axis tick label"] text');
     expect(await bandwidth.allTextContents()).toEqual(["0 ns", "10.0 s", "20.0 s", "30.0 s"]);
-    expect(await page.locator('[data-plot="read_rate_by_lifetime"] [data-marks="dot"] circle').count()).toBe(1);
     expect(await page.locator('[data-plot="stride"] .why-not').textContent()).toContain("this run has no such curve");
+  });
+
+  test("marks every tensor, a bound by the end that is known, among the borders of devices", async () => {
+    await using opened = await browser.open(one);
+    const tensors = opened.page.locator('[data-plot="read_rate_by_lifetime"]');
+    const marks = tensors.locator('[data-marks="dot"]');
+    // Hollow is what lived on when nobody looked any more.
+    const filled = await marks
+      .locator("circle")
+      .evaluateAll((dots) => dots.map((dot) => dot.getAttribute("fill-opacity")));
+    expect(filled).toEqual(["0", "0.8"]);
+    // The only tensor of its class, known from below; and one between two ends, with a line from one to the other.
+    expect(await marks.locator("path").count()).toBe(3);
+    expect(await tensors.locator("svg").getAttribute("aria-label")).toBe(
+      "Lifetime and reads of each tensor: weight, kv_cache, activation",
+    );
+    // Each device that has a border is named at it, and each that has none with the reason.
+    const devices = presetBorders();
+    const named = (await tensors.locator('[data-marks="text"] text').allTextContents()).join(", ").split(", ");
+    const bordered = devices.flatMap(({ preset, retention_ns, reads_per_s }) => [
+      ...(retention_ns === null ? [] : [preset]),
+      ...(reads_per_s === null ? [] : [preset]),
+    ]);
+    expect(named.sort()).toEqual(bordered.sort());
+    const without = devices.filter(({ retention_ns }) => retention_ns === null).map(({ preset }) => preset);
+    expect(await tensors.locator(".why-not").first().textContent()).toContain(
+      `There is no upright line for ${without.join(", ")}: the file does not say how long it keeps data;`,
+    );
+    await tensors.locator("summary", { hasText: "Devices" }).press("Enter");
+    const rows = tensors.locator("table.devices tbody tr");
+    expect(await rows.count()).toBe(devices.length);
+    const dram = rows.filter({ hasText: "dram:" }).locator("td");
+    expect(await dram.first().textContent()).toBe("64.0 ms");
+    expect(await dram.last().textContent()).toContain(
+      devices.find(({ preset }) => preset === "dram")?.sources[0] ?? "",
+    );
   });
 
   test("sorts and filters the regions", async () => {

@@ -124,6 +124,26 @@ export interface RunData {
   readonly token_ns: number | null;
 }
 
+/** The least and the most that a figure can be; null where that end is not known. */
+export type Ends = readonly [least: number | null, most: number | null];
+
+/** Where a memory device ends on the plot of lifetimes and reads; null where its file does not say what that takes. */
+export interface DeviceBorder {
+  /** As `what-if --device` takes it. */
+  readonly preset: string;
+  readonly name: string;
+  /** Data that lives shorter is gone before the device forgets it. */
+  readonly retention_ns: Ends | null;
+  /** How often in a second each byte can be read where the device is full. */
+  readonly reads_per_s: Ends | null;
+  /** Figures that its file does not say, in words. */
+  readonly missing: readonly string[];
+  /** Who says the figures that the borders are made of. */
+  readonly sources: readonly string[];
+}
+
 export interface PageData {
   readonly runs: readonly RunData[];
+  /** None where no run has a point to be drawn among them. */
+  readonly devices: readonly DeviceBorder[];
 }
