@@ -11,6 +11,7 @@ import { columnsOf, TABLES, type TableName } from "../schema/columns.ts";
 import { columnRows, tablePlace } from "../schema/columns-page.ts";
 import { jsonSchemaOf } from "../schema/json-schema.ts";
 import { observerEffectSchema } from "../schema/observer-effect.ts";
+import { promptOutputsSchema } from "../schema/prompt-outputs.ts";
 import { runJsonSchema, toJson } from "../schema/run-json.ts";
 import { metadataSchema } from "../schema/run-metadata.ts";
 import { simulationSchema } from "../schema/simulation.ts";
@@ -57,6 +58,11 @@ const OBJECTS = {
     schema: whatIfSchema,
     title: "Data of a run on memory devices",
     description: `What \`mrm-trace what-if --json\` prints, version ${JSON_SCHEMA_VERSION}.`,
+  },
+  "prompt-outputs": {
+    schema: promptOutputsSchema,
+    title: "Texts of the demo",
+    description: "prompt_outputs.json of a run of the demo engine.",
   },
   budget: {
     schema: budgetSchema,

@@ -3,6 +3,7 @@
 import type { DecodeOptions } from "./demo-options.ts";
 import type { LlamaSequence } from "./llama.ts";
 import type { PromptSource } from "./prompts.ts";
+import type { TokenText } from "./texts.ts";
 
 const TEMPERATURE = 0.8;
 
@@ -26,6 +27,7 @@ export interface Decoded {
  * sequence takes its next prompt, and the engine puts their tokens into one batch.
  * @param contextSize tokens that fit into each sequence, as the engine says
  * @param progress called after every token
+ * @param keep gets each prompt with what was decoded behind it, once that has ended
  */
 export async function decode(
   sequences: readonly LlamaSequence[],
@@ -34,6 +36,7 @@ export async function decode(
   promptOf: PromptSource,
   stopped: () => boolean,
   progress: (decodeTokens: number, prefills: number) => void,
+  keep: (text: TokenText) => void,
 ): Promise<Decoded> {
   const digests = sequences.map(() => new Bun.CryptoHasher("sha256"));
   const mostPrompts = options.prompts ?? Number.POSITIVE_INFINITY;
@@ -54,11 +57,12 @@ export async function decode(
       active.map(async (sequence, place) => {
         const prompt = promptOf(firstPrompt + place);
         const seed = (options.seed + firstPrompt + place) >>> 0;
-        let [sampled, previous] = [0, 0];
+        const output: number[] = [];
+        let previous = 0;
         for await (const token of sequence.evaluate(prompt, { temperature: TEMPERATURE, seed, yieldEogToken: true })) {
           const now = performance.now();
-          sampled += 1;
-          if (sampled > 1) {
+          output.push(token);
+          if (output.length > 1) {
             decodeTokens += 1;
             tokenMs.push(now - previous);
           }
@@ -71,10 +75,11 @@ export async function decode(
           last = now;
           digests[place]?.update(`${token} `);
           progress(decodeTokens, prefills);
-          const isDone = sampled >= (options.outputTokens ?? Infinity);
+          const isDone = output.length >= (options.outputTokens ?? Infinity);
           // The engine would start to shift the context one token before it is full.
           if (ended() || isDone || sequence.nextTokenIndex >= contextSize - 1) break;
         }
+        keep({ index: firstPrompt + place, prompt, output, duration_ms: Math.max(0, previous - began) });
       }),
     );
     decodeMs += Math.max(0, last - first);

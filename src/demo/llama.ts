@@ -19,6 +19,7 @@ export interface LlamaContext {
 export interface LlamaModel {
   readonly tokens: { readonly bos: number | null; readonly shouldPrependBosToken: boolean };
   tokenize(text: string): readonly number[];
+  detokenize(tokens: readonly number[]): string;
   isSpecialToken(token: number): boolean;
   isEogToken(token: number): boolean;
   createContext(options: {

@@ -24,6 +24,7 @@ export async function startEngine(options: RunnerOptions, onLog: (line: string) 
 }
 
 export interface Loaded {
+  readonly model: LlamaModel;
   readonly context: LlamaContext;
   readonly promptOf: PromptSource;
 }
@@ -46,7 +47,7 @@ export async function loadModel(llama: Llama, options: RunnerOptions): Promise<L
   });
   const words = gguf.directory.metadata.get("tokenizer.ggml.tokens");
   const vocabularySize = typeof words === "object" ? words.length : 0;
-  return { context, promptOf: promptSource(options, model, vocabularySize) };
+  return { model, context, promptOf: promptSource(options, model, vocabularySize) };
 }
 
 function promptSource(options: RunnerOptions, model: LlamaModel, vocabularySize: number): PromptSource {

@@ -1,12 +1,14 @@
 /** The demo's own process: loads a model by real llama.cpp, decodes, reports. Started as `bun runner.ts --engine=.. --model=..`. */
 import { basename } from "node:path";
-import { MrmTraceError } from "../errors.ts";
+import { MrmTraceError, reasonText } from "../errors.ts";
+import type { PromptOutputs } from "../schema/prompt-outputs.ts";
 import { decode } from "./decode.ts";
 import { parseRunnerArguments } from "./demo-options.ts";
 import { type EngineFacts, NO_FACTS, withLogLine } from "./engine-log.ts";
 import { loadModel, startEngine } from "./load-engine.ts";
 import { endWithParent } from "./parent.ts";
 import { demoReport, publish } from "./report.ts";
+import { keepTokens, promptOutputs, publishTexts, textsFd } from "./texts.ts";
 
 const PROGRESS_MS = 5000;
 
@@ -37,6 +39,17 @@ function progressLine(): (decodeTokens: number, prefills: number) => void {
   };
 }
 
+/** Hands over the texts where somebody wants them; what was decoded is worth no less without. */
+function handOver(outputs: () => PromptOutputs): void {
+  const fd = textsFd();
+  if (fd === null) return;
+  try {
+    publishTexts(outputs(), fd);
+  } catch (error) {
+    process.stderr.write(`demo: its texts are not kept: ${reasonText(error)}\n`);
+  }
+}
+
 async function main(): Promise<void> {
   endWithParent();
   const stopped = stopOnSignals();
@@ -47,11 +60,12 @@ async function main(): Promise<void> {
   });
   try {
     const began = performance.now();
-    const { context, promptOf } = await loadModel(llama, options);
+    const { model, context, promptOf } = await loadModel(llama, options);
     const loadMs = performance.now() - began;
     say(`${basename(options.modelPath)} loaded in ${loadMs.toFixed(0)} ms, context of ${context.contextSize} tokens`);
     const sequences = Array.from({ length: options.sequences }, () => context.getSequence());
-    const decoded = await decode(sequences, context.contextSize, options, promptOf, stopped, progressLine());
+    const kept = keepTokens();
+    const decoded = await decode(sequences, context.contextSize, options, promptOf, stopped, progressLine(), kept.add);
     const { contextSize, currentThreads: threads } = context;
     const report = demoReport(options, { model: options.modelPath, loadMs, contextSize, threads }, facts, decoded);
     say(`flash attention ${facts.flashAttention === null ? "not told" : facts.flashAttention ? "on" : "off"}`);
@@ -59,6 +73,7 @@ async function main(): Promise<void> {
       `${decoded.prefills} x ${options.promptTokens} prompt tokens, ${decoded.decodeTokens} decoded, ` +
         `${report.decode_tokens_per_s?.toFixed(1) ?? "no"} tokens/s, ${threads} threads`,
     );
+    handOver(() => promptOutputs(kept, model));
     publish(report, options.reportPath);
   } finally {
     await llama.dispose();

@@ -18,6 +18,7 @@ const library = dlopen("libc.so.6", {
   mmap: { args: [u64, u64, i32, i32, i32, i64], returns: i64 },
   mount: { args: [pointer, pointer, pointer, u64, pointer], returns: i32 },
   munmap: { args: [u64, u64], returns: i32 },
+  memfd_create: { args: [pointer, u32], returns: i32 },
   dlopen: { args: [pointer, i32], returns: i64 },
   fcntl: { args: [i32, i32, u64], returns: i32 },
   close: { args: [i32], returns: i32 },

@@ -29,6 +29,8 @@ export interface RunEnd extends Recorded {
   readonly ended: TargetEnd;
   /** True where a target that had not ended was told to. */
   readonly toldToEnd: boolean;
+  /** Why the texts of the demo are not kept; null or missing where they are, or there are none. */
+  readonly untold?: string | null;
   readonly directory: RunDirectory;
   readonly options: TracerOptions;
   /** What the experiment says of this run; null outside of one. */
@@ -179,6 +181,7 @@ function warningsOf(input: RunEnd): string[] {
     if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
   if (toldToEnd && ended === null) out.push("the target did not end when it was told to, and runs on");
+  if (input.untold != null) out.push(input.untold);
   const early = earlyEnd(input);
   if (early !== null) out.push(early);
   return out;

@@ -18,6 +18,7 @@ import type { ExperimentFacts } from "../schema/run-details.ts";
 import { findProgram, type Launched, launchHeld } from "../target/held-command.ts";
 import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
+import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
 
 /** How long a target may take to end after it was told to. */
@@ -84,7 +85,12 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     (words, collector) => collector.launch?.(words) ?? words,
     target.command,
   );
-  using launched = launchHeld(command, { env: target.env, stdoutFd: request.stdoutFd });
+  using texts = target.isDemo ? openTextsFile() : null;
+  using launched = launchHeld(command, {
+    env: { ...target.env, ...texts?.env },
+    stdoutFd: request.stdoutFd,
+    ...(texts === null ? {} : { extraFd: texts.fd }),
+  });
   // Not before: the target would inherit it.
   if (request.isOwnProcess) dieFirst().forEach(request.say);
   const host = hostFacts();
@@ -134,7 +140,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   // A target that ended because a signal was passed on to it did not do all it had to.
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
-  const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason } };
+  const untold = texts === null ? null : savePromptOutputs(directory, texts.fd);
+  const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason }, untold };
   const concluded = await conclude(end, progress, signals, request.isOwnProcess);
   return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals) };
 }

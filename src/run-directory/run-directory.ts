@@ -21,6 +21,7 @@ export interface RunDirectory {
   readonly metrics_parquet: string;
   readonly metadata: string;
   readonly report_page: string;
+  readonly prompt_outputs: string;
   readonly manifest: string;
 }
 
@@ -77,6 +78,7 @@ export function runPaths(path: string, heldPath: string = path): RunDirectory {
     metrics_parquet: join(heldPath, "metrics.parquet"),
     metadata: join(heldPath, "metadata.json"),
     report_page: join(heldPath, "report.html"),
+    prompt_outputs: join(heldPath, "prompt_outputs.json"),
     manifest: join(heldPath, "manifest.json"),
   };
 }

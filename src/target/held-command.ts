@@ -30,7 +30,12 @@ export interface LaunchOptions {
   /** False gives it an empty stdin instead of ours. */
   readonly ownStdin?: boolean;
   readonly cwd?: string;
+  /** An open file that it inherits as `EXTRA_FD`. */
+  readonly extraFd?: number;
 }
+
+/** The descriptor by which a command finds its extra file: behind the one that held it. */
+export const EXTRA_FD = 4;
 
 /**
  * Path of the program that a command names, as execvp would find it.
@@ -79,7 +84,13 @@ export function launchHeld(command: readonly string[], options: LaunchOptions): 
   const user = invokingUser();
   const argv = [...withoutPrivileges(user), "/bin/sh", "-c", HOLD, "sh", program, ...command.slice(1)];
   const child: Subprocess = Bun.spawn(argv, {
-    stdio: [options.ownStdin === false ? "ignore" : "inherit", options.stdoutFd, options.stderrFd ?? 2, "pipe"],
+    stdio: [
+      options.ownStdin === false ? "ignore" : "inherit",
+      options.stdoutFd,
+      options.stderrFd ?? 2,
+      "pipe",
+      ...(options.extraFd === undefined ? [] : [options.extraFd]),
+    ],
     env: { ...process.env, ...(user ? { HOME: user.home } : {}), ...options.env },
     ...(options.cwd ? { cwd: options.cwd } : {}),
   });

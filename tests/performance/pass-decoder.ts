@@ -49,7 +49,15 @@ async function main(): Promise<void> {
       done += 1;
       before_ns = now_ns;
     };
-    const { decodeTokens } = await decode([sequence], context.contextSize, limits, promptOf, () => false, note);
+    const { decodeTokens } = await decode(
+      [sequence],
+      context.contextSize,
+      limits,
+      promptOf,
+      () => false,
+      note,
+      () => undefined,
+    );
     const decodes: Decodes = { tokens: decodeTokens, position, begin_ns, end_ns };
     process.stdout.write(`${JSON.stringify(decodes)}\n`);
   }

@@ -1,8 +1,9 @@
 /** What a published run holds in every repository of data: its tables, what their columns mean, its metadata, and checksums. */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { MrmTraceError, reasonText } from "../../errors.ts";
+import { runPaths } from "../../run-directory/run-directory.ts";
 import { isStream, type RunTable, tableFiles } from "../../run-directory/table-files.ts";
 import { columnsOf, TABLES } from "../../schema/columns.ts";
 import { toJson } from "../../schema/run-json.ts";
@@ -91,6 +92,9 @@ export async function addRun(
   if (license === undefined) leaveOut("a licence: none was given (--license cc-by-4.0)");
   else
     await files.addText("LICENSE", `SPDX-License-Identifier: ${license}\nhttps://spdx.org/licenses/${license}.html\n`);
+  // They may be somebody's words: nobody publishes them by not having thought of them.
+  if (existsSync(runPaths(run.runDir).prompt_outputs))
+    leaveOut("prompt_outputs.json, texts of prompts: copy it where they may be public");
   const streams = run.tables.filter((name) => !tables.includes(name));
   const rows = streams.reduce((sum, name) => sum + run.countRows(name), 0);
   if (streams.length > 0)

@@ -1,8 +1,9 @@
 /** A run that is recorded only: nothing is derived until `analyse` does it, and then everything is. */
 import { afterAll, afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promptOutputsSchema } from "../../../src/schema/prompt-outputs.ts";
 import { endLeftRuns, jsonOf, QUICK, runCli, startCli } from "./cli.ts";
 
 setDefaultTimeout(120_000);
@@ -41,6 +42,40 @@ describe("a run with --record-only", () => {
       target.kill();
     }
   });
+});
+
+test("a run of the demo keeps its texts beside what was recorded, for its owner; what is shared or published is without", async () => {
+  const demo = ["--params", "1m", "--tokens", "40", "--prompt-tokens", "20", "--context-tokens", "32"];
+  const ended = await runCli(["run", ...RECORD, "--watch-registers", "0", ...demo]);
+  const runDir = /next: mrm-trace analyse (\S+)/.exec(ended.stderr)?.[1] ?? "";
+  const path = join(runDir, "prompt_outputs.json");
+  const { prompts, prompts_left_out } = promptOutputsSchema.parse(JSON.parse(readFileSync(path, "utf8")));
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(prompts_left_out).toBe(0);
+  expect(prompts.map(({ index }) => index)).toEqual(prompts.map((_, i) => i));
+  // The demo writes letters of its own: one a token, but for the one that begins a text.
+  for (const { prompt, prompt_tokens } of prompts)
+    expect([prompt.trim().length > 10, prompt_tokens]).toEqual([true, 20]);
+  // Of each prompt the first token comes out of its own pass.
+  expect(prompts.reduce((sum, { tokens_generated }) => sum + tokens_generated - 1, 0)).toBe(40);
+  expect((await runCli(["analyse", "--quiet", runDir])).exitCode).toBe(0);
+  const { files } = JSON.parse(readFileSync(join(runDir, "manifest.json"), "utf8"));
+  expect(files.map((file: { path: string }) => file.path)).toContain("prompt_outputs.json");
+  const shared = jsonOf(await runCli(["scrub", "--json", "--out", join(folder, "shared"), runDir]));
+  expect(existsSync(join(String(shared.run_dir), "prompt_outputs.json"))).toBe(false);
+  const published = await runCli([
+    "export",
+    runDir,
+    "--format",
+    "zenodo",
+    "--out",
+    join(folder, "published"),
+    "--json",
+  ]);
+  expect(jsonOf(published)).toMatchObject({
+    left_out: expect.arrayContaining([expect.stringContaining("texts of prompts")]),
+  });
+  expect(existsSync(join(folder, "published", "prompt_outputs.json"))).toBe(false);
 });
 
 test("analyse with less memory than it must have refuses, and says what to do", async () => {

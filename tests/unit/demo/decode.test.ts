@@ -3,6 +3,7 @@ import { decode } from "../../../src/demo/decode.ts";
 import { DECODE_DEFAULTS, type DecodeOptions } from "../../../src/demo/demo-options.ts";
 import type { LlamaSequence } from "../../../src/demo/llama.ts";
 import { bytePrompts } from "../../../src/demo/prompts.ts";
+import type { TokenText } from "../../../src/demo/texts.ts";
 
 /** A sequence that counts as the engine does: the prompt in one go, then one position for each token but the last. */
 function fakeSequence(): { sequence: LlamaSequence; calls: string[] } {
@@ -35,8 +36,17 @@ function decodeWith(
   contextSize: number,
   given: DecodeOptions = options,
   stopped: () => boolean = () => false,
+  keep: (text: TokenText) => void = () => undefined,
 ) {
-  return decode(sequences, contextSize, given, bytePrompts(given.promptTokens, given.seed), stopped, () => undefined);
+  return decode(
+    sequences,
+    contextSize,
+    given,
+    bytePrompts(given.promptTokens, given.seed),
+    stopped,
+    () => undefined,
+    keep,
+  );
 }
 
 describe("decoding", () => {
@@ -58,6 +68,15 @@ describe("decoding", () => {
     expect([decoded.prefills, decoded.decodeTokens]).toEqual([1, 3]);
     const never = await decodeWith([fakeSequence().sequence], 64, options, () => true);
     expect(never).toMatchObject({ prefills: 0, decodeTokens: 0, ttftMs: null });
+  });
+
+  test("hands on each prompt with all tokens behind it, the first one too, and that of a prompt that is cut short", async () => {
+    const texts: TokenText[] = [];
+    await decodeWith([fakeSequence().sequence], 16, options, undefined, (text) => texts.push(text));
+    expect(texts.map(({ index, prompt, output }) => [index, prompt.length, output])).toEqual([
+      [0, 6, [6, 7, 8, 9, 10, 11, 12, 13, 14, 15]],
+      [1, 6, [6, 7, 8, 9]],
+    ]);
   });
 
   test("takes so many prompts in turn over all sequences, with so many tokens behind each", async () => {

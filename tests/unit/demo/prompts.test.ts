@@ -10,6 +10,7 @@ import { bytePrompts, textPrompts, vocabularyPrompts } from "../../../src/demo/p
 const model: LlamaModel = {
   tokens: { bos: 7, shouldPrependBosToken: true },
   tokenize: (text) => [...text].map((letter) => letter.charCodeAt(0)),
+  detokenize: (tokens) => String.fromCharCode(...tokens),
   isSpecialToken: (token) => token < 40,
   isEogToken: (token) => token === 50,
   createContext: () => Promise.reject(new Error("not used")),
