@@ -196,6 +196,7 @@ export function* readAggregated(file: CaptureFile, clock: ClockPair): Generator<
     totals: openLifetimes(openLifetimeRows(header.pid, () => null)).totals(),
     sites: sum,
     complete,
+    stoppedItself: false,
     problem: complete ? null : problem,
     unreadBytes: complete ? 0 : window.end - window.pos,
     memoryRecords: memory.records,

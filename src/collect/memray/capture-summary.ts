@@ -26,9 +26,11 @@ export interface CaptureSummary extends StackCounts {
   readonly totals: LifetimeTotals;
   /** Zeros unless the capture is aggregated. */
   readonly sites: SiteTotals;
-  /** True where the writer's last record was reached. */
+  /** True where the writer's last record was reached, and the writer had not stopped before. */
   readonly complete: boolean;
-  /** Why reading ended before it; null where it did not. */
+  /** True where the writer closed a capture that it had given up before: its count tells nothing of what is missing. */
+  readonly stoppedItself: boolean;
+  /** Why the capture is not whole; null where it is. */
   readonly problem: string | null;
   /** Bytes of the file, decompressed, after a damaged record, of those that were already read. */
   readonly unreadBytes: number;
@@ -73,7 +75,7 @@ export function captureLedger(
   if (totals.unknownKind > 0) dropped_by.unknown_allocator = totals.unknownKind;
   const dropped = totals.unpaired + totals.unknownKind;
   const seen = header.aggregated ? sites.sites : totals.records;
-  const isCounted = origin === "imported" && !header.aggregated;
+  const isCounted = origin === "imported" && !header.aggregated && !summary.stoppedItself;
   const missing = header.nRecords - totals.records;
   return [
     {

@@ -10,6 +10,7 @@ import { openMemoryRows } from "./memory-rows.ts";
 import { openRecordReader } from "./record-reader.ts";
 import { type Bracket, openTimeAxis } from "./time-axis.ts";
 import { lifetimeTotals } from "./total-rows.ts";
+import { writerStop } from "./writer-stop.ts";
 
 export interface ReadOptions {
   /** Maps the capture's CLOCK_REALTIME to CLOCK_MONOTONIC; without it times count from the start of the capture. */
@@ -50,6 +51,7 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
   const rows = openLifetimeRows(header.pid, reader.threadName, recordsIn(file, MAX_ROWS));
   const lifetimes = openLifetimes(rows);
   const memory = openMemoryRows(header.pid);
+  let lastMemory_ms = 0;
 
   /** Pairs what was decoded, all of it in one interval. */
   function* pair(interval: number): Generator<Batch> {
@@ -72,6 +74,7 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
       if (axis.advance(stop.ms)) lifetimes.halveIntervals();
       // What came before a memory record has its two bounds now.
       yield* pair(axis.open - 1);
+      lastMemory_ms = stop.ms;
       memory.add(stop.ms, stop.rss, lifetimes.liveBytes, lifetimes.liveAllocations, axis);
       yield* memory.take(false);
     } else {
@@ -84,11 +87,14 @@ function* readAllocations(file: CaptureFile, clock: ClockPair): Generator<Batch,
       const end: Bracket = { time_ns: 0, error_ns: 0 };
       axis.end(end);
       yield lifetimeTotals(header.pid, end, totals);
+      const written = { records: memory.records, last_ms: lastMemory_ms };
+      const stopped = stop.kind === "trailer" ? writerStop(header, totals.records, written) : null;
       return {
         totals,
         sites: emptySites(),
-        complete: stop.kind === "trailer",
-        problem: stop.kind === "trailer" ? null : stop.why,
+        complete: stop.kind === "trailer" && stopped === null,
+        stoppedItself: stopped !== null,
+        problem: stop.kind === "trailer" ? stopped : stop.why,
         unreadBytes: stop.unreadBytes,
         memoryRecords: memory.records,
         longestGapMs: axis.longestMs,

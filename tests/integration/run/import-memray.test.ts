@@ -32,7 +32,7 @@ const COUNT = 70_000;
 
 /** 70,000 allocations, the later the larger, in 700 ms; every second one is freed 100 allocations after its birth. */
 function capture(): Uint8Array {
-  const writer = memrayWriter({ version: 13, endMs: 1_700_000_001_000, pid: 77 });
+  const writer = memrayWriter({ version: 13, endMs: 1_700_000_000_700, pid: 77 });
   writer.code(1, "serve", "/srv/serve.py", 12);
   writer.thread(1);
   writer.push(1);

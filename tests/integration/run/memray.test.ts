@@ -233,7 +233,12 @@ print('through', flush=True)
   }
 
   test("keeps what fitted while the disk was full, and takes no sum of it for that of the run", async () => {
-    const { ended, report } = await onFullDisk("full-once", "16m", 14 << 20, "os.remove(ballast)");
+    const { ended, report } = await onFullDisk(
+      "full-once",
+      "16m",
+      14 << 20,
+      "import time\ntime.sleep(0.5)\nos.remove(ballast)",
+    );
     // Ours may be written while the disk is full, or after.
     const isStopped = /recording stopped after .*ENOSPC/.test(report.warnings.join());
     expect(ended.exitCode).toBe(isStopped ? 3 : 0);
