@@ -2,7 +2,11 @@
 
 import type { PlaceIndex } from "../label/regions/place-index.ts";
 import type { RowOf } from "../schema/row.ts";
-import { type RegionFigures, regionFigures } from "./by-region/region-figures.ts";
+import { kvRegions } from "./by-region/kv-regions.ts";
+import { mergedRegions } from "./by-region/merged-regions.ts";
+import { regionFigures } from "./by-region/region-figures.ts";
+import { sampledRegions } from "./by-region/sampled-regions.ts";
+import type { RegionRows } from "./by-region/stream-regions.ts";
 import { curveRows } from "./curves/registry.ts";
 import type { MetricRow } from "./figures/metric-row.ts";
 import { groupsOf } from "./input/group.ts";
@@ -12,8 +16,8 @@ import { figuresOf } from "./metrics/registry.ts";
 export interface Estimates {
   readonly metrics: readonly MetricRow[];
   readonly curves: readonly RowOf<"curves">[];
-  /** Of single regions on which enough watches fell. */
-  readonly regions: readonly RegionFigures[];
+  /** Of single regions: those on which enough watches or samples fell, and cache tensors by the engine's steps. */
+  readonly regions: readonly RegionRows[];
 }
 
 /**
@@ -21,13 +25,13 @@ export interface Estimates {
  * @param index over the regions of the input; null where there are none
  */
 export function estimate(input: AnalysisInput, index: PlaceIndex | null): Estimates {
-  const regions = index === null ? [] : regionFigures(input, index);
+  const watched = index === null ? [] : regionFigures(input, index);
   const metrics: MetricRow[] = [];
   const curves: RowOf<"curves">[] = [];
   for (const group of groupsOf(input)) {
     const rows = figuresOf(group);
     metrics.push(...rows);
-    curves.push(...curveRows(group, rows, regions));
+    curves.push(...curveRows(group, rows, watched));
   }
-  return { metrics, curves, regions };
+  return { metrics, curves, regions: mergedRegions([watched, kvRegions(input), sampledRegions(input)]) };
 }

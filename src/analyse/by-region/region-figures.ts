@@ -1,7 +1,6 @@
 /** Figures of single regions, by the estimators and the judgement of their classes. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { CENSORED } from "../../label/regions/places.ts";
-import type { RowOf } from "../../schema/row.ts";
 import { rowOf } from "../figures/figure-row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { AnalysisInput } from "../input/input.ts";
@@ -9,11 +8,13 @@ import { regionGroups } from "../input/region-groups.ts";
 import { ageAtRead } from "../metrics/age-at-read.ts";
 import { readBytesPerSecond, writeBytesPerSecond } from "../metrics/byte-rates.ts";
 import { interAccessInterval } from "../metrics/inter-access-interval.ts";
+import { locality } from "../metrics/locality.ts";
 import { readsPerWrite } from "../metrics/reads-per-write.ts";
 import { retention } from "../metrics/retention.ts";
 import { workingSet } from "../metrics/working-set.ts";
+import { type RegionIdentity, regionIdentity } from "./region-identity.ts";
 
-/** What watches of one region can tell. */
+/** What watches of one region can tell, and why they cannot tell what the Python package gave of each. */
 const FAMILIES = [
   readBytesPerSecond,
   writeBytesPerSecond,
@@ -22,10 +23,11 @@ const FAMILIES = [
   ageAtRead,
   retention,
   workingSet,
+  locality,
 ];
 
 /** One region with its figures. */
-export interface RegionFigures extends Pick<RowOf<"region_metrics">, "region_id" | "name" | "tensor" | "layer"> {
+export interface RegionFigures extends RegionIdentity {
   readonly size_bytes: number;
   readonly lifetime_ns: number;
   /** True where its begin or its end was not seen: it lived longer. */
@@ -37,7 +39,6 @@ export interface RegionFigures extends Pick<RowOf<"region_metrics">, "region_id"
 export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFigures[] {
   const { regions } = input;
   return regionGroups(input, index).map(({ row, group }) => {
-    const facts = regions.facts[regions.what[row] as number];
     const rows: MetricRow[] = [];
     for (const family of FAMILIES) {
       const figures = family.figures(group, rows);
@@ -46,10 +47,7 @@ export function regionFigures(input: AnalysisInput, index: PlaceIndex): RegionFi
       }
     }
     return {
-      region_id: row + 1,
-      name: facts?.name ?? null,
-      tensor: facts?.tensor ?? null,
-      layer: facts?.layer ?? null,
+      ...regionIdentity(input, row),
       size_bytes: (regions.end[row] as number) - (regions.begin[row] as number),
       lifetime_ns: (regions.death_ns[row] as number) - (regions.birth_ns[row] as number),
       isCensored: ((regions.censored[row] as number) & (CENSORED.birth | CENSORED.death)) !== 0,

@@ -1,16 +1,16 @@
 /** Figures of the regions of a trace that holds every access: counts, without sampling error. */
 
 import { lostPct } from "../../schema/loss.ts";
-import type { RowOf } from "../../schema/row.ts";
 import type { MetricRow } from "../figures/metric-row.ts";
 import type { AnalysisInput } from "../input/input.ts";
 import type { RegionSum } from "../stream/region-sums.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
+import type { RegionIdentity } from "./region-identity.ts";
 
 /** Figures and what says the region. */
-export type RegionRows = Pick<RowOf<"region_metrics">, "region_id" | "name" | "tensor" | "layer"> & {
+export interface RegionRows extends RegionIdentity {
   readonly rows: readonly MetricRow[];
-};
+}
 
 const PAGE_BYTES = 4096;
 

@@ -157,6 +157,22 @@ export interface AccessSums {
   readonly written: readonly WrittenBlocks[];
 }
 
+/** What samples fell on a single region, by source. */
+export interface RegionSamples {
+  /** Row of the region, from 0. */
+  readonly row: number;
+  /** Of the step none. */
+  readonly sums: readonly AccessSums[];
+}
+
+/** The KV rows of cache tensors that keep the same tokens for the same time, in rows of one size. */
+export interface RegionKv {
+  /** Rows of their regions, from 0. */
+  readonly rows: readonly number[];
+  /** Rows of one of these tensors; null where they are too many to be told again for single tensors. */
+  readonly kvRows: (() => readonly KvRowSample[]) | null;
+}
+
 export interface Sight {
   readonly collector: string;
   readonly identifies: readonly string[];
@@ -207,6 +223,10 @@ export interface AnalysisInput {
   /** Why they do not tell how often those are written; null where they do, as far as they tell their lives. */
   readonly kvWritesUntold: string | null;
   readonly accessSums: readonly AccessSums[];
+  /** Of the regions that most samples fell on; none where it is absent. */
+  readonly regionSamples?: readonly RegionSamples[];
+  /** Of single cache tensors; none where it is absent, or where the steps do not tell the lives of rows. */
+  readonly regionKv?: readonly RegionKv[];
   /** Kinds of accesses that PEBS sampled at the level without a shadow; none where it is absent. */
   readonly unshadowed?: readonly ("loads" | "stores")[];
   /** The whole first, then its parts; none where nobody watched allocations. */

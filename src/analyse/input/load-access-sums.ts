@@ -6,7 +6,7 @@ import { type BlockPlan, blockPlan } from "../sampled/block-sums.ts";
 import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
 import { sourceKey } from "../sampled/sample-owners.ts";
 import { STEPS, sampledRows } from "../sampled/sampled-rows.ts";
-import type { AccessSums, StepSample, WrittenBlocks } from "./input.ts";
+import type { AccessSums, RegionSamples, StepSample, WrittenBlocks } from "./input.ts";
 
 export interface SumsInput {
   readonly traceParts: readonly string[];
@@ -53,6 +53,33 @@ function sumsOf(part: SourceSums, { block_ns, blocks_from_ns }: BlockPlan): Acce
       seen: part.seen[i] ?? [],
       written: step === "none" ? written : [],
     };
+  });
+}
+
+/** Regions that are told for themselves: those with most rows in the trace. Bounds the time and the memory. */
+const MOST_REGIONS = 128;
+/** Of fewer samples no figure is told. */
+const FEWEST_SAMPLES = 30;
+
+/**
+ * Sums of single regions per source; the trace is read once more.
+ * @param rowsOf rows of the trace that met a region, from 0
+ */
+export async function loadRegionSamples(input: SumsInput, rowsOf: (row: number) => number): Promise<RegionSamples[]> {
+  const met = [...Array(input.regions.count).keys()].filter((row) => rowsOf(row) >= FEWEST_SAMPLES);
+  const single = met.sort((a, b) => rowsOf(b) - rowsOf(a) || a - b).slice(0, MOST_REGIONS);
+  if (single.length === 0) return [];
+  const span = coveredSpan(input);
+  const plan = blockPlan(span, input.steps);
+  const clears = input.clears.map(wholeNs);
+  const reduced = await reduceSamples({ ...input, ...span, plan, clears, single: single.map((row) => row + 1) }, () =>
+    sampledRows(input.traceParts),
+  );
+  const bySource = (a: AccessSums, b: AccessSums): number => (a.source < b.source ? -1 : 1);
+  return single.flatMap((row) => {
+    const mine = reduced.filter((one) => one.class.region === row + 1).flatMap((one) => sumsOf(one, plan));
+    const sums = mine.filter(({ step, rows }) => step === "none" && rows >= FEWEST_SAMPLES).sort(bySource);
+    return sums.length === 0 ? [] : [{ row, sums }];
   });
 }
 

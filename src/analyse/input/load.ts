@@ -5,9 +5,10 @@ import { loadAllocations } from "../process/load-allocations.ts";
 import { cacheClears } from "../steps/cache-clears.ts";
 import { passGapNs } from "../watched/passes.ts";
 import type { AnalysisInput } from "./input.ts";
-import { loadAccessSums } from "./load-access-sums.ts";
+import { loadAccessSums, loadRegionSamples, type SumsInput } from "./load-access-sums.ts";
 import { loadCounts } from "./load-counts.ts";
 import { kvRowSamples, kvWritesUntold, stepSamples, watchSamples } from "./load-samples.ts";
+import { regionKv } from "./region-kv.ts";
 
 /** What the recording knew beside its streams. */
 export interface RecordedFacts {
@@ -31,6 +32,17 @@ export interface RecordedFacts {
 export async function loadInput(labelled: Labelled, facts: RecordedFacts, memoryBytes: number): Promise<AnalysisInput> {
   const steps = stepSamples(labelled.steps, labelled.window_ns);
   const kvRows = kvRowSamples(labelled.kvRows);
+  const sampled: SumsInput = {
+    traceParts: labelled.trace.parts,
+    regions: labelled.regions,
+    steps,
+    originNs: labelled.origin_ns,
+    windowNs: labelled.window_ns,
+    clears: cacheClears(kvRows),
+    gapNs: passGapNs(facts.trap_cost_ns),
+    memoryBytes,
+  };
+  const accessSums = await loadAccessSums(sampled);
   return {
     run_id: facts.run_id,
     t0_ns: labelled.origin_ns,
@@ -41,16 +53,9 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     kvRows,
     kvUntold: labelled.kvRows.untold,
     kvWritesUntold: kvWritesUntold(labelled.kvRows),
-    accessSums: await loadAccessSums({
-      traceParts: labelled.trace.parts,
-      regions: labelled.regions,
-      steps,
-      originNs: labelled.origin_ns,
-      windowNs: labelled.window_ns,
-      clears: cacheClears(kvRows),
-      gapNs: passGapNs(facts.trap_cost_ns),
-      memoryBytes,
-    }),
+    accessSums,
+    regionSamples: accessSums.length === 0 ? [] : await loadRegionSamples(sampled, labelled.trace.accesses.rowsOf),
+    regionKv: regionKv(labelled.kvRows, labelled.regions, labelled.regionIndex),
     allocations: await loadAllocations(labelled.capture, facts.ledger),
     streams: [],
     counts: await loadCounts(labelled, steps),

@@ -7,7 +7,7 @@ import { formatBytes } from "../../units.ts";
 import { PAGE_GRAINS } from "../input/input.ts";
 import { addToBlock, type BlockPlan, type BlockSums, blockSums } from "./block-sums.ts";
 import { type SampleClass, type SampleOwners, sampleOwners } from "./sample-owners.ts";
-import { type NumberedRegions, numberedRegions } from "./sample-regions.ts";
+import { type NumberedRegions, numberedRegions, singleRegions } from "./sample-regions.ts";
 import type { SampledRows } from "./sampled-rows.ts";
 import { type SeenSums, seenPages, seenSums } from "./seen-pages.ts";
 import { type WriteRuns, type WrittenSums, writeRuns, writtenSums } from "./write-runs.ts";
@@ -26,6 +26,8 @@ const BLIND = "clock";
 
 export interface SamplesInput {
   readonly regions: Regions;
+  /** Numbers of the regions, from 1, of which each is to be told for itself and all others are passed over; absent for classes. */
+  readonly single?: readonly number[];
   readonly originNs: bigint;
   /** First and last moment that counts, whole ns since the origin. */
   readonly begin_ns: number;
@@ -116,7 +118,9 @@ async function takePart(
       if (time < begin_ns || time > end_ns || partOf(low, high, pid, part.of) !== part.index) continue;
       const region = region_id[i] as number;
       const source = from[i] as number;
-      const owner = owners.find(regions.classOf(region), source, sources, pid);
+      const kind = regions.classOf(region);
+      if (kind < 0) continue;
+      const owner = owners.find(kind, source, sources, pid);
       const step = group.step[i] as number;
       const op = ops[i] as number;
       const period = group.period[i] as number;
@@ -147,7 +151,8 @@ export async function reduceSamples(
   input: SamplesInput,
   read: () => AsyncIterable<SampledRows>,
 ): Promise<readonly SourceSums[]> {
-  const regions = numberedRegions(input.regions);
+  const { single } = input;
+  const regions = single === undefined ? numberedRegions(input.regions) : singleRegions(input.regions, single);
   for (let parts = 1; parts <= MOST_PARTS; parts *= 2) {
     const owners: Owners = sampleOwners(regions.classes, (dataClass, source) => ({
       ...blockSums(input.plan),

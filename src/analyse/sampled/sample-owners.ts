@@ -4,11 +4,13 @@
 export interface SampleClass {
   readonly region_type: string;
   readonly mapping_kind: string | null;
+  /** Number of the region, where single ones are told apart. */
+  readonly region?: number;
 }
 
 /** A class as one source saw it, as one text. */
-export function sourceKey({ region_type, mapping_kind }: SampleClass, source: string): string {
-  return [region_type, region_type === "unknown" ? (mapping_kind ?? "") : "", source].join("\0");
+export function sourceKey({ region_type, mapping_kind, region }: SampleClass, source: string): string {
+  return [region_type, region_type === "unknown" ? (mapping_kind ?? "") : "", source, region ?? ""].join("\0");
 }
 
 export interface SampleOwners<Sums> {

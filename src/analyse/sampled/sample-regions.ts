@@ -6,7 +6,7 @@ import { type SampleClass, sourceKey } from "./sample-owners.ts";
 /** Regions by number, from 1; 0 is what no region holds. */
 export interface NumberedRegions {
   readonly classes: readonly SampleClass[];
-  /** Position in `classes`. */
+  /** Position in `classes`; -1 for a region whose samples are passed over. */
   classOf(region: number): number;
   /** Whether the life of a block also ends when the engine empties its cache. */
   isCache(region: number): boolean;
@@ -38,4 +38,14 @@ export function numberedRegions(regions: Regions): NumberedRegions {
       return isWhole ? Math.round(goneNs(regions, row)) : Number.POSITIVE_INFINITY;
     },
   };
+}
+
+/** The same with a class for each of the chosen regions, numbered from 1; samples of all others are passed over. */
+export function singleRegions(regions: Regions, chosen: readonly number[]): NumberedRegions {
+  const place = new Map(chosen.map((region, i) => [region, i]));
+  const classes = chosen.map((region): SampleClass => {
+    const { region_type = "unknown", mapping_kind = null } = regions.facts[regions.what[region - 1] as number] ?? {};
+    return { region_type, mapping_kind, region };
+  });
+  return { ...numberedRegions(regions), classes, classOf: (region) => place.get(region) ?? -1 };
 }

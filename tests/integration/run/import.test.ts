@@ -38,6 +38,16 @@ async function traceOf(runDir: string) {
   );
 }
 
+/** What samples say of single regions, and what they cannot say. */
+async function regionRowsOf(runDir: string) {
+  await using database = await openDatabase({ spillFolder: join(runDir, ".spill.unfinished") });
+  return await database.rows(
+    `SELECT DISTINCT metric, source, status FROM ${parquetScan([join(runDir, "region_metrics.parquet")])}
+     WHERE metric IN ('retention_p50_ns', 'median_stride_bytes', 'loads_per_store') OR (metric = 'working_set_bytes' AND grain_bytes = 64)
+     ORDER BY metric`,
+  );
+}
+
 /** As nobody: an import needs no root. */
 const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"];
 
@@ -92,6 +102,12 @@ describe("an imported perf.data file", () => {
     const retention = report.metrics.filter(({ metric }) => metric === "retention_p50_ns");
     expect(retention.length).toBeGreaterThan(0);
     expect(retention.every(({ status, why }) => status === "not_identifiable" && why !== null)).toBe(true);
+    expect(await regionRowsOf(report.run_dir)).toEqual([
+      { metric: "loads_per_store", source: "pebs", status: "not_identifiable" },
+      { metric: "median_stride_bytes", source: "pebs", status: "not_identifiable" },
+      { metric: "retention_p50_ns", source: "pebs", status: "not_identifiable" },
+      { metric: "working_set_bytes", source: "pebs", status: "bound" },
+    ]);
     const [rows] = [...readStream(report.run_dir, "access")];
     expect(rows?.rows).toBe(4000);
     const [trace] = await traceOf(report.run_dir);

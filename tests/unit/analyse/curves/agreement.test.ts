@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "bun:test";
+import { type RegionFigures, regionFigures } from "../../../../src/analyse/by-region/region-figures.ts";
 import { type Estimates, estimate } from "../../../../src/analyse/estimate.ts";
 import type { KvRowSample, StepSample } from "../../../../src/analyse/input/input.ts";
 import { printedFigures } from "../../../../src/analyse/metrics/registry.ts";
@@ -44,6 +45,7 @@ const FIGURES = [
 
 describe("curves of a class that was watched", () => {
   let found: Estimates;
+  let whole: RegionFigures | undefined;
 
   beforeAll(() => {
     const world = worldSchema.parse({
@@ -54,6 +56,7 @@ describe("curves of a class that was watched", () => {
     });
     const { input: seen } = tryWorld(describedWorld(world).make(seededRandom(7)), 7);
     found = estimate(seen, placeIndex(seen.regions));
+    [whole] = regionFigures(seen, placeIndex(seen.regions));
   });
   const figure = (metric: string) =>
     printedFigures(found.metrics).find((row) => row.metric === metric && row.region_type === "activation");
@@ -126,8 +129,8 @@ describe("curves of a class that was watched", () => {
     }
     const [point] = pointsOf(found, "read_rate_by_lifetime", "activation");
     const rate = only?.rows.find((one) => one.metric === "read_bytes_per_s")?.value ?? Number.NaN;
-    expect(point?.x).toBe(only?.lifetime_ns ?? Number.NaN);
-    expect(point?.y).toBeCloseTo(rate / (only?.size_bytes ?? 1), 9);
+    expect(point?.x).toBe(whole?.lifetime_ns ?? Number.NaN);
+    expect(point?.y).toBeCloseTo(rate / (whole?.size_bytes ?? 1), 9);
     expect(point).toMatchObject({ status: "bound", n_censored: 1n });
   });
 
