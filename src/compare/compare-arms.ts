@@ -88,12 +88,28 @@ async function besideTarget<T>({ toolCpus, pinned }: Placement, act: () => Promi
   }
 }
 
+/** How far two counts of the same tokens may lie apart: an engine may count a token that it did not send. */
+const MOST_APART = 0.01;
+
+/** Says it where the engine counts other tokens than our client received. */
+function countWarning({ runs }: Measured): string[] {
+  const apart = runs.filter(({ block, streamed_tokens, engine_tokens }) => {
+    if (block < 0 || streamed_tokens === null || engine_tokens === null) return false;
+    return Math.abs(engine_tokens - streamed_tokens) > MOST_APART * streamed_tokens;
+  });
+  if (apart.length === 0) return [];
+  return [
+    `in ${apart.length} of ${runs.length} runs the engine counts other tokens than it streamed: see engine_tokens and streamed_tokens of each run`,
+  ];
+}
+
 function warningsOf(measured: Measured, placement: Placement): string[] {
   const { openMp, unpinned, arms, failure } = measured;
   const spinning = spinningWarning(openMp, placement.targetCpus.length);
   return [
     ...(failure === null ? [] : [`stopped early: ${failure.message} (${failure.hint})`]),
     ...(spinning === null ? [] : [spinning]),
+    ...countWarning(measured),
     ...(placement.pinned ? [] : ["target and tools share their CPUs: slowdowns hold the scheduler's part"]),
     ...(placement.pinned && unpinned > 0 ? [`${unpinned} runs could not be bound to the CPUs of the target`] : []),
     ...arms.filter(({ events_kept }) => events_kept === 0).map(({ arm }) => `${arm} recorded no event`),

@@ -46,7 +46,7 @@ interface Taken {
 }
 
 function rowOf({ block, arm, result }: Taken): EffectRun {
-  return { block, arm: arm.name, ...result.figures, threads: result.threads, pinned: result.pinned };
+  return { block, arm: arm.name, ...result.figures, ...result.tokens, threads: result.threads, pinned: result.pinned };
 }
 
 /**

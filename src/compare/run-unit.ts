@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { inNumbers } from "../schema/ledger.ts";
 import { eventsOf, worstLossPct } from "../schema/loss.ts";
-import { FIGURE_NAMES, type FigureValues } from "../schema/observer-effect.ts";
+import { FIGURE_NAMES, type FigureValues, type RunTokens } from "../schema/observer-effect.ts";
 import type { Arm } from "./arms.ts";
 import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";
 import type { Placement } from "./placement.ts";
@@ -22,6 +22,7 @@ export interface TracerUse {
 
 export interface UnitResult {
   readonly figures: FigureValues;
+  readonly tokens: RunTokens;
   readonly threads: number | null;
   readonly pinned: boolean;
   /** The target maps a library whose threads spin at barriers. */
@@ -40,6 +41,8 @@ export interface UnitRequest {
   readonly signal: AbortSignal;
 }
 
+/** Of a unit that has no client. */
+const UNCOUNTED: RunTokens = { streamed_tokens: null, engine_tokens: null, engine_prompt_tokens: null };
 const LOG_TAIL = 600;
 /** How long a target may take to end after it was told to; a tracer waits for it, and then for its own tools. */
 const GRACE_MS = 15_000;
@@ -168,6 +171,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
     const figures = Object.fromEntries(FIGURE_NAMES.map((name) => [name, values[name as keyof typeof values] ?? null]));
     return {
       figures: figures as FigureValues,
+      tokens: unit.tokens?.() ?? UNCOUNTED,
       threads: use.threads,
       pinned: end.pinned,
       openMp,

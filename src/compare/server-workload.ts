@@ -7,6 +7,7 @@ import { quantile } from "../statistics/quantile.ts";
 import { asUser } from "../target/acting-user.ts";
 import { findProgram } from "../target/held-command.ts";
 import { invokingUser } from "../target/invoking-user.ts";
+import type { EngineTimings } from "./engine-timings.ts";
 import { engineThreads } from "./settings.ts";
 import { type StreamedTokens, streamTokens } from "./token-stream.ts";
 import type { Workload } from "./workload.ts";
@@ -35,7 +36,8 @@ async function ready(url: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const asked = fetch(`${url}/health`, { keepalive: false, headers: { connection: "close" }, signal });
     const health = await asked.catch(() => null);
-    await health?.arrayBuffer();
+    // Whatever it says beside its status is not read.
+    await health?.body?.cancel();
     if (health?.ok) return;
     if (performance.now() - began > READY_MS) {
       const hint = `let the command listen on 127.0.0.1 and the port ${PORT_MARK}`;
@@ -55,6 +57,18 @@ async function serveBlock(url: string, options: ServerOptions, signal: AbortSign
     answers.push(await streamTokens(request));
   }
   return answers;
+}
+
+/** What the engine says of all answers together; null where it says nothing of one of them. */
+function engineSum(answers: readonly StreamedTokens[]): EngineTimings | null {
+  const sum = { prompt_tokens: 0, tokens: 0, tokens_ms: 0 };
+  for (const { engine } of answers) {
+    if (engine === null) return null;
+    sum.prompt_tokens += engine.prompt_tokens;
+    sum.tokens += engine.tokens;
+    sum.tokens_ms += engine.tokens_ms;
+  }
+  return answers.length === 0 ? null : sum;
 }
 
 export interface ServerOptions {
@@ -94,8 +108,11 @@ export function serverWorkload(command: readonly string[], options: ServerOption
         figures() {
           const gaps = answers.flatMap(({ gaps_ms }) => gaps_ms);
           const total_ms = gaps.reduce((sum, gap) => sum + gap, 0);
+          const engine = engineSum(answers);
           return {
             tokens_per_s: total_ms > 0 ? gaps.length / (total_ms / 1000) : null,
+            engine_tokens_per_s:
+              engine !== null && engine.tokens_ms > 0 ? engine.tokens / (engine.tokens_ms / 1000) : null,
             ttft_ms: quantile(
               answers.map(({ ttft_ms }) => ttft_ms),
               0.5,
@@ -104,6 +121,14 @@ export function serverWorkload(command: readonly string[], options: ServerOption
             token_p99_ms: quantile(gaps, 0.99),
             // The block has a length of its own: its wall time says nothing.
             wall_s: null,
+          };
+        },
+        tokens() {
+          const engine = engineSum(answers);
+          return {
+            streamed_tokens: answers.reduce((sum, { tokens }) => sum + tokens, 0),
+            engine_tokens: engine?.tokens ?? null,
+            engine_prompt_tokens: engine?.prompt_tokens ?? null,
           };
         },
       };

@@ -1,5 +1,5 @@
 /** What an arm runs: one unit is a process from its start to its end, with figures of its own. */
-import type { FigureValues, ObserverEffect } from "../schema/observer-effect.ts";
+import type { FigureValues, ObserverEffect, RunTokens } from "../schema/observer-effect.ts";
 
 export interface Unit {
   readonly command: readonly string[];
@@ -8,6 +8,8 @@ export interface Unit {
   readonly drive: ((signal: AbortSignal) => Promise<void>) | null;
   /** What the unit tells of itself once it has ended. @throws MrmTraceError target, where it told nothing */
   figures(): Partial<FigureValues>;
+  /** Tokens as our client and as the engine counted them, where there is a client. */
+  tokens?(): RunTokens;
 }
 
 export interface Workload {

@@ -112,6 +112,17 @@ function settingsText({ settings }: ObserverEffect): string {
   return `${threads}${threadWords}; target on ${cpus(settings.target_cpus)}, tools on ${cpus(settings.tool_cpus)}; ${openMp}`;
 }
 
+/** Tokens of the runs that count, as our client and as the engine counted them; nothing where there is no client. */
+function tokensText({ runs }: ObserverEffect): string | null {
+  const served = runs.filter(({ block, streamed_tokens }) => block >= 0 && streamed_tokens !== null);
+  if (served.length === 0) return null;
+  const streamed = served.reduce((sum, run) => sum + (run.streamed_tokens ?? 0), 0);
+  const counted = served.some(({ engine_tokens }) => engine_tokens === null)
+    ? "the engine says no count"
+    : `${formatCount(served.reduce((sum, run) => sum + (run.engine_tokens ?? 0), 0))} as the engine counts them`;
+  return `${formatCount(streamed)} streamed to the client, ${counted}`;
+}
+
 /** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */
 function reasons(effect: ObserverEffect, width: number): Line[] {
   const decidingOf = ({ figures }: ArmEffect) => figures.find(({ figure }) => figure === effect.deciding_figure);
@@ -132,6 +143,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
   const { width, unicode } = terminal;
   const shown = effect.arms.filter(({ unavailable }) => unavailable === null);
   const what = EFFECT_FIGURES[effect.deciding_figure].what;
+  const tokens = tokensText(effect);
   const head: Span[] = [
     { text: "observer effect  ", ink: "dim" },
     { text: effect.workload.kind, ink: "bold" },
@@ -145,6 +157,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
     [
       head,
       ...entry("settings", settingsText(effect), width),
+      ...(tokens === null ? [] : entry("tokens", tokens, width)),
       [],
       ...grid(
         shown.map(({ arm }) => arm),

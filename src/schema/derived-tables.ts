@@ -267,7 +267,12 @@ export const DERIVED_TABLES = {
     doc: "observer_effect.parquet of `compare`: one row per arm and figure, against the arm `off`.",
     columns: [
       col("arm", "string", "", "off-again (the noise of the machine), or a way to trace."),
-      col("figure", "string", "", "tokens_per_s, ttft_ms, token_p50_ms, token_p99_ms, wall_s or peak_rss_bytes."),
+      col(
+        "figure",
+        "string",
+        "",
+        "tokens_per_s, engine_tokens_per_s, ttft_ms, token_p50_ms, token_p99_ms, wall_s or peak_rss_bytes.",
+      ),
       col("unit", "string", "", "Unit of off and on."),
       col("blocks", "u32", "blocks", "Usable blocks: each has every arm twice, in mirrored order."),
       col("unusable", "u32", "blocks", "Blocks left out, as the figure was missing in a run."),

@@ -7,6 +7,7 @@ import { wordsOf } from "./row.ts";
 /** The figures of a run, and whether more of one is better. */
 export const EFFECT_FIGURES = {
   tokens_per_s: { unit: "tokens/s", better: "more", what: "decoded tokens per second" },
+  engine_tokens_per_s: { unit: "tokens/s", better: "more", what: "the same as the engine counts them" },
   ttft_ms: { unit: "ms", better: "less", what: "time to the first token" },
   token_p50_ms: { unit: "ms", better: "less", what: "time between tokens, median" },
   token_p99_ms: { unit: "ms", better: "less", what: "time between tokens, 99th percentile" },
@@ -98,11 +99,22 @@ export type ArmEffect = z.output<typeof armEffect>;
 
 const ofRun = Object.fromEntries(NAMES.map((name) => [name, figureCodec])) as Record<EffectFigure, typeof figureCodec>;
 
+const tokens = count.nullable();
+const runTokens = {
+  streamed_tokens: tokens.describe("tokens that our client of a server received; null for what has no such client"),
+  engine_tokens: tokens.describe(
+    "the same as the engine counts them, in the last event of each answer; null where it does not say",
+  ),
+  engine_prompt_tokens: tokens.describe("tokens of the prompts that the engine worked on, as it counts them"),
+};
+export type RunTokens = Readonly<Record<keyof typeof runTokens, number | null>>;
+
 const effectRun = z
   .object({
     block: z.int().min(-1).describe("-1 for warm-ups, which count for nothing"),
     arm: text,
     ...ofRun,
+    ...runTokens,
     threads: count.nullable(),
     pinned: z.boolean(),
   })

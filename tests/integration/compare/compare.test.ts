@@ -221,6 +221,7 @@ describe("compare of arms", () => {
       expect(idle?.unavailable).toBeNull();
       expect(idle?.figures.map(({ figure }) => figure)).toEqual([
         "tokens_per_s",
+        "engine_tokens_per_s",
         "ttft_ms",
         "token_p50_ms",
         "token_p99_ms",
@@ -230,7 +231,13 @@ describe("compare of arms", () => {
         expect(run.tokens_per_s).toBeGreaterThan(0);
         expect(run.token_p99_ms ?? 0).toBeGreaterThanOrEqual(run.token_p50_ms ?? Number.NaN);
         expect(run.wall_s).toBeNull();
+        // Requests of 32 tokens each, of which the engine counts every one.
+        expect(run.engine_tokens).toBe(run.streamed_tokens);
+        expect((run.streamed_tokens ?? 1) % 32).toBe(0);
+        expect(run.engine_prompt_tokens).toBeGreaterThan(32);
+        expect(run.engine_tokens_per_s).toBeGreaterThan(0);
       }
+      expect(effect.warnings.filter((text) => text.includes("the engine counts"))).toEqual([]);
       expect(idle?.events_kept).toBeGreaterThan(1000);
       expect(await goneWithin(model, 5)).toBe(true);
     },

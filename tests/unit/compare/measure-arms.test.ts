@@ -7,13 +7,14 @@ import { MrmTraceError } from "../../../src/errors.ts";
 import { FIGURE_NAMES, type FigureValues } from "../../../src/schema/observer-effect.ts";
 
 const NOTHING = Object.fromEntries(FIGURE_NAMES.map((name) => [name, null])) as FigureValues;
+const UNCOUNTED = { streamed_tokens: null, engine_tokens: null, engine_prompt_tokens: null };
 const USE = { events_kept: 1000, events_lost: 0, loss_pct: 0, capture_bytes: 9000, cpu_pct: 1, rss_bytes: 5e7 };
 
 /** A run of 1 s, or of 1.1 s with a tracer. */
 function resultOf({ arm }: UnitRequest): UnitResult {
   const traced = arm.options !== null;
   const figures = { ...NOTHING, wall_s: traced ? 1.1 : 1 };
-  return { figures, threads: 1, pinned: true, openMp: false, tracer: traced ? USE : null };
+  return { figures, tokens: UNCOUNTED, threads: 1, pinned: true, openMp: false, tracer: traced ? USE : null };
 }
 
 function measure(unit: (request: UnitRequest, number: number) => UnitResult, signal = new AbortController().signal) {

@@ -42,10 +42,37 @@ describe("a streamed completion", () => {
     expect(gaps_ms.reduce((sum, gap) => sum + gap, ttft_ms)).toBeGreaterThan(15);
   });
 
+  test("has as many tokens as its events say, where several come in one, the last event among them", async () => {
+    const holding = (tokens: number): string => `data: {"content":"a","stop":false,"tokens_predicted":${tokens}}\n\n`;
+    const ending = (tokens: number): string => `data: {"content":"","stop":true,"tokens_predicted":${tokens}}\n\n`;
+    const asked = (...pieces: string[]) =>
+      streamTokens({ url: serverOf(pieces), prompt: "p", tokens: 7, signal: AbortSignal.timeout(5000) });
+    const answer = await asked(holding(1), holding(2), holding(5), ending(6));
+    expect([answer.tokens, answer.gaps_ms.length]).toEqual([6, 5]);
+    // Three tokens of one event have a third of its time each.
+    expect(new Set(answer.gaps_ms.slice(1, 4)).size).toBe(1);
+    // More than were asked for is no count: each event is a token again, and the end is none.
+    expect((await asked(holding(1), holding(9e8), ending(9e8))).tokens).toBe(2);
+    expect((await asked(holding(3), holding(2), ending(3))).tokens).toBe(3);
+  });
+
   test("may come in pieces that end inside a line", async () => {
     const whole = token("a") + token("b") + END;
     const pieces = [whole.slice(0, 9), whole.slice(9, 50), whole.slice(50)];
     expect((await ask(serverOf(pieces))).gaps_ms).toHaveLength(1);
+  });
+
+  test("has what the engine counts where its last event says so, and nothing of what cannot be meant", async () => {
+    const ending = (timings: string): string => `data: {"stop":true,"timings":${timings}}\n\n`;
+    const answer = await ask(serverOf([token("a"), ending('{"prompt_n":7,"predicted_n":3,"predicted_ms":12.5}')]));
+    expect(answer.engine).toEqual({ prompt_tokens: 7, tokens: 3, tokens_ms: 12.5 });
+    const wrong = ['{"prompt_n":7,"predicted_n":-3,"predicted_ms":1}', '{"prompt_n":7}', "[]", '"NaN"', "{"];
+    for (const timings of wrong) expect((await ask(serverOf([token("a"), ending(timings)]))).engine).toBeNull();
+  });
+
+  test("is an error where the server sends a line without an end", async () => {
+    const endless = Array.from({ length: 5 }, () => `data: ${"x".repeat(2 ** 18)}`);
+    expect(ask(serverOf(endless))).rejects.toThrow("more than an answer has");
   });
 
   test("is an error where the server refuses or says nothing", async () => {

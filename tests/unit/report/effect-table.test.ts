@@ -68,6 +68,36 @@ const shown = (arms: readonly ArmEffect[], width = 120): string =>
   renderEffect(effectOf(arms), "results/x", { width, color: false, unicode: false });
 
 describe("the table of an observer effect", () => {
+  test("says how many tokens were streamed and how many the engine counts, of the runs that count", () => {
+    const run = {
+      ...{ arm: "off", tokens_per_s: 50, engine_tokens_per_s: 51, ttft_ms: 3, token_p50_ms: 20, token_p99_ms: 30 },
+      ...{ wall_s: null, peak_rss_bytes: 1e6, threads: 1, pinned: true, engine_prompt_tokens: 9 },
+    };
+    const of = (runs: readonly (number | null)[][]): string => {
+      const rows = runs.map(([block, streamed, engine]) => ({
+        ...run,
+        block: block ?? 0,
+        streamed_tokens: streamed ?? null,
+        engine_tokens: engine ?? null,
+      }));
+      return renderEffect({ ...effectOf([AGAIN]), runs: rows }, "x", { width: 120, color: false, unicode: false });
+    };
+    expect(
+      of([
+        [-1, 7, 7],
+        [0, 64, 64],
+        [0, 96, 97],
+      ]),
+    ).toContain("160 streamed to the client, 161 as the engine counts them");
+    expect(
+      of([
+        [0, 64, 64],
+        [0, 96, null],
+      ]),
+    ).toContain("160 streamed to the client, the engine says no count");
+    expect(of([[0, null, null]])).not.toContain("streamed");
+  });
+
   test("has each arm with its interval, its verdict and what it cost, and the settings beside it", () => {
     const text = shown([AGAIN, ARM]);
     expect(text).toContain("+1.01 % [+0.40, +1.60] PASS");
