@@ -1,31 +1,50 @@
-/** The inference engines that are here: the demo's own, and those on PATH. */
+/** The inference engines that are here: the demo's own, and those on PATH, each with what a run will know of it. */
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
 import { ENGINES } from "../engine/engines.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
+import { type ProgramBuild, programBuild } from "./engine-build.ts";
 import { programPath } from "./software.ts";
+
+export interface FoundProgram extends ProgramBuild {
+  readonly engine: string;
+  readonly name: string;
+  readonly path: string;
+}
 
 export interface EngineFacts {
   readonly demo: string | null;
   /** True where the demo engine is built for this machine. */
   readonly demo_possible: boolean;
-  readonly found: readonly { readonly name: string; readonly path: string; readonly recognised: boolean }[];
+  readonly found: readonly FoundProgram[];
 }
 
-/** Programs of which no tensors and steps are read: kinds of mapping are told. */
-const OTHERS = ["ollama", "vllm", "sglang", "text-generation-launcher"];
+/** An engine by the programs that run it, and what is known of it. */
+interface ListedEngine {
+  readonly name: string;
+  readonly programs: readonly string[];
+  readonly will_be_known: string;
+}
 
-const PROGRAMS = [
-  ...ENGINES.flatMap(({ programs }) => programs).map((name) => ({ name, recognised: true })),
-  ...OTHERS.map((name) => ({ name, recognised: false })),
+const ALL = "tensors by name, KV cells, steps and tokens";
+const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
+
+const LISTED: readonly ListedEngine[] = [
+  ...ENGINES.map(({ name, programs }) => ({ name, programs, will_be_known: ALL })),
+  { name: "ollama", programs: ["ollama"], will_be_known: ALL },
+  { name: "vllm", programs: ["vllm"], will_be_known: KINDS },
+  { name: "sglang", programs: ["sglang"], will_be_known: KINDS },
+  { name: "tgi", programs: ["text-generation-launcher"], will_be_known: KINDS },
 ];
 
 export function engineFacts(): EngineFacts {
-  const found = PROGRAMS.flatMap(({ name, recognised }) => {
-    const path = programPath(name);
-    return path === null ? [] : [{ name, path, recognised }];
-  });
+  const found = LISTED.flatMap(({ name: engine, programs }) =>
+    programs.flatMap((name) => {
+      const path = programPath(name);
+      return path === null ? [] : [{ engine, name, path, ...programBuild(path) }];
+    }),
+  );
   return {
     demo: installedDemoEngine(demoCacheDir()),
     demo_possible: process.platform === "linux" && process.arch === "x64",
@@ -48,15 +67,22 @@ function judgeDemo({ demo, demo_possible }: EngineFacts): Check {
   });
 }
 
-function judgeFound({ found }: EngineFacts): Check {
-  const data = { found };
-  if (found.length === 0) return check("engines", "info", "none on PATH: give the full path behind --", { data });
-  const text = found.map(
-    ({ name, path, recognised }) => `${name} (${path}${recognised ? "" : ", told by kind of mapping"})`,
-  );
-  return check("engines", "ok", text.join(", "), { data });
+function programText({ name, path, build, functions }: FoundProgram): string {
+  const where = functions > 0 ? `${functions} of its functions can be probed` : null;
+  return `${name} (${[path, build ?? "it names no build", where].filter((part) => part !== null).join(", ")})`;
+}
+
+/** One engine of the list: where it is, its build, and what a run will know of it. */
+function judgeEngine({ name, programs, will_be_known }: ListedEngine, facts: EngineFacts): Check {
+  const found = facts.found.filter(({ engine }) => engine === name);
+  const data = { found, will_be_known };
+  if (found.length === 0) {
+    const none = `not on PATH (${programs.join(", ")}); attach to it, or give its path behind --: ${will_be_known}`;
+    return check(`engine: ${name}`, "info", none, { data });
+  }
+  return check(`engine: ${name}`, "ok", `${found.map(programText).join(", ")}: ${will_be_known}`, { data });
 }
 
 export function judgeEngines(facts: EngineFacts): Check[] {
-  return [judgeDemo(facts), judgeFound(facts)];
+  return [judgeDemo(facts), ...LISTED.map((engine) => judgeEngine(engine, facts))];
 }

@@ -73,7 +73,8 @@ function finder(elf: ElfFile, names: readonly string[]): EngineObject["symbol"] 
   return (name) => local.get(name);
 }
 
-function recognise(path: string, identity: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
+/** The engines of which a file is a part; none for what is no ELF file. */
+export function recognise(path: string, identity: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
   const elf = readElf(bytes);
   if (!elf.ok) return [];
   const build = { soname: elf.soname(), buildId: elf.buildId() };

@@ -273,15 +273,24 @@ describe("software, engines, heat and room", () => {
     expect(bad(judgeSoftware({ ...software, perf: { path: "/usr/bin/perf", version: null } }))).toEqual(["warn perf"]);
   });
 
-  test("tell engines that are recognised from those that are told by kind of mapping", () => {
+  test("tell of each engine where it is, its build and what will be known of it", () => {
     const found = [
-      { name: "llama-server", path: "/usr/bin/llama-server", recognised: true },
-      { name: "vllm", path: "/opt/bin/vllm", recognised: false },
+      { engine: "llama.cpp", name: "llama-server", path: "/usr/bin/llama-server", build: "build id ab", functions: 34 },
+      { engine: "vllm", name: "vllm", path: "/opt/bin/vllm", build: "0.32.0", functions: 0 },
     ];
     const checks = judgeEngines({ demo: null, demo_possible: true, found });
-    expect(named(checks, "engines").summary).toBe(
-      "llama-server (/usr/bin/llama-server), vllm (/opt/bin/vllm, told by kind of mapping)",
+    const llama = named(checks, "engine: llama.cpp");
+    expect([llama.status, llama.data.found]).toEqual(["ok", [found[0]]]);
+    expect(llama.summary).toStartWith(
+      "llama-server (/usr/bin/llama-server, build id ab, 34 of its functions can be probed): tensors by name",
     );
+    expect(named(checks, "engine: vllm").summary).toBe(
+      "vllm (/opt/bin/vllm, 0.32.0): kinds of mapping, faults and accesses, but no tensors, steps or tokens",
+    );
+    expect(named(checks, "engine: ollama")).toMatchObject({
+      status: "info",
+      summary: expect.stringContaining("not on PATH (ollama)"),
+    });
     expect(named(checks, "demo_engine").status).toBe("info");
   });
 
