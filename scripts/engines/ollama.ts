@@ -1,0 +1,201 @@
+#!/usr/bin/env bun
+/**
+ * Ollama under `mrm-trace attach`, both generations of its engine: built from its Go module, a model of random weights, and what
+ * the tracer knew of it beside what Ollama and the model's file say. Run by scripts/test-engines; needs go, git, g++ and root.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { openRun } from "../../src/api/open-run.ts";
+import { demoCacheDir } from "../../src/demo/cache.ts";
+import { ensureDemoModel } from "../../src/demo/demo-model.ts";
+import { engineModule, ensureDemoEngine } from "../../src/demo/install.ts";
+import { readGgufFile } from "../../src/engine/gguf/file.ts";
+import { type Started, startCli } from "../../tests/integration/run/cli.ts";
+
+const VERSION = "0.17.4";
+/** Requests while the tracer looks, and tokens of each. */
+const [REQUESTS, TOKENS] = [4, 200];
+const CONTEXT = 512;
+const folder = join(process.env.MRM_TRACE_ENGINES ?? "", `ollama-${VERSION}`);
+const program = join(folder, "bin", "ollama");
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+  const child = Bun.spawn([...command], { env: { ...process.env, ...env }, stdout: "pipe", stderr: "pipe" });
+  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 3).join(" ")} failed:\n${said.slice(-3000)}`);
+  return out;
+}
+
+/** Go's proxy leaves folders called vendor out of a module: these headers are those of the demo's llama.cpp. */
+async function headers(): Promise<string> {
+  const tree = join(folder, "llama.cpp");
+  if (!existsSync(join(tree, "vendor"))) {
+    const engine = await ensureDemoEngine(demoCacheDir());
+    const bundle = join(dirname(engineModule(engine)), "..", "llama", "gitRelease.bundle");
+    rmSync(tree, { recursive: true, force: true });
+    await run(["git", "clone", "--quiet", "--no-checkout", bundle, tree]);
+    await run(["git", "-C", tree, "checkout", "--quiet", "HEAD", "--", "vendor"]);
+  }
+  return join(tree, "vendor");
+}
+
+/** Some ten minutes of a CPU, once. */
+async function build(): Promise<void> {
+  if (existsSync(program)) return;
+  for (const tool of ["go", "git", "g++"]) if (!Bun.which(tool)) throw new Error(`${tool} is not installed`);
+  const flags = `-O1 -I${await headers()}`;
+  say(`building ollama ${VERSION} of its Go module: about 10 minutes`);
+  const began = performance.now();
+  await run(["nice", "-n", "15", "go", "install", `github.com/ollama/ollama@v${VERSION}`], {
+    ...{ GOBIN: join(folder, "bin"), CGO_ENABLED: "1", CGO_CFLAGS: flags, CGO_CXXFLAGS: flags },
+  });
+  say(`built in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = probe;
+  probe.stop(true);
+  return port;
+}
+
+interface Answer {
+  readonly prompt_eval_count: number;
+  readonly eval_count: number;
+  /** In ns. */
+  readonly eval_duration: number;
+}
+
+interface Served extends AsyncDisposable {
+  readonly pid: number;
+  ask(tokens: number, prompt: string): Promise<Answer>;
+}
+
+/** Pids of the children of a process. */
+function children(pid: number): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((tid) =>
+    readFileSync(`/proc/${pid}/task/${tid}/children`, "utf8").split(" ").filter(Boolean).map(Number),
+  );
+}
+
+/** Ollama with the model, loaded. */
+async function serve(model: string, engine: Readonly<Record<string, string>>): Promise<Served> {
+  const url = `http://127.0.0.1:${freePort()}`;
+  const env = {
+    ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store") },
+    ...{ OLLAMA_NUM_PARALLEL: "1", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", ...engine },
+  };
+  const log = Bun.file(join(folder, "serve.log"));
+  const child = Bun.spawn([program, "serve"], { env, stdout: "ignore", stderr: log });
+  for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
+  const modelfile = join(folder, "Modelfile");
+  writeFileSync(modelfile, `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\nPARAMETER num_ctx ${CONTEXT}\n`);
+  await run([program, "create", "mrm", "-f", modelfile], env as Record<string, string>);
+  const served: Served = {
+    pid: child.pid,
+    async ask(tokens, prompt) {
+      // At temperature 0 random weights repeat themselves until Ollama ends the answer.
+      const options = { num_predict: tokens, temperature: 1, seed: 1, num_ctx: CONTEXT };
+      const body = JSON.stringify({ model: "mrm", prompt, raw: true, stream: false, options });
+      const response = await fetch(`${url}/api/generate`, { method: "POST", body });
+      if (!response.ok) throw new Error(`ollama answered ${response.status}: ${(await response.text()).slice(0, 500)}`);
+      return (await response.json()) as Answer;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.exited;
+    },
+  };
+  await served.ask(8, "warm up");
+  return served;
+}
+
+interface Report {
+  readonly run_dir: string;
+  readonly warnings: readonly string[];
+  readonly target: Readonly<Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s", number | null>>;
+  readonly labels: readonly { readonly region_type: string; readonly bytes: string }[];
+}
+
+interface Tried {
+  readonly report: Report;
+  readonly answers: readonly Answer[];
+  readonly runner: string;
+}
+
+/** Attaches to the server with its runner, asks, and ends the recording. */
+async function traced(served: Served): Promise<Tried> {
+  const [runner = 0] = children(served.pid);
+  const args = ["attach", String(served.pid), "--json", "--verbose", "--baseline", "100ms"];
+  const tracer: Started = startCli([...args, "--output", join(folder, "results")]);
+  await tracer.said("recording");
+  const answers: Answer[] = [];
+  for (let i = 0; i < REQUESTS; i++) answers.push(await served.ask(TOKENS, `${i} ${"the fox sleeps ".repeat(3)}`));
+  await Bun.sleep(500);
+  tracer.signal("SIGINT");
+  const ended = await tracer.ended;
+  const command = readFileSync(`/proc/${runner}/cmdline`, "utf8").split("\0");
+  const words = command.slice(1, 3).filter((word) => !word.startsWith("/") && word !== "--model");
+  return { report: JSON.parse(ended.stdout) as Report, answers, runner: ["ollama", ...words].join(" ") };
+}
+
+interface Tensor {
+  readonly kind: string;
+  readonly name: string | null;
+  readonly region_type: string | null;
+  readonly size_bytes: bigint;
+}
+
+/** Prints what was known beside what is true. */
+function tell({ report, answers, runner }: Tried, model: string): boolean {
+  const gguf = readGgufFile(model);
+  if (!gguf.ok) throw new Error(gguf.reason);
+  using opened = openRun(report.run_dir);
+  const rows = (table: "tensor" | "step") => opened.table(table).toArray() as unknown as Record<string, unknown>[];
+  const tensors = rows("tensor") as unknown as Tensor[];
+  const names = (type: string) =>
+    new Set(tensors.filter(({ region_type, name }) => region_type === type && name !== null).map(({ name }) => name));
+  const inFile = gguf.directory.tensors.map(({ name }) => name);
+  const found = names("weight");
+  const engines = rows("step").filter(({ kind }) => kind === "engine");
+  const decodes = rows("step").filter(({ kind }) => kind === "decode").length;
+  const sum = (of: (answer: Answer) => number) => answers.reduce((total, answer) => total + of(answer), 0);
+  const generated = sum(({ eval_count }) => eval_count);
+  // The first token of an answer comes from the step of its prompt.
+  const stepped = generated - answers.length;
+  const named = inFile.filter((name) => found.has(name)).length;
+  const bytes = (type: string) =>
+    report.labels.filter((row) => row.region_type === type).reduce((total, row) => total + Number(row.bytes), 0);
+  say(`  process      ${runner}`);
+  say(`  engine       ${engines.length === 0 ? "not recognised" : engines.map(({ detail }) => detail).join("; ")}`);
+  say(`  weights      ${named} of the file's ${inFile.length} tensors by name; ${bytes("weight")} bytes`);
+  say(`  KV cache     ${names("kv_cache").size} tensors by name; ${bytes("kv_cache")} bytes`);
+  say(`  activations  ${bytes("activation")} bytes`);
+  say(`  steps        ${decodes} seen`);
+  say(`  tokens       ${report.target.decode_tokens} decoded, ${report.target.prompt_tokens} of prompt seen`);
+  say(
+    `  by Ollama    ${generated} generated, of which ${stepped} in a step of their own; ${sum((a) => a.prompt_eval_count)} of prompt`,
+  );
+  say(
+    `  per second   ${report.target.decode_tokens_per_s?.toFixed(1)} seen, ${(generated / (sum((a) => a.eval_duration) / 1e9)).toFixed(1)} by Ollama`,
+  );
+  for (const text of report.warnings) say(`  warning      ${text}`);
+  const tokens = report.target.decode_tokens ?? 0;
+  return named === inFile.length && Math.abs(tokens - stepped) <= 0.01 * stepped;
+}
+
+mkdirSync(join(folder, "store"), { recursive: true });
+await build();
+const model = await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 });
+let isKnown = true;
+for (const [name, engine] of [
+  ["llama.cpp's runner", {}],
+  ["Ollama's own engine", { OLLAMA_NEW_ENGINE: "1" }],
+] as const) {
+  say(`ollama ${VERSION}, ${name}`);
+  await using served = await serve(model, engine);
+  isKnown = tell(await traced(served), model) && isKnown;
+}
+say(isKnown ? "ollama: all weights by name, all tokens" : "ollama: not all is known, see above");
+process.exit(isKnown ? 0 : 1);
