@@ -31,7 +31,8 @@ export const attachCommand = defineCommand({
         `make them with: mrm-trace run --config ${config}; or leave "models" out, and its options hold here`,
       );
     }
-    const { run: options } = effective;
+    const counted = attachSchema.pick({ engine_metrics: true });
+    const options = { ...effective.run, ...parseOptions(counted, givenOptions(counted, args)) };
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../pipelines/attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });

@@ -35,6 +35,15 @@ export const RUN_GROUPS: readonly OptionGroup[] = [
   },
 ];
 
+export const ATTACH_GROUPS: readonly OptionGroup[] = [
+  ...RUN_GROUPS.map(({ task, options }) => ({ task, options })),
+  {
+    task: "tokens as the engine counts them",
+    options: ["engine-metrics"],
+    example: "mrm-trace attach llama-server --duration 60s --engine-metrics http://127.0.0.1:8080/metrics",
+  },
+];
+
 export const COMPARE_GROUPS: readonly OptionGroup[] = [
   {
     task: "what is compared, and how often",

@@ -1,5 +1,5 @@
 /** THE table of commands: help, completions and the command line are made from it. A verb is one line. */
-import { COMPARE_GROUPS, RUN_GROUPS } from "./option-groups.ts";
+import { ATTACH_GROUPS, COMPARE_GROUPS, RUN_GROUPS } from "./option-groups.ts";
 import { type Verb, verb } from "./verb.ts";
 
 /** Each is loaded on use: one command does not wait for what the others need. */
@@ -15,7 +15,7 @@ const LOADERS = {
     verb((await import("./attach.ts")).attachCommand, "mrm-trace attach llama-server --duration 60s", {
       isRootNeeded: true,
       common: ["output", "run-id", "source", "duration", "max-size", "budget", "json", "table", "quiet"],
-      groups: RUN_GROUPS.map(({ task, options }) => ({ task, options })),
+      groups: ATTACH_GROUPS,
       surplus: "attach to one process by its pid or name: its children come with it",
     }),
   plan: async () =>

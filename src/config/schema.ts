@@ -1,6 +1,7 @@
 /** THE options of a run: one schema, from which types, defaults and the flags' help come. */
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
+import { loopbackAddress } from "./loopback-url.ts";
 import { wantedText } from "./type-text.ts";
 import { duration, numeric, size, valueHints, whole } from "./values.ts";
 import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
@@ -119,7 +120,12 @@ export const runSchema = z.object({
 export type RunOptions = z.output<typeof runSchema>;
 
 /** What `attach` takes: nothing that needs to launch the target. */
-export const attachSchema = runSchema.omit({ memray: true });
+export const attachSchema = runSchema.omit({ memray: true }).extend({
+  engine_metrics: loopbackAddress
+    .optional()
+    .describe("where a llama-server tells its counters: the tokens that it counts itself stand beside ours")
+    .register(valueHints, { hint: "URL" }),
+});
 export type AttachOptions = z.output<typeof attachSchema>;
 
 /** What `analyse` takes; all but the last few options are for traces that were recorded elsewhere. */

@@ -5,6 +5,7 @@ import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { dieFirst } from "../overhead/priority.ts";
+import { openEngineCounters } from "../record/engine-counters.ts";
 import { type Recorded, type RecordRequest, recordTarget } from "../record/record-target.ts";
 import type { StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
@@ -55,6 +56,7 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);
+  const counters = options.engine_metrics === undefined ? null : await openEngineCounters(options.engine_metrics);
   const { name, model } = runningModel(found);
   using folder = openRecordingFolder(options, modelId(name, found.command), request.notice);
   const { directory } = folder;
@@ -83,15 +85,23 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
     collectors,
     progress,
     expected_ns: null,
-    begin() {
+    async begin() {
+      await counters?.begin();
       say("recording");
       signals.onFirst((signal) => stopped.resolve(reasonOf(signal)));
     },
+    ...(counters === null ? {} : { atEnd: counters.end }),
     rootEnded: () => true,
     stopped: stopped.promise,
     note: factsNote(circumstances),
   });
-  const concluded = await conclude({ ...recorded, ...circumstances }, progress, signals, request.isOwnProcess);
+  const counted = counters === null ? {} : { engineCounts: counters.counts() };
+  const concluded = await conclude(
+    { ...recorded, ...circumstances, ...counted },
+    progress,
+    signals,
+    request.isOwnProcess,
+  );
   if (signals.received !== null) return { ...concluded, exitCode: EXIT_CODES[reasonOf(signals.received)] };
   return { ...concluded, exitCode: recorded.recording.writeError?.exitCode ?? EXIT_CODES.ok };
 }

@@ -17,6 +17,7 @@ import { balances, placeWords } from "../schema/ledger.ts";
 import { lostPct, worstLossPct } from "../schema/loss.ts";
 import type { ModelFacts } from "../schema/model-facts.ts";
 import type { ExperimentFacts } from "../schema/run-details.ts";
+import type { EngineCounts } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import type { Launched } from "../target/held-command.ts";
 import { formatCounted, formatNs } from "../units.ts";
@@ -39,6 +40,8 @@ export interface RunEnd extends Recorded {
   readonly model: ModelFacts | null;
   readonly host: ReturnType<typeof hostFacts>;
   readonly baseline: Baseline;
+  /** What the engine's own server counted, where it was asked. */
+  readonly engineCounts?: EngineCounts;
 }
 
 const pct = (part: number, whole: number | null): number | null => (whole ? (100 * part) / whole : null);
@@ -103,6 +106,7 @@ export function factsOfRun(input: RunEnd): RunFacts {
       wall_s: wall_ns / 1e9,
       threads: use.target.peak_threads || null,
       ...tokenFacts(tokens, (lostPct(ledger, "step") ?? 0) > 0),
+      ...(input.engineCounts === undefined ? {} : { engine_counts: input.engineCounts }),
     },
     ledger: ledger.map((row) => ({ ...row })),
     observer: {

@@ -21,8 +21,10 @@ export interface RecordRequest {
   readonly progress: Progress;
   /** How long the target is expected to work, in ns, for the progress; null where nobody knows. */
   readonly expected_ns: number | null;
-  /** Called when everything is attached, just before the recording: lets a target go that was held. */
-  readonly begin: () => void;
+  /** Called when everything is attached, just before the recording, and waited for: lets a target go that was held. */
+  readonly begin: () => void | Promise<void>;
+  /** Called when the recording ends, before anything of it is closed. */
+  readonly atEnd?: () => Promise<void>;
   /** True once the root is known to have ended; until then an empty tree is not believed. */
   readonly rootEnded: () => boolean;
   /** Ends the recording when it resolves. */
@@ -85,7 +87,7 @@ export async function recordTarget({
     collectors: able,
   });
   beginFacts(note.path, note.text(recordedWith(nothingYet(started_ns))));
-  request.begin();
+  await request.begin();
   const recording = await record({
     runDir: directory.heldPath,
     collectors: collectors.all,
@@ -93,6 +95,7 @@ export async function recordTarget({
     stopped: Promise.race([request.stopped, treeEnded.promise]),
     note: { path: note.path, text: (soFar) => note.text(recordedWith(soFar)) },
     durationNs: options.duration,
+    onEnd: request.atEnd,
     maxSizeBytes: options.max_size,
     onBatch(batch) {
       if (batch.table === "process") {

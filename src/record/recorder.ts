@@ -13,6 +13,9 @@ import { pollPace, unevenRest } from "./poll-pace.ts";
 /** Segments that may wait while a collector's last batches are taken: one more of any stream still finds room. */
 const REST_QUEUE_BYTES = 2 ** 20;
 
+/** No longer than the longest rest between two polls may become on a busy machine. */
+const END_PATIENCE_MS = 100;
+
 export type StopReason = "target_ended" | "duration" | "max_size" | "interrupted" | "terminated" | "hangup" | "disk";
 
 export interface RecorderOptions {
@@ -27,6 +30,8 @@ export interface RecorderOptions {
   readonly maxSizeBytes: number;
   /** Called with every batch before it is written. */
   readonly onBatch: (batch: Batch) => void;
+  /** Called when it ends, before the collectors are stopped; waited for, but not for long: meanwhile nothing is taken. */
+  readonly onEnd?: (() => Promise<void>) | undefined;
   /** Called at every poll. */
   readonly onPoll: (state: RecorderState) => void;
   /** The file that tells of the recording while it goes on: its path, and its text as of a closing of all segments. */
@@ -115,6 +120,7 @@ export async function record(options: RecorderOptions): Promise<Recording> {
     else if (writers.writtenBytes >= options.maxSizeBytes) reason = "max_size";
     else await Bun.sleep(unevenRest(pace.after(now_ns, filled), random));
   }
+  if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);
   const end_ns = monotonicNs();
   const collected: LedgerRow[] = [];
   for (const collector of collectors) {

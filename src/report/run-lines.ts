@@ -84,6 +84,21 @@ function engineThreads({ engine }: RunReport): number | null {
   return typeof n_threads === "number" && Number.isInteger(n_threads) && n_threads > 0 ? n_threads : null;
 }
 
+/** What the engine's own server counted; null where it was not asked. */
+export function countsText({ target: { engine_counts: counts } }: RunReport): string | null {
+  if (counts === undefined) return null;
+  if (counts.why !== null) return `its own count of tokens is not known: ${counts.why}`;
+  const parts = [
+    `counts ${formatCount(counts.prompt_tokens ?? 0)} prompt`,
+    `${formatCount(counts.generated_tokens ?? 0)} generated`,
+    ...(isNumber(counts.generated_tokens_per_s) ? [`${formatCount(counts.generated_tokens_per_s)}/s`] : []),
+    ...(counts.requests_under_way
+      ? [`${formatCounted(counts.requests_under_way, "request")} cut by the recording`]
+      : []),
+  ];
+  return parts.join(", ");
+}
+
 /** Which engine ran which model, by what both say of themselves; null where neither is known. */
 export function engineText(report: RunReport): string | null {
   const { engine, model } = report;
@@ -108,6 +123,7 @@ function modelText({ architecture, parameters, quantisation }: NonNullable<RunRe
 export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const tokens = tokensText(report);
   const engine = engineText(report);
+  const counts = countsText(report);
   const out: Line[] = [
     [
       { text: "mrm-trace  ", ink: "dim" },
@@ -119,6 +135,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     ...(engine === null ? [] : entry("engine", engine, width)),
     ...entry("target", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
+    ...(counts === null ? [] : entry("server", counts, width)),
   ];
   for (const { name, sources, why_not_better } of report.collectors) {
     const why = why_not_better === null || why_not_better === "" ? "" : `; ${why_not_better}`;

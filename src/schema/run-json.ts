@@ -71,6 +71,20 @@ const metricRow = z.object({
   lost_pct: figure,
 });
 
+const engineCounts = z.object({
+  /** Of prompts that were worked on. */
+  prompt_tokens: count.nullable(),
+  /** Of answers that ended in the recording; the first token of an answer, which its prompt gives, is one of them. */
+  generated_tokens: count.nullable(),
+  /** Those by the seconds in which the engine says that it generated them. */
+  generated_tokens_per_s: figure,
+  /** Requests under way at the begin and at the end: of those the engine counted all tokens, and of these none. */
+  requests_under_way: count.nullable(),
+  /** Why they are not known; null where they are. */
+  why: word.nullable(),
+});
+export type EngineCounts = z.output<typeof engineCounts>;
+
 const target = z.object({
   command: words,
   pid: count,
@@ -93,6 +107,8 @@ const target = z.object({
   /** Per second inside the engine's decode calls. */
   decode_call_tokens_per_s: figure,
   ttft_ms: figure,
+  /** Tokens of the recording as the engine's own server counts them; missing where it was not asked. */
+  engine_counts: engineCounts.optional(),
 });
 
 /** Before 2.1 the rate inside the decode calls had the name of the other one. */

@@ -98,6 +98,13 @@ function modelOf(model: RunFacts["details"]["model"]) {
   return { name: null, architecture: null, ...types, ...sizes, experts, experts_used, context_tokens };
 }
 
+/** Tokens as the engine counted them; why it did not may name its address. */
+function countsOf(counts: NonNullable<RunFacts["target"]["engine_counts"]>) {
+  const { prompt_tokens, generated_tokens, generated_tokens_per_s, requests_under_way, why } = counts;
+  const numbers = { prompt_tokens, generated_tokens, generated_tokens_per_s, requests_under_way };
+  return { ...numbers, why: why === null ? null : LEFT_OUT };
+}
+
 /** A word as ours are written, else `other`. */
 function ours(word: string): string {
   return OUR_WORD.test(word) ? word : "other";
@@ -176,6 +183,7 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
       decode_tokens_per_s: target.decode_tokens_per_s,
       decode_call_tokens_per_s: target.decode_call_tokens_per_s,
       ttft_ms: target.ttft_ms,
+      ...(target.engine_counts === undefined ? {} : { engine_counts: countsOf(target.engine_counts) }),
     },
     ledger: ledger.map((row) => ({
       stream: row.stream,
