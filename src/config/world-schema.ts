@@ -46,7 +46,9 @@ export const worldSchema = z
     budget: numeric(z.number().min(0.01).max(50)).default(1).describe("as --budget, in percent of each CPU"),
     trap: time.default(16_000).describe("what one trap costs, as doctor measures it"),
     retarget: time.default(60_000).describe("what arming and ending a watch costs, as doctor measures it"),
-    token: time.optional().describe("what a token takes, where an engine tells it: watches are fitted to it"),
+    token: time
+      .optional()
+      .describe("what a token takes, where an engine tells it: strata with this period go by its steps"),
     busy: time.optional().describe("the work goes on for so long, then rests for `idle`; default: it goes on"),
     idle: time.optional().describe("how long it rests after `busy`"),
     strata: z.array(stratumSchema).min(1).max(MOST_STRATA).describe("parts of the memory, each used in its own way"),
@@ -64,7 +66,9 @@ export const worldSchema = z
       if (value < 100 || value > 1e7) refuse([key], "100ns to 10ms expected");
     }
     const names = strata.map(nameOfStratum);
-    strata.forEach(({ bytes, period, uneven, touches, spacing }, i) => {
+    strata.forEach((stratum, i) => {
+      const { bytes, period, touches, spacing } = stratum;
+      const uneven = unevenOf({ token, strata }, stratum);
       const place = ["strata", i];
       if (names.indexOf(names[i] ?? "") !== i) refuse([...place, "name"], "another stratum has this name");
       if (bytes < 8 || bytes > MOST_BYTES) refuse([...place, "bytes"], "8B to 1TiB expected");
@@ -81,4 +85,13 @@ export type DescribedStratum = DescribedWorld["strata"][number];
 /** What the tracer would call a stratum. */
 export function nameOfStratum({ name, class: region_type }: DescribedStratum): string {
   return name ?? region_type;
+}
+
+/** How uneven the periods of a stratum are: those that are tokens are all as uneven as the most uneven of them. */
+export function unevenOf(
+  { token, strata }: Pick<DescribedWorld, "strata" | "token">,
+  { period, uneven }: Pick<DescribedStratum, "period" | "uneven">,
+): number {
+  if (period !== token) return uneven;
+  return Math.max(0, ...strata.filter((stratum) => stratum.period === token).map((stratum) => stratum.uneven));
 }

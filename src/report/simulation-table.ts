@@ -41,7 +41,8 @@ function saysText(figure: SimulatedFigure, reasonOf: (why: string) => number): L
 }
 
 function rowOf(figure: SimulatedFigure, runNs: number, reasonOf: (why: string) => number): GridRow {
-  const { metric, runs, ok, bound, refused, held, right, half_width_pct } = figure;
+  const { metric, step, runs, ok, bound, refused, held, right, half_width_pct } = figure;
+  const within = step === "all" || metric.endsWith("_per_token") ? "" : `, ${step}`;
   const answers = ok + bound;
   const cells = [
     half_width_pct === null ? "" : `${formatCount(half_width_pct)} %`,
@@ -49,7 +50,7 @@ function rowOf(figure: SimulatedFigure, runNs: number, reasonOf: (why: string) =
     answers === 0 ? "" : `${share(held + right, answers)} %`,
   ];
   return {
-    label: `  ${metric}`,
+    label: `  ${metric}${within}`,
     cells: [[{ text: truthText(figure, runNs) }], saysText(figure, reasonOf), ...cells.map((text): Line => [{ text }])],
   };
 }

@@ -1,9 +1,11 @@
 /** What `mrm-trace simulate` reports: what runs of a described world said, beside what is true in it. */
 import { z } from "zod";
+import { wordsOf } from "./row.ts";
 import { REGION_TYPES, type RegionType } from "./words.ts";
 
 const count = z.int().min(0);
 const CLASSES = Object.keys(REGION_TYPES) as [RegionType, ...RegionType[]];
+const STEPS = wordsOf("metrics", "step");
 /** A quantile may be longer than the run. */
 const end = z.number().nullable();
 
@@ -11,6 +13,7 @@ const simulatedFigure = z
   .object({
     region_type: z.enum(CLASSES),
     metric: z.string(),
+    step: z.enum(STEPS).describe("`all`: of the whole run; `decode`: of the time in which tokens are decoded"),
     unit: z.string(),
     runs: count,
     ok: count.describe("runs that gave a value with its interval"),

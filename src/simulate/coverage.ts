@@ -1,11 +1,13 @@
 /** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
-import { computeMetrics } from "../analyse/metrics/registry.ts";
+import { groupsOf } from "../analyse/input/group.ts";
+import type { StepName } from "../analyse/input/span.ts";
+import { computeMetrics, figuresOf } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
 import { seededRandom } from "../statistics/prng.ts";
-import { type Truth, truthOf } from "./reference.ts";
+import { type Truth, truthOf, truthOfSteps } from "./reference.ts";
 import { tryWorld } from "./trial.ts";
 import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.ts";
 
@@ -16,6 +18,8 @@ export interface CoverageRow {
   readonly source: string;
   readonly region_type: RegionType;
   readonly metric: string;
+  /** `all` is the whole run. */
+  readonly step: StepName;
   readonly unit: string;
   readonly runs: number;
   readonly ok: number;
@@ -78,17 +82,29 @@ export function answerOf(row: MetricRow, real: Truth | null): Answer {
   return { row, real, isTrue };
 }
 
-/** The figures of watches in one run, with their truth, by class and metric. */
+/** The figures of watches in one run, with their truth: of the whole run, and of its steps where it has any. */
 function answersOf(world: World, seed: number, policy: Policy): Map<string, Answer> {
-  const classes = Map.groupBy(world.strata, ({ region_type }) => region_type);
+  const classes = [...Map.groupBy(world.strata, ({ region_type }) => region_type)];
   const gapNs = passGapNs(policy.trap_ns);
-  const truths = new Map([...classes].map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)]));
+  const { input } = tryWorld(world, seed, policy);
   const answers = new Map<string, Answer>();
-  for (const row of computeMetrics(tryWorld(world, seed, policy).input)) {
-    const truth = truths.get(row.region_type as RegionType);
-    if (row.source !== "watch" || !truth?.has(row.metric) || row.step !== "all") continue;
-    if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
-    answers.set(`${row.region_type}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
+  const add = (rows: readonly MetricRow[], truths: ReadonlyMap<RegionType, Map<string, Truth | null>>): void => {
+    for (const row of rows) {
+      const truth = truths.get(row.region_type as RegionType);
+      if (row.source !== "watch" || !truth?.has(row.metric)) continue;
+      if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
+      answers.set(`${row.region_type}/${row.step}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
+    }
+  };
+  const whole = computeMetrics({ ...input, steps: [] });
+  add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)])));
+  const decoding = groupsOf(input).filter(({ span }) => span.step === "decode");
+  const span = decoding[0]?.span;
+  if (span !== undefined) {
+    add(
+      decoding.flatMap(figuresOf),
+      new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])),
+    );
   }
   return answers;
 }
@@ -97,7 +113,7 @@ function answersOf(world: World, seed: number, policy: Policy): Map<string, Answ
 export function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
   const [first] = answers;
   if (first === undefined) return [];
-  const { source, region_type, metric, unit } = first.row;
+  const { source, region_type, metric, step, unit } = first.row;
   const ok = answers.filter(({ row }) => row.status === "ok" && row.value !== null);
   const bound = answers.filter(({ row }) => row.status === "bound");
   const others = answers.filter((answer) => !ok.includes(answer));
@@ -117,6 +133,7 @@ export function summary(world: string, answers: readonly Answer[]): CoverageRow[
       source,
       region_type: region_type as RegionType,
       metric,
+      step,
       unit,
       runs: answers.length,
       ok: ok.length,

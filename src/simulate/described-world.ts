@@ -1,5 +1,7 @@
 /** A world as a file describes it: each run of it is another, drawn from the same description. */
-import { type DescribedStratum, type DescribedWorld, nameOfStratum } from "../config/world-schema.ts";
+
+import type { StepSample } from "../analyse/input/input.ts";
+import { type DescribedStratum, type DescribedWorld, nameOfStratum, unevenOf } from "../config/world-schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { OP } from "../schema/operation.ts";
 import { normalDraw } from "../statistics/normal.ts";
@@ -23,30 +25,34 @@ const LEAST_PERIOD_NS = 20_000;
 /** True while the work goes on. */
 type IsBusy = (timeNs: number) => boolean;
 
-/** Begins of periods over a run, the first of them drawn too. */
-function beginsOf(periodNs: number, uneven: number, runNs: number, isBusy: IsBusy, random: Random): number[] {
-  const begins: number[] = [];
-  for (let now = -random() * periodNs; now < runNs; now += periodNs * (1 + uneven * (2 * random() - 1))) {
-    if (isBusy(now)) begins.push(now);
+type Period = readonly [begin_ns: number, end_ns: number];
+
+/** Periods over a run, the begin of the first of them drawn too; none that begins while the work rests. */
+function periodsOf(periodNs: number, uneven: number, runNs: number, isBusy: IsBusy, random: Random): Period[] {
+  const periods: Period[] = [];
+  for (let begin = -random() * periodNs; begin < runNs; ) {
+    const end = begin + periodNs * (1 + uneven * (2 * random() - 1));
+    if (isBusy(begin)) periods.push([begin, end]);
+    begin = end;
   }
-  return begins;
+  return periods;
 }
 
 /** The accesses of one word: `touches` from each begin on, some of them writes. */
 function traceOf(
-  begins: readonly number[],
+  periods: readonly Period[],
   placeNs: number,
   spacingNs: number,
   { touches, writes }: DescribedStratum,
   runNs: number,
   random: Random,
 ): WordTrace {
-  const time_ns = new Float64Array(begins.length * touches);
+  const time_ns = new Float64Array(periods.length * touches);
   const op = new Uint8Array(time_ns.length);
   // Where a word is written in some periods only, words are written in different ones.
   let step = writes * touches < 1 && writes > 0 ? touches * Math.floor(random() / (writes * touches)) : 0;
   let count = 0;
-  for (const begin of begins) {
+  for (const [begin] of periods) {
     for (let k = 0; k < touches; k++, step++) {
       const time = begin + placeNs + k * spacingNs;
       const isWrite = Math.ceil((step + 1) * writes) > Math.ceil(step * writes);
@@ -68,13 +74,22 @@ function differingWords({ bytes, period, touches, hot, sigma }: DescribedStratum
   return Math.min(Math.floor(bytes / 8), wanted, Math.max(least, fitting));
 }
 
+interface Shape {
+  readonly runNs: number;
+  /** Accesses that there is memory for. */
+  readonly most: number;
+  readonly uneven: number;
+  /** The tokens that it goes by; null where it has periods of its own. */
+  readonly tokens: readonly Period[] | null;
+}
+
 function stratumOf(
   described: DescribedStratum,
-  { runNs, most }: { readonly runNs: number; readonly most: number },
+  { runNs, most, uneven, tokens }: Shape,
   isBusy: IsBusy,
   random: Random,
 ): WorldStratum {
-  const { class: region_type, bytes, period, uneven, touches, hot, sigma } = described;
+  const { class: region_type, bytes, period, touches, hot, sigma } = described;
   const count = differingWords(described, runNs, most);
   const hotCount = hot === undefined ? 0 : Math.round(hot.share * count);
   const periods = Array.from({ length: count }, (_, i) => {
@@ -91,14 +106,14 @@ function stratumOf(
       "make its period longer, the run shorter, or hot.times or sigma smaller",
     );
   }
-  const together = beginsOf(period, uneven, runNs, isBusy, random);
+  const together = tokens ?? periodsOf(period, uneven, runNs, isBusy, random);
   const words = periods.map((each) => {
     const spacing = ((described.spacing ?? (period * (1 - uneven)) / touches) * each) / period;
     const room = Math.max(0, each * (1 - uneven) - (touches - 1) * spacing);
     // What is used as often as the others is used with them, each word at its own moment of the period.
     const isTogether = each === period;
-    const begins = isTogether ? together : beginsOf(each, uneven, runNs, isBusy, random);
-    return traceOf(begins, isTogether ? random() * room : 0, spacing, described, runNs, random);
+    const mine = isTogether ? together : periodsOf(each, uneven, runNs, isBusy, random);
+    return traceOf(mine, isTogether ? random() * room : 0, spacing, described, runNs, random);
   });
   return { stratum: nameOfStratum(described), region_type, words, repeats: Math.floor(bytes / 8 / count) };
 }
@@ -112,13 +127,21 @@ export function describedWorld(described: DescribedWorld): WorldKind {
       const cycle = (busy ?? 0) + (idle ?? 0);
       const phase = random() * cycle;
       const isBusy: IsBusy = (time) => busy === undefined || (time + phase + cycle) % cycle < busy;
+      const most = MOST_ACCESSES / strata.length;
+      // Unevenness of what goes by tokens; even where nothing does.
+      const unevenTokens = token === undefined ? 0 : unevenOf(described, { period: token, uneven: 0 });
+      const tokens = token === undefined ? null : periodsOf(token, unevenTokens, run, isBusy, random);
       return {
         run_ns: run,
         token_period_ns: token ?? null,
-        steps: [],
-        strata: strata.map((stratum) =>
-          stratumOf(stratum, { runNs: run, most: MOST_ACCESSES / strata.length }, isBusy, random),
-        ),
+        steps: (tokens ?? [])
+          .filter(([begin, end]) => begin >= 0 && end <= run)
+          .map(([begin_ns, end_ns]): StepSample => ({ step: "decode", begin_ns, end_ns, n_tokens: 1 })),
+        strata: strata.map((stratum) => {
+          const uneven = unevenOf(described, stratum);
+          const shape = { runNs: run, most, uneven, tokens: stratum.period === token ? tokens : null };
+          return stratumOf(stratum, shape, isBusy, random);
+        }),
       };
     },
   };

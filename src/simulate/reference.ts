@@ -1,5 +1,6 @@
 /** What the figures are by definition, computed from every access: docs/metrics.md in a few lines each. */
 
+import { isInside, type Span } from "../analyse/input/span.ts";
 import { mergePasses } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import { OP } from "../schema/operation.ts";
@@ -54,17 +55,26 @@ export function quantileOf(values: readonly number[], q: number): Truth | null {
 const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
-/** Share of the moments t of the run in which the word is touched within [t, t + window]. */
-function touchedShare({ time_ns }: WordTrace, window: number, run: number): number {
+type Piece = readonly [begin_ns: number, end_ns: number];
+
+/** Share of the moments t of some pieces of time in which the word is touched within [t, t + window], inside the piece. */
+function touchedShare({ time_ns }: WordTrace, window: number, pieces: readonly Piece[]): number {
   let covered = 0;
-  let upTo = 0;
-  for (const time of time_ns) {
-    const from = Math.max(upTo, time - window);
-    const end = Math.min(time, run - window);
-    if (end > from) covered += end - from;
-    upTo = Math.max(upTo, end);
+  let moments = 0;
+  for (const [begin, end] of pieces) {
+    const last = end - window;
+    if (last <= begin) continue;
+    moments += last - begin;
+    let upTo = begin;
+    for (let i = firstIndex(time_ns.length, (k) => (time_ns[k] ?? 0) < begin); i < time_ns.length; i++) {
+      const time = time_ns[i] ?? 0;
+      if (time - window >= last) break;
+      const from = Math.max(upTo, time - window);
+      upTo = Math.max(upTo, Math.min(time, last));
+      if (upTo > from) covered += upTo - from;
+    }
   }
-  return covered / (run - window);
+  return covered / moments;
 }
 
 /** Counts of what happened to words. */
@@ -158,7 +168,7 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     const times: Times = { intervals: [], retained: [], ages: [] };
     for (const word of words) {
       addWord(word, gapNs, counts, times);
-      counts.working += touchedShare(word, WORKING_NS, runNs);
+      counts.working += touchedShare(word, WORKING_NS, [[0, runNs]]);
     }
     for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];
     collectAround(counts.hits);
@@ -188,5 +198,38 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     ["age_at_read_p99_ns", quantile(ages, unwritten, 0.99)],
     ["working_set_bytes", exactly(WORD_BYTES * working)],
     ["write_once_ratio", written > 0 ? exactly(once / written) : null],
+  ]);
+}
+
+/** Of steps the window of the working set is so many times what one takes. */
+const WORKING_TURNS = 2;
+
+/**
+ * The truth of what is told for each token, of the words of some strata together; null where the definition has no value.
+ * @param span of the steps
+ * @param gapNs what separates passes, as `passGapNs` gives it
+ */
+export function truthOfSteps(strata: readonly WorldStratum[], span: Span, gapNs: number): Map<string, Truth | null> {
+  const pieces = Array.from(span.begin_ns, (begin, i): Piece => [begin, span.end_ns[i] ?? begin]);
+  const window = WORKING_TURNS * (span.turn_ns ?? Number.NaN);
+  const all = { words: 0, reads: 0, writes: 0, working: 0 };
+  for (const { words, repeats = 1 } of strata) {
+    for (const word of words) {
+      const { count, start_ns, reads, writes } = mergePasses(word.time_ns, word.op, gapNs);
+      for (let i = 0; i < count; i++) {
+        if (!isInside(span, start_ns[i] ?? 0)) continue;
+        if ((reads[i] ?? 0) > 0) all.reads += repeats;
+        if ((writes[i] ?? 0) > 0) all.writes += repeats;
+      }
+      all.words += repeats;
+      all.working += repeats * touchedShare(word, window, pieces);
+    }
+  }
+  const finite = (value: number): Truth | null => (Number.isFinite(value) ? exactly(value) : null);
+  const perToken = (passes: number): Truth | null => finite(passes / (all.words * (span.tokens ?? Number.NaN)));
+  return new Map([
+    ["reads_per_byte_per_token", perToken(all.reads)],
+    ["writes_per_byte_per_token", perToken(all.writes)],
+    ["working_set_bytes", finite(WORD_BYTES * all.working)],
   ]);
 }

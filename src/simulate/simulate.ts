@@ -8,11 +8,12 @@ import { describedWorld } from "./described-world.ts";
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 function figureOf(row: CoverageRow): SimulatedFigure {
-  const { region_type, metric, unit, runs, ok, bound, refused, truth, medians, bounds, half_width, held, right, why } =
-    row;
+  const { region_type, metric, step, unit, runs, ok, bound, refused, held, right, why } = row;
+  const { truth, medians, bounds, half_width } = row;
   return {
     region_type,
     metric,
+    step,
     unit,
     runs,
     ok,

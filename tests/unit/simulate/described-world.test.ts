@@ -70,6 +70,26 @@ describe("a described world", () => {
     expect(Math.exp(mean)).toBeWithin(930, 1550);
   });
 
+  test("has a step for each token, and what has their period goes by them", () => {
+    const { steps, strata } = worldOf({ uneven: 0.4 }, { token: "10ms", busy: "1s", idle: "1s" });
+    expect(steps.length).toBeWithin(450, 550);
+    expect(steps.every(({ n_tokens, begin_ns, end_ns }) => n_tokens === 1 && begin_ns >= 0 && end_ns <= 1e10)).toBe(
+      true,
+    );
+    const lengths = steps.map(({ begin_ns, end_ns }) => (end_ns - begin_ns) / MS);
+    expect([Math.min(...lengths) < 6.5, Math.max(...lengths) > 13.5]).toEqual([true, true]);
+    for (const { time_ns } of strata[0]?.words ?? []) {
+      const touched = steps.map(
+        ({ begin_ns, end_ns }) => time_ns.filter((time) => time >= begin_ns && time < end_ns).length,
+      );
+      expect(new Set(touched)).toEqual(new Set([1]));
+    }
+  });
+
+  test("has no steps where no token is told", () => {
+    expect(worldOf({}).steps).toEqual([]);
+  });
+
   test("rests as long as it was told", () => {
     const world = worldOf({}, { busy: "1s", idle: "3s", run: "40s" });
     const words = wordsOf(world);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { spansOf } from "../../../src/analyse/input/span.ts";
 import { OP } from "../../../src/schema/operation.ts";
-import { truthOf } from "../../../src/simulate/reference.ts";
+import { truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
 import type { WordTrace, WorldStratum } from "../../../src/simulate/world.ts";
 
 const MS = 1e6;
@@ -50,5 +51,31 @@ describe("the truth of a world", () => {
   test("is none where nothing of the kind happened", () => {
     const read = truthOf([stratum([word([100, OP.load])])], 1000 * MS, GAP_NS);
     for (const name of ["reads_per_write", "retention_p50_ns", "write_once_ratio"]) expect(read.get(name)).toBeNull();
+  });
+});
+
+describe("the truth of the steps of a world", () => {
+  const step = (begin: number, end: number) =>
+    ({ step: "decode", begin_ns: begin * MS, end_ns: end * MS, n_tokens: 1 }) as const;
+  // Two stretches of two steps of 100 ms, far apart.
+  const steps = [step(0, 100), step(100, 200), step(5000, 5100), step(5100, 5200)];
+  const span = spansOf(steps, 10_000 * MS).find(({ step }) => step === "decode");
+  if (span === undefined) throw new Error("no decode");
+
+  test("counts the passes that begin while tokens are decoded, for each byte and token", () => {
+    const used = word([50, OP.store], [150, OP.load], [151, OP.load], [2000, OP.load], [5050, OP.load]);
+    const idle = word([3000, OP.store]);
+    const truth = truthOfSteps([stratum([used]), stratum([idle], 3)], span, GAP_NS);
+    expect(truth.get("reads_per_byte_per_token")?.lo).toBeCloseTo(3 / (4 * 4), 12);
+    expect(truth.get("writes_per_byte_per_token")?.lo).toBeCloseTo(1 / (4 * 4), 12);
+  });
+
+  test("has what is touched within two tokens, of moments that leave room for them", () => {
+    const longer = spansOf([...steps.slice(0, 2), step(200, 300), step(300, 400)], 10_000 * MS)[1];
+    if (longer === undefined) throw new Error("no decode");
+    // Of the moments up to 200 ms, those from 50 ms on have it within 200 ms.
+    const truth = truthOfSteps([stratum([word([250, OP.load])], 2)], longer, GAP_NS);
+    expect(truth.get("working_set_bytes")?.lo).toBeCloseTo(8 * 2 * 0.75, 9);
+    expect(truthOfSteps([stratum([word([50, OP.load])])], span, GAP_NS).get("working_set_bytes")).toBeNull();
   });
 });

@@ -11,8 +11,10 @@ import { simulate } from "../../../src/simulate/simulate.ts";
 const EXAMPLE = new URL("../../../config/world.yaml", import.meta.url).pathname;
 const described = readWorldFile(EXAMPLE);
 const simulation = simulate({ ...described, run: 10e9 }, 3);
-const figureOf = (region_type: string, metric: string) =>
-  simulation.figures.find((figure) => figure.region_type === region_type && figure.metric === metric);
+const figureOf = (region_type: string, metric: string, step = "all") =>
+  simulation.figures.find(
+    (figure) => figure.region_type === region_type && figure.metric === metric && figure.step === step,
+  );
 
 describe("simulate", () => {
   test("tells the truth of each class by its own bytes", () => {
@@ -34,6 +36,26 @@ describe("simulate", () => {
     expect(hits).toMatchObject({ ok: 3, held: 3, value: 1 });
     expect(figureOf("weight", "retention_p50_ns")).toMatchObject({ refused: 3, value: null });
     expect(figureOf("weight", "write_bytes_per_s")).toMatchObject({ bound: 3, right: 3 });
+  });
+
+  test("tells what each token uses, as the tokens are described", () => {
+    const reads = figureOf("weight", "reads_per_byte_per_token", "decode");
+    // Each word is read in each token; of the first and the last one the run has a part.
+    expect(reads?.truth?.lo ?? 0).toBeWithin(0.99, 1.01);
+    expect(reads).toMatchObject({ ok: 3, held: 3, refused: 0 });
+    expect(reads?.value ?? 0).toBeWithin(0.97, 1.03);
+    const written = figureOf("kv_cache", "writes_per_byte_per_token", "decode");
+    expect(written?.truth?.lo ?? 0).toBeWithin(0.0023, 0.0027);
+    expect(written).toMatchObject({ refused: 0, right: written?.bound, held: written?.ok });
+    // Two tokens go over all of the weights.
+    const working = figureOf("weight", "working_set_bytes", "decode");
+    expect((working?.truth?.lo ?? 0) / (110 * 2 ** 20)).toBeWithin(0.99, 1.0001);
+    expect(working).toMatchObject({ refused: 0, right: working?.bound, held: working?.ok });
+  });
+
+  test("tells nothing per token where no token is described", () => {
+    const world = worldSchema.parse({ run: "1s", strata: [{ class: "weight", bytes: "1MiB", period: "5ms" }] });
+    expect(new Set(simulate(world, 1).figures.map(({ step }) => step))).toEqual(new Set(["all"]));
   });
 
   test("prints one JSON object of its schema, and a table that fits", async () => {
