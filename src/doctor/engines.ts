@@ -2,6 +2,8 @@
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
 import { ENGINES } from "../engine/engines.ts";
+import { SAFETENSORS } from "../engine/safetensors/file.ts";
+import { SILENT_ENGINES, UNTOLD } from "../engine/silent-engines.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { type ProgramBuild, programBuild } from "./engine-build.ts";
@@ -83,6 +85,13 @@ function judgeEngine({ name, programs, will_be_known }: ListedEngine, facts: Eng
   return check(`engine: ${name}`, "ok", `${found.map(programText).join(", ")}: ${will_be_known}`, { data });
 }
 
+/** What is known of engines that tell nothing of themselves, which are libraries of any program and lie on no PATH. */
+function judgeWeightFiles(): Check {
+  const names = SILENT_ENGINES.map(({ name }) => name);
+  const text = `${names.join(", ")} and whatever maps *.${SAFETENSORS}: weights by name where the file stays mapped; ${UNTOLD}`;
+  return check("weight_files", "info", text, { data: { engines: names } });
+}
+
 export function judgeEngines(facts: EngineFacts): Check[] {
-  return [judgeDemo(facts), ...LISTED.map((engine) => judgeEngine(engine, facts))];
+  return [judgeDemo(facts), ...LISTED.map((engine) => judgeEngine(engine, facts)), judgeWeightFiles()];
 }

@@ -135,4 +135,6 @@ export interface LiveTensor {
   readonly kv_layout: KvLayout | null;
   /** False where nearly every watch would see nothing, such as a table of which few rows are read. */
   readonly drawn: boolean;
+  /** True where the file that is mapped there names it: of the other memory of its process nobody tells anything. */
+  readonly by_file?: true;
 }

@@ -24,7 +24,7 @@ import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
-import { type StepRow, stepRows } from "./timeline/step-row.ts";
+import { type StepRow, stepRows, tellsSteps } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface DerivingLimits extends EngineLimits {
@@ -129,7 +129,8 @@ export async function labelRun(
   for (const stream of NOT_LABELLED) skipWithoutTimes(capture, stream, times);
   const stepStream = await rowsInOrder(database, capture, "step");
   incomplete.step = stepStream.incomplete;
-  const steps = stepRows(stepStream.rows(), origin_ns);
+  const toldSteps = stepRows(stepStream.rows(), origin_ns);
+  const steps = toldSteps.filter(tellsSteps);
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
@@ -186,7 +187,7 @@ export async function labelRun(
     forks,
     kvRows: rows,
     watches,
-    engines: enginesSeen(steps),
+    engines: enginesSeen(toldSteps),
     trace,
     counters,
   };

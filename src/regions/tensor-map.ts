@@ -19,7 +19,7 @@ export interface TensorLifetime {
   readonly size_bytes: bigint;
   readonly buffer: bigint | null;
   readonly birth_ns: bigint;
-  /** True when it was found in a graph, or is a buffer whose making was not seen: born at some time before `birth_ns`. */
+  /** True when it was found in a graph or an older mapping, or is a buffer whose making was not seen: born at some time before `birth_ns`. */
   readonly birth_censored: boolean;
   readonly evidence: string;
   /** What the buffer's usage tells later applies from the birth on. */
@@ -122,7 +122,7 @@ export function createTensorMap(): TensorMap {
     }
     const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
     const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
-    const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind === "graph" };
+    const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind !== "tensor" };
     const stated = { region_type, kv_layout: layoutOf(row) };
     const tensor = { ...place, ...birth, ...stated, death_ns: null, ended_by: null, candidates: null };
     buffer.own.set(key, open(tensor));
@@ -144,7 +144,7 @@ export function createTensorMap(): TensorMap {
       size_bytes: buffer.size_bytes,
       buffer: row.buffer,
       birth_ns: row.timestamp_ns,
-      birth_censored: row.kind === "graph" || !buffer.born,
+      birth_censored: row.kind !== "tensor" || !buffer.born,
       evidence: row.evidence,
       region_type,
       kv_layout: null,
@@ -187,7 +187,7 @@ export function createTensorMap(): TensorMap {
 
   return {
     apply(row) {
-      if (row.kind === "tensor" || row.kind === "graph") {
+      if (row.kind === "tensor" || row.kind === "graph" || row.kind === "file") {
         counters.applied += 1;
         placeTensor(row);
         return;

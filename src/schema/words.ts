@@ -26,6 +26,7 @@ export type MappingKind = keyof typeof MAPPING_KINDS;
 export const TENSOR_KINDS = {
   tensor: "placed by the allocator",
   graph: "found in a graph",
+  file: "in a file that was mapped before we looked",
   layout: "of a cache tensor that was told of before",
   buffer: "created",
   usage: "of a buffer",
@@ -63,7 +64,11 @@ export const STEP_KINDS = {
 export const TENSOR_USAGES = { any: "", weights: "", compute: "" } as const;
 export type TensorUsage = keyof typeof TENSOR_USAGES;
 
-export const TENSOR_EVIDENCE = { engine_probe: "", engine_graph: "" } as const;
+export const TENSOR_EVIDENCE = {
+  engine_probe: "",
+  engine_graph: "",
+  file_header: "the header of the file that is mapped there",
+} as const;
 
 /** Classes of data that an engine can tell. */
 export const DATA_CLASSES = { weight: "", kv_cache: "", activation: "", runtime: "" } as const;
@@ -143,6 +148,7 @@ export const CACHE_LEVELS = { L1: "", L2: "", L3: "", L4: "", LFB: "", DRAM: "" 
 export const LABEL_EVIDENCE = {
   engine_probe: "the engine's allocator said so when it placed the tensor",
   engine_graph: "found in the engine's graph, placed before we looked",
+  file_header: "the header of the file that is mapped there names it, or says that it is no tensor",
   file: "the bytes are a mapped model file",
   phase: "a guess: born while the engine loaded or made its context, where tensors could not be seen",
   size: "a guess: such a mapping, by its size alone",

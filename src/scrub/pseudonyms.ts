@@ -3,15 +3,21 @@ import { createHmac, randomBytes } from "node:crypto";
 import { ALLOCATORS } from "../collect/memray/format/allocator.ts";
 import { ENGINES } from "../engine/engines.ts";
 import { TENSOR_TYPES } from "../engine/gguf/tensor-type.ts";
+import { SAFETENSORS } from "../engine/safetensors/file.ts";
+import { SAFETENSORS_TYPES } from "../engine/safetensors/header.ts";
+import { SILENT_ENGINES } from "../engine/silent-engines.ts";
 import { DATA_CLASSES, MAPPING_KINDS, REGION_TYPES } from "../schema/words.ts";
 
 const KEY_BYTES = 32;
 /** Digits of a hash: of a million names, two are alike once in 10^7 runs. */
 const DIGITS = 16;
 
-/** Types of elements that GGUF files have. */
-export const STORAGE_TYPES: ReadonlySet<string> = new Set([...TENSOR_TYPES.values()].map(({ name }) => name));
-const ENGINE_NAMES = new Set(ENGINES.map(({ name }) => name));
+/** Types of elements that files of models have. */
+export const STORAGE_TYPES: ReadonlySet<string> = new Set([
+  ...[...TENSOR_TYPES.values()].map(({ name }) => name),
+  ...SAFETENSORS_TYPES,
+]);
+const ENGINE_NAMES = new Set([...ENGINES, ...SILENT_ENGINES].map(({ name }) => name).concat(SAFETENSORS));
 const ALLOCATOR_NAMES = new Set<string>([...ALLOCATORS, "all"]);
 /** Names that the kernel gives to mappings of every process. */
 const KERNEL_PATH =

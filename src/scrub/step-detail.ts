@@ -13,6 +13,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "partial",
   "flash_attention",
   "simulated",
+  "tells_steps",
   "weight_tensors",
   "weight_bytes",
   "n_ctx",

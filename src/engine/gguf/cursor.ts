@@ -1,10 +1,5 @@
 /** A position in hostile bytes: every read is checked, the first failure sticks, and after it every read gives zero. */
-
-/** Where bytes come from; `read` may give fewer than asked when the file has shrunk. */
-export interface ByteSource {
-  readonly size: number;
-  read(offset: number, length: number): Uint8Array;
-}
+import type { ByteSource } from "../tensor-file.ts";
 
 export interface Cursor {
   /** Bytes consumed so far, from the start of the source. */

@@ -1,19 +1,11 @@
 /** The directory of a GGUF: header, key-values, and where each tensor lies. */
-import { type ByteSource, type Cursor, openCursor } from "./cursor.ts";
+import type { ByteSource, NamedTensor, Refusal } from "../tensor-file.ts";
+import { type Cursor, openCursor } from "./cursor.ts";
 import { TENSOR_TYPES, tensorBytes } from "./tensor-type.ts";
 import { type GgufValue, readValue } from "./value.ts";
 
-export interface GgufTensor {
-  readonly name: string;
-  /** ggml's name of the type, `type <id>` for one that this reader does not know. */
-  readonly type: string;
-  /** Elements per dimension, fastest first. */
-  readonly shape: readonly number[];
-  /** First byte, from the start of the file. */
-  readonly offset: number;
-  /** Null for a type that this reader does not know. */
-  readonly bytes: number | null;
-}
+/** `type` is ggml's name of the type, `type <id>` for one that this reader does not know. */
+export type GgufTensor = NamedTensor;
 
 export interface GgufDirectory {
   readonly version: number;
@@ -26,9 +18,7 @@ export interface GgufDirectory {
 }
 
 /** The directory, or why the bytes are not one and where that showed. */
-export type GgufResult =
-  | { readonly ok: true; readonly directory: GgufDirectory }
-  | { readonly ok: false; readonly reason: string; readonly offset: number };
+export type GgufResult = { readonly ok: true; readonly directory: GgufDirectory } | Refusal;
 
 const MAGIC = 0x46554747; // "GGUF", little-endian
 const MAX_KEY_BYTES = 65535;

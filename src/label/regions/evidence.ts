@@ -2,7 +2,8 @@
  * What a label rests on, strongest first, and how far to trust it.
  *
  * engine_probe: the allocator of the engine said so when it placed the tensor. engine_graph: a tensor found in the
- * engine's graph, placed before we looked. file: the bytes are a mapped model file. phase: an anonymous mapping born
+ * engine's graph, placed before we looked. file_header: the header of the file that is mapped there names it, or says that
+ * it is no tensor. file: the bytes are a mapped model file. phase: an anonymous mapping born
  * while the engine loaded or made its context, in a process whose tensors could not be seen. size: such a mapping, by
  * size alone. mapping: only what the kernel says, so the class is runtime beside an engine and unknown without one.
  * memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
@@ -14,6 +15,7 @@ import type { LabelEvidence, MappingKind, Phase, RegionType } from "../../schema
 export const CONFIDENCE: Readonly<Record<LabelEvidence, number>> = {
   engine_probe: 1,
   engine_graph: 0.95,
+  file_header: 0.95,
   file: 0.95,
   phase: 0.6,
   size: 0.3,
@@ -36,6 +38,8 @@ export interface MappingFacts {
   readonly born_in: Phase | null;
   /** The engine told where the tensors of this process are. */
   readonly has_tensors: boolean;
+  /** The header of its file named tensors of this mapping. */
+  readonly is_named: boolean;
   /** An engine was recognised in this process. */
   readonly has_engine: boolean;
   /** That engine loaded a model or computed here; a process may map its library and do neither. */
@@ -53,6 +57,7 @@ function verdict(region_type: RegionType, evidence: LabelEvidence): Verdict {
 /** The class of memory that no tensor of the engine covers. */
 export function classifyMapping(facts: MappingFacts): Verdict {
   const isModel = facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path);
+  if (isModel && facts.is_named) return verdict("runtime", "file_header");
   // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
   if (isModel && !facts.has_tensors) return verdict("weight", "file");
   if (!facts.has_engine) return verdict("unknown", "mapping");
@@ -69,5 +74,8 @@ export function classifyMapping(facts: MappingFacts): Verdict {
 /** The class that the engine gave a tensor or a buffer; what it does not name is runtime. */
 export function engineVerdict(regionType: string | null, evidence: string): Verdict {
   const region = wordsOf("tensor", "region_type").find((word) => word === regionType);
-  return verdict(region ?? "runtime", evidence === "engine_graph" ? "engine_graph" : "engine_probe");
+  return verdict(
+    region ?? "runtime",
+    wordsOf("tensor", "evidence").find((word) => word === evidence) ?? "engine_probe",
+  );
 }

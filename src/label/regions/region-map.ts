@@ -108,15 +108,23 @@ function factList(mappings: readonly MappingFacts[]) {
   return { facts, ofMapping, ofEngine };
 }
 
+/** Where a tensor is, and whether the file that is mapped there tells of it: of other memory that file tells nothing. */
+interface Cover extends Extent {
+  readonly by_file: boolean;
+}
+
+const meet = (one: Extent, other: Extent): boolean =>
+  one.begin < other.end && other.begin < one.end && one.birth_ns < other.death_ns && other.birth_ns < one.death_ns;
+
 /** The regions of the engine's tensors, which are added to the list, and what they leave nothing of, by process. */
 function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<typeof factList>["ofEngine"]) {
   const { stays, tensors, originNs, windowNs } = inputs;
-  const covers = new Map<number, Extent[]>();
+  const covers = new Map<number, Cover[]>();
   if (tensors.length === 0) return covers;
   const mappingAt = placeIndex(places);
   const added: [pid: number, extent: Extent, what: number, censored: number][] = [];
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
-    const extents: Extent[] = [];
+    const extents: Cover[] = [];
     for (const region of engineRegions(lives, originNs)) {
       const row = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
       // It must be gone with its mapping at the latest.
@@ -129,7 +137,8 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
       added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);
       // What outlived the run leaves nothing of its mapping behind.
-      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone });
+      const by_file = region.evidence === "file_header";
+      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file });
     }
     covers.set(pid, extents);
   }
@@ -147,6 +156,9 @@ export function regionMap(inputs: RegionInputs): Regions {
   const { count } = places;
   const { facts, ofMapping, ofEngine } = factList(stays.facts);
   const covers = addTensors(inputs, places, ofEngine);
+  const pidsWhere = (byFile: boolean) =>
+    new Set([...covers].filter(([, those]) => those.some(({ by_file }) => by_file === byFile)).map(([pid]) => pid));
+  const [engineTold, fileTold] = [pidsWhere(false), pidsWhere(true)];
   const judged = collectAfter(COLLECT_AFTER);
   for (let row = 0; row < count; row++) {
     judged(1);
@@ -154,8 +166,8 @@ export function regionMap(inputs: RegionInputs): Regions {
     const begin = places.begin[row] as number;
     const birth_ns = places.birth_ns[row] as number;
     const whole: Extent = { begin, end: places.end[row] as number, birth_ns, death_ns: goneNs(places, row) };
-    const covering = covers.get(pid);
-    const hasTensors = covering !== undefined && covering.length > 0;
+    const covering = covers.get(pid) ?? [];
+    const hasTensors = engineTold.has(pid);
     const number = places.what[row] as number;
     const { mapping_kind, path } = stays.facts[number] as MappingFacts;
     const verdict = classifyMapping({
@@ -164,13 +176,14 @@ export function regionMap(inputs: RegionInputs): Regions {
       size_bytes: whole.end - begin,
       born_in: phaseAt(timeline, pid, births.get(row) ?? birth_ns),
       has_tensors: hasTensors,
+      is_named: path !== null && fileTold.has(pid) && covering.some((cover) => cover.by_file && meet(cover, whole)),
       has_engine: enginePids.has(pid) || hasTensors,
       engine_worked: workedPids.has(pid),
     });
     const what = ofMapping(number, verdict);
     const isOld = ((places.censored[row] as number) & CENSORED.birth) !== 0;
     let next = row;
-    for (const piece of uncovered(whole, covering ?? [])) {
+    for (const piece of uncovered(whole, covering)) {
       const outlives = piece.death_ns > windowNs;
       const isOldPiece = isOld && piece.birth_ns === birth_ns;
       const censored = (isOldPiece ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);

@@ -30,6 +30,11 @@ export function detailOf({ detail }: Pick<StepRow, "detail">): Readonly<Record<s
   }
 }
 
+/** False for a row by which an engine was recognised that tells no steps: nothing may be taken from their absence. */
+export function tellsSteps(step: StepRow): boolean {
+  return step.kind !== "engine" || detailOf(step).tells_steps !== false;
+}
+
 /** Step rows in order of their begin. */
 export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepRow[] {
   const steps = Array.from(rows, (row) => ({

@@ -292,6 +292,11 @@ describe("software, engines, heat and room", () => {
       summary: expect.stringContaining("not on PATH (ollama)"),
     });
     expect(named(checks, "demo_engine").status).toBe("info");
+    expect(named(checks, "weight_files")).toMatchObject({
+      status: "info",
+      summary:
+        "PyTorch and whatever maps *.safetensors: weights by name where the file stays mapped; KV cache, activations, steps and tokens are not identifiable without an agent",
+    });
   });
 
   const thermal = (temperature_c: number | null, governor: string | null) =>

@@ -112,3 +112,14 @@ test("what the engine tells of a cache's layout later holds from its birth on, a
   expect(map.lifetimes().map((t) => [t.engine, t.birth_ns, t.kv_layout])).toEqual([["engine", 1n, COLUMNS]]);
   expect(map.counters.unknown_buffers).toBe(2);
 });
+
+test("what lies in a file that was mapped before we looked was born before, and of a new mapping with it", () => {
+  const map = createTensorMap();
+  const weight = { region_type: "weight", evidence: "file_header" } as const;
+  map.apply(row("file", 1, { ...weight, name: "old" }));
+  map.apply(row("tensor", 2, { ...weight, name: "new", addr: 0x1200n }));
+  expect(map.lifetimes().map(({ name, birth_censored }) => [name, birth_censored])).toEqual([
+    ["old", true],
+    ["new", false],
+  ]);
+});

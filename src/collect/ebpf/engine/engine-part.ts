@@ -1,8 +1,11 @@
 /** The part that finds an inference engine in the tree and records its tensors and steps. */
+import type { Batch } from "../../../columnar/batch.ts";
+import { batchFromRows } from "../../../columnar/rows.ts";
 import type { Engine } from "../../../engine/engine.ts";
 import { ENGINES } from "../../../engine/engines.ts";
 import { openEngineObject } from "../../../engine/probing/object-probes.ts";
 import { createEngineSession, type EngineSession } from "../../../engine/probing/session.ts";
+import { monotonicNs } from "../../../kernel/libc.ts";
 import type { Look } from "../../../kernel/looks.ts";
 import { openBpfObject } from "../../../kernel/open-bpf-object.ts";
 import { readRemote } from "../../../kernel/remote-memory.ts";
@@ -12,6 +15,7 @@ import { calibratedCost } from "../../calibrated-cost.ts";
 import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
+import { weightFiles } from "./weight-files.ts";
 
 /** What other parts may ask of the engine while it runs. */
 export interface EngineSight extends Pick<EngineSession, "tokenPeriodNs" | "kvHead" | "liveTensors"> {
@@ -53,6 +57,7 @@ async function startEngine(
   using opening = new DisposableStack();
   opening.defer(() => void session.stop());
   const objects = createEngineObjects(session);
+  const files = weightFiles(mappings.maps);
   for (const path of paths) await session.attachObject(path, target.pid);
   if (!target.held) await offerMapped(objects, target.pid, looks.kind("looks at maps"));
   let changes = 0;
@@ -65,6 +70,15 @@ async function startEngine(
       changes += 1;
     }
     void objects.offer(rows);
+    files.follow(rows);
+  }
+
+  function rowsOfFiles(): Batch[] {
+    const { tensors, steps } = files.takeRows();
+    const batches: Batch[] = [];
+    if (tensors.length > 0) batches.push(batchFromRows("tensor", tensors));
+    if (steps.length > 0) batches.push(batchFromRows("step", steps));
+    return batches;
   }
 
   mappings.follow(follow);
@@ -76,13 +90,13 @@ async function startEngine(
       engine: {
         tokenPeriodNs: () => session.tokenPeriodNs(),
         kvHead: () => session.kvHead(),
-        liveTensors: () => session.liveTensors(),
+        liveTensors: () => [...session.liveTensors(), ...files.liveTensors()],
         changes: () => changes,
       },
     },
     patienceMs: ATTENTIVE_MS,
     poll() {
-      const batches = session.drain();
+      const batches = [...session.drain(), ...rowsOfFiles()];
       if (batches.some(({ table }) => table === "tensor")) changes += 1;
       return batches;
     },
@@ -92,7 +106,7 @@ async function startEngine(
     },
     stop() {
       const { batches, ledger } = stopped ?? session.stop();
-      return { batches, ledger: [...ledger] };
+      return { batches: [...batches, ...rowsOfFiles()], ledger: [...ledger] };
     },
     account: () => session.account(),
     costs() {
@@ -102,7 +116,7 @@ async function startEngine(
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
-    warnings: () => objects.warnings(),
+    warnings: () => [...objects.warnings(), ...files.warnings(monotonicNs())],
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

@@ -71,14 +71,15 @@ export function drawRegions(
 ): DrawRegion[] {
   const tensors = session.liveTensors();
   const byPid = Map.groupBy(tensors, (tensor) => tensor.pid);
+  const named = new Set(tensors.filter(({ by_file }) => by_file !== true).map(({ pid }) => pid));
   const wanted = new Map(
-    maps.pids().map((pid) => [pid, maps.mapsOf(pid).filter((row) => isWanted(row, byPid.has(pid)))]),
+    maps.pids().map((pid) => [pid, maps.mapsOf(pid).filter((row) => isWanted(row, named.has(pid)))]),
   );
   empty.lookAgain(wanted);
   const out = tensorRegions(tensors);
   for (const [pid, rows] of wanted) {
     const taken = unionOf((byPid.get(pid) ?? []).map(rangeOf));
-    for (const row of rows) out.push(...mappingRegions(row, taken, byPid.has(pid), empty));
+    for (const row of rows) out.push(...mappingRegions(row, taken, named.has(pid), empty));
   }
   return out;
 }

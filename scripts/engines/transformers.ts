@@ -1,0 +1,160 @@
+#!/usr/bin/env bun
+/**
+ * Real torch and transformers under `mrm-trace run` and `attach`: a model of random weights, and the labels of its weights
+ * held against the address and the size that torch itself tells of each parameter. Run by scripts/test-engines; 3 GB of
+ * packages of PyPI, 5.6 GB installed; needs python3-venv and root. Ends with 1 where a byte is labelled wrongly, or one
+ * that lies in the file has no name.
+ */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openRun } from "../../src/api/open-run.ts";
+import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
+
+const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
+const PROGRAM = new URL("../../tests/fixtures/run_transformers.py", import.meta.url).pathname;
+const environment = join(process.env.MRM_TRACE_ENGINES ?? "", "transformers-5.23.0");
+const python = join(environment, "bin", "python");
+
+async function install(): Promise<void> {
+  // The mark is written last: without it, an interrupted installation starts again.
+  const mark = join(environment, "installed");
+  if (existsSync(mark)) return;
+  say(`installing ${PACKAGES.join(" ")}: some minutes`);
+  const pip = ["-m", "pip", "install", "--quiet", "--no-cache-dir", "--disable-pip-version-check", ...PACKAGES];
+  for (const command of [
+    ["python3", "-m", "venv", "--clear", environment],
+    ["nice", "-n", "15", python, ...pip],
+  ]) {
+    const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
+    if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 3).join(" ")} failed`);
+  }
+  writeFileSync(mark, PACKAGES.join(" "));
+}
+
+type Places = Readonly<Record<string, readonly [address: number, bytes: number]>>;
+interface Said {
+  readonly versions: Readonly<Record<string, string>>;
+  readonly places: Places;
+}
+interface Report {
+  readonly run_dir: string;
+  readonly engine: { readonly name: string } | null;
+  readonly warnings: readonly string[];
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function traced(verb: "run" | "attach", rest: readonly string[], output: string): Promise<Report> {
+  const ended = await runCli([verb, "--json", ...QUICK, "--output", output, ...rest]);
+  if (ended.exitCode !== 0) throw new Error(ended.stderr);
+  return jsonOf(ended) as unknown as Report;
+}
+
+const saidIn = (text: string): Said => {
+  const line = text.split("\n").find((one) => one.startsWith('{"versions"'));
+  if (line === undefined) throw new Error(`the program did not say where its parameters are: ${text}`);
+  return JSON.parse(line) as Said;
+};
+
+interface Judgement {
+  /** Bytes of parameters with their own name. */
+  readonly right: number;
+  /** Bytes of parameters without. */
+  readonly missing: number;
+  /** Bytes of a name where torch has not that parameter. */
+  readonly wrong: number;
+  /** Bytes that are taken for weights and have no name, over the whole run. */
+  readonly nameless: number;
+}
+
+/** Holds the map of a run against what torch says; of a process that goes on, what was there at the end. */
+function judge(runDir: string, places: Places, goesOn: boolean): Judgement {
+  const opened = openRun(runDir);
+  const rows = opened.table("region_map").toArray() as unknown as Record<string, unknown>[];
+  opened.close();
+  const weights = rows.filter(
+    ({ region_type, death_censored }) => region_type === "weight" && (!goesOn || death_censored),
+  );
+  const named = weights.filter(({ tensor }) => tensor !== null);
+  const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
+  const held = (name: string, [address, bytes]: readonly [number, number]): number =>
+    sum(
+      named
+        .filter(({ tensor }) => tensor === name)
+        .map(({ addr, size_bytes }) => {
+          const end = Math.min(address + bytes, Number(addr) + Number(size_bytes));
+          return Math.max(0, end - Math.max(address, Number(addr)));
+        }),
+    );
+  const right = sum(Object.entries(places).map(([name, place]) => held(name, place)));
+  const bytes = sum(Object.values(places).map(([, size]) => size));
+  const sizesOf = (some: typeof rows): number => sum(some.map(({ size_bytes }) => Number(size_bytes)));
+  const nameless = sizesOf(weights.filter(({ tensor }) => tensor === null));
+  return { right, missing: bytes - right, wrong: sizesOf(named) - right, nameless };
+}
+
+/** A model that generates before the tracer comes, and goes on when it has left. */
+async function attached(folder: string, way: string, output: string): Promise<{ report: Report; said: Said }> {
+  const child = Bun.spawn([python, PROGRAM, folder, way], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  let text = "";
+  const loaded = Promise.withResolvers<void>();
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.includes("\n")) loaded.resolve();
+    }
+    loaded.resolve();
+  })();
+  await loaded.promise;
+  await Bun.sleep(2000);
+  const report = await traced("attach", ["--duration", "3s", String(child.pid)], output).finally(() =>
+    child.stdin.end(),
+  );
+  await Promise.all([child.exited, reading]);
+  if (child.exitCode !== 0) throw new Error("the program failed, or its parameters were moved");
+  return { report, said: saidIn(text) };
+}
+
+/** A model that the tracer starts: what it says goes to a file, as the output of the tracer is its report. */
+async function launched(folder: string, way: string, output: string): Promise<{ report: Report; said: Said }> {
+  const file = join(folder, "said.json");
+  const command = ["sh", "-c", '"$1" "$2" "$3" "$4" >"$5"', "sh", python, PROGRAM, join(folder, "model"), way, file];
+  const report = await traced("run", ["--", ...command], output);
+  return { report, said: saidIn(await Bun.file(file).text()) };
+}
+
+await install();
+let failed = 0;
+/** @param copied whether the loader leaves no mapping: nothing may have a name then */
+function tell(what: string, { report, said }: { report: Report; said: Said }, copied: boolean): void {
+  const { right, missing, wrong, nameless } = judge(report.run_dir, said.places, what.startsWith("attach"));
+  const isGood = wrong === 0 && (copied ? right === 0 : missing === 0);
+  if (!isGood) failed += 1;
+  const versions = Object.entries(said.versions).map((version) => version.join(" "));
+  const count = Object.keys(said.places).length;
+  say(
+    `${isGood ? "right" : "WRONG"}  ${what}: ${versions.join(", ")}, engine ${report.engine?.name ?? "none"}, ${count} parameters`,
+  );
+  say(
+    `       ${right} bytes by their own name, ${missing} without, ${wrong} of a name elsewhere; ${nameless} of weights without a name`,
+  );
+  for (const warning of report.warnings) say(`       ${warning}`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "mrm-engines-"));
+try {
+  const output = join(folder, "results");
+  const model = join(folder, "model");
+  tell("run, weights mapped", await launched(folder, "mapped", output), false);
+  tell("attach, weights mapped", await attached(model, "mapped", output), false);
+  tell("attach, weights converted to bf16", await attached(model, "bf16", output), true);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(failed > 0 ? 1 : 0);

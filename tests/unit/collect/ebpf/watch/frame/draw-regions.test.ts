@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { drawRegions } from "../../../../../../src/collect/ebpf/watch/frame/draw-regions.ts";
+import type { LiveTensor } from "../../../../../../src/engine/engine.ts";
+import { createProcessMaps } from "../../../../../../src/regions/mapping-events.ts";
+import { ANON, mmap, page } from "../../../../../fixtures/mapping-rows.ts";
+
+const weight: LiveTensor = {
+  engine: "engine",
+  pid: 100,
+  name: "a.weight",
+  tensor_type: "f32",
+  addr: page(11),
+  size_bytes: 4096,
+  ne: [1024],
+  nb: [],
+  region_type: "weight",
+  layer: null,
+  logical_id: "a.weight",
+  kv_layout: null,
+  drawn: true,
+};
+
+/** Strata by first address of what is drawn of a file, read only, and a heap, with one tensor in the file. */
+function strata(tensor: LiveTensor): Record<string, string> {
+  const maps = createProcessMaps();
+  maps.apply(mmap(1, 10, 4, 1, { flags: 2, inode: 5n, dev: 1, file_offset_bytes: 0n }));
+  maps.apply(mmap(2, 50, 4, 3, { flags: ANON }));
+  const empty = {
+    lookAgain() {},
+    filled: ({ addr, size_bytes }: { addr: bigint; size_bytes: bigint }) => [{ from: addr, to: addr + size_bytes }],
+  };
+  const regions = drawRegions(maps, { liveTensors: () => [tensor] }, empty);
+  return Object.fromEntries(regions.map(({ addr, stratum }) => [String(addr / page(1)), stratum]));
+}
+
+test("beside tensors that a file names other memory stays what nobody knows, and is drawn whole", () => {
+  expect(strata({ ...weight, by_file: true })).toEqual({
+    "10": "unknown/file",
+    "11": "weight/f32",
+    "12": "unknown/file",
+    "50": "unknown/anon",
+  });
+});
+
+test("beside tensors that an engine names other memory that can be written is its runtime", () => {
+  expect(strata(weight)).toEqual({ "11": "weight/f32", "50": "runtime/anon" });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { classifyMapping, engineVerdict, type MappingFacts } from "../../../../src/label/regions/evidence.ts";
+
+const nothing: MappingFacts = {
+  mapping_kind: "file",
+  path: "/m/model.safetensors",
+  size_bytes: 64 * 2 ** 20,
+  born_in: null,
+  has_tensors: false,
+  is_named: false,
+  has_engine: false,
+  engine_worked: false,
+};
+
+test("what no tensor covers of a file that names its tensors is no weight", () => {
+  expect(classifyMapping({ ...nothing, is_named: true })).toEqual({
+    region_type: "runtime",
+    evidence: "file_header",
+    confidence: 0.95,
+  });
+  expect(classifyMapping(nothing)).toMatchObject({ region_type: "weight", evidence: "file" });
+});
+
+test("other memory of a process whose file names tensors stays unknown, however large", () => {
+  expect(classifyMapping({ ...nothing, mapping_kind: "anon", path: null })).toMatchObject({ region_type: "unknown" });
+});
+
+test("a tensor that a header names is told with that evidence", () => {
+  expect(engineVerdict("weight", "file_header")).toMatchObject({ region_type: "weight", evidence: "file_header" });
+  expect(engineVerdict("weight", "another")).toMatchObject({ evidence: "engine_probe" });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { type StepRow, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
+
+const recognised = (detail: string | null): StepRow => ({
+  pid: 1,
+  engine: "engine",
+  kind: "engine",
+  begin_ns: 0,
+  end_ns: 1,
+  n_tokens: null,
+  n_sequences: null,
+  position_first: null,
+  sequence_id: null,
+  result: null,
+  detail,
+});
+
+test("an engine that says so tells no steps, and every other does", () => {
+  expect(tellsSteps(recognised('{"path":"/m.safetensors","tells_steps":false}'))).toBe(false);
+  expect(tellsSteps(recognised('{"path":"/libllama.so"}'))).toBe(true);
+  expect(tellsSteps(recognised(null))).toBe(true);
+  expect(tellsSteps({ ...recognised('{"tells_steps":false}'), kind: "decode" })).toBe(true);
+});
