@@ -1,6 +1,6 @@
 /** One Markdown page of evidence for a run: what, how, on which machine, how valid, which figures, what it cost and lost. */
 import { basename } from "node:path";
-import { costInShort, lossInShort, targetText, tokensText } from "../report/run-lines.ts";
+import { costInShort, engineText, lossInShort, targetText, tokensText } from "../report/run-lines.ts";
 import type { Manifest } from "../run-directory/manifest.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
@@ -50,6 +50,7 @@ function whatLines({ report, metadata }: CardInput): string[] {
       command.length === 0 ? "not recorded" : command.join(" "),
     ),
     ...listed("engine", engines),
+    ...item("engine and model", engineText(report)),
     ...item("target", targetText(report)),
     ...item("tokens", tokensText(report)),
   ];

@@ -10,12 +10,14 @@ import { readBytesPerSecond, writeBytesPerSecond } from "../metrics/byte-rates.t
 import { interAccessInterval } from "../metrics/inter-access-interval.ts";
 import { locality } from "../metrics/locality.ts";
 import { readsPerWrite } from "../metrics/reads-per-write.ts";
+import { residentBytes } from "../metrics/resident-bytes.ts";
 import { retention } from "../metrics/retention.ts";
 import { workingSet } from "../metrics/working-set.ts";
 import { type RegionIdentity, regionIdentity } from "./region-identity.ts";
 
-/** What watches of one region can tell, and why they cannot tell what the Python package gave of each. */
+/** What watches of one region can tell, and why they cannot tell what the Python package gave of each; of its pages in memory its bytes alone. */
 const FAMILIES = [
+  residentBytes,
   readBytesPerSecond,
   writeBytesPerSecond,
   interAccessInterval,

@@ -9,6 +9,7 @@ import { type Html, html } from "./html.ts";
 
 /** Short names of the figures of a region, in the order of the columns. */
 const COLUMNS = [
+  ["resident_bytes", "in memory"],
   ["read_bytes_per_s", "read"],
   ["write_bytes_per_s", "written"],
   ["total_reads", "reads"],
@@ -17,8 +18,8 @@ const COLUMNS = [
   ["write_once_ratio", "written once"],
   ["iai_p50_ns", "between accesses"],
   ["age_at_read_p50_ns", "age at read"],
-  ["retention_p50_ns", "kept, median"],
-  ["retention_p99_ns", "kept, 99 %"],
+  ["retention_p50_ns", "kept for, p50"],
+  ["retention_p99_ns", "kept for, p99"],
   ["retention_span_ns", "kept"],
   ["working_set_bytes", "working set"],
 ] as const;
