@@ -19,6 +19,10 @@ export interface Stretch {
 interface Head {
   /** Position of the next token, by sequence. */
   readonly next: Map<number, number>;
+  /** What the other sequences hold: nothing, where the cache was seen to be made or cleared, else what nobody saw. */
+  others: "nothing" | "unseen";
+  /** Those of the others of which the opposite holds. */
+  readonly exceptions: Set<number>;
   /** One sequence has filled the cache from its start, so that a token's row is its position. */
   isLinear: boolean;
   /** Begins of the last batches of one token per sequence, in ns. */
@@ -28,8 +32,10 @@ interface Head {
 export interface CacheHeads {
   /** The one context of the process; null where there are none or several. */
   only(): bigint | null;
-  /** The runs with the positions that the batch leaves to the engine: the next ones of their sequences. */
-  place(context: bigint, runs: readonly BatchRun[]): PlacedRun[];
+  /** A context was made: it holds nothing. */
+  begin(context: bigint): void;
+  /** The runs with the positions that the batch leaves to the engine: the next ones of their sequences; null where those are not known. */
+  place(context: bigint, runs: readonly BatchRun[]): PlacedRun[] | null;
   /** A batch was carried out. @param runs null where they are not known */
   advance(context: bigint, runs: readonly PlacedRun[] | null, begin: bigint): void;
   clear(context: bigint): void;
@@ -58,10 +64,29 @@ export function cacheHeads(): CacheHeads {
   function headOf(context: bigint): Head {
     let head = heads.get(context);
     if (!head) {
-      head = { next: new Map(), isLinear: true, begins: [] };
+      head = { next: new Map(), others: "unseen", exceptions: new Set(), isLinear: true, begins: [] };
       heads.set(context, head);
     }
     return head;
+  }
+
+  /** Says of a sequence, or where negative of all, what it holds. */
+  function say(head: Head, sequence: number, holds: Head["others"]): void {
+    if (sequence < 0) {
+      head.next.clear();
+      head.exceptions.clear();
+      head.others = holds;
+      return;
+    }
+    head.next.delete(sequence);
+    if (head.others === holds) head.exceptions.delete(sequence);
+    else head.exceptions.add(sequence);
+  }
+
+  /** Position of the next token of a sequence; null where what it holds was not seen. */
+  function nextOf({ next, others, exceptions }: Head, sequence: number): number | null {
+    const isEmpty = (others === "nothing") !== exceptions.has(sequence);
+    return next.get(sequence) ?? (isEmpty ? 0 : null);
   }
 
   function named({ next }: Head, sequence: number): number[] {
@@ -70,13 +95,25 @@ export function cacheHeads(): CacheHeads {
 
   return {
     only: () => (heads.size === 1 ? ([...heads.keys()][0] ?? null) : null),
+    begin(context) {
+      heads.delete(context);
+      headOf(context).others = "nothing";
+    },
     place(context, runs) {
-      const next = new Map(headOf(context).next);
-      return runs.map((run) => {
-        const position = run.position ?? Math.max(0, ...run.sequences.map((sequence) => next.get(sequence) ?? 0));
+      const head = headOf(context);
+      const next = new Map(head.next);
+      const placed: PlacedRun[] = [];
+      for (const run of runs) {
+        let { position } = run;
+        if (position === null) {
+          const ends = run.sequences.map((sequence) => nextOf({ ...head, next }, sequence));
+          if (!ends.every((end) => end !== null)) return null;
+          position = Math.max(0, ...ends);
+        }
         for (const sequence of run.sequences) next.set(sequence, position + run.tokens);
-        return { ...run, position };
-      });
+        placed.push({ ...run, position });
+      }
+      return placed;
     },
     advance(context, runs, begin) {
       const head = headOf(context);
@@ -96,27 +133,36 @@ export function cacheHeads(): CacheHeads {
     },
     clear(context) {
       const head = headOf(context);
-      head.next.clear();
+      say(head, -1, "nothing");
       head.isLinear = true;
     },
     trim(context, { sequence, from, to: end }) {
       const head = headOf(context);
+      if (from <= 0 && end < 0) {
+        say(head, sequence, "nothing");
+        return;
+      }
       for (const id of named(head, sequence)) {
         const next = head.next.get(id);
         if (next === undefined || from >= next) continue;
         if (end >= 0 && end < next) head.isLinear = false;
-        else if (from <= 0) head.next.delete(id);
+        else if (from <= 0) say(head, id, "nothing");
         else head.next.set(id, from);
       }
     },
     copy(context, from, sequence) {
       const head = headOf(context);
       head.isLinear = false;
-      head.next.set(sequence, head.next.get(from) ?? 0);
+      const next = nextOf(head, from);
+      if (next === null) say(head, sequence, "unseen");
+      else head.next.set(sequence, next);
     },
     keep(context, sequence) {
-      const { next } = headOf(context);
-      for (const id of [...next.keys()]) if (id !== sequence) next.delete(id);
+      const head = headOf(context);
+      const next = nextOf(head, sequence);
+      say(head, -1, "nothing");
+      if (next === null) say(head, sequence, "unseen");
+      else if (next > 0) head.next.set(sequence, next);
     },
     shift(context, { sequence, from, to: end }, positions) {
       const head = headOf(context);
@@ -130,7 +176,7 @@ export function cacheHeads(): CacheHeads {
     forget(context, sequence) {
       const head = headOf(context);
       head.isLinear = false;
-      for (const id of named(head, sequence)) head.next.delete(id);
+      say(head, sequence, "unseen");
     },
     free: (context) => void heads.delete(context),
     tokenPeriodsNs() {

@@ -217,6 +217,7 @@ export function stepLog(context: StepContext): StepLog {
       facts = { ...facts, weight_tensors: tensors, weight_bytes: weights.bytes - call.weights.bytes };
       if (tensors === 0) facts = { ...facts, simulated: true };
     }
+    if (kind === "context" && value !== 0n) heads.begin(value);
     if (!call.isStep) return "kept";
     let { row, runs } = call;
     if (record.probe === PROBE.process) {

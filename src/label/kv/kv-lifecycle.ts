@@ -6,7 +6,7 @@ import { tooMany } from "../label-room.ts";
 import type { StepRow } from "../timeline/step-row.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
-import { kvTokens } from "./kv-tokens.ts";
+import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
 import { tokensIn } from "./tensor-room.ts";
 
 /** Where a cache tensor keeps the row of a token. */
@@ -99,6 +99,14 @@ function kvTensors(
 const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "context">): string =>
   `${pid}/${engine ?? ""}/${context ?? ""}`;
 
+/** True where tensors that were there at one time have room for different numbers of tokens: some have a window. */
+function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
+  const sized = tensors.filter(({ layout }) => layout.form !== "paged");
+  return sized.some((one) =>
+    sized.some((other) => one.cells !== other.cells && one.birth_ns < other.death_ns && other.birth_ns < one.death_ns),
+  );
+}
+
 /** Tensors that lose the same rows at the same times. */
 const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): string =>
   `${layout.form === "paged"}/${cells}/${streams}/${birth_ns}/${death_ns}`;
@@ -151,7 +159,12 @@ function allRows(
   const roomFor = (members: readonly KvTensor[]): number =>
     rooms.push(members.map((tensor) => number.get(tensor) ?? 0)) - 1;
   const contexts = new Map<string, ContextRooms>();
+  let severalSizes = false;
   for (const [key, members] of Map.groupBy(ofSteps.tokens, keyOf)) {
+    if (haveSeveralSizes(tensorsOf.get(key) ?? [])) {
+      severalSizes = true;
+      continue;
+    }
     const found = roomsOfContext(members, tensorsOf.get(key) ?? []);
     contexts.set(key, {
       rooms: found.map((one) => ({ room: roomFor(one.members), lives: one.lives })),
@@ -174,7 +187,9 @@ function allRows(
     if (context.rooms.every(({ lives }) => lives[t] === life)) push(life, context.together);
     else for (const { room, lives } of context.rooms) push(lives[t], room);
   }
-  const untold = ofSteps.untold ?? (homeless ? "a cache tensor does not say of which context it is" : null);
+  const untold =
+    ofSteps.untold ??
+    (severalSizes ? SEVERAL_CACHES : homeless ? "a cache tensor does not say of which context it is" : null);
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
   return { tokens, tensors, rooms, roomOf: roomNumbers, confirmed, contradicted: 0, rowless_bytes, untold };

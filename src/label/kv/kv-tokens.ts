@@ -50,8 +50,8 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
   return cells.length === n_tokens ? cells : null;
 }
 
-/** True where the engine says that all layers keep a token in the same cell: what one of them writes holds for all. */
-function sharesCells(steps: readonly StepRow[]): boolean {
+/** Most caches that the engine says its layers have; 0 where it says of none. With one, what a layer writes holds for all. */
+function cachesOf(steps: readonly StepRow[]): number {
   let caches = 0;
   for (const step of steps) {
     if (step.kind !== "engine") continue;
@@ -59,8 +59,12 @@ function sharesCells(steps: readonly StepRow[]): boolean {
     if (typeof settings !== "object" || settings === null || !("kv_caches" in settings)) continue;
     if (isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
   }
-  return caches === 1;
+  return caches;
 }
+
+/** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
+export const SEVERAL_CACHES =
+  "some layers have another cache than the others, as those that look back over a window have, and which rows a step reads in each is not told";
 
 function positionsOf(step: StepRow): Positions {
   const { position_from: from, position_to: end } = detailOf(step);
@@ -75,11 +79,12 @@ const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
-  layout: { readonly streamCells: number | null; readonly sharesCells: boolean },
+  layout: { readonly streamCells: number | null; readonly caches: number },
   counters: TokenCounters,
 ): KvTokens {
-  const { streamCells } = layout;
-  const tellsCells = layout.sharesCells && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
+  const { streamCells, caches } = layout;
+  if (caches > 1) return { tokens: [], untold: SEVERAL_CACHES };
+  const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
   const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, ...counters });
   for (const step of steps) {
     const detail = detailOf(step);
@@ -152,9 +157,9 @@ export function kvTokens(
     const { contexts, untold: why } = cacheContexts(engineSteps);
     if (why !== null) untold.add(why);
     else {
-      const shared = sharesCells(engineSteps);
+      const caches = cachesOf(engineSteps);
       for (const context of contexts) {
-        const ofContext = contextTokens(context, { streamCells: streamCells(context), sharesCells: shared }, counters);
+        const ofContext = contextTokens(context, { streamCells: streamCells(context), caches }, counters);
         found.push(ofContext.tokens);
         if (ofContext.untold !== null) untold.add(ofContext.untold);
       }

@@ -99,6 +99,13 @@ test("a path ends at its NUL, and is nothing where it could not be read", () => 
   expect(decodePath(new DataView(new ArrayBuffer(1024)), 0)).toBeNull();
 });
 
+/** A context that is made before our eyes. */
+function madeContext(steps: ReturnType<typeof log>): void {
+  const made = { probe: PROBE.context_init, payload: new Uint8Array(192) };
+  steps.take(rawRecord({ ...made, args: [1n] }));
+  steps.take(rawRecord({ ...made, isReturn: true, args: [CONTEXT] }));
+}
+
 describe("the steps of a process", () => {
   test("join a decode's call to its return", () => {
     const steps = log();
@@ -154,6 +161,7 @@ describe("the steps of a process", () => {
 
   test("name the sequences of a batch, and the positions that the engine gives them", () => {
     const steps = log();
+    madeContext(steps);
     decode(steps, 1n, { tokens: 3, runs: [[0, 0, 3]] });
     decode(steps, 2n, {
       tokens: 4,
@@ -164,7 +172,7 @@ describe("the steps of a process", () => {
         [0, 0, 1],
       ],
     });
-    const [, mixed] = steps.takeRows();
+    const [, , mixed] = steps.takeRows();
     expect(mixed).toMatchObject({ n_tokens: 4, n_sequences: 3, sequence_id: null, position_first: null });
     expect(JSON.parse(mixed?.detail ?? "")).toEqual({
       context: "0x9000",
@@ -176,6 +184,29 @@ describe("the steps of a process", () => {
     });
     decode(steps, 3n, { tokens: 9000, held: 8192, runs: [[0, 0, 8192]] });
     expect(steps.takeRows()).toMatchObject([{ n_tokens: 9000, n_sequences: null, position_first: null }]);
+  });
+
+  test("tell no position that the engine gives where nobody saw what was in the cache", () => {
+    const steps = log();
+    const left = { tokens: 2, hasPositions: false };
+    const first = () =>
+      steps.takeRows().flatMap(({ kind, position_first }) => (kind === "decode" ? [position_first] : []));
+    decode(steps, 1n, left);
+    expect(first()).toEqual([null]);
+    madeContext(steps);
+    decode(steps, 2n, left);
+    decode(steps, 3n, left);
+    expect(first()).toEqual([0, 2]);
+    steps.take(rawRecord({ probe: PROBE.restore_seq, args: [CONTEXT, 0n, 0n, 0n] }));
+    decode(steps, 4n, left);
+    expect(first()).toEqual([null]);
+    decode(steps, 5n, { tokens: 1, runs: [[0, 140, 1]] });
+    decode(steps, 6n, left);
+    expect(first()).toEqual([140, 141]);
+    steps.take(rawRecord({ probe: PROBE.restore, args: [CONTEXT] }));
+    steps.take(rawRecord({ probe: PROBE.memory_seq_rm, args: [1n, 0n, -1n, -1n] }));
+    decode(steps, 7n, left);
+    expect(first()).toEqual([0]);
   });
 
   test("name whose cache is changed by the context that its memory was asked of", () => {
