@@ -5,7 +5,7 @@ import { giveUpRoot } from "./commands/give-up-root.ts";
 import { outliveReader } from "./commands/outlive-reader.ts";
 import type { Verb } from "./commands/verb.ts";
 import { COMMON_VERBS, loadVerb, loadVerbs, VERB_NAMES } from "./commands/verbs.ts";
-import { nearestFlag, unknownFlag } from "./config/flags.ts";
+import { nearestFlag, switchWithValue, unknownFlag } from "./config/flags.ts";
 import { nearestWord } from "./config/nearest-word.ts";
 import { EXIT_CODES, MrmTraceError } from "./errors.ts";
 import { forgetLauncher, refuseForeignSettings } from "./runtime.ts";
@@ -46,11 +46,8 @@ async function cli(args: string[]): Promise<number> {
     return await failed(error, words);
   }
   const [first, ...rest] = words;
-  const surplus = first === "help" ? rest[1] : first === "version" ? rest.find((word) => word !== "--json") : undefined;
-  if (surplus !== undefined && !surplus.startsWith("-")) {
-    const example = first === "help" ? "mrm-trace help run" : "mrm-trace version";
-    return await failed(unexpectedWord(surplus, `leave it out, such as: ${example}`), words);
-  }
+  const surplus = wordWithoutVerb(words);
+  if (surplus !== null) return await failed(surplus, words);
   if (first === "help") return await cli(rest.length === 0 ? ["--help"] : [...rest, "--help"]);
   if (words.includes("--version") || words.includes("-V") || first === "version") {
     const { versionText } = await import("./commands/version.ts");
@@ -66,6 +63,7 @@ async function cli(args: string[]): Promise<number> {
     }
     if (verb === null) throw unknownVerb(name);
     refuseUnknownFlag(name, verb, rest);
+    refuseSwitchWithValue(verb, rest);
     requireWords(verb, rest);
     if (!verb.isRootNeeded) await giveUpRoot();
     const { result } = await runCommand(verb.command, { rawArgs: args.slice(1) });
@@ -89,6 +87,15 @@ function refuseUnknownFlag(name: string, verb: Verb, ownArgs: readonly string[])
   throw new MrmTraceError("usage", `unknown option ${unknown}`, hint);
 }
 
+/** @throws MrmTraceError usage; the parser would take any value of a switch for true */
+function refuseSwitchWithValue(verb: Verb, ownArgs: readonly string[]): void {
+  const found = switchWithValue(ownArgs, verb.args);
+  if (found === null) return;
+  const { flag, value } = found;
+  const message = `${flag} is on or off, but received "${value}"`;
+  throw new MrmTraceError("usage", message, `leave the value out: ${flag}`);
+}
+
 /** Every place has its word, and every word its place. @throws MrmTraceError usage */
 function requireWords(verb: Verb, verbArgs: readonly string[]): void {
   const places = Object.entries(verb.args).filter(([, arg]) => arg.type === "positional");
@@ -105,6 +112,18 @@ function requireWords(verb: Verb, verbArgs: readonly string[]): void {
   if (surplus !== undefined && verb.surplus !== null) {
     throw unexpectedWord(surplus, verb.surplus.replaceAll("WORD", surplus));
   }
+}
+
+/** A word too many where no verb takes words: behind help and its verb, and behind what asks for the version or for help alone. */
+function wordWithoutVerb([first = "", ...rest]: readonly string[]): MrmTraceError | null {
+  const isHelp = HELP.includes(first);
+  const isVersion = ["version", "--version", "-V"].includes(first);
+  if (first !== "help" && !isHelp && !isVersion) return null;
+  const word = (first === "help" ? rest.slice(1) : rest).find((one) => !one.startsWith("-"));
+  if (word === undefined) return null;
+  const isVerb = isHelp && VERB_NAMES.includes(word);
+  const example = first === "help" ? "mrm-trace help run" : `mrm-trace ${first}`;
+  return unexpectedWord(word, isVerb ? `did you mean: mrm-trace help ${word}?` : `leave it out, such as: ${example}`);
 }
 
 function unexpectedWord(word: string, hint: string): MrmTraceError {

@@ -44,7 +44,7 @@ export interface OpenedRun extends Disposable {
 export function openRun(dir: string): OpenedRun {
   const runDir = resolve(dir);
   if (!existsSync(runDir)) {
-    throw new MrmTraceError("usage", `no such run directory: "${dir}"`, "give the folder that `run` named");
+    throw new MrmTraceError("usage", `no such run directory: "${dir}"`, "give the folder that `mrm-trace run` named");
   }
   const { metadata, ledger } = readMetadata(runPaths(runDir).metadata);
   const unreadable: { path: string; reason: string }[] = [];

@@ -13,14 +13,20 @@ import { interruptible } from "./interruptible.ts";
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((word) => word === value);
   if (found !== undefined) return found;
-  throw new MrmTraceError("usage", `${option} received "${value}"`, `choose one of ${allowed.join(", ")}`);
+  const wanted = `one of ${allowed.join(", ")}`;
+  throw new MrmTraceError(
+    "usage",
+    `${option}: ${wanted} expected, but received "${value}"`,
+    `give ${option} ${wanted}`,
+  );
 }
 
 /** @throws MrmTraceError usage */
 function seedOf(text: string): number {
   const seed = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (seed < 2 ** 32) return seed;
-  throw new MrmTraceError("usage", `--seed received "${text}"`, "give an integer from 0 to 4294967295");
+  const wanted = "a whole number from 0 to 4294967295";
+  throw new MrmTraceError("usage", `--seed: ${wanted} expected, but received "${text}"`, `give --seed ${wanted}`);
 }
 
 export const modelCommand = defineCommand({

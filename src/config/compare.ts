@@ -2,16 +2,11 @@
 import { z } from "zod";
 import type { EffectiveOption } from "./effective.ts";
 import { COLLECTOR_NAMES, runSchema } from "./schema.ts";
-import { duration, numeric, valueHints, whole } from "./values.ts";
+import { duration, percent, valueHints, whole } from "./values.ts";
 
 const names = z.preprocess(
   (value) => (typeof value === "string" ? value.split(",").map((name) => name.trim()) : value),
   z.array(z.string().min(1)).min(1),
-);
-
-const percent = z.preprocess(
-  (value) => (typeof value === "string" ? value.replace(/\s*%\s*$/, "") : value),
-  numeric(z.number().min(0.01).max(1000)),
 );
 
 export const compareSchema = z.object({
@@ -20,7 +15,7 @@ export const compareSchema = z.object({
     .describe("what to compare with off, such as ebpf,perf-mem:page-faults")
     .register(valueHints, { hint: "NAMES", words: ["off", "attached-idle", ...COLLECTOR_NAMES] }),
   repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
-  margin: percent.default(2).describe("slowdown that is acceptable, such as 2%"),
+  margin: percent(0.01, 1000).default(2).describe("slowdown that is acceptable, such as 2%"),
   serve: duration.optional().describe("drive the command, a llama-server, with streaming requests for so long"),
   request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
   timeout: duration.default(600e9).describe("longest that one run may take"),

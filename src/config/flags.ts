@@ -72,6 +72,20 @@ export function unknownFlag(args: readonly string[], flags: ArgsDef): string | n
   return null;
 }
 
+/** A flag that is on or off, and was given a value that is neither; null where there is none. */
+export function switchWithValue(
+  args: readonly string[],
+  flags: ArgsDef,
+): { readonly flag: string; readonly value: string } | null {
+  for (const arg of args) {
+    const [, flag = "", value = ""] = /^(--[^=]+)=(.*)$/s.exec(arg) ?? [];
+    const isOff = flag.startsWith("--no-") && flags[flag.slice(5)]?.type === "boolean";
+    const isOn = flags[flag.slice(2)]?.type === "boolean" && value !== "true" && value !== "false";
+    if (isOff || isOn) return { flag, value };
+  }
+  return null;
+}
+
 /** The known flag that is nearest to a misspelt one; null where none is near. */
 export function nearestFlag(flag: string, flags: ArgsDef): string | null {
   const name = nearestWord(flag.replace(/^-+/, ""), wordsOf(flags));

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { loopbackAddress } from "./loopback-url.ts";
-import { wantedText } from "./type-text.ts";
-import { duration, numeric, size, valueHints, whole } from "./values.ts";
+import { choiceText, wantedText } from "./type-text.ts";
+import { duration, numeric, percent, size, valueHints, whole } from "./values.ts";
 import { MOST_WATCHED_WORDS, watchedWord } from "./watched-word.ts";
 
 /** Collectors by name; `process` runs beside whichever are asked for. */
@@ -87,7 +87,7 @@ export const runSchema = z.object({
     .describe("what perf-mem records: mem, page-faults, cpu-clock, period=N, ...")
     .register(valueHints, { hint: "NAMES", words: PERF_EVENTS }),
   duration: duration.optional().describe("stop after this time, such as 30s"),
-  budget: numeric(z.number().min(0.01).max(50))
+  budget: percent(0.01, 50)
     .default(1)
     .describe(
       "share of each CPU that watching and sampling may cost, in percent; probes, faults and mapping calls add to it",
@@ -177,6 +177,13 @@ export const resumeSchema = z.object({
   resume: z.boolean().default(false).describe("skip the runs of the experiment that are complete"),
 });
 
+/** What an option is for, without the words that stand beside it. */
+function purposeOf(description: string, words: string | null): string {
+  if (words === null) return description;
+  if (description.replace(/,? or /, ", ") === words) return "";
+  return description.replace(`: ${words}`, "").replace(`${words}; `, "");
+}
+
 /** What is wrong with the value of an option: what was wanted, what was received, and what it is for. */
 export function refusal(
   option: string,
@@ -186,8 +193,10 @@ export function refusal(
 ): MrmTraceError {
   const wanted = schema === undefined ? null : wantedText(schema);
   const message = wanted === null ? otherwise : `${wanted} expected`;
-  const about = schema?.description ?? "an option that --help lists";
-  const hint = wanted === null ? `change ${option}: ${about}` : `give ${option} ${wanted}: ${about}`;
+  const words = schema === undefined ? null : choiceText(schema);
+  const about = purposeOf(schema?.description ?? "an option that --help lists", words);
+  const given = wanted === null ? `change ${option}` : `give ${option} ${wanted}`;
+  const hint = about === "" ? given : `${given}: ${about}`;
   return new MrmTraceError("usage", `${option}: ${message}, but received ${received}`, hint);
 }
 

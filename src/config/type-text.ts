@@ -38,6 +38,12 @@ export function itemsOf(schema: z.ZodType): z.ZodType | null {
   return inner instanceof z.ZodPipe && !(inner.in instanceof z.ZodTransform) ? itemsOf(inner.in as z.ZodType) : null;
 }
 
+/** The words that an option or each item of a list may be; null where any value of a kind may stand. */
+export function choiceText(schema: z.ZodType): string | null {
+  const one = itemsOf(schema) ?? bare(schema);
+  return one instanceof z.ZodEnum ? one.options.join(", ") : null;
+}
+
 /** What was wanted of an option that received something else; null where the check itself says it better. */
 export function wantedText(schema: z.ZodType): string | null {
   const inner = bare(schema);

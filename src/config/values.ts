@@ -23,6 +23,15 @@ export function numeric(number: z.ZodNumber) {
   }, number);
 }
 
+/** Percent as a number, or as text with its sign or without. */
+export function percent(least: number, most: number) {
+  return z.preprocess((value: number | string) => {
+    if (typeof value !== "string") return value;
+    const digits = value.replace(/\s*%\s*$/, "").trim();
+    return digits === "" ? Number.NaN : Number(digits);
+  }, z.number().min(least).max(most));
+}
+
 /** A whole number given as text or number, within limits. */
 export function whole(least: number, most: number) {
   return numeric(z.number().int().min(least).max(most));

@@ -33,6 +33,15 @@ describe("what the command line does not know", () => {
     [["constructor", "--json"], "one of run, "],
     [["analyse", "--jsn", "--json", "x"], "did you mean --json?"],
     [["run", "--watch-register", "0", "--json"], "did you mean --watch-registers?"],
+    [["-V", "extra", "--json"], "leave it out, such as: mrm-trace -V"],
+    [["--version", "extra", "--json"], "leave it out, such as: mrm-trace --version"],
+    [["-h", "extra", "--json"], "leave it out, such as: mrm-trace -h"],
+    [["--help", "run", "--json"], "did you mean: mrm-trace help run?"],
+    [["help", "run", "extra", "--json"], "leave it out, such as: mrm-trace help run"],
+    [["show", "--table=maybe", "--json", "x"], "leave the value out: --table"],
+    [["compare", "--no-pin=3", "--json"], "leave the value out: --no-pin"],
+    [["run", "--budget", "60%", "--json", "--", "true"], "give --budget a number from 0.01 to 50"],
+    [["model", "--params", "3m", "--json"], "give --params one of 1m, 15m, 110m, 1.1b"],
   ];
   test.each(refused)("%p is refused as usage with the nearest", async (args, hint) => {
     const ended = await runCli(args);

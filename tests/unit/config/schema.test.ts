@@ -14,6 +14,30 @@ function refusalOf(schema: z.ZodObject, given: Record<string, unknown>): MrmTrac
 }
 
 describe("options of a run", () => {
+  test("percent may have its sign", () => {
+    expect(parseOptions(runSchema, { budget: "3%" }).budget).toBe(3);
+    expect(parseOptions(runSchema, { budget: " 0.5 % " }).budget).toBe(0.5);
+    for (const budget of ["%", "3%%", "60%"]) expect(() => parseOptions(runSchema, { budget })).toThrow("--budget");
+  });
+
+  test("the words of a choice are told once in the advice", () => {
+    for (const [name, value] of [
+      ["color", "sometimes"],
+      ["collector", "nosuch"],
+      ["record_command", "some"],
+    ] as const) {
+      try {
+        parseOptions(runSchema, { [name]: value });
+        expect.unreachable();
+      } catch (error) {
+        const { hint } = error as MrmTraceError;
+        for (const word of hint.match(/[a-z-]{4,}/g) ?? []) {
+          if (["auto", "always", "never", "ebpf", "memray"].includes(word)) expect(hint.split(word).length).toBe(2);
+        }
+      }
+    }
+  });
+
   test("are read from text with its unit", () => {
     const given = { duration: "1.5s", max_size: "2MiB", baseline: "100ms", seed: "7", budget: "0.5", json: true };
     expect(parseOptions(runSchema, given)).toMatchObject({
