@@ -5,6 +5,8 @@ import { MODEL_PARAMS } from "../demo/model/shape.ts";
 import { MODEL_TYPES } from "../demo/model/weight-type.ts";
 import { writeModel } from "../demo/model/write-model.ts";
 import { MrmTraceError } from "../errors.ts";
+import { createProgress } from "../report/progress.ts";
+import { tellShare } from "../report/working.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { formatBytes, formatCount } from "../units.ts";
 import { interruptible } from "./interruptible.ts";
@@ -52,7 +54,10 @@ export const modelCommand = defineCommand({
     };
     if (!args.out) throw new MrmTraceError("usage", "no file to write was given", "add --out model.gguf");
     const path = resolve(args.out);
-    const model = await interruptible((signal) => writeModel(spec, path, { force: args.force, signal }));
+    const progress = createProgress(process.stderr);
+    const onShare = tellShare(progress, "writing");
+    const write = (signal: AbortSignal) => writeModel(spec, path, { force: args.force, signal, onShare });
+    const model = await interruptible(write).finally(() => progress.clear());
     process.stdout.write(
       args.json
         ? `${JSON.stringify({ schema_version: JSON_SCHEMA_VERSION, ...model, ...spec })}\n`

@@ -6,8 +6,10 @@ import { parseOptions, runSchema } from "../config/schema.ts";
 import { whole } from "../config/values.ts";
 import { readWorldFile } from "../config/world-file.ts";
 import { MrmTraceError } from "../errors.ts";
+import { createProgress } from "../report/progress.ts";
 import { renderSimulation } from "../report/simulation-table.ts";
 import { terminalOf } from "../report/terminal.ts";
+import { tellShare } from "../report/working.ts";
 import { toJson } from "../schema/run-json.ts";
 
 /** So many simulated seconds take about a quarter of an hour. */
@@ -37,7 +39,9 @@ export const simulateCommand = defineCommand({
     }
     // Loaded on use: every command has the same entry point.
     const { simulate } = await import("../simulate/simulate.ts");
-    const simulation = simulate(described, seeds);
+    const progress = createProgress(process.stderr);
+    const simulation = simulate(described, seeds, tellShare(progress, "simulating"));
+    progress.clear();
     const terminal = terminalOf(process.stdout, color, process.env);
     process.stdout.write(json ? `${toJson(simulation)}\n` : renderSimulation(simulation, terminal));
   },

@@ -2,7 +2,9 @@
 import { statSync } from "node:fs";
 import { defineCommand } from "citty";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
+import { createProgress } from "../report/progress.ts";
 import { printable } from "../report/terminal.ts";
+import { tellShare } from "../report/working.ts";
 import { checkManifest, type ManifestCheck } from "../run-directory/check-manifest.ts";
 import { toJson } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
@@ -45,7 +47,8 @@ export const verifyCommand = defineCommand({
         hint,
       );
     }
-    const check = await checkManifest(run_dir);
+    const progress = createProgress(process.stderr);
+    const check = await checkManifest(run_dir, tellShare(progress, "hashing")).finally(() => progress.clear());
     const differing = differences(check);
     const exit_code = Object.values(differing).some((paths) => paths.length > 0) ? EXIT_CODES.data_quality : 0;
     const { n_files, size_bytes } = check;

@@ -6,8 +6,9 @@ export interface ProgressState {
   /** What is being done, such as `baseline`, `loading`, `decoding`. */
   readonly phase: string;
   readonly tokens: number;
-  /** Events so far, of every stream. */
-  readonly events: number;
+  /** Events so far, of every stream; null for work that counts none. */
+  readonly events: number | null;
+  /** Of them lost. */
   readonly lost: number;
   /** Share done, 0 to 1; null where the end is not known. */
   readonly share: number | null;
@@ -38,14 +39,15 @@ const ERASE = "\r\x1b[2K";
 export function progressText(
   state: ProgressState,
   elapsedMs: number,
-  eventsPerS: number,
+  eventsPerS: number | null,
   leftMs: number | null,
 ): string {
   const parts = [
     state.phase,
     ...(state.tokens > 0 ? [`${formatCount(state.tokens)} tokens`] : []),
-    `${formatCount(Math.max(0, Math.round(eventsPerS)))} events/s`,
-    `${formatCount(state.lost)} lost`,
+    ...(eventsPerS === null
+      ? []
+      : [`${formatCount(Math.max(0, Math.round(eventsPerS)))} events/s`, `${formatCount(state.lost)} lost`]),
     formatNs(Math.max(0, elapsedMs) * 1e6),
   ];
   if (leftMs !== null) parts.push(`${formatNs(Math.max(0, leftMs) * 1e6)} left`);
@@ -82,11 +84,11 @@ export function createProgress(
       const leftMs = left(state.share, atMs);
       if (atMs - drawnMs < everyMs) return;
       const sinceMs = Math.max(1, atMs - Math.max(drawnMs, began));
-      const rate = Math.max(0, (1000 * (state.events - drawnEvents)) / sinceMs);
+      const rate = state.events === null ? null : Math.max(0, (1000 * (state.events - drawnEvents)) / sinceMs);
       const text = progressText(state, atMs - began, rate, leftMs);
       drawnMs = atMs;
       // What follows a recording counts from nothing again.
-      drawnEvents = state.events;
+      drawnEvents = state.events ?? 0;
       if (!isTerminal) {
         stream.write(`mrm-trace: ${printable(text)}\n`);
         return;

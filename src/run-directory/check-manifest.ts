@@ -18,17 +18,23 @@ export interface ManifestCheck {
 
 /**
  * Reads every file that the manifest lists; opens nothing outside the run directory, and follows no link.
+ * @param onShare told before each file how much is done, by the bytes that the manifest lists
  * @throws MrmTraceError data_quality where there is no manifest or it is damaged, names a path outside or a link
  */
-export async function checkManifest(runDir: string): Promise<ManifestCheck> {
+export async function checkManifest(
+  runDir: string,
+  onShare: (share: number) => void = () => {},
+): Promise<ManifestCheck> {
   const { files } = await readManifest(runDir);
   const entries = await entriesBelow(runDir);
   const others = new Set(entries.others);
   const present = new Set(entries.files);
   const missing: string[] = [];
   const changed: string[] = [];
+  const all = files.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
   let bytes = 0;
   for (const { path, size_bytes, sha256 } of files) {
+    onShare(bytes / Math.max(1, all));
     bytes += size_bytes;
     if (others.has(path)) {
       throw new MrmTraceError(

@@ -180,6 +180,7 @@ export function coverageOf(
   kind: WorldKind,
   { seeds, most = seeds, first = 1 }: Runs,
   policy: Policy = USUAL_POLICY,
+  onRun: (done: number) => void = () => {},
 ): CoverageRow[] {
   const all = new Map<string, Answer[]>();
   const rows = (): CoverageRow[] => [...all.values()].flatMap((answers) => summary(kind.name, answers));
@@ -192,6 +193,7 @@ export function coverageOf(
       if (list) list.push(answer);
       else all.set(key, [answer]);
     }
+    onRun(seed - first + 1);
   }
   return rows();
 }

@@ -32,9 +32,14 @@ function figureOf(row: CoverageRow): SimulatedFigure {
 
 /**
  * Runs the world with the seeds 1 to `seeds`.
+ * @param onShare told after each run how much is done
  * @throws MrmTraceError usage, when it has more accesses than can be kept
  */
-export function simulate(described: DescribedWorld, seeds: number): Simulation {
+export function simulate(
+  described: DescribedWorld,
+  seeds: number,
+  onShare: (share: number) => void = () => {},
+): Simulation {
   const { name, run, budget, trap, retarget } = described;
   const policy = { budget_pct: budget, trap_ns: trap, retarget_ns: retarget };
   return {
@@ -43,6 +48,6 @@ export function simulate(described: DescribedWorld, seeds: number): Simulation {
     seeds,
     run_s: run / 1e9,
     budget_pct: budget,
-    figures: coverageOf(describedWorld(described), { seeds }, policy).map(figureOf),
+    figures: coverageOf(describedWorld(described), { seeds }, policy, (done) => onShare(done / seeds)).map(figureOf),
   };
 }

@@ -23,6 +23,13 @@ export interface WrittenModel {
   readonly parameters: number;
 }
 
+export interface WritingOptions {
+  readonly force?: boolean;
+  readonly signal?: AbortSignal;
+  /** Told before each tensor how much is done. */
+  readonly onShare?: (share: number) => void;
+}
+
 /** `general.name` of the file that a spec gives. */
 export function modelName({ params, type, seed }: ModelSpec): string {
   return `random ${params} ${type} seed ${seed}`;
@@ -54,7 +61,7 @@ function dataBytes(tensors: readonly PlacedTensor[]): number {
 export async function writeModel(
   spec: ModelSpec,
   path: string,
-  { force = false, signal }: { readonly force?: boolean; readonly signal?: AbortSignal } = {},
+  { force = false, signal, onShare = () => {} }: WritingOptions = {},
 ): Promise<WrittenModel> {
   if (!force && existsSync(path)) {
     throw new MrmTraceError("usage", `${path} exists already`, "give --force to replace it, or another --out");
@@ -69,7 +76,10 @@ export async function writeModel(
     try {
       await writeAll(file, header);
       const source = randomWeights(type, spec.seed);
-      for (const [place, tensor] of tensors.entries()) await writeTensor(file, tensor, source, place, signal);
+      for (const [place, tensor] of tensors.entries()) {
+        onShare(tensor.offset / bytes);
+        await writeTensor(file, tensor, source, place, signal);
+      }
     } finally {
       await file.close();
     }

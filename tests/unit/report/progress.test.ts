@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createProgress, progressText } from "../../../src/report/progress.ts";
+import { tellShare } from "../../../src/report/working.ts";
 
 const state = { phase: "decoding", tokens: 812, events: 0, lost: 0, share: 0.4 };
 
@@ -19,6 +20,21 @@ describe("the progress line", () => {
     expect(progressText({ ...state, tokens: 0, share: null, phase: "baseline" }, 500, 0, null)).toBe(
       "baseline  0 events/s  0 lost  500 ms",
     );
+  });
+
+  test("says of work that counts no events how long it has gone on and what is left", () => {
+    const { written, clock, progress } = recorded(false);
+    const onShare = tellShare(progress, "hashing");
+    for (const [ms, share] of [
+      [0, 0],
+      [5000, 0.25],
+      [12_000, 0.6],
+      [20_000, 1],
+    ] as const) {
+      clock.ms = ms;
+      onShare(share);
+    }
+    expect(written).toEqual(["mrm-trace: hashing  12.0 s  8.00 s left\n"]);
   });
 
   test("is drawn ten times a second at most, in place, with the rate since it was last drawn", () => {
