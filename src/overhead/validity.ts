@@ -62,7 +62,7 @@ export interface ValidityCheck {
 
 export interface ValidityResult {
   readonly validity: Validity;
-  /** One sentence for each check that lowered the class. */
+  /** One sentence for each check that lowered the class, the worst first. */
   readonly reasons: readonly string[];
   /** What the machine could not tell, in words; it lowers nothing. */
   readonly not_measured: readonly string[];
@@ -140,7 +140,10 @@ export function judgeValidity(input: ValidityInput): ValidityResult {
     ...required,
     ...(bestMemory === "clean" ? [] : memory),
     ...optional.filter((check) => check.result !== "not_measured"),
-  ].filter((check) => classOf(check) !== "clean");
+  ]
+    .filter((check) => classOf(check) !== "clean")
+    // Where one reason has room, it is the one that made the class.
+    .sort((a, b) => rank(classOf(b)) - rank(classOf(a)));
   const classes = [...required, ...optional.filter((check) => check.result !== "not_measured")].map(classOf);
   const worst = [...classes, bestMemory].reduce((a, b) => (rank(a) >= rank(b) ? a : b));
   return {

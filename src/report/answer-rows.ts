@@ -28,7 +28,7 @@ const QUESTIONS = [
   ["read", ["read_bytes_per_s"]],
   ["written", ["write_bytes_per_s"]],
   ["reads per write", ["reads_per_write", "needs_per_write"]],
-  ["written once", ["write_once_ratio"]],
+  ["never rewritten", ["write_once_ratio"]],
   ["kept for, p50", ["retention_p50_ns"]],
   ["kept for, p99", ["retention_p99_ns"]],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
@@ -111,7 +111,7 @@ function suitedCell(dataClass: DataClass): AnswerCell {
   const row = shownMetric(dataClass, "suitability", null);
   const label = row?.label ?? null;
   if (row === undefined || label === null) return { line: shortFigure(row), metric: row ?? null, bytes: null };
-  const text = label === KEPT ? `kept ≥ ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
+  const text = label === KEPT ? `kept all ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
   return { line: [{ text, ink: "bold" }], metric: row, bytes: null };
 }
 

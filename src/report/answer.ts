@@ -8,7 +8,7 @@ import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import { costInShort, engineText, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
-import { type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
+import { ascii, type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
 
 /** More classes would need a second table; kinds of mapping can be many. */
 const MOST_CLASSES = 4;
@@ -16,6 +16,8 @@ const MOST_LINES = 24;
 const BAR_COLUMNS = 4;
 /** What the figures of the table have behind them. */
 const INTERVALS = "± 95 % interval";
+/** What strangers to the table ask first. */
+const SIGNS = "≤ ≥: only this end is known; kept for: from a write to its last read";
 
 function sizeRow({ label, cells }: AnswerRow, unicode: boolean): GridRow {
   const most = Math.max(1, ...cells.map(({ bytes }) => bytes ?? 0));
@@ -28,9 +30,13 @@ function sizeRow({ label, cells }: AnswerRow, unicode: boolean): GridRow {
 }
 
 function gridRows(rows: readonly AnswerRow[], unicode: boolean): GridRow[] {
-  return rows.map((row) =>
+  const all = rows.map((row) =>
     row.about === "size" ? sizeRow(row, unicode) : { label: row.label, cells: row.cells.map(({ line }) => line) },
   );
+  if (unicode) return all;
+  // Words stand for signs there, and columns must be as wide as those.
+  const inAscii = (line: Line): Line => line.map((span) => ({ ...span, text: ascii(span.text) }));
+  return all.map(({ label, cells }) => ({ label, cells: cells.map(inAscii) }));
 }
 
 /** The most memory of the target, in words; null where nobody read it. */
@@ -58,13 +64,19 @@ export function failureText({ target }: RunReport): string | null {
   return `the command ended ${signal === null ? `with exit code ${exit_code}` : `by ${signal}`}`;
 }
 
-function classLines(report: RunReport, { width, unicode }: Terminal, most: number): Line[] {
+/** The table of the classes, and how many found no room in it. */
+interface ClassTable {
+  readonly lines: readonly Line[];
+  readonly left: number;
+}
+
+function classTable(report: RunReport, { width, unicode }: Terminal, most: number, explained: boolean): ClassTable {
   const { shown, left } = answeredClasses(dataClasses(report), most);
   const rows = gridRows(answerRows(shown, report), unicode);
-  if (rows.length === 0) return [[{ text: NOTHING_LEARNT, ink: "warn" }]];
-  const names = shown.map(headOf);
-  const others = left === 0 ? [] : oneLine("", `${formatCounted(left, "more class")} in the table`, width, "dim");
-  return [...grid(names, rows, width, unicode ? "─" : "-", INTERVALS), ...others];
+  if (rows.length === 0) return { lines: [[{ text: NOTHING_LEARNT, ink: "warn" }]], left };
+  const corner = unicode ? INTERVALS : ascii(INTERVALS);
+  const lines = grid(shown.map(headOf), rows, width, unicode ? "─" : "-", corner);
+  return { lines: [...lines, ...(explained ? oneLine("", SIGNS, width, "dim") : [])], left };
 }
 
 function validityText({ validity, reasons }: RunReport): string {
@@ -90,7 +102,16 @@ function warningLines({ warnings }: RunReport, width: number, room: number): Lin
 }
 
 /** @param most lines of a text that is broken */
-function answerLines(report: RunReport, { width }: Terminal, classes: readonly Line[], most: number): Line[] {
+function answerLines(
+  report: RunReport,
+  { width }: Terminal,
+  { lines: classes, left }: ClassTable,
+  most: number,
+): Line[] {
+  const validity = fewLines("validity", validityText(report), width, most, VALIDITY_INK[report.validity]);
+  // Who reads figures that may be spoilt must know it first.
+  const isSpoilt = report.validity !== "clean";
+  const rest = left === 0 ? "every figure" : formatCounted(left, "more class");
   const sharper = moreTimeText(report);
   const invariant = invarianceText(report);
   const tokens = tokensText(report);
@@ -106,6 +127,7 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),
     ...oneLine("target", target, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
+    ...(isSpoilt ? validity : []),
     [],
     ...classes,
     [],
@@ -114,27 +136,27 @@ function answerLines(report: RunReport, { width }: Terminal, classes: readonly L
     ...oneLine("cost", costInShort(report), width),
     ...oneLine("lost", lossInShort(report), width),
     ...(invariant === null ? [] : entry("watching", invariant, width).slice(0, most)),
-    ...fewLines("validity", validityText(report), width, most, VALIDITY_INK[report.validity]),
+    ...(isSpoilt ? [] : validity),
   ];
   const place: Line[] = [
     ...(sharper === null ? [] : fewLines("sharper", sharper, width, most)),
     ...entry("files", report.run_dir, width),
-    ...oneLine("more", "plots: report.html there; every figure: mrm-trace show --table FOLDER", width, "dim"),
+    ...oneLine("more", `report.html there; ${rest}: mrm-trace show --table FOLDER`, width, "dim"),
   ];
   const room = MOST_LINES - head.length - judged.length - place.length;
   return [...head, ...judged, ...warningLines(report, width, room), ...place];
 }
 
-/** Classes side by side, and lines of a broken text: the first that keep within the lines are taken. */
+/** Classes side by side, lines of a broken text, and a line on the table: the first that keep within the lines are taken. */
 const TRIES = Array.from({ length: MOST_CLASSES }, (_, i) => MOST_CLASSES - i).flatMap((classes) =>
-  [2, 1].map((most) => ({ classes, most })),
+  [2, 1].flatMap((most) => [true, false].map((explained) => ({ classes, most, explained }))),
 );
 
 /** The answer as text; every line fits into the terminal and ends with a newline. */
 export function renderAnswer(report: RunReport, terminal: Terminal): string {
   let lines: Line[] = [];
-  for (const { classes, most } of TRIES) {
-    lines = answerLines(report, terminal, classLines(report, terminal, classes), most);
+  for (const { classes, most, explained } of TRIES) {
+    lines = answerLines(report, terminal, classTable(report, terminal, classes, explained), most);
     if (lines.length <= MOST_LINES) break;
   }
   return render(lines, terminal);

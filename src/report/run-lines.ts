@@ -164,7 +164,9 @@ function partsText({ parts }: RunReport["observer"]): string[] {
 function slowdownText({ observer }: RunReport): string {
   const { value, lo, hi } = observer.slowdown_pct;
   const end = (figure: number | null): string => (isNumber(figure) ? formatCount(figure) : "?");
-  return isNumber(value) ? `target slowed by ${pct(value)} [${end(lo)}, ${end(hi)}]` : "slowdown of the target unknown";
+  return isNumber(value)
+    ? `target slowed by ${pct(value)} (${end(lo)} to ${end(hi)} %)`
+    : "slowdown of the target unknown";
 }
 
 /** Ends of what another tool recorded: what that cost, and how warm the machine was, is in no file. */

@@ -17,7 +17,7 @@ const MEANING: Readonly<Record<string, string>> = {
   read: "bytes loaded per second",
   written: "bytes stored per second",
   "reads per write": "how often a byte is read before it is written again",
-  "written once": "share of the written places that are never rewritten",
+  "never rewritten": "share of the written places that are never rewritten",
   "kept for, p50": "time from a write to its last read, for half of the writes",
   "kept for, p99": "the same for 99 of 100 writes",
   "suits retention": "whether a memory that forgets after a while could hold it",

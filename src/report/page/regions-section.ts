@@ -15,7 +15,7 @@ const COLUMNS = [
   ["total_reads", "reads"],
   ["total_writes", "writes"],
   ["reads_per_write", "reads per write"],
-  ["write_once_ratio", "written once"],
+  ["write_once_ratio", "never rewritten"],
   ["iai_p50_ns", "between accesses"],
   ["age_at_read_p50_ns", "age at read"],
   ["retention_p50_ns", "kept for, p50"],

@@ -48,6 +48,12 @@ describe("the validity class", () => {
     ]);
   });
 
+  test("names the reason that made the class first", () => {
+    const { validity, reasons } = judge({ contention_pct: 4.9, baseline_cpu_pct: 100 });
+    expect(validity).toBe("contaminated");
+    expect(reasons.map((reason) => reason.split(" ").slice(0, 2).join(" "))).toEqual(["CPU of", "time that"]);
+  });
+
   test("takes memory by the better of its two ratios and names both when it fails", () => {
     const small = { target_rss_bytes: 50 * MIB };
     expect(judge(small)).toMatchObject({ validity: "clean", reasons: [] });

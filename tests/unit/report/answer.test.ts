@@ -17,6 +17,7 @@ describe("the answer of a run", () => {
       "demo-110m  20261121T101500Z-3fa2
       target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
       tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
+      validity   marginal: CPU of the machine before the run 17.2 %, clean is below 15
 
       ± 95 % interval  weight          kv_cache        activation    runtime
       ────────────────────────────────────────────────────────────────────────────
@@ -24,18 +25,18 @@ describe("the answer of a run", () => {
       working set      113 MiB ±4%     22.9 MiB ±9%    too few seen  -
       read             15.1 GiB/s ±2%  868 MiB/s ±10%  -             -
       reads per write  not known       3941 ±12%       1.96 ±9%      -
-      written once     -               96 to 100 %     0 to 13 %     -
+      never rewritten  -               96 to 100 %     0 to 13 %     -
       kept for, p50    not known       ≥ 28.1 s        4.10 ms ±22%  -
       kept for, p99    -               ≥ 28.1 s        -             -
       suits retention  high            high            low           -
+                 ≤ ≥: only this end is known; kept for: from a write to its last read
 
-      cost       target slowed by 0.553 % [0.491, 2.14], tracer 3.12 % of one CPU
+      cost       target slowed by 0.553 % (0.491 to 2.14 %), tracer 3.12 % of one CPU
       lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %)
-      validity   marginal: CPU of the machine before the run 17.2 %, clean is below 15
       warning    12 tensors were placed before the probes were attached; they were
                  found in the graph
       files      results/demo-110m/20261121T101500Z-3fa2
-      more       plots: report.html there; every figure: mrm-trace show --table FOLDER
+      more       report.html there; every figure: mrm-trace show --table FOLDER
       "
     `);
   });
@@ -82,7 +83,7 @@ describe("the answer of a run", () => {
     }));
     const text = renderAnswer(demoReport({ metrics: wide }), plain(80));
     expect(text).toMatch(/^± 95 % interval +weight +kv_cache +activation$/m);
-    expect(text).toContain("1 more class in the table");
+    expect(text).toMatch(/^more +report.html there; 1 more class: mrm-trace show --table FOLDER$/m);
   });
 
   test("begins with the failure of the command, and has no table where nothing was learnt", () => {
@@ -100,13 +101,45 @@ describe("the answer of a run", () => {
     expect(text).toContain("peak RSS 95.4 MiB");
   });
 
+  test("says signs in words where the terminal has ASCII alone, and its columns stay in line", () => {
+    const text = renderAnswer(demoReport(), { width: 80, color: false, unicode: false });
+    expect(text).not.toContain("?");
+    expect(text).toMatch(/^working set +113 MiB \+-4% +22.9 MiB \+-9% +too few seen$/m);
+    const columns = text.split("\n").filter((line) => /^(in memory|working set|kept for, p50)/.test(line));
+    const cache = [/<= 36.0/, /22.9/, />= 28.1/].map((cell, i) => columns[i]?.search(cell));
+    expect(new Set(cache).size).toBe(1);
+  });
+
+  test("tells first, and whole, why a run may be spoilt", () => {
+    const reasons = [
+      "time that the target waited for a CPU that the tracer had 6.1 % of its CPU time, marginal is at most 5",
+    ];
+    const more_time = {
+      metric: "retention_p50_ns",
+      region_type: "kv_cache",
+      mapping_kind: null,
+      phase: "generation",
+      half_width_pct: 22,
+      run_s: 30,
+      more_s: 90,
+    };
+    const engine = { name: "llama.cpp", build: "ggml 0.25.1", context: { n_ctx: 512, n_threads: 2 } };
+    const lines = renderAnswer(
+      demoReport({ validity: "contaminated", reasons, more_time, engine, warnings: [] }),
+      plain(80),
+    ).split("\n");
+    const place = lines.findIndex((line) => line.startsWith("validity"));
+    expect(place).toBeLessThan(lines.findIndex((line) => line.startsWith("in memory")));
+    expect(`${lines[place]} ${lines[place + 1]?.trim()}`).toBe(`validity   contaminated: ${reasons[0]}`);
+  });
+
   test("says of what was kept throughout for how long we looked, and what the other labels mean", () => {
     const labels = ["kept_throughout", "high_mrm", "low_mrm", "insufficient"];
     const metrics = ["weight", "kv_cache", "activation", "runtime"].map((name, i) =>
       metricRow("suitability", name, null, { status: "ok", label: labels[i] ?? null, unit: "label" }),
     );
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics.slice(0, -3), ...metrics] }), plain(80));
-    expect(text).toMatch(/^suits retention +kept ≥ 30.0 s +suited +not suited +undecided$/m);
+    expect(text).toMatch(/^suits retention +kept all 30.0 s +suited +not suited +undecided$/m);
   });
 
   test("says what would sharpen it most", () => {

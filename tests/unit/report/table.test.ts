@@ -133,8 +133,8 @@ describe("the report on a terminal", () => {
       validity   marginal
                  CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
-      cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166
-                 ms, BPF 12.1 ms
+      cost       target slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in
+                 166 ms, BPF 12.1 ms
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
                  not bound by --budget: engine probes 0.098 %, faults recorded 0.0107
                  %
@@ -248,7 +248,7 @@ describe("the report on a terminal", () => {
       validity   marginal
                  CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
-      cost       target slowed by 0.553 % [0.491, 2.14] (model); 18.4k traps in 166 ms, BPF 12.1 ms
+      cost       target slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in 166 ms, BPF 12.1 ms
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
                  not bound by --budget: engine probes 0.098 %, faults recorded 0.0107 %
                  tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
