@@ -92,8 +92,8 @@ function withUndrawn(rate: Interval, size: number): Interval {
 /**
  * Passes per second and byte: over each stratum the passes in the windows of its watches over the time of the windows, strata by
  * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share has a
- * Clopper-Pearson interval instead, times their mean rate; with none, the upper end is the rate of one pass in a window of that
- * share. Per token: over the tokens of the steps in the windows, whose number is known. A step that was to begin while its CPUs
+ * Clopper-Pearson interval instead, times their mean rate; with none, the upper end is the rate of one pass in a usual window of
+ * that share: few long windows, which are so long as no byte was drawn that shows one, do not make it near. Per token: over the tokens of the steps in the windows, whose number is known. A step that was to begin while its CPUs
  * were busy with an arming begins right after it, so that windows hold more steps than as much time does elsewhere.
  * @param generous passes of unknown kind count too
  */
@@ -187,11 +187,13 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     lo: lo === null ? null : lo * (1 - set.unwatched),
     hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young)) / (1 - unseen),
   };
-  const n = held.filter((x) => x > 0).length;
+  const looked = held.filter((x) => x > 0).sort();
+  const n = looked.length;
   if (counted < FEW_HITS && n > 0) {
     const size = effectiveSize(weights.bytes);
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
-    const each = counted > 0 ? countedRate / counted : (unit * n) / allHeld;
+    const usual = Math.min(allHeld / n, looked[n >> 1] ?? Number.POSITIVE_INFINITY);
+    const each = counted > 0 ? countedRate / counted : unit / usual;
     const hi = (share.hi ?? 1) * each;
     rate = interval(rate.value, Math.min(rate.lo ?? 0, (share.lo ?? 0) * each), Math.max(rate.hi ?? 0, hi));
   }

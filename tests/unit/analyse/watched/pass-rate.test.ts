@@ -106,3 +106,30 @@ test("reads per token do not depend on steps that wait for an arming", () => {
   const perSecond = figureOf("read_bytes_per_s")?.value ?? 0;
   expect(perSecond / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.98, 1.02);
 });
+
+test("a few long watches on bytes that are never written do not bound the writes of all bytes", () => {
+  const window_ns = 10_000 * MS;
+  const steps = Array.from({ length: 10_000 }, (_, i): StepSample => {
+    return { step: "decode", begin_ns: i * MS, end_ns: (i + 1) * MS, n_tokens: 1 };
+  });
+  // Of 105 words some are written every 25 tokens: a sixth of all words are, so that one time in nine none is seen.
+  const watches = Array.from({ length: 105 }, (_, i) => {
+    const isLong = i % 21 === 0;
+    const begin_ns = (i + 1) * 92 * MS;
+    const dwell_limit_ns = (isLong ? 2000 : 2) * MS;
+    return watch([], {
+      watch_id: i + 1,
+      region_type: "kv_cache",
+      mode: isLong ? "w" : "rw",
+      design: isLong ? "long" : "short",
+      begin_ns,
+      end_ns: begin_ns + dwell_limit_ns,
+      dwell_limit_ns,
+    });
+  });
+  const cache = region({ region_type: "kv_cache", death_ns: window_ns });
+  const rows = computeMetrics(input({ window_ns, steps, watches, regions: [cache], trap_cost_ns: 16_000 }));
+  const row = rows.find((one) => one.metric === "writes_per_byte_per_token" && one.step === "decode");
+  expect(row).toMatchObject({ status: "bound", value: null, lo: 0 });
+  expect(row?.hi ?? 0).toBeGreaterThan(1 / 6 / 25);
+});
