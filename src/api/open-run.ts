@@ -1,17 +1,22 @@
 /** A run directory, opened for programs: what it says of itself, and its tables as Arrow. */
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { resolve } from "node:path";
-import { type RecordBatch, Table } from "apache-arrow";
+import type { RecordBatch, Table } from "apache-arrow";
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
-import { parquetBatches } from "../columnar/arrow/parquet-batches.ts";
-import { type ArrowColumns, arrowSchema } from "../columnar/arrow/record-batches.ts";
+import { columnBatches, parquetBatches } from "../columnar/arrow/parquet-batches.ts";
+import type { ArrowColumns } from "../columnar/arrow/record-batches.ts";
 import { assertRefusal } from "../columnar/read/refusal.ts";
+import { rowsFromBatch } from "../columnar/rows.ts";
 import { MrmTraceError } from "../errors.ts";
 import { readMetadata } from "../run-directory/metadata.ts";
 import { runPaths } from "../run-directory/run-directory.ts";
 import { isStream, type RunTable, tableFiles } from "../run-directory/table-files.ts";
 import type { LedgerRow } from "../schema/ledger.ts";
+import type { RowOf } from "../schema/row.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
+
+const load = createRequire(import.meta.url);
 
 export type { RunTable } from "../run-directory/table-files.ts";
 
@@ -54,11 +59,15 @@ export function openRun(dir: string): OpenedRun {
     if (closed) throw new MrmTraceError("usage", `${runDir} was closed`, "open it again with openRun");
   }
 
-  function* batches<N extends RunTable>(name: N): Generator<RecordBatch<ArrowColumns<N>>, void, void> {
+  /** What the files of a table hold, as one of the readers gives it. */
+  function* read<N extends RunTable, B>(
+    name: N,
+    reader: (path: string, table: N) => Generator<B, void, void>,
+  ): Generator<B, void, void> {
     requireOpen();
     for (const path of tableFiles(runDir, name)) {
       try {
-        for (const batch of parquetBatches(path, name)) {
+        for (const batch of reader(path, name)) {
           yield batch;
           requireOpen();
         }
@@ -72,10 +81,13 @@ export function openRun(dir: string): OpenedRun {
     }
   }
 
+  const batches: OpenedRun["batches"] = (name) => read(name, parquetBatches);
+
   function table<N extends RunTable>(name: N): Table<ArrowColumns<N>> {
-    const all = [...batches(name)];
-    // Of no batches the schema is still known, and is that of the type.
-    return all.length > 0 ? new Table(all) : (new Table(arrowSchema(name)) as unknown as Table<ArrowColumns<N>>);
+    // Loaded when a table is asked for: most who open a run want its figures only. By our own file, as a package that is
+    // required directly would be another copy than the one that is imported.
+    const { wholeTable }: typeof import("../columnar/arrow/whole-table.ts") = load("../columnar/arrow/whole-table.ts");
+    return wholeTable(name, [...batches(name)]);
   }
 
   function close(): void {
@@ -89,15 +101,15 @@ export function openRun(dir: string): OpenedRun {
     unreadable,
     table,
     batches,
-    metrics: () => table("metrics").toArray().map(metricRow),
+    metrics: () => [...read("metrics", columnBatches)].flatMap(rowsFromBatch).map(metricRow),
     close,
     [Symbol.dispose]: close,
   };
 }
 
 /** Counts of metrics.parquet are u64; they count samples and ns of a run, which a number holds. */
-function metricRow(row: { toJSON(): Record<string, unknown> }): MetricRow {
-  const plain = row.toJSON();
+function metricRow(row: RowOf<"metrics">): MetricRow {
+  const plain: Record<string, unknown> = { ...row };
   for (const [name, value] of Object.entries(plain)) if (typeof value === "bigint") plain[name] = Number(value);
   // The columns of the table are the fields of a MetricRow.
   return plain as unknown as MetricRow;

@@ -1,23 +1,9 @@
 /** Memory devices by file or by the name of a preset of the package. */
-import { readdirSync } from "node:fs";
-import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MrmTraceError } from "../errors.ts";
 import { readCheckedFile } from "./checked-file.ts";
 import { type Device, deviceSchema } from "./device-schema.ts";
+import { presetNames, presetPath } from "./devices/preset-devices.ts";
 import { nearestWord } from "./nearest-word.ts";
-
-const PRESETS = fileURLToPath(new URL("../../config/devices/", import.meta.url));
-const ENDING = ".yaml";
-
-/** Names of the presets, sorted. */
-export function presetNames(): string[] {
-  const files = readdirSync(PRESETS).filter((file) => file.endsWith(ENDING));
-  return files.map((file) => basename(file, ENDING)).sort();
-}
-
-/** Path of a preset's file. */
-export const presetPath = (name: string): string => join(PRESETS, `${name}${ENDING}`);
 
 /**
  * Reads a device.

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import { isMapping, keyRow } from "./config-pages.ts";
-import { presetNames, presetPath } from "./device-file.ts";
 import { DEVICE_FIGURES, deviceSchema, UNKNOWN } from "./device-schema.ts";
+import { presetNames, presetPath } from "./devices/preset-devices.ts";
 import { keysOf } from "./schema-keys.ts";
 
 /** A figure as the file has it, with its source. */

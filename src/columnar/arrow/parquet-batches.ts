@@ -1,4 +1,5 @@
 /** A Parquet file of ours as Arrow record batches, a bounded number of rows at a time. */
+import { createRequire } from "node:module";
 import type { RecordBatch } from "apache-arrow";
 import { MrmTraceError } from "../../errors.ts";
 import type { TableName } from "../../schema/columns.ts";
@@ -6,15 +7,18 @@ import { TABLE_KEY } from "../../schema/versions.ts";
 import type { Batch } from "../batch.ts";
 import { assertRefusal } from "../read/refusal.ts";
 import { tableBatches } from "../read/table-batches.ts";
-import { fromArrow } from "./from-arrow.ts";
-import { type ArrowColumns, toRecordBatch } from "./record-batches.ts";
-import { fileBytes, readRows, unreadable } from "./wasm-reader.ts";
+import type { ArrowColumns } from "./record-batches.ts";
+
+/** Arrow takes 12 MiB and a tenth of a second: who reads columns of files that we wrote does without it. */
+const load = createRequire(import.meta.url);
 
 /** About one row group of the files that we write. */
 export const BATCH_ROWS = 1 << 17;
 
 /** The rows from `offset` on, by the reader that knows every encoding. Holds the bytes of the file. */
 function* batchesByWasm<N extends TableName>(path: string, table: N, from: number): Generator<Batch<N>, void, void> {
+  const { fromArrow }: typeof import("./from-arrow.ts") = load("./from-arrow.ts");
+  const { fileBytes, readRows, unreadable }: typeof import("./wasm-reader.ts") = load("./wasm-reader.ts");
   const bytes = fileBytes(path);
   for (let offset = from; ; offset += BATCH_ROWS) {
     const { arrow, metadata } = readRows(bytes, path, { offset, limit: BATCH_ROWS });
@@ -56,6 +60,7 @@ export function* parquetBatches<N extends TableName>(
   path: string,
   table: N,
 ): Generator<RecordBatch<ArrowColumns<N>>, void, void> {
+  const { toRecordBatch }: typeof import("./record-batches.ts") = load("./record-batches.ts");
   for (const batch of columnBatches(path, table)) {
     // Its schema is made of the same table of columns as the type.
     const all = toRecordBatch(batch) as unknown as RecordBatch<ArrowColumns<N>>;

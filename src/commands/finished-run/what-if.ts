@@ -1,7 +1,8 @@
 /** `mrm-trace what-if`: what the data of a finished run would do to memory devices. */
 import { defineCommand } from "citty";
 import { z } from "zod";
-import { presetNames, readDevice } from "../../config/device-file.ts";
+import { readDevice } from "../../config/device-file.ts";
+import { presetNames } from "../../config/devices/preset-devices.ts";
 import { flagsOf, givenOptions } from "../../config/flags.ts";
 import { parseOptions, runSchema } from "../../config/schema.ts";
 import { valueHints } from "../../config/values.ts";

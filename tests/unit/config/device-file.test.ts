@@ -5,8 +5,9 @@ import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { parse } from "yaml";
 import { schemaText } from "../../../src/commands/schema.ts";
-import { presetNames, presetPath, readDevice } from "../../../src/config/device-file.ts";
+import { readDevice } from "../../../src/config/device-file.ts";
 import { DEVICE_FIGURES, UNKNOWN } from "../../../src/config/device-schema.ts";
+import { presetNames, presetPath, readPreset } from "../../../src/config/devices/preset-devices.ts";
 import { DEVICE_YAML } from "../../fixtures/asked-of-memory.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "mrm-device-"));
@@ -92,6 +93,10 @@ describe("a device file", () => {
 describe("the presets", () => {
   test("are the kinds of memory that people compare", () => {
     expect(presetNames()).toEqual(["dram", "hbm", "lpddr", "managed-retention", "nand", "pcm", "rram", "stt-mram"]);
+  });
+
+  test.each(presetNames())("%s is the same to both parsers", (name) => {
+    expect(readPreset(name)).toEqual(readDevice(name));
   });
 
   test.each(presetNames())(

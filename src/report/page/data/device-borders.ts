@@ -1,6 +1,6 @@
 /** Where the preset devices of `what-if` end on the plot of lifetimes and reads: what follows from their own figures. */
-import { presetNames, readDevice } from "../../../config/device-file.ts";
 import { type Device, type DeviceFigure, UNKNOWN } from "../../../config/device-schema.ts";
+import { presetNames, readPreset } from "../../../config/devices/preset-devices.ts";
 import type { DeviceBorder, Ends } from "./page-data.ts";
 
 /** The ends of a figure of a device file; null where the file does not say it. */
@@ -49,7 +49,7 @@ export function bordersOf(preset: string, device: Device): DeviceBorder {
   };
 }
 
-/** The borders of all presets, by name. @throws MrmTraceError usage where a file of the package is damaged */
+/** The borders of all presets, by name. @throws Error where a file of the package is damaged */
 export function presetBorders(): DeviceBorder[] {
-  return presetNames().map((preset) => bordersOf(preset, readDevice(preset)));
+  return presetNames().map((preset) => bordersOf(preset, readPreset(preset)));
 }
