@@ -19,7 +19,7 @@ function presetRow(figure: string, given: unknown): string {
   } = given as Readonly<Record<string, string | number | undefined>>;
   const text = (x: string | number): string => (typeof x === "number" ? x.toExponential().replace("e+", "e") : x);
   const range = [least === undefined ? null : `from ${text(least)}`, most === undefined ? null : `to ${text(most)}`];
-  const cited = url === undefined ? String(source) : `${source} ([read here](${url}))`;
+  const cited = url === undefined ? String(source) : `${source} ([address](${url}))`;
   return `| ${figure} | ${value === undefined ? range.filter((end) => end !== null).join(" ") : text(value)} | ${kind} | ${cited.replaceAll("|", "\\|")} |`;
 }
 
@@ -63,7 +63,7 @@ export function devicePage(): string {
     "|---|---|---|---|",
     ...rows,
     "",
-    "Figures, each with `source`, its `kind` (`primary` or `secondary`) and `url`, where it was read:",
+    "Figures, each with `source`, its `kind` (`primary` or `secondary`) and `url`, an address of it:",
     "",
     "| figure | takes | default | meaning |",
     "|---|---|---|---|",
@@ -72,8 +72,8 @@ export function devicePage(): string {
     "## Presets",
     "",
     "Each figure has its source, and one without a source is not in the file. A source is `primary` where it is a document of who made,",
-    "standardised or measured the thing, be it read in a copy, and `secondary` where another tells of it; where it takes two documents,",
-    "the weaker counts. `what-if` says which figures are secondary. The presets are examples of a kind of memory, not of the part that",
+    "standardised or measured the thing, be it the copy of it that the address names, and `secondary` where another tells of it; where a",
+    "figure takes two documents, the weaker counts. `what-if` says which figures are secondary. The presets are examples of a kind of memory, not of the part that",
     "you would buy: copy a file from `config/devices` of the package and put in what your data sheet says.",
     ...presetNames().flatMap(presetLines),
     "",

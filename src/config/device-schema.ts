@@ -13,7 +13,7 @@ const kind = z
   .enum(SOURCE_KINDS)
   .optional()
   .describe("primary: the words of who made, standardised or measured it; secondary: what another says of that");
-const url = z.string().trim().min(1).max(500).optional().describe("where the source was read");
+const url = z.string().trim().min(1).max(500).optional().describe("an address of the source");
 
 /** A quantity as text with its unit; a bare number would hide which one was meant. */
 function text(quantity: typeof size, example: string) {

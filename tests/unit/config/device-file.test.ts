@@ -100,7 +100,7 @@ describe("the presets", () => {
   });
 
   test.each(presetNames())(
-    "%s has for each figure that it states a source, its kind and where it was read, and states one at least",
+    "%s has for each figure that it states a source, its kind and an address, and states one at least",
     (name) => {
       const device = readDevice(name);
       const stated = DEVICE_FIGURES.flatMap((figure) => {
