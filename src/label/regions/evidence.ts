@@ -3,10 +3,10 @@
  *
  * engine_probe: the allocator of the engine said so when it placed the tensor. engine_graph: a tensor found in the
  * engine's graph, placed before we looked. file_header: the header of the file that is mapped there names it, or says that
- * it is no tensor. file: the bytes are a mapped model file. phase: an anonymous mapping born
- * while the engine loaded or made its context, in a process whose tensors could not be seen. size: such a mapping, by
- * size alone. mapping: only what the kernel says, so the class is runtime beside an engine and unknown without one.
- * memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
+ * it is no tensor. file: the bytes are a mapped model file; runtime where its tensors are named in another mapping. phase:
+ * an anonymous mapping born while the engine loaded or made its context, in a process whose tensors could not be seen.
+ * size: such a mapping, by size alone. mapping: only what the kernel says, so the class is runtime beside an engine and
+ * unknown without one. memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
  */
 import { wordsOf } from "../../schema/row.ts";
 import type { LabelEvidence, MappingKind, Phase, RegionType } from "../../schema/words.ts";
@@ -40,6 +40,8 @@ export interface MappingFacts {
   readonly has_tensors: boolean;
   /** The header of its file named tensors of this mapping. */
   readonly is_named: boolean;
+  /** It named those of another mapping of the same file in this process. */
+  readonly is_named_elsewhere: boolean;
   /** An engine was recognised in this process. */
   readonly has_engine: boolean;
   /** That engine loaded a model or computed here; a process may map its library and do neither. */
@@ -58,6 +60,8 @@ function verdict(region_type: RegionType, evidence: LabelEvidence): Verdict {
 export function classifyMapping(facts: MappingFacts): Verdict {
   const isModel = facts.mapping_kind === "file" && facts.path !== null && MODEL_FILE.test(facts.path);
   if (isModel && facts.is_named) return verdict("runtime", "file_header");
+  // A loader maps the file for itself, to read its header: the same pages would count twice.
+  if (isModel && facts.is_named_elsewhere) return verdict("runtime", "file");
   // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
   if (isModel && !facts.has_tensors) return verdict("weight", "file");
   if (!facts.has_engine) return verdict("unknown", "mapping");

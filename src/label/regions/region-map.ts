@@ -120,7 +120,8 @@ const meet = (one: Extent, other: Extent): boolean =>
 function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<typeof factList>["ofEngine"]) {
   const { stays, tensors, originNs, windowNs } = inputs;
   const covers = new Map<number, Cover[]>();
-  if (tensors.length === 0) return covers;
+  const namedFiles = new Set<string>();
+  if (tensors.length === 0) return { covers, namedFiles };
   const mappingAt = placeIndex(places);
   const added: [pid: number, extent: Extent, what: number, censored: number][] = [];
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
@@ -132,12 +133,14 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const gone = Math.min(region.death_ns, mappingDeath);
       const outlives = gone > windowNs;
       const isInOne = row >= 0 && (places.end[row] as number) >= region.end;
-      const what = ofEngine(region, row < 0 ? undefined : stays.facts[places.what[row] as number], isInOne);
+      const mapping = row < 0 ? undefined : stays.facts[places.what[row] as number];
+      const what = ofEngine(region, mapping, isInOne);
       const { begin, end, birth_ns } = region;
       const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
       added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);
       // What outlived the run leaves nothing of its mapping behind.
       const by_file = region.evidence === "file_header";
+      if (by_file && mapping !== undefined) namedFiles.add(`${pid}/${mapping.path}`);
       extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file });
     }
     covers.set(pid, extents);
@@ -145,7 +148,7 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
   for (const [pid, { begin, end, birth_ns, death_ns }, what, censored] of added) {
     stays.list.add(pid, begin, end, birth_ns, death_ns, what, censored);
   }
-  return covers;
+  return { covers, namedFiles };
 }
 
 /** What is known of the regions of all processes; takes the stays over, as a run may have millions. */
@@ -155,7 +158,7 @@ export function regionMap(inputs: RegionInputs): Regions {
   const { places } = list;
   const { count } = places;
   const { facts, ofMapping, ofEngine } = factList(stays.facts);
-  const covers = addTensors(inputs, places, ofEngine);
+  const { covers, namedFiles } = addTensors(inputs, places, ofEngine);
   const pidsWhere = (byFile: boolean) =>
     new Set([...covers].filter(([, those]) => those.some(({ by_file }) => by_file === byFile)).map(([pid]) => pid));
   const [engineTold, fileTold] = [pidsWhere(false), pidsWhere(true)];
@@ -177,6 +180,7 @@ export function regionMap(inputs: RegionInputs): Regions {
       born_in: phaseAt(timeline, pid, births.get(row) ?? birth_ns),
       has_tensors: hasTensors,
       is_named: path !== null && fileTold.has(pid) && covering.some((cover) => cover.by_file && meet(cover, whole)),
+      is_named_elsewhere: path !== null && namedFiles.has(`${pid}/${path}`),
       has_engine: enginePids.has(pid) || hasTensors,
       engine_worked: workedPids.has(pid),
     });

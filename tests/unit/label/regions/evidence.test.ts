@@ -8,6 +8,7 @@ const nothing: MappingFacts = {
   born_in: null,
   has_tensors: false,
   is_named: false,
+  is_named_elsewhere: false,
   has_engine: false,
   engine_worked: false,
 };
@@ -19,6 +20,13 @@ test("what no tensor covers of a file that names its tensors is no weight", () =
     confidence: 0.95,
   });
   expect(classifyMapping(nothing)).toMatchObject({ region_type: "weight", evidence: "file" });
+});
+
+test("another mapping of the file is the loader's, and its pages do not count twice", () => {
+  expect(classifyMapping({ ...nothing, is_named_elsewhere: true })).toMatchObject({
+    region_type: "runtime",
+    evidence: "file",
+  });
 });
 
 test("other memory of a process whose file names tensors stays unknown, however large", () => {

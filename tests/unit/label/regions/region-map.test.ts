@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { labelRun } from "../../../../src/label/label-run.ts";
+import { regionAt } from "../../../../src/label/regions/region-map.ts";
+import { openDatabase } from "../../../../src/sql/database.ts";
+import type { Given } from "../../../fixtures/row-with.ts";
+import { ORIGIN, writeStream } from "../hand-made-run.ts";
+
+const ids = { pid: 7, tid: 7 };
+const [LOADER, WEIGHTS, HEAP] = [0x7f0000000000n, 0x7f1000000000n, 0x7f2000000000n];
+const SIZE = 8192n;
+
+/** A loader that maps a file for a moment, the same file mapped for good with one tensor, and a heap. */
+function writeRun(runDir: string): void {
+  const file = { flags: 2, path: "/m.safetensors", inode: 3n, dev: 1, file_offset_bytes: 0n };
+  const call = (kind: "mmap" | "munmap", time: bigint, addr: bigint, more: Given<"mapping">): Given<"mapping"> => ({
+    ...ids,
+    ...{ kind, addr, result: kind === "mmap" ? addr : 0n, size_bytes: SIZE, prot: 3, exec_epoch: 0, ...more },
+    timestamp_ns: ORIGIN + time,
+  });
+  writeStream(runDir, "mapping", [
+    call("mmap", 0n, LOADER, file),
+    call("mmap", 10n, WEIGHTS, file),
+    call("munmap", 20n, LOADER, {}),
+    call("mmap", 30n, HEAP, { flags: 0x22 }),
+    call("mmap", 1000n, HEAP + 4n * SIZE, { flags: 0x22 }),
+  ]);
+  const mapping = { buffer: WEIGHTS, buffer_addr: WEIGHTS, buffer_size_bytes: SIZE };
+  const tensor = { name: "a.weight", addr: WEIGHTS + 4096n, size_bytes: 4096n, region_type: "weight" } as const;
+  const row = {
+    ...ids,
+    ...mapping,
+    ...tensor,
+    kind: "tensor",
+    evidence: "file_header",
+    engine: "safetensors",
+  } as const;
+  writeStream(runDir, "tensor", [{ ...row, timestamp_ns: ORIGIN + 10n }]);
+  const detail = '{"path":"/m.safetensors","tells_steps":false}';
+  const step = { ...ids, kind: "engine", engine: "safetensors", timestamp_ns: ORIGIN + 10n, detail } as const;
+  writeStream(runDir, "step", [step]);
+}
+
+test("bytes of a mapped file are weights once, by its header, which tells nothing of the heap", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
+  try {
+    writeRun(runDir);
+    await using database = await openDatabase();
+    const { regions, engines, steps, timeline } = await labelRun(database, runDir, "run");
+    const found = Array.from({ length: regions.count }, (_, row) => regionAt(regions, row));
+    expect(found.map((region) => [region?.addr, region?.region_type, region?.evidence, region?.tensor])).toEqual([
+      [LOADER, "runtime", "file", null],
+      [WEIGHTS, "runtime", "file_header", null],
+      [WEIGHTS + 4096n, "weight", "file_header", "a.weight"],
+      [HEAP, "unknown", "mapping", null],
+      [HEAP + 4n * SIZE, "unknown", "mapping", null],
+    ]);
+    // The format is told of, and that no step came says nothing.
+    expect(engines.map(({ name, objects }) => [name, objects])).toEqual([["safetensors", ["/m.safetensors"]]]);
+    expect([steps.length, timeline.size]).toEqual([0, 0]);
+  } finally {
+    rmSync(runDir, { recursive: true });
+  }
+});
