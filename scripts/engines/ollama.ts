@@ -14,7 +14,7 @@ import { type Started, startCli } from "../../tests/integration/run/cli.ts";
 
 const VERSION = "0.17.4";
 /** Requests while the tracer looks, and tokens of each. */
-const [REQUESTS, TOKENS] = [4, 200];
+const [REQUESTS, TOKENS] = [3, 100];
 const CONTEXT = 512;
 const folder = join(process.env.MRM_TRACE_ENGINES ?? "", `ollama-${VERSION}`);
 const program = join(folder, "bin", "ollama");
@@ -96,7 +96,8 @@ async function serve(model: string, engine: Readonly<Record<string, string>>): P
     pid: child.pid,
     async ask(tokens, prompt) {
       // At temperature 0 random weights repeat themselves until Ollama ends the answer.
-      const options = { num_predict: tokens, temperature: 1, seed: 1, num_ctx: CONTEXT };
+      // One thread: two would wait for each other where the CPUs are shared.
+      const options = { num_predict: tokens, temperature: 1, seed: 1, num_ctx: CONTEXT, num_thread: 1 };
       const body = JSON.stringify({ model: "mrm", prompt, raw: true, stream: false, options });
       const response = await fetch(`${url}/api/generate`, { method: "POST", body });
       if (!response.ok) throw new Error(`ollama answered ${response.status}: ${(await response.text()).slice(0, 500)}`);

@@ -1,7 +1,7 @@
 /** A ggml_tensor and a ggml_backend_buffer from raw bytes, each field checked before it is believed. */
 import type { TensorUsage } from "../../schema/words.ts";
 import { TENSOR_TYPES, type TensorType } from "../gguf/tensor-type.ts";
-import type { GgmlLayout } from "./offsets.ts";
+import { type BufferLayout, COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 
 export interface RawTensor {
   readonly name: string;
@@ -133,13 +133,35 @@ export function decodeFreshTensor(view: DataView, layout: GgmlLayout): Checked<R
   return type.blockBytes === nb[0] ? decoded : { ok: false, doubt: "stride" };
 }
 
-/** Decodes the bytes of a buffer; null where size or usage are impossible. */
-export function decodeBuffer(view: DataView, layout: GgmlLayout): RawBuffer | null {
-  const places = layout.buffer;
-  if (view.byteLength < places.bytes) return null;
+/** No data lies below: what is read there is no address. */
+const LEAST_ADDRESS = 4096n;
+
+function bufferBy(view: DataView, places: BufferLayout): RawBuffer | null {
   const context = view.getBigUint64(places.context, true);
   const size = view.getBigUint64(places.size, true);
   const usage = usageOf(view.getInt32(places.usage, true));
   if (usage === null || size > BigInt(SIZE_LIMIT_BYTES) || context >= USER_LIMIT) return null;
+  if (size > 0n && context < LEAST_ADDRESS) return null;
   return { context, sizeBytes: Number(size), usage };
+}
+
+/**
+ * Decodes the bytes of a buffer; null where size or usage are impossible.
+ * @param holds whether a reading is the one that is meant, by what else is known of the buffer; of those that are possible
+ *   and not meant the first is given
+ */
+export function decodeBuffer(
+  view: DataView,
+  layout: GgmlLayout,
+  holds: (buffer: RawBuffer) => boolean = () => true,
+): RawBuffer | null {
+  if (view.byteLength < COPIED_BYTES.buffer) return null;
+  let likely: RawBuffer | null = null;
+  for (const places of layout.buffers) {
+    const buffer = bufferBy(view, places);
+    if (buffer === null) continue;
+    if (holds(buffer)) return buffer;
+    likely ??= buffer;
+  }
+  return likely;
 }

@@ -98,11 +98,13 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     return tensor;
   }
 
-  function bufferAt(pointer: bigint): GraphTensor["buffer"] | null {
+  /** The buffer in which a tensor lies. */
+  function bufferOf({ buffer: pointer, data, sizeBytes }: RawTensor): GraphTensor["buffer"] | null {
     const seen = buffers.get(pointer);
     if (seen !== undefined) return seen;
     const bytes = read(pointer, COPIED_BYTES.buffer);
-    const raw = bytes && decodeBuffer(viewOf(bytes), layout);
+    const raw =
+      bytes && decodeBuffer(viewOf(bytes), layout, (one) => liesIn(data, sizeBytes, { ...one, addr: one.context }));
     if (!raw) refuse(bytes ? "buffer_implausible" : "buffer_unreadable");
     const buffer = raw ? { addr: raw.context, sizeBytes: raw.sizeBytes, usage: raw.usage } : null;
     buffers.set(pointer, buffer);
@@ -129,7 +131,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     if (!owners.has(ownerAt)) {
       // Not placed yet, or an operand that needs no memory.
       if (tensor.data === 0n || tensor.buffer === 0n) return tensor.name;
-      const buffer = bufferAt(tensor.buffer);
+      const buffer = bufferOf(tensor);
       if (buffer === null) return tensor.name;
       if (!liesIn(tensor.data, tensor.sizeBytes, buffer)) {
         refuse("outside_buffer");

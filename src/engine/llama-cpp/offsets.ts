@@ -1,5 +1,12 @@
 /** Where the fields of ggml's and llama.cpp's structures lie, by build; a build that is not listed is tried and checked. */
 
+/** Byte offsets in ggml_backend_buffer. */
+export interface BufferLayout {
+  readonly context: number;
+  readonly size: number;
+  readonly usage: number;
+}
+
 /** Byte offsets in the structures of ggml (ggml.h, ggml-impl.h, ggml-backend-impl.h). */
 export interface GgmlLayout {
   readonly name: string;
@@ -18,7 +25,8 @@ export interface GgmlLayout {
     readonly name: number;
     readonly nameBytes: number;
   };
-  readonly buffer: { readonly bytes: number; readonly context: number; readonly size: number; readonly usage: number };
+  /** Of builds that are alike in all else: the one in which a tensor lies in its buffer is meant. */
+  readonly buffers: readonly [newest: BufferLayout, ...older: BufferLayout[]];
   readonly graph: {
     readonly nodeCount: number;
     readonly leafCount: number;
@@ -70,7 +78,11 @@ export const GGML_LAYOUT: GgmlLayout = {
     name: 256,
     nameBytes: 64,
   },
-  buffer: { bytes: 120, context: 96, size: 104, usage: 112 },
+  buffers: [
+    { context: 96, size: 104, usage: 112 },
+    // Before the interface of buffers had two functions more, as in Ollama 0.17.4.
+    { context: 80, size: 88, usage: 96 },
+  ],
   graph: { nodeCount: 4, leafCount: 8, nodes: 16, leafs: 40 },
 };
 

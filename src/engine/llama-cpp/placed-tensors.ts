@@ -181,13 +181,16 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     tensorRow(from.graph ? "graph" : "tensor", buffer, placed, from);
   }
 
-  /** The buffer that a record names: the known one, else the one its bytes describe. */
-  function named(record: RawRecord, bytes: DataView): LiveBuffer | Outcome {
+  /** The buffer that a record names: the known one, else the one its bytes describe, where what is placed in it lies. */
+  function named(record: RawRecord, bytes: DataView, placedAt: bigint | null = null): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
     const existing = buffers.get(handle);
     if (record.unreadable & BUFFER_UNREADABLE) return existing ?? "unreadable";
-    const raw = decodeBuffer(bytes, layout);
+    const raw = decodeBuffer(bytes, layout, ({ context, sizeBytes }) => {
+      if (placedAt !== null) return liesIn(placedAt, 1, { addr: context, sizeBytes });
+      return existing === undefined || same(existing, context, sizeBytes);
+    });
     if (raw === null) return existing ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
     if (same(existing, raw.context, raw.sizeBytes)) return existing;
@@ -218,7 +221,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
       const { args } = record;
       const bytes = structuresOf(record.payload);
-      const buffer = named(record, bytes.buffer);
+      const buffer = named(record, bytes.buffer, args[2]);
       if (typeof buffer === "string") return buffer;
       const decoded = decodeFreshTensor(bytes.tensor, layout);
       if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";

@@ -15,8 +15,11 @@ const I64 = 27;
 /** Usage of a buffer whose tensors are rewritten in every graph (ggml-backend.h). */
 const COMPUTE = 2;
 
-/** How the kernel program finds the indexes of the first SET_ROWS: its second operand. */
-export function indexOffsets({ graph, tensor, buffer }: GgmlLayout): IndexOffsets {
+/**
+ * How the kernel program finds the indexes of the first SET_ROWS: its second operand. The usage of an older build's buffer is
+ * not found there, and no buffer is passed over: what is no cache is none for the map of tensors.
+ */
+export function indexOffsets({ graph, tensor, buffers: [buffer] }: GgmlLayout): IndexOffsets {
   return {
     count: graph.nodeCount,
     nodes: graph.nodes,

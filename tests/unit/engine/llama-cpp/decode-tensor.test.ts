@@ -6,7 +6,7 @@ import {
   tensorSpanBytes,
 } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { bufferBytes, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import { bufferBytes, olderBufferBytes, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
 function decode(fields: TensorFields) {
   return decodeTensor(new DataView(tensorBytes(fields).buffer), GGML_LAYOUT);
@@ -62,6 +62,19 @@ describe("a buffer from its bytes", () => {
   test("has base, size and usage", () => {
     const view = new DataView(bufferBytes(0x7f0000000000n, 4096, 1).buffer);
     expect(decodeBuffer(view, GGML_LAYOUT)).toEqual({ context: 0x7f0000000000n, sizeBytes: 4096, usage: "weights" });
+  });
+
+  test("of an older build is told by its address, which cannot be where newer ones have it", () => {
+    const view = new DataView(olderBufferBytes(0x7f0000000000n, 4096, 1).buffer);
+    const older = { context: 0x7f0000000000n, sizeBytes: 4096, usage: "weights" } as const;
+    expect(decodeBuffer(view, GGML_LAYOUT)).toEqual(older);
+    const both = new DataView(bufferBytes(0x7f1100000000n, 8192).buffer);
+    both.setBigUint64(80, 0x7f0000000000n, true);
+    both.setBigUint64(88, 4096n, true);
+    both.setBigUint64(96, 0x7f1100000001n, true);
+    // Possible by both: the one that holds is meant, and the newest where none does.
+    expect(decodeBuffer(both, GGML_LAYOUT, ({ sizeBytes }) => sizeBytes === 4096)).toEqual(older);
+    expect(decodeBuffer(both, GGML_LAYOUT, () => false)?.sizeBytes).toBe(8192);
   });
 
   test("is doubted with a usage that ggml has not, or a size that no machine has", () => {

@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { bufferBytes, fakeMemory, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import {
+  bufferBytes,
+  fakeMemory,
+  olderBufferBytes,
+  type TensorFields,
+  tensorBytes,
+} from "../../../fixtures/ggml-structs.ts";
 
 const GRAPH = 0x1_0000_0000n;
 const LIST = 0x1_0010_0000n;
@@ -46,6 +52,16 @@ describe("the graph reader", () => {
     const reading = graph([q, tensor("Kcur-0", { src: [weight, q] })]);
     expect(names(reading)).toEqual(["Kcur-0", "Qcur-0", "blk.0.attn_q.weight", "inp"]);
     expect(reading).toMatchObject({ nodes: 2, complete: true, refused: {}, flashAttention: null });
+  });
+
+  test("finds the operands in the buffers of an older build", () => {
+    const { memory, tensor, graph } = world();
+    const buffer = memory.put(0x1_0030_0000n, olderBufferBytes(DATA, 1 << 20, 1));
+    const reading = graph([tensor("Qcur-0", { buffer, src: [tensor("blk.0.attn_q.weight", { buffer })] })]);
+    expect(reading.refused).toEqual({});
+    expect(reading.tensors.map((found) => found.buffer)).toEqual(
+      Array.from({ length: 2 }, () => ({ addr: DATA, sizeBytes: 1 << 20, usage: "weights" as const })),
+    );
   });
 
   test("resolves views to the tensor that owns the bytes, and counts those bytes once", () => {

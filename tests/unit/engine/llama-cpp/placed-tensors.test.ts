@@ -4,7 +4,14 @@ import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import type { RawRecord } from "../../../../src/engine/probing/raw-record.ts";
-import { bufferBytes, placedBytes, rawRecord, type TensorFields, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import {
+  bufferBytes,
+  olderBufferBytes,
+  placedBytes,
+  rawRecord,
+  type TensorFields,
+  tensorBytes,
+} from "../../../fixtures/ggml-structs.ts";
 
 const BASE = 0x7f0000000000n;
 const HANDLE = 0x5000n;
@@ -55,6 +62,16 @@ describe("the tensor map of a process", () => {
     expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 1n]))).toBe("kept");
     expect(map.live()).toMatchObject([{ region_type: "weight" }]);
     expect(map.takeRows().at(-1)).toMatchObject({ kind: "usage", usage: "weights", region_type: "weight" });
+  });
+
+  test("places the tensors of an older build, and knows its buffers again", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    const struct = olderBufferBytes(BASE, 65536, 1);
+    expect(map.tensorAlloc(alloc(BASE + 64n, { name: "blk.0.attn_q.weight" }, struct))).toBe("kept");
+    expect(map.live()).toMatchObject([{ addr: BASE + 64n, region_type: "weight" }]);
+    expect(map.bufferFreed(about(PROBE.buffer_free, [HANDLE], struct))).toBe("kept");
+    expect(map.live()).toEqual([]);
+    expect(map.tensorAlloc(alloc(BASE + 2n ** 30n, {}, struct))).toBe("not_in_memory");
   });
 
   test("is settled after many tensors that were placed where they had been, until a buffer or a model comes", () => {
