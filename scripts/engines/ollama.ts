@@ -170,7 +170,10 @@ function tell({ report, answers, runner }: Tried, model: string): boolean {
     report.labels.filter((row) => row.region_type === type).reduce((total, row) => total + Number(row.bytes), 0);
   say(`  process      ${runner}`);
   say(`  engine       ${engines.length === 0 ? "not recognised" : engines.map(({ detail }) => detail).join("; ")}`);
-  say(`  weights      ${named} of the file's ${inFile.length} tensors by name; ${bytes("weight")} bytes`);
+  const fileBytes = gguf.directory.tensors.reduce((total, tensor) => total + (tensor.bytes ?? 0), 0);
+  say(
+    `  weights      ${named} of the file's ${inFile.length} tensors by name; ${bytes("weight")} of ${fileBytes} bytes`,
+  );
   say(`  KV cache     ${names("kv_cache").size} tensors by name; ${bytes("kv_cache")} bytes`);
   say(`  activations  ${bytes("activation")} bytes`);
   say(`  steps        ${decodes} seen`);
@@ -183,7 +186,7 @@ function tell({ report, answers, runner }: Tried, model: string): boolean {
   );
   for (const text of report.warnings) say(`  warning      ${text}`);
   const tokens = report.target.decode_tokens ?? 0;
-  return named === inFile.length && Math.abs(tokens - stepped) <= 0.01 * stepped;
+  return named === inFile.length && bytes("weight") === fileBytes && Math.abs(tokens - stepped) <= 0.01 * stepped;
 }
 
 mkdirSync(join(folder, "store"), { recursive: true });

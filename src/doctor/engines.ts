@@ -34,7 +34,11 @@ const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or t
 
 const LISTED: readonly ListedEngine[] = [
   ...ENGINES.map(({ name, programs }) => ({ name, programs, will_be_known: ALL })),
-  { name: "ollama", programs: ["ollama"], will_be_known: "steps, but no tensors by name and no tokens" },
+  {
+    name: "ollama",
+    programs: ["ollama"],
+    will_be_known: `${ALL}; of the models that its own engine runs, weights by name alone`,
+  },
   { name: "vllm", programs: ["vllm"], will_be_known: KINDS },
   { name: "sglang", programs: ["sglang"], will_be_known: KINDS },
   { name: "tgi", programs: ["text-generation-launcher"], will_be_known: KINDS },
