@@ -40,12 +40,12 @@ async function headers(): Promise<string> {
   return join(tree, "vendor");
 }
 
-/** Some ten minutes of a CPU, once. */
+/** Some four minutes of a CPU, once. */
 async function build(): Promise<void> {
   if (existsSync(program)) return;
   for (const tool of ["go", "git", "g++"]) if (!Bun.which(tool)) throw new Error(`${tool} is not installed`);
   const flags = `-O1 -I${await headers()}`;
-  say(`building ollama ${VERSION} of its Go module: about 10 minutes`);
+  say(`building ollama ${VERSION} of its Go module: 5 to 10 minutes`);
   const began = performance.now();
   await run(["nice", "-n", "15", "go", "install", `github.com/ollama/ollama@v${VERSION}`], {
     ...{ GOBIN: join(folder, "bin"), CGO_ENABLED: "1", CGO_CFLAGS: flags, CGO_CXXFLAGS: flags },
