@@ -1,7 +1,7 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of real llama.cpp, held against every access that it makes:
- * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--touches FOLDER] [--write]`. A program that decodes in cycles that are
+ * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--runs N] [--touches FOLDER] [--write]`. A program that decodes in cycles that are
  * all alike runs one of them under valgrind's lackey, which writes every load and store, and then for some time under the
  * tracer as a user would. What lackey saw is kept in FOLDER, and not asked for again. With --write the table of
  * docs/accuracy-programs.md is written anew. It needs root, valgrind, cc and git, and some 4 minutes for a case.
@@ -17,7 +17,7 @@ import type { ModelType } from "../src/demo/model/weight-type.ts";
 import { writeModel } from "../src/demo/model/write-model.ts";
 import { answerOf } from "../src/simulate/coverage.ts";
 import { compileProgram } from "../tests/fixtures/compile.ts";
-import { type ProgramRow, programTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
+import { type ProgramRow, repeatedTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
 import { touchesOf, truthOfTouches } from "../tests/validity/laboratory/touches.ts";
 
 interface Case {
@@ -32,6 +32,7 @@ const CASES: readonly Case[] = [
   { name: "f16", type: "f16", form: "plain,1,keep" },
   { name: "q8_0, flash attention", type: "q8_0", form: "flash,1,keep" },
   { name: "q4_0 repacked, flash attention", type: "q4_0", form: "flash,1,keep" },
+  { name: "q4_0 repacked", type: "q4_0", form: "plain,1,keep" },
   { name: "4 sequences, flash attention", type: "q4_0", form: "flash,4,keep" },
   { name: "4 sequences", type: "q4_0", form: "plain,4,keep" },
   { name: "rows taken back", type: "q4_0", form: "flash,1,trim" },
@@ -43,6 +44,7 @@ const { values } = parseArgs({
   options: {
     cases: { type: "string", default: "" },
     seconds: { type: "string", default: "30" },
+    runs: { type: "string", default: "1" },
     touches: { type: "string" },
     write: { type: "boolean", default: false },
   },
@@ -96,8 +98,8 @@ async function touched(driver: string, model: string, { type, form }: Case): Pro
   return text;
 }
 
-/** One case: its figures of decoding beside what is true of it. */
-async function rowsOf(driver: string, one: Case): Promise<ProgramRow[]> {
+/** One run of one case: its figures of decoding beside what is true of it. */
+async function rowsOf(driver: string, one: Case, seed: number): Promise<ProgramRow[]> {
   const model = join(folder, `${one.type}.gguf`);
   if (!existsSync(model)) await writeModel({ params: "1m", type: one.type, seed: 1 }, model);
   const touches = touchesOf(await touched(driver, model, one));
@@ -112,7 +114,7 @@ async function rowsOf(driver: string, one: Case): Promise<ProgramRow[]> {
     "--run-id",
     "engine",
     "--seed",
-    "1",
+    String(seed),
     "--",
     ...command,
   ]);
@@ -136,10 +138,12 @@ try {
   const driver = await compileDriver();
   const rows: ProgramRow[] = [];
   for (const one of CASES.filter(({ name }) => name.includes(values.cases))) {
-    rows.push(...(await rowsOf(driver, one)));
-    process.stderr.write(`${one.name}\n`);
+    for (let seed = 1; seed <= Number(values.runs); seed++) {
+      rows.push(...(await rowsOf(driver, one, seed)));
+      process.stderr.write(`${one.name} ${seed}\n`);
+    }
   }
-  const table = programTable(rows);
+  const table = repeatedTable(rows);
   process.stdout.write(`${table}\n`);
   if (values.write) writeTable("llama.cpp", table);
 } finally {

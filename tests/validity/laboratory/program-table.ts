@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer } from "../../../src/simulate/coverage.ts";
+import type { Truth } from "../../../src/simulate/reference.ts";
 
 export interface ProgramRow extends Answer {
   readonly program: string;
@@ -12,12 +13,51 @@ const PAGE = join(import.meta.dir, "..", "..", "..", "docs", "accuracy-programs.
 export const digits = (x: number | null | undefined): string =>
   x === null || x === undefined ? "" : Number.isFinite(x) ? Number(x.toPrecision(4)).toString() : "endless";
 
+const truthText = ({ lo, hi }: Truth): string =>
+  digits(lo) === digits(hi) ? digits(lo) : `${digits(lo)} to ${digits(hi)}`;
+const isGiven = ({ row }: Answer): boolean => row.status === "ok" || row.status === "bound";
+
+/** What one run said: a value with its interval, a bound, or why there is none. */
+function answerText({ row }: Answer): string {
+  const { status, value, lo, hi } = row;
+  if (status === "ok") return `${digits(value)} [${digits(lo)}, ${digits(hi)}]`;
+  if (status !== "bound") return status;
+  return (
+    [lo === null || (lo === 0 && hi !== null) ? "" : `≥ ${digits(lo)}`, hi === null ? "" : `≤ ${digits(hi)}`]
+      .filter((text) => text !== "")
+      .join(" ") || "≥ 0"
+  );
+}
+
+/** Markdown of programs that ran several times and are alike each time: a row for each figure, with what each run said of it. */
+export function repeatedTable(rows: readonly ProgramRow[]): string {
+  const keyOf = ({ program, row }: ProgramRow): string => [program, row.source, row.metric, row.region_type].join("/");
+  const lines = [...Map.groupBy(rows, keyOf).values()].flatMap((answers) => {
+    const [first] = answers;
+    if (first === undefined || first.real === null) return [];
+    const { source, region_type, metric } = first.row;
+    const given = answers.filter(isGiven);
+    const held = given.filter(({ isTrue }) => isTrue).length;
+    const verdict = held === given.length ? "holds" : `MISSES in ${given.length - held}`;
+    const cells = [
+      first.program,
+      source,
+      `${metric} of ${region_type}`,
+      truthText(first.real),
+      answers.map(answerText).join("; "),
+      given.length === 0 ? "" : verdict,
+    ];
+    return [`| ${cells.join(" | ")} |`];
+  });
+  return ["| program | source | figure | truth | each run | |", "|---|---|---|---|---|---|", ...lines].join("\n");
+}
+
 /** Markdown, a row for each answer of which something is true. */
 export function programTable(rows: readonly ProgramRow[]): string {
   const lines = rows.flatMap(({ program, row, real, isTrue }) => {
     if (real === null) return [];
-    const truth = digits(real.lo) === digits(real.hi) ? digits(real.lo) : `${digits(real.lo)} to ${digits(real.hi)}`;
-    const isTold = row.status === "ok" || row.status === "bound";
+    const isTold = isGiven({ row, real, isTrue });
+    const truth = truthText(real);
     const holds = isTold ? (isTrue ? "holds" : "MISSES") : "";
     const { source, region_type, metric, status } = row;
     const interval = isTold ? `${digits(row.lo) || "..."} to ${digits(row.hi) || "..."}` : "";
