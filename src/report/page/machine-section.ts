@@ -11,6 +11,14 @@ const text = (value: unknown): string | null => {
   return typeof value === "boolean" ? (value ? "yes" : "no") : null;
 };
 
+/** A setting of an engine; of several together each with its name. */
+function settingText(value: unknown): string {
+  const isGroup = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!isGroup) return text(value) ?? JSON.stringify(value);
+  const parts = Object.entries(value).map(([key, part]) => `${key} ${text(part) ?? JSON.stringify(part)}`);
+  return `(${parts.join(", ")})`;
+}
+
 /** Words as a shell takes them. */
 export function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
@@ -29,7 +37,7 @@ export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
   const { hardware, software, timing } = metadata;
   const memory = hardware.memory_total_bytes;
   const engines = metadata.engines.map(({ name, objects: _, ...settings }) => {
-    const said = Object.entries(settings).map(([key, value]) => `${key} ${text(value) ?? JSON.stringify(value)}`);
+    const said = Object.entries(settings).map(([key, value]) => `${key} ${settingText(value)}`);
     return [text(name) ?? "unknown", ...said].join(", ");
   });
   const collectors = report.collectors.map(({ name, sources, why_not_better }) =>

@@ -74,7 +74,7 @@ function sections(): readonly Section[] {
     {
       id: "figures",
       title: "Every figure",
-      about: "The same figures as `mrm-trace show --table`: the value with its whole interval.",
+      about: "The same figures as mrm-trace show --table prints: the value with its whole interval.",
       body: ({ report }) => figuresOfRun(report, nextId),
     },
     {

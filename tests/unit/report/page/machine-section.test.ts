@@ -17,3 +17,11 @@ describe("the command that repeats a run", () => {
     expect(machineOfRun(report, imported).markup).not.toContain("mrm-trace run");
   });
 });
+
+test("the settings of an engine are words, those of its context too", () => {
+  const context = { n_ctx: 512, type_k: "f16", flash_attention: true };
+  const metadata = { ...metadataWith(), engines: [{ name: "llama.cpp", build: "ggml 1", context, layers: [1, 2] }] };
+  expect(machineOfRun(demoReport(), metadata as never).markup).toContain(
+    "<dd>llama.cpp, build ggml 1, context (n_ctx 512, type_k f16, flash_attention yes), layers [1,2]</dd>",
+  );
+});
