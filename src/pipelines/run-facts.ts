@@ -179,13 +179,17 @@ export function earlyEnd({ recording, started_ns }: Pick<RunEnd, "recording" | "
 }
 
 function warningsOf(input: RunEnd): string[] {
-  const { recording, collectors, ended, toldToEnd } = input;
+  const { recording, collectors, tokens, ended, toldToEnd } = input;
   const out = collectors.flatMap(({ collector }) => [...(collector.warnings?.() ?? [])]);
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
   if (toldToEnd && ended === null) out.push("the target did not end when it was told to, and runs on");
   if (input.untold != null) out.push(input.untold);
+  if (tokens.uncalled_graphs > 0) {
+    const graphs = formatCounted(tokens.uncalled_graphs, "graph");
+    out.push(`the engine computed ${graphs}, and no call that decodes was seen: its steps and tokens are not known`);
+  }
   const early = earlyEnd(input);
   if (early !== null) out.push(early);
   return out;

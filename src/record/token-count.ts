@@ -19,6 +19,8 @@ export interface TokenCount {
   readonly ttft_ms: number | null;
   /** Decode calls whose batch could not be read: their tokens are not counted. */
   readonly unread_calls: number;
+  /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
+  readonly uncalled_graphs: number;
   /** What the target does now, in a word. */
   readonly phase: string;
 }
@@ -69,6 +71,8 @@ export function createTokenCount(): TokenCount {
   const reached_ns = new Map<number, bigint>();
   let ttft_ns: bigint | null = null;
   let unread = 0;
+  let graphs = 0;
+  let calls = 0;
   let phase = "running";
   return {
     take(batch) {
@@ -78,6 +82,8 @@ export function createTokenCount(): TokenCount {
       for (let row = 0; row < batch.rows; row++) {
         const word = kind.values[kind.codes[row] ?? 0];
         if (word === "model_load" || word === "context") phase = "loading";
+        if (word === "graph") graphs += 1;
+        if (word === "decode") calls += 1;
         if (word !== "decode" || end_ns.valid?.[row] === 0) continue;
         if (n_tokens.valid?.[row] === 0) {
           unread += 1;
@@ -117,6 +123,9 @@ export function createTokenCount(): TokenCount {
     },
     get unread_calls() {
       return unread;
+    },
+    get uncalled_graphs() {
+      return calls > 0 ? 0 : graphs;
     },
     get phase() {
       return phase;

@@ -53,6 +53,13 @@ describe("tokens of a run", () => {
     expect(tokens).toMatchObject({ prompt_tokens: 8, decode_tokens: 4, phase: "decoding" });
   });
 
+  test("are told to be unknown where graphs are computed and nothing that decodes is called", () => {
+    const graph: Step = { kind: "graph", timestamp_ns: 1n, end_ns: null };
+    expect(counted(graph, graph).uncalled_graphs).toBe(2);
+    expect(counted(graph, decode(1, 0, null), graph).uncalled_graphs).toBe(0);
+    expect(createTokenCount().uncalled_graphs).toBe(0);
+  });
+
   test("give no rate before the second", () => {
     expect(counted(decode(1, 0, 10))).toMatchObject({ decode_tokens_per_s: null, decode_call_tokens_per_s: null });
   });
