@@ -5,6 +5,8 @@ import type { Pseudonyms } from "./pseudonyms.ts";
 const NUMBERS: ReadonlySet<string> = new Set([
   "kv_rows",
   "kv_cells",
+  "kv_row_cells",
+  "kv_caches",
   "position_from",
   "position_to",
   "sequence_from",

@@ -60,11 +60,14 @@ export function sequencesIn(runs: readonly BatchRun[]): Set<number> {
 /** No context yet. */
 export function cacheHeads(): CacheHeads {
   const heads = new Map<bigint, Head>();
+  /** Contexts that were seen to be made; one of which nothing else is seen has no head. */
+  const made = new Set<bigint>();
 
   function headOf(context: bigint): Head {
     let head = heads.get(context);
     if (!head) {
-      head = { next: new Map(), others: "unseen", exceptions: new Set(), isLinear: true, begins: [] };
+      const others = made.has(context) ? "nothing" : "unseen";
+      head = { next: new Map(), others, exceptions: new Set(), isLinear: true, begins: [] };
       heads.set(context, head);
     }
     return head;
@@ -97,7 +100,7 @@ export function cacheHeads(): CacheHeads {
     only: () => (heads.size === 1 ? ([...heads.keys()][0] ?? null) : null),
     begin(context) {
       heads.delete(context);
-      headOf(context).others = "nothing";
+      made.add(context);
     },
     place(context, runs) {
       const head = headOf(context);
@@ -178,7 +181,10 @@ export function cacheHeads(): CacheHeads {
       head.isLinear = false;
       say(head, sequence, "unseen");
     },
-    free: (context) => void heads.delete(context),
+    free(context) {
+      heads.delete(context);
+      made.delete(context);
+    },
     tokenPeriodsNs() {
       return [...heads.values()].flatMap(({ begins }) =>
         begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),

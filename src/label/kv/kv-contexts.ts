@@ -50,13 +50,22 @@ export function cacheContexts(steps: readonly StepRow[]): { contexts: readonly C
   return { contexts, untold: null };
 }
 
+/** Calls that made contexts other than the one that decoded, of one engine in one process; none where its name is a pseudonym. */
+function madeBeside(only: string | null, steps: readonly StepRow[]): readonly StepRow[] {
+  if (only === null || !/^0x[0-9a-f]+$/.test(only)) return [];
+  return steps.filter((step) => step.kind === "context" && namedBy(step) !== null && namedBy(step) !== only);
+}
+
 /**
  * Whose cache tensors of one engine in one process are, by when they were placed: while the context was made, or, for
- * those found later, while it decoded. Null where that was not seen, or several worked at that time.
+ * those found later, while it decoded. Null where that was not seen, or several worked at that time; also for a tensor that
+ * was placed while another context was made, where only one decoded.
+ * @param steps of that engine in that process
  */
 export function contextsOfTensors(
   contexts: readonly CacheContext[],
   tensors: readonly TensorLifetime[],
+  steps: readonly StepRow[],
   originNs: bigint,
 ): Map<TensorLifetime, string | null> {
   const [only] = contexts;
@@ -64,10 +73,14 @@ export function contextsOfTensors(
     context,
     calls: steps.filter(({ kind }) => kind === "context" || kind === "decode"),
   }));
+  const beside = contexts.length === 1 ? madeBeside(only?.context ?? null, steps) : [];
   return new Map(
     tensors.map((tensor) => {
-      if (contexts.length <= 1) return [tensor, only?.context ?? null];
       const born = Number(tensor.birth_ns - originNs);
+      if (contexts.length <= 1) {
+        const isOther = beside.some(({ begin_ns, end_ns }) => begin_ns <= born && born <= end_ns);
+        return [tensor, isOther ? null : (only?.context ?? null)];
+      }
       const working = calls.filter(({ calls: list }) => {
         const before = list[firstIndex(list.length, (i) => (list[i]?.begin_ns ?? 0) <= born) - 1];
         return before !== undefined && before.end_ns >= born;

@@ -145,7 +145,7 @@ function allRows(
   let homeless = false;
   const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {
     const { contexts } = cacheContexts(stepsOf.get(engine) ?? []);
-    const placed = kvTensors(lives, contextsOfTensors(contexts, lives, originNs), originNs);
+    const placed = kvTensors(lives, contextsOfTensors(contexts, lives, stepsOf.get(engine) ?? [], originNs), originNs);
     homeless ||= contexts.length > 1 && placed.some(({ context }) => context === null);
     return placed;
   });

@@ -102,6 +102,19 @@ test.skipIf(!build.ok)("two models in a process have each their tokens in their 
   }
 });
 
+test.skipIf(!build.ok)("a context that decodes nothing has no rows in its cache", async () => {
+  const idle = await drive("idle");
+  expect(named(idle, /^cache_/).length).toBe(8);
+  expect([idle.rows.untold, alive(idle).length]).toEqual([null, PROMPT + DECODED]);
+  const used = new Set(idle.rows.roomOf.flatMap((room) => idle.rows.rooms[room] ?? []));
+  expect([...used].map((tensor) => idle.rows.tensors[tensor]?.name).sort()).toEqual([
+    "cache_k_l0",
+    "cache_k_l1",
+    "cache_v_l0",
+    "cache_v_l1",
+  ]);
+});
+
 test.skipIf(!build.ok)(
   "rows that a saved state brings back are there, and nothing is told of who wrote them where",
   async () => {

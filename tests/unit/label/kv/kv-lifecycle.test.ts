@@ -1,0 +1,63 @@
+import { expect, test } from "bun:test";
+import { kvRows } from "../../../../src/label/kv/kv-lifecycle.ts";
+import { SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
+import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { ROWS } from "../../../../src/regions/kv-layout.ts";
+import type { TensorLifetime } from "../../../../src/regions/tensor-map.ts";
+
+const ENGINE = { pid: 7, engine: "engine" };
+
+function step(kind: string, begin_ns: number, fields: Partial<StepRow> = {}): StepRow {
+  const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, detail: null };
+  return { ...none, ...ENGINE, kind, begin_ns, end_ns: begin_ns + 50, result: 0, ...fields };
+}
+
+const detail = JSON.stringify({ context: "0xa" });
+const batch = (begin_ns: number, position_first: number) =>
+  step("decode", begin_ns, { position_first, n_tokens: 1, detail });
+
+function cache(name: string, birth_ns: bigint, cells = 8): TensorLifetime {
+  return {
+    ...ENGINE,
+    name,
+    logical_id: name,
+    tensor_type: "f16",
+    shape: `4x${cells}x1x1`,
+    layer: 0,
+    addr: 0x10000n,
+    size_bytes: BigInt(8 * cells),
+    buffer: 1n,
+    birth_ns,
+    birth_censored: false,
+    evidence: "engine_probe",
+    region_type: "kv_cache",
+    kv_layout: ROWS,
+    death_ns: null,
+    ended_by: null,
+    candidates: null,
+  };
+}
+
+const STEPS = [step("context", 0, { result: 0xa }), batch(200, 0), batch(300, 1)];
+
+test("a token has a row in each tensor of the context that decoded it, and none in those of one that decodes nothing", () => {
+  const idle = step("context", 100, { result: 0xb });
+  const rows = kvRows([...STEPS, idle], [cache("mine", 10n), cache("idle", 120n)], 0n);
+  expect(rows.tokens.length).toBe(2);
+  const used = new Set(rows.roomOf.flatMap((room) => rows.rooms[room] ?? []));
+  expect([...used].map((tensor) => rows.tensors[tensor]?.name)).toEqual(["mine"]);
+  expect(rows.untold).toBeNull();
+});
+
+test("a context with a pseudonym is not taken for another one than that which was made", () => {
+  const hidden = STEPS.map((one) => (one.detail === null ? one : { ...one, detail: '{"context":"n1"}' }));
+  const rows = kvRows(hidden, [cache("mine", 10n)], 0n);
+  expect(rows.roomOf.map((room) => rows.rooms[room])).toEqual([[0], [0]]);
+});
+
+test("no row has a life where tensors of one context have room for different numbers of tokens", () => {
+  const rows = kvRows(STEPS, [cache("all", 10n, 8), cache("window", 10n, 4)], 0n);
+  expect([rows.tokens, rows.untold]).toEqual([[], SEVERAL_CACHES]);
+  const later = { ...cache("larger", 60n, 16), addr: 0x20000n };
+  expect(kvRows(STEPS, [{ ...cache("all", 10n, 8), death_ns: 60n }, later], 0n).untold).toBeNull();
+});
