@@ -55,6 +55,8 @@ interface Load {
   readonly requests: number;
   /** Tokens that a request asks for at most. */
   readonly most: number;
+  /** Tokens of a last request that nobody else is beside, which has the whole context to itself. */
+  readonly alone?: number;
   /** Share of the requests that are given up in their midst. */
   readonly givenUp: number;
 }
@@ -63,7 +65,7 @@ interface Load {
  * Requests of random lengths, of which some share the first part of their prompt.
  * @returns how many tokens the server decoded for those that ended, by its own count
  */
-async function serveMany(port: number, { clients, requests, most, givenUp }: Load): Promise<number> {
+async function serveMany(port: number, { clients, requests, most, alone, givenUp }: Load): Promise<number> {
   const url = `http://127.0.0.1:${port}`;
   await untilReady(port);
   const random = seededRandom(7);
@@ -72,20 +74,22 @@ async function serveMany(port: number, { clients, requests, most, givenUp }: Loa
     for (let i = 0; i < requests; i++) {
       const words = Array.from({ length: 2 + Math.floor(20 * random()) }, () => Math.floor(1e4 * random())).join(" ");
       const prompt = (random() < 0.6 ? PREFIX : "") + words;
-      const n_predict = 2 + Math.floor(most * random() ** 2);
-      const isGivenUp = random() < givenUp;
-      const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
-      const response = await fetch(`${url}/completion`, { ...ALONE, method: "POST", body });
-      if (isGivenUp) await response.body?.cancel();
-      else {
-        const text = await response.text();
-        const last = (name: string) => Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1]);
-        // The last token that is sampled is decoded no more.
-        decoded += last("prompt_n") + last("predicted_n") - 1;
-      }
+      await ask(prompt, 2 + Math.floor(most * random() ** 2), random() < givenUp);
+    }
+  };
+  const ask = async (prompt: string, n_predict: number, isGivenUp: boolean): Promise<void> => {
+    const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
+    const response = await fetch(`${url}/completion`, { ...ALONE, method: "POST", body });
+    if (isGivenUp) await response.body?.cancel();
+    else {
+      const text = await response.text();
+      const last = (name: string) => Number([...text.matchAll(new RegExp(`"${name}":(\\d+)`, "g"))].at(-1)?.[1]);
+      // The last token that is sampled is decoded no more.
+      decoded += last("prompt_n") + last("predicted_n") - 1;
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
+  if (alone !== undefined) await ask(PREFIX, alone, false);
   return decoded;
 }
 
@@ -204,6 +208,8 @@ bunTest.skipIf(!server.ok)(
     const held = await served(server, { slots: 2, shift: true, unified: true }, 512, {
       requests: 2,
       most: 900,
+      // More than the context holds.
+      alone: 700,
       givenUp: 0.2,
     });
     const { tokens, untold } = tokensOf(held);
