@@ -25,7 +25,6 @@ const UNTIMED = [
   "tests/integration/run/import",
   "tests/integration/run/hostile-memory",
   "tests/integration/run/memray",
-  "tests/integration/run/secrets",
   "tests/integration/package",
   "tests/integration/report",
 ] as const;

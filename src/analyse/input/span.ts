@@ -21,7 +21,7 @@ export interface Span {
   readonly tokens: number | null;
   /** Time in which the engine goes over its data once: of a decode call, whatever its sequences; of a token of a prefill. */
   readonly turn_ns: number | null;
-  /** The steps in the pieces, none for `all`; arrays parallel. */
+  /** The steps in the pieces; none where the engine decodes nothing; arrays parallel. */
   readonly steps: SpanSteps;
 }
 
@@ -31,6 +31,10 @@ export interface SpanSteps {
   readonly end_ns: Float64Array;
   /** Tokens of all steps up to it, its own among them. */
   readonly tokens: Float64Array;
+  /** Prefill or decode of each. */
+  readonly kind: readonly Step[];
+  /** How many steps of a kind there are up to it, itself where it is one. */
+  readonly counts: Readonly<Record<Step, Float64Array>>;
 }
 
 /** Number of the first piece that ends after a time. */
@@ -53,19 +57,44 @@ export function coveredNs(span: Span, from: number, end: number): number {
   return sum;
 }
 
-/** Tokens of the steps of a span from its begin to a time: of a step that goes on, the share that has gone by. */
-function tokensUntil({ steps: { begin_ns, end_ns, tokens } }: Span, time: number): number {
-  const last = firstIndex(begin_ns.length, (i) => (begin_ns[i] ?? 0) <= time) - 1;
+/** Number of the last step that began by a time; -1 before the first. */
+const stepBy = ({ begin_ns }: SpanSteps, time: number): number =>
+  firstIndex(begin_ns.length, (i) => (begin_ns[i] ?? 0) <= time) - 1;
+
+/** What the steps of a span hold of a running sum from its begin to a time: of a step that goes on, the share that has gone by. */
+function heldUntil(steps: SpanSteps, sums: Float64Array, time: number): number {
+  const last = stepBy(steps, time);
   if (last < 0) return 0;
-  const [begin, end] = [begin_ns[last] ?? 0, end_ns[last] ?? 0];
-  const before = tokens[last - 1] ?? 0;
+  const [begin, end] = [steps.begin_ns[last] ?? 0, steps.end_ns[last] ?? 0];
+  const before = sums[last - 1] ?? 0;
   const share = time < end ? (time - begin) / (end - begin) : 1;
-  return before + share * ((tokens[last] ?? 0) - before);
+  return before + share * ((sums[last] ?? 0) - before);
 }
 
 /** Tokens that the steps of a span decode from one moment to another. */
-export function coveredTokens(span: Span, from: number, end: number): number {
-  return end > from ? tokensUntil(span, end) - tokensUntil(span, from) : 0;
+export function coveredTokens({ steps }: Span, from: number, end: number): number {
+  return end > from ? heldUntil(steps, steps.tokens, end) - heldUntil(steps, steps.tokens, from) : 0;
+}
+
+/** How many steps of a kind go on from one moment to another: of a step that is cut, the share of its time. */
+export function coveredSteps({ steps }: Span, kind: Step, from: number, end: number): number {
+  const sums = steps.counts[kind];
+  return end > from ? heldUntil(steps, sums, end) - heldUntil(steps, sums, from) : 0;
+}
+
+/** Time from one moment to another in which a step of the span goes on, ns. */
+export function coveredStepNs({ steps }: Span, from: number, end: number): number {
+  let sum = 0;
+  for (let i = Math.max(0, stepBy(steps, from)); (steps.begin_ns[i] ?? Number.POSITIVE_INFINITY) < end; i++) {
+    sum += Math.max(0, Math.min(end, steps.end_ns[i] ?? 0) - Math.max(from, steps.begin_ns[i] ?? 0));
+  }
+  return sum;
+}
+
+/** The kind of the step that goes on at a time; null between steps. */
+export function stepAt({ steps }: Span, time: number): Step | null {
+  const last = stepBy(steps, time);
+  return time < (steps.end_ns[last] ?? Number.NEGATIVE_INFINITY) ? (steps.kind[last] ?? null) : null;
 }
 
 /** Tokens that a step decodes: one whose batch could not be read decoded something. */
@@ -73,14 +102,22 @@ const tokensOf = ({ n_tokens }: StepSample): number => Math.max(1, n_tokens);
 
 function stepsOf(steps: readonly StepSample[]): SpanSteps {
   let tokens = 0;
+  const begin_ns = Float64Array.from(steps, (step) => step.begin_ns);
+  const end_ns = Float64Array.from(steps, (step, i) => Math.min(step.end_ns, begin_ns[i + 1] ?? step.end_ns));
+  const countsOf = (kind: Step): Float64Array => {
+    let sum = 0;
+    return Float64Array.from(steps, ({ step }) => (sum += step === kind ? 1 : 0));
+  };
   return {
-    begin_ns: Float64Array.from(steps, ({ begin_ns }) => begin_ns),
-    end_ns: Float64Array.from(steps, ({ end_ns }, i) => Math.min(end_ns, steps[i + 1]?.begin_ns ?? end_ns)),
+    begin_ns,
+    end_ns,
     tokens: Float64Array.from(steps, (step) => (tokens += tokensOf(step))),
+    kind: steps.map(({ step }) => step),
+    counts: { prefill: countsOf("prefill"), decode: countsOf("decode") },
   };
 }
 
-/** A span of disjoint pieces in order of time. */
+/** A span of disjoint pieces in order of time. @param samples those of its steps whose tokens are counted together */
 export function spanOf(
   phase: Span["phase"],
   step: StepName,
@@ -132,7 +169,7 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     samples[step.step].push(step);
     last = Math.max(last, step.end_ns);
   });
-  const out = [spanOf("generation", "all", [[first.begin_ns, last]])];
+  const out = [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(usable) }];
   for (const step of wordsOf("trace", "step")) {
     if (samples[step].length > 0) out.push(spanOf("generation", step, pieces[step], samples[step]));
   }

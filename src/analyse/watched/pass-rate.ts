@@ -7,6 +7,7 @@ import type { WatchSet } from "../input/group.ts";
 import { coveredTokens } from "../input/span.ts";
 import { countWindows, passesIn, windowOf } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
+import { calibrateSteps } from "./step-calibration.ts";
 
 export type PassKind = "read" | "write";
 /** What passes are counted over. */
@@ -131,7 +132,9 @@ function unseenLargest(parts: Float64Array): number {
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
-  const { length_ns, unseen, cut } = countWindows(set);
+  const windows = countWindows(set);
+  const { length_ns, unseen, cut } = windows;
+  const passWeight = calibrateSteps(set, windows);
   const held = heldBy(set, axis);
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
@@ -151,7 +154,10 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     }
     passes += exposure.passes.count;
     if (mine > 0) seen += 1;
-    const inside = passesIn(set, i, length_ns[i] ?? 0).filter((p) => isOf(exposure, p, kind, generous)).length;
+    const stratum = weights.stratum[i] ?? 0;
+    const inside = passesIn(set, i, length_ns[i] ?? 0)
+      .filter((p) => isOf(exposure, p, kind, generous))
+      .reduce((sum, p) => sum + passWeight(stratum, exposure.passes.start_ns[p] ?? 0), 0);
     const mineHeld = held[i] ?? 0;
     allHeld += mineHeld;
     if (inside > 0) {

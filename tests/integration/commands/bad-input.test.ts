@@ -172,7 +172,17 @@ describe("what a person tries first is answered", () => {
   }
 
   test("a command that fails is told of without a table too", async () => {
-    const ended = await runCli(["run", "--quiet", ...QUICK, "--output", place("runs"), "--", "false"]);
+    const ended = await runCli([
+      "run",
+      "--quiet",
+      ...QUICK,
+      "--watch-registers",
+      "0",
+      "--output",
+      place("runs"),
+      "--",
+      "false",
+    ]);
     rmSync(place("runs"), { recursive: true });
     expect([ended.exitCode, ended.stderr]).toEqual([6, "mrm-trace: the command ended with exit code 1\n"]);
   });

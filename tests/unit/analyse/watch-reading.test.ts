@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { coveredTokens, spansOf } from "../../../src/analyse/input/span.ts";
+import { coveredStepNs, coveredSteps, coveredTokens, spansOf, stepAt } from "../../../src/analyse/input/span.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
@@ -78,6 +78,28 @@ describe("spans", () => {
     const tokens = (from: number, end: number) => coveredTokens(decode, from * MS, end * MS);
     expect([tokens(0, 10), tokens(0, 11), tokens(11, 13), tokens(14, 20)]).toEqual([0, 0.25, 0.5, 0]);
     expect([tokens(13, 21), tokens(0, 40), tokens(24, 31), tokens(21, 13)]).toEqual([1.25, 6, 1, 0]);
+  });
+
+  test("the whole generation knows its steps of either kind, and the time in them", () => {
+    const generation = spansOf(
+      [step("prefill", 0, 2, 16), step("decode", 10, 14), step("decode", 12, 24)],
+      100 * MS,
+    )[0];
+    if (generation === undefined) throw new Error("no generation");
+    const steps = (from: number, end: number) =>
+      (["prefill", "decode"] as const).map((kind) => coveredSteps(generation, kind, from * MS, end * MS));
+    expect([steps(0, 100), steps(1, 11), steps(3, 9), steps(13, 12)]).toEqual([
+      [1, 2],
+      [0.5, 0.5],
+      [0, 0],
+      [0, 0],
+    ]);
+    const inSteps = (from: number, end: number) => coveredStepNs(generation, from * MS, end * MS) / MS;
+    expect([inSteps(0, 100), inSteps(1, 11), inSteps(3, 9), inSteps(13, 12)]).toEqual([16, 2, 0, 0]);
+    const at = (moment: number) => stepAt(generation, moment * MS);
+    expect([-1, 0, 1, 2, 9].map(at)).toEqual([null, "prefill", "prefill", null, null]);
+    expect([10, 13, 23, 24].map(at)).toEqual(["decode", "decode", "decode", null]);
+    expect(generation.tokens).toBeNull();
   });
 
   test("a step that another one overtakes ends there", () => {

@@ -105,6 +105,47 @@ test("reads per token do not depend on steps that wait for an arming", () => {
   // 8000 bytes in each of so many tokens.
   const perSecond = figureOf("read_bytes_per_s")?.value ?? 0;
   expect(perSecond / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.98, 1.02);
+  // Of the whole generation, in which prefills may be, passes in steps count by the share of such time.
+  const whole = rows.find(({ metric, step }) => metric === "read_bytes_per_s" && step === "all");
+  expect(whole).toMatchObject({ status: "ok", source: "watch", phase: "generation" });
+  expect((whole?.value ?? 0) / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.97, 1.03);
+  expect((whole?.lo ?? Number.POSITIVE_INFINITY) / (8000 / (PERIOD_NS / 1e9))).toBeLessThan(1);
+  expect((whole?.hi ?? 0) / (8000 / (PERIOD_NS / 1e9))).toBeGreaterThan(1);
+});
+
+test("what is read between steps, or at any time, is told as truly where steps wait for an arming", () => {
+  const random = seededRandom(2);
+  const window_ns = 9000 * MS;
+  const armed = Array.from({ length: 450 }, (_, i) => 19.5 * MS * (i + 1 + random()));
+  const steps = stepsBeside(armed, window_ns);
+  const readAt = (what: string, times: (begin_ns: number, end_ns: number) => number[]) =>
+    armed.map((begin_ns, i): WatchSample => {
+      const end_ns = begin_ns + 2 * MS;
+      const hits = times(begin_ns, end_ns).map((time) => [time, "load"] as const);
+      return watch(hits, {
+        watch_id: i + 1,
+        region_type: "runtime",
+        mapping_kind: what,
+        begin_ns,
+        end_ns,
+        dwell_limit_ns: 2 * MS,
+      });
+    });
+  // 300 us after the end of each step, and each 800 us whatever the engine does.
+  const between = readAt("heap", (begin, end) =>
+    steps.map((step) => step.end_ns + 0.3 * MS).filter((time) => time > begin && time < end),
+  );
+  const always = readAt("heap", (begin, end) => {
+    const first = begin + 0.8 * MS * random();
+    return [first, first + 0.8 * MS, first + 1.6 * MS].filter((time) => time < end);
+  });
+  const rateOf = (watches: WatchSample[]) => {
+    const heap = region({ region_type: "runtime", mapping_kind: "heap", death_ns: window_ns });
+    const rows = computeMetrics(input({ window_ns, steps, watches, regions: [heap], trap_cost_ns: 16_000 }));
+    return rows.find(({ metric, step }) => metric === "read_bytes_per_s" && step === "all")?.value ?? 0;
+  };
+  expect(rateOf(always) / (8000 * (1e9 / (0.8 * MS)))).toBeWithin(0.96, 1.04);
+  expect(rateOf(between) / (8000 * (1e9 / PERIOD_NS))).toBeWithin(0.95, 1.05);
 });
 
 test("a few long watches on bytes that are never written do not bound the writes of all bytes", () => {
