@@ -91,6 +91,7 @@ export async function analyseImport(
       bytes_are: "touched" as const,
       access_rows: rows,
     })),
+    requests: null,
     traceRows: reduced.rows,
     allocationSites: null,
     engines: [],

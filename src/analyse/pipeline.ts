@@ -4,6 +4,7 @@ import { unreadRows } from "../label/capture/unread.ts";
 import { hasItsAccesses } from "../label/capture/watch-hits.ts";
 import { type DerivingLimits, type LabelCounters, labelRun } from "../label/label-run.ts";
 import type { EngineSeen } from "../label/timeline/engines-seen.ts";
+import type { RequestSummary } from "../schema/run-json.ts";
 import type { AllocationSite } from "../schema/run-metadata.ts";
 import type { BytesAre } from "../schema/words.ts";
 import { type Database, DEFAULT_MEMORY_BYTES, openDatabase, parquetScan } from "../sql/database.ts";
@@ -21,6 +22,7 @@ import { mappedTotals } from "./input/label-totals.ts";
 import { loadInput, type RecordedFacts } from "./input/load.ts";
 import { loadAllocationSites } from "./process/load-allocation-sites.ts";
 import { writeTimeline } from "./process/write-timeline.ts";
+import { deriveRequests } from "./requests/derive-requests.ts";
 import { sumOf } from "./stream/stream-figures.ts";
 import { overWhenCut } from "./watched/cut-watches.ts";
 import { type Invariance, invarianceOf } from "./watched/invariance.ts";
@@ -48,6 +50,8 @@ export interface AnalysisResult {
   /** The figures by budget; null where it was one all the time, or in too few turns another. */
   readonly invariance: Invariance | null;
   readonly labels: readonly LabelTotal[];
+  /** What requests took; null where no engine decoded. */
+  readonly requests: RequestSummary | null;
   readonly traceRows: number;
   /** See metadata.json. */
   readonly allocationSites: readonly AllocationSite[] | null;
@@ -79,7 +83,7 @@ async function unplacedRows(database: Database, parts: readonly string[], rows: 
 }
 
 /**
- * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
+ * Derives trace/, region_map.parquet, kv_block_lifecycle.parquet, request_figures.parquet, process_timeline.parquet, metrics.parquet, curves.parquet, region_metrics.parquet and heat.parquet from `runDir`/capture, replacing
  * what is there. Needs no root, changes nothing below capture/, and gives the same bytes for the same capture and facts.
  * @throws MrmTraceError data_quality without a capture folder, or at a segment of another major schema version
  */
@@ -110,6 +114,7 @@ export async function analyseRun(
   const { trace } = labelled;
   addWatched(trace.heat, input.watches);
   writeHeat(runDir, trace.heat.sums, trace.heat.sources, labelled.origin_ns);
+  const requests = await deriveRequests(database, runDir, labelled);
   const unplaced = await unplacedRows(database, trace.parts, trace.rows - trace.accesses.total);
   const { skipped } = labelled.capture;
   const left = Object.entries(labelled.counters.incomplete).filter(([, rows]) => rows > 0);
@@ -141,6 +146,7 @@ export async function analyseRun(
       ...unplaced,
     ],
     traceRows: labelled.trace.rows,
+    requests,
     allocationSites: isWhole ? sites : null,
     engines: labelled.engines,
     counters: labelled.counters,

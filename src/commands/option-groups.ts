@@ -16,6 +16,11 @@ export const RUN_GROUPS: readonly OptionGroup[] = [
     example: "mrm-trace run --config experiment.yaml --resume",
   },
   {
+    task: "a server, of which we are the client",
+    options: ["serve", "clients", "request-tokens", "prompts"],
+    example: "mrm-trace run --serve 30s -- llama-server -m model.gguf --port {port}",
+  },
+  {
     task: "how long, and how much",
     options: ["duration", "max-size", "budget", "baseline"],
     example: "mrm-trace run --duration 60s --budget 0.5 -- ./infer -m model.gguf",

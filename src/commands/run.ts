@@ -1,7 +1,7 @@
 /** `mrm-trace run`: launches a command, or the demo, and traces it. */
 import { defineCommand } from "citty";
 import { flagsOf, givenOptions } from "../config/flags.ts";
-import { demoSchema, parseOptions, resumeSchema, runSchema, sweepFlagsSchema } from "../config/schema.ts";
+import { demoSchema, parseOptions, resumeSchema, runSchema, serveSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { watchSignals } from "../record/signals.ts";
 import { createProgress } from "../report/progress.ts";
@@ -10,7 +10,13 @@ import { linesBeside } from "./lines.ts";
 import { printRecorded } from "./recorded-output.ts";
 import { printReport } from "./report-output.ts";
 
-const flags = { ...flagsOf(sweepFlagsSchema), ...flagsOf(resumeSchema), ...flagsOf(runSchema), ...flagsOf(demoSchema) };
+const flags = {
+  ...flagsOf(sweepFlagsSchema),
+  ...flagsOf(resumeSchema),
+  ...flagsOf(serveSchema),
+  ...flagsOf(runSchema),
+  ...flagsOf(demoSchema),
+};
 
 /** A word before -- that is no flag is a mistake. */
 function refuseStrangers(positional: readonly string[]): void {
@@ -32,6 +38,16 @@ function refuseDemoOptions(command: readonly string[], args: Readonly<Record<str
     `--${given.replaceAll("_", "-")} is an option of the demo, but a command was given: "${command.join(" ")}"`,
     "leave one of them out; options of the command stand behind its name",
   );
+}
+
+/** What our client shall do needs a server, and an experiment says it itself. */
+function refuseClientOptions(command: readonly string[], args: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(givenOptions(serveSchema, args));
+  const [first = ""] = given;
+  if (given.length === 0 || (given.includes("serve") && command.length > 0)) return;
+  const hint = "name the command of a server: mrm-trace run --serve 30s -- llama-server -m model.gguf --port {port}";
+  const missing = command.length === 0 ? "no command to be the client of" : "no --serve";
+  throw new MrmTraceError("usage", `--${first.replaceAll("_", "-")} was given, and ${missing}`, hint);
 }
 
 /** An experiment says itself what runs. */
@@ -75,6 +91,8 @@ export const runCommand = defineCommand({
       );
     }
     refuseDemoOptions(command, args);
+    refuseClientOptions(command, args);
+    const { serve, ...client } = parseOptions(serveSchema, givenOptions(serveSchema, args));
     const plan = planOfFile(effective);
     if (plan !== null) {
       refuseCommand(command);
@@ -85,7 +103,10 @@ export const runCommand = defineCommand({
       throw new MrmTraceError("usage", "--resume was given without an experiment", "name its file: --config FILE");
     }
     // Loaded on use: every other command has the same entry point.
-    const { run } = await import("../pipelines/run.ts");
+    const [{ run }, { serveRequest }] = await Promise.all([
+      import("../pipelines/run.ts"),
+      import("../pipelines/serving.ts"),
+    ]);
     const progress = createProgress(process.stderr, { quiet: options.quiet });
     const { say, notice } = linesBeside(progress, options);
     using signals = watchSignals();
@@ -95,6 +116,7 @@ export const runCommand = defineCommand({
         options,
         demo,
         command,
+        ...(serve === undefined ? {} : { serve: serveRequest({ ...client, serve }) }),
         progress,
         say,
         notice,

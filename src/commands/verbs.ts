@@ -8,7 +8,7 @@ const LOADERS = {
     verb((await import("./run.ts")).runCommand, "mrm-trace run --duration 60s -- ./llama-server -m model.gguf", {
       takesCommand: true,
       isRootNeeded: true,
-      common: ["config", "resume", "output", "source", "duration", "budget", "json", "table", "quiet"],
+      common: ["config", "resume", "output", "source", "duration", "budget", "json", "table"],
       groups: RUN_GROUPS,
     }),
   attach: async () =>

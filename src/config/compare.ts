@@ -1,7 +1,7 @@
 /** THE options of `compare`. */
 import { z } from "zod";
 import type { EffectiveOption } from "./effective.ts";
-import { COLLECTOR_NAMES, runSchema } from "./schema.ts";
+import { COLLECTOR_NAMES, runSchema, serveSchema } from "./schema.ts";
 import { duration, percent, valueHints, whole } from "./values.ts";
 
 const names = z.preprocess(
@@ -17,7 +17,7 @@ export const compareSchema = z.object({
   repeats: whole(2, 10_000).default(20).describe("runs of each arm, declared before the first: an even number"),
   margin: percent(0.01, 1000).default(2).describe("slowdown that is acceptable, such as 2%"),
   serve: duration.optional().describe("drive the command, a llama-server, with streaming requests for so long"),
-  request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
+  ...serveSchema.pick({ request_tokens: true }).shape,
   timeout: duration.default(600e9).describe("longest that one run may take"),
   pin: z.boolean().default(true).describe("give the target CPUs of its own where there are two or more"),
   ...runSchema.pick({ output: true, seed: true, json: true, quiet: true, color: true, debug: true }).shape,

@@ -177,6 +177,24 @@ export const resumeSchema = z.object({
   resume: z.boolean().default(false).describe("skip the runs of the experiment that are complete"),
 });
 
+/** Our own client of a server, which `run` launches. */
+export const serveSchema = z.object({
+  serve: duration
+    .optional()
+    .describe("be the client of the command, a llama-server, for so long: what its requests took stands in the run"),
+  clients: whole(1, 64).default(1).describe("requests of that client under way at once"),
+  request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
+  prompts: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "its prompts: a file with one per line, or JSON lines with `prompt` or `text`; default: a few that begin alike",
+    )
+    .register(valueHints, { hint: "FILE" }),
+});
+export type ServeOptions = z.output<typeof serveSchema>;
+
 /** What an option is for, without the words that stand beside it. */
 function purposeOf(description: string, words: string | null): string {
   if (words === null) return description;

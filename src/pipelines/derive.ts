@@ -78,6 +78,7 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
     ],
     labels: analysis.labels,
     metrics: analysis.metrics,
+    requests: analysis.requests,
     more_time: analysis.moreTime,
     invariance: analysis.invariance,
   };

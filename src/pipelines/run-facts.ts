@@ -92,11 +92,14 @@ export function factsOfRun(input: RunEnd): RunFacts {
       sources: [...can.sources],
       why_not_better: can.whyNotBetter || null,
     })),
-    sight: input.collectors.map(({ collector, can }) => ({
-      collector: collector.name,
-      identifies: [...can.identifies],
-      blind_to: can.blindTo,
-    })),
+    // Our own client of a server looks at no memory.
+    sight: input.collectors
+      .filter(({ can }) => can.blindTo !== "")
+      .map(({ collector, can }) => ({
+        collector: collector.name,
+        identifies: [...can.identifies],
+        blind_to: can.blindTo,
+      })),
     target: {
       command: recordedCommand(target.command, input.options.record_command),
       pid: target.pid,

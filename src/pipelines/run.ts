@@ -20,6 +20,7 @@ import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
+import { openServing, type ServeRequest } from "./serving.ts";
 
 /** How long a target may take to end after it was told to. */
 const GRACE_MS = 10_000;
@@ -29,6 +30,8 @@ export interface RunRequest {
   readonly demo: DemoOptions;
   /** Empty for the demo. */
   readonly command: readonly string[];
+  /** Makes us the client of the command, a server; the run is over when all was asked. */
+  readonly serve?: ServeRequest;
   /** What the demo decodes; without it a time or a number of tokens. */
   readonly workload?: Workload;
   /** Name of the model in place of the one that its file tells. */
@@ -77,13 +80,16 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   });
   stopIfAsked(signals);
   findProgram(target.command[0] ?? "");
+  const serving = request.serve === undefined ? null : await openServing(request.serve, target.command);
+  const whole = serving?.command ?? target.command;
   using folder = openRecordingFolder(options, modelId(request.modelName ?? target.modelName, target.command), notice);
   const { directory } = folder;
   request.say(`run directory ${directory.path}`);
-  const collectors = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
+  const attached = collectorsOf(options, { engineObjects: target.engineObjects, rawDir: directory.raw });
+  const collectors = serving?.with(attached) ?? attached;
   const command = collectors.all.reduce<readonly string[]>(
     (words, collector) => collector.launch?.(words) ?? words,
-    target.command,
+    whole,
   );
   using texts = target.isDemo ? openTextsFile() : null;
   using launched = launchHeld(command, {
@@ -103,15 +109,18 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     ended = how;
   });
   const stopped = Promise.withResolvers<StopReason>();
+  /** True once our client has asked all, which ends the server; false where it could not. */
+  let served: boolean | null = null;
   const { model } = target;
+  const decodesForATime = target.isDemo && request.workload === undefined;
   const circumstances = { directory, options, experiment: request.experiment ?? null, model, host, baseline };
   const recorded = await recordTarget({
     options,
-    target: { pid: launched.pid, command: target.command, held: true },
+    target: { pid: launched.pid, command: whole, held: true },
     directory,
     collectors,
     progress,
-    expected_ns: target.isDemo && request.workload === undefined ? request.demo.seconds * 1e9 : null,
+    expected_ns: request.serve?.duration_ns ?? (decodesForATime ? request.demo.seconds * 1e9 : null),
     begin() {
       signals.onFirst((signal) => {
         // A terminal has sent it to the target already: its process group is ours.
@@ -119,6 +128,11 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
         setTimeout(() => stopped.resolve(reasonOf(signal)), GRACE_MS).unref();
       });
       launched.release();
+      serving?.client.over.then((failure) => {
+        served = failure === null;
+        launched.signal("SIGTERM");
+        setTimeout(() => stopped.resolve("duration"), GRACE_MS).unref();
+      });
     },
     rootEnded: () => ended !== null,
     stopped: stopped.promise,
@@ -143,7 +157,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const untold = texts === null ? null : savePromptOutputs(directory, texts.fd);
   const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason }, untold };
   const concluded = await conclude(end, progress, signals, request.isOwnProcess);
-  return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals) };
+  return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals, served) };
 }
 
 /** True where a recording ended for our sake: a limit or a disk of ours is none of the target's business. */
@@ -176,10 +190,20 @@ async function endTarget(launched: Launched): Promise<TargetEnd> {
   return await Promise.race([launched.ended, Bun.sleep(GRACE_MS).then(() => null)]);
 }
 
-function exitCodeOf(recording: Recording, outOfTime: boolean, ended: TargetEnd, signals: SignalWatch): number {
+/** @param served see above; null for what has no client of ours, or was not asked to the end */
+function exitCodeOf(
+  recording: Recording,
+  outOfTime: boolean,
+  ended: TargetEnd,
+  signals: SignalWatch,
+  served: boolean | null,
+): number {
   if (signals.received !== null) return EXIT_CODES[reasonOf(signals.received)];
   if (recording.writeError !== null) return recording.writeError.exitCode;
   if (outOfTime) return EXIT_CODES.time_limit;
+  if (served === false) return EXIT_CODES.target;
+  // That is how we ended it.
+  if (served === true && ended?.signal === "SIGTERM") return EXIT_CODES.ok;
   if (ended !== null && (ended.signal !== null || ended.exit_code !== 0)) return EXIT_CODES.target;
   return EXIT_CODES.ok;
 }

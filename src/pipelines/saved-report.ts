@@ -12,7 +12,7 @@ export function savedReport(runDir: string): RunReport {
   using run = openRun(runDir);
   const { schema_version, run_id, model, engine, validity, labels, more_time, invariance, ...rest } = run.metadata;
   const { id, ...facts } = model;
-  const { collectors, target, observer, loss, warnings, stopped_by } = rest;
+  const { collectors, target, observer, loss, warnings, stopped_by, requests } = rest;
   return {
     schema_version,
     run_dir: runDir,
@@ -31,6 +31,7 @@ export function savedReport(runDir: string): RunReport {
     loss,
     observer,
     labels: labels ?? [],
+    requests,
     more_time: more_time ?? null,
     invariance: invariance ?? null,
     metrics: run.metrics(),

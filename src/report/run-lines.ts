@@ -99,6 +99,33 @@ export function countsText({ target: { engine_counts: counts } }: RunReport): st
   return parts.join(", ");
 }
 
+/** Two quantiles, `p50 5.1 ms, p99 9 ms`; nothing where they are not known. */
+function sharesText(
+  what: string,
+  shares: NonNullable<RunReport["requests"]>["ttft_ms"],
+  format: (value: number) => string,
+): string[] {
+  if (shares === null || !isNumber(shares.p50) || !isNumber(shares.p99)) return [];
+  return [`${what} p50 ${format(shares.p50)}, p99 ${format(shares.p99)}`];
+}
+
+/** What the requests of our client took, or why nobody knows; null where there is nothing to ask about. */
+export function requestsText({ requests: took }: RunReport): string | null {
+  if (took === undefined || took === null) return null;
+  if (took.why !== null) return took.why;
+  const ms = (value: number): string => formatNs(value * 1e6);
+  const reused = took.reused_tokens === null ? "" : `, ${formatCount(Number(took.reused_tokens))} of them in its cache`;
+  return [
+    `${took.answered ?? 0} of ${took.requests ?? 0} answered`,
+    ...sharesText("first token", took.ttft_ms, ms),
+    ...sharesText("of which waited", took.wait_ms, ms),
+    ...sharesText("between tokens", took.token_gap_ms, ms),
+    ...(took.prompt_tokens === null ? [] : [`prompts ${formatCount(Number(took.prompt_tokens))} tokens${reused}`]),
+    ...(took.output_tokens === null ? [] : [`answers ${formatCount(Number(took.output_tokens))} tokens`]),
+    ...sharesText("KV of a request", took.kv_bytes, formatBytes),
+  ].join("; ");
+}
+
 /** Which engine ran which model, by what both say of themselves; null where neither is known. */
 export function engineText(report: RunReport): string | null {
   const { engine, model } = report;
@@ -124,6 +151,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const tokens = tokensText(report);
   const engine = engineText(report);
   const counts = countsText(report);
+  const requests = requestsText(report);
   const out: Line[] = [
     [
       { text: "mrm-trace  ", ink: "dim" },
@@ -136,6 +164,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     ...entry("target", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
     ...(counts === null ? [] : entry("server", counts, width)),
+    ...(requests === null ? [] : entry("requests", requests, width)),
   ];
   for (const { name, sources, why_not_better } of report.collectors) {
     const why = why_not_better === null || why_not_better === "" ? "" : `; ${why_not_better}`;

@@ -89,6 +89,7 @@ export function runMetadata(input: MetadataInput): z.input<typeof metadataSchema
     ledger: report.ledger,
     loss: report.loss,
     labels: report.labels,
+    requests: report.requests,
     more_time: report.more_time,
     invariance: report.invariance,
     warnings: report.warnings,

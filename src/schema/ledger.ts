@@ -24,7 +24,7 @@ export type Stage = keyof typeof STAGES;
 export const STAGE_NAMES = Object.keys(STAGES) as readonly Stage[];
 
 /** What figures are told by: the sources of accesses, then the streams that are not accesses. */
-export const FIGURE_SOURCES = [...SOURCES, "step", "region_map", "allocation", "fault", "process"] as const;
+export const FIGURE_SOURCES = [...SOURCES, "step", "region_map", "allocation", "fault", "process", "request"] as const;
 
 export type FigureSource = (typeof FIGURE_SOURCES)[number];
 
@@ -41,6 +41,7 @@ export const SOURCES_OF: Readonly<Record<LedgerStream, readonly FigureSource[]>>
   step: ["step"],
   engine: ["region_map", "step"],
   access: SOURCES,
+  request: ["request"],
   watch: ["watch"],
   process: ["process"],
   allocation: ["allocation"],

@@ -85,6 +85,29 @@ const engineCounts = z.object({
 });
 export type EngineCounts = z.output<typeof engineCounts>;
 
+const share = z.object({ p50: figure, p99: figure });
+const requests = z.object({
+  /** Requests of our own client, and how many were answered to their end; null where the client is not ours. */
+  requests: count.nullable(),
+  answered: count.nullable(),
+  /** Over the requests that tell it, as all that follows; in ms, null where none does. */
+  ttft_ms: share.nullable(),
+  wait_ms: share.nullable(),
+  /** Of each answer the median of its times between tokens, over the answers. */
+  token_gap_ms: share.nullable(),
+  /** Sums, as the server counts; null where it did not say it of every request that was answered. */
+  prompt_tokens: u64.nullable(),
+  reused_tokens: u64.nullable(),
+  output_tokens: u64.nullable(),
+  /** As our client received them. */
+  streamed_tokens: u64.nullable(),
+  /** Bytes of KV rows that the sequence of a request held behind its last batch. */
+  kv_bytes: share.nullable(),
+  /** Why nothing is known, and what would make it known; null where the client is ours. */
+  why: word.nullable(),
+});
+export type RequestSummary = z.output<typeof requests>;
+
 const target = z.object({
   command: words,
   pid: count,
@@ -226,6 +249,8 @@ export const runJsonSchema = z.object({
     )
     .readonly(),
   metrics: z.array(metricRow).readonly(),
+  /** What requests took; missing in older files, and null where no engine decoded. */
+  requests: requests.nullable().optional(),
   /** The widest interval of a headline figure that a longer run would halve; null where none is wide, or time would not narrow it. */
   more_time: moreTime.nullable(),
   /** The headline figures by budget; null where --check-invariance was not given, or nothing was watched in enough turns. */

@@ -83,6 +83,8 @@ const knownSchema = z.object({
   loss: shape.loss,
   /** Sizes and rows of each class; missing in older files. */
   labels: shape.labels.optional(),
+  /** What requests to a server took; missing in older files. */
+  requests: shape.requests,
   /** What would sharpen the answer most; missing in older files. */
   more_time: shape.more_time.optional(),
   /** The headline figures by budget; missing in older files. */

@@ -210,3 +210,12 @@ export type CurveShape = keyof typeof CURVE_SHAPES;
 
 export const VERDICTS = { PASS: "", FAIL: "", INCONCLUSIVE: "" } as const;
 export type Verdict = keyof typeof VERDICTS;
+
+/** How a request of our own client ended. */
+export const REQUEST_STATUSES = {
+  answered: "to its last event",
+  refused: "by an HTTP status other than 200",
+  cut: "its answer ended before its last event, or was given up at the end of the run",
+  failed: "no answer came",
+} as const;
+export type RequestStatus = keyof typeof REQUEST_STATUSES;

@@ -17,7 +17,7 @@ const OUR_WORD = /^[a-z][a-z_ ]{0,40}$/;
 const KEY = /^[a-z][A-Za-z0-9_]{0,40}$/;
 const SIGNAL = /^SIG[A-Z0-9+]{1,12}$/;
 const LEFT_OUT = "what the recording says of it is left out of a run that is shared";
-const COLLECTORS: ReadonlySet<string> = new Set(COLLECTOR_NAMES);
+const COLLECTORS: ReadonlySet<string> = new Set([...COLLECTOR_NAMES, "client"]);
 const SOURCES: ReadonlySet<string> = new Set(FIGURE_SOURCES);
 const LISTED: ReadonlySet<string> = new Set([...COLLECTOR_NAMES, ...SOURCE_NAMES, ...EBPF_PARTS, ...MEMRAY_OPTIONS]);
 /** Options that say how the run was watched; their values are numbers, true or false, or listed words. */

@@ -44,7 +44,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Streams in which a column that an older version did not know is read as without values. */
-const GROWING: ReadonlySet<StreamName> = new Set(["mapping", "tensor", "step", "watch", "process"]);
+const GROWING: ReadonlySet<StreamName> = new Set(["mapping", "tensor", "step", "request", "watch", "process"]);
 
 /** Why a file does not have the columns of the stream; null when it has them all. */
 function mismatch(stream: StreamName, found: ReadonlyMap<string, FileColumn>): string | null {

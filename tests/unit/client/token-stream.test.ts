@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from "bun:test";
-import { streamTokens } from "../../../src/compare/token-stream.ts";
+import { streamTokens } from "../../../src/client/token-stream.ts";
 
 const servers: { stop: (force?: boolean) => unknown }[] = [];
 afterAll(() => {
@@ -28,7 +28,8 @@ function serverOf(pieces: readonly string[], status = 200): string {
   return `http://127.0.0.1:${server.port}`;
 }
 
-const ask = (url: string) => streamTokens({ url, prompt: "p", tokens: 3, signal: AbortSignal.timeout(5000) });
+const ask = (url: string) =>
+  streamTokens({ url, prompt: "p", reuse: false, tokens: 3, signal: AbortSignal.timeout(5000) });
 const token = (text: string): string => `data: {"content":${JSON.stringify(text)},"stop":false}\n\n`;
 const END = 'data: {"content":"","stop":true,"timings":{}}\n\n';
 
@@ -46,7 +47,7 @@ describe("a streamed completion", () => {
     const holding = (tokens: number): string => `data: {"content":"a","stop":false,"tokens_predicted":${tokens}}\n\n`;
     const ending = (tokens: number): string => `data: {"content":"","stop":true,"tokens_predicted":${tokens}}\n\n`;
     const asked = (...pieces: string[]) =>
-      streamTokens({ url: serverOf(pieces), prompt: "p", tokens: 7, signal: AbortSignal.timeout(5000) });
+      streamTokens({ url: serverOf(pieces), prompt: "p", reuse: false, tokens: 7, signal: AbortSignal.timeout(5000) });
     const answer = await asked(holding(1), holding(2), holding(5), ending(6));
     expect([answer.tokens, answer.gaps_ms.length]).toEqual([6, 5]);
     // Three tokens of one event have a third of its time each.
@@ -65,7 +66,21 @@ describe("a streamed completion", () => {
   test("has what the engine counts where its last event says so, and nothing of what cannot be meant", async () => {
     const ending = (timings: string): string => `data: {"stop":true,"timings":${timings}}\n\n`;
     const answer = await ask(serverOf([token("a"), ending('{"prompt_n":7,"predicted_n":3,"predicted_ms":12.5}')]));
-    expect(answer.engine).toEqual({ prompt_tokens: 7, tokens: 3, tokens_ms: 12.5 });
+    const counts = { prompt_tokens: 7, tokens: 3, tokens_ms: 12.5 };
+    expect(answer.engine).toEqual({ ...counts, whole_prompt_tokens: null, slot: null });
+    const whole = `{"prompt_n":7,"predicted_n":3,"predicted_ms":12.5},"tokens_evaluated":9,"id_slot":2`;
+    expect((await ask(serverOf([token("a"), ending(whole)]))).engine).toEqual({
+      ...counts,
+      whole_prompt_tokens: 9,
+      slot: 2,
+    });
+    // A prompt has no fewer tokens than were worked on.
+    const less = whole.replace('"tokens_evaluated":9,"id_slot":2', '"tokens_evaluated":6,"id_slot":-1');
+    expect((await ask(serverOf([token("a"), ending(less)]))).engine).toEqual({
+      ...counts,
+      whole_prompt_tokens: null,
+      slot: null,
+    });
     const wrong = ['{"prompt_n":7,"predicted_n":-3,"predicted_ms":1}', '{"prompt_n":7}', "[]", '"NaN"', "{"];
     for (const timings of wrong) expect((await ask(serverOf([token("a"), ending(timings)]))).engine).toBeNull();
   });

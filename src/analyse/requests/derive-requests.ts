@@ -1,0 +1,54 @@
+/** request_figures.parquet, and what it says in sum; or why nothing can be said of requests. */
+import { rmSync } from "node:fs";
+import { batchFromRows } from "../../columnar/rows.ts";
+import { writeParquetFile } from "../../columnar/write/parquet-writer.ts";
+import { readStreamRows } from "../../label/capture/stream-rows.ts";
+import type { Labelled } from "../../label/label-run.ts";
+import { isBatch } from "../../label/timeline/step-row.ts";
+import { runPaths } from "../../run-directory/run-directory.ts";
+import type { RequestSummary } from "../../schema/run-json.ts";
+import type { Database } from "../../sql/database.ts";
+import { heldBytes, type Moment } from "./held-bytes.ts";
+import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
+import { requestFigure } from "./request-figures.ts";
+import { notOurs, summaryOf } from "./request-summary.ts";
+
+/** When the last batch of each request began, of which that was seen. */
+function lastBatches(
+  requests: readonly RequestRow[],
+  batches: readonly (RequestBatches | null)[],
+  pid: number | null,
+  originNs: bigint,
+): Moment[] {
+  return requests.flatMap(({ request_id, sequence_id }, i) => {
+    const last_ns = batches[i]?.last_ns ?? null;
+    if (last_ns === null || sequence_id === null || pid === null) return [];
+    return [{ id: request_id, pid, sequence: sequence_id, at_ns: originNs + BigInt(Math.round(last_ns)) }];
+  });
+}
+
+/**
+ * Writes the figures of requests where the client was ours, and removes what is there where it was not.
+ * @returns their sum; null where there was neither such a client nor an engine that decoded
+ * @throws MrmTraceError failure where the file cannot be written
+ */
+export async function deriveRequests(
+  database: Database,
+  runDir: string,
+  { capture, steps, origin_ns }: Pick<Labelled, "capture" | "steps" | "origin_ns">,
+): Promise<RequestSummary | null> {
+  const path = runPaths(runDir).request_figures;
+  const { rows } = await readStreamRows(database, capture, "request");
+  if (rows.length === 0) {
+    rmSync(path, { force: true });
+    return steps.some(isBatch) ? notOurs() : null;
+  }
+  rows.sort((left, right) => left.request_id - right.request_id);
+  const batches = requestBatches(rows, steps, origin_ns);
+  const held = await heldBytes(database, runDir, lastBatches(rows, batches, decodingPid(steps), origin_ns));
+  const figures = rows.map((row, i) =>
+    requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
+  );
+  writeParquetFile(path, "request_figures", [batchFromRows("request_figures", figures)]);
+  return summaryOf(figures);
+}

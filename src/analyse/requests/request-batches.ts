@@ -1,0 +1,111 @@
+/** Which batches of the engine began and ended each request, by the sequence that the server says and the positions in it. */
+import { runsOf } from "../../label/kv/kv-tokens.ts";
+import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
+import type { RowOf } from "../../schema/row.ts";
+
+export type RequestRow = RowOf<"request">;
+
+/** Begins of batches, ns since the origin of the run; null for one that was not seen. */
+export interface RequestBatches {
+  /** The one that worked on the first token of the prompt that was not in the cache. */
+  readonly first_ns: number | null;
+  /** The one into which the last token went that was put in: with it the cache has all that the request put there. */
+  readonly last_ns: number | null;
+}
+
+/** A batch as far as a sequence of it goes. */
+interface SequenceBatch {
+  readonly begin_ns: number;
+  readonly position: number;
+  readonly tokens: number;
+}
+
+/** The one process that decodes, which need not be the one that was launched; null where there is none, or several. */
+export function decodingPid(steps: readonly StepRow[]): number | null {
+  const pids = new Set(steps.filter(isBatch).map(({ pid }) => pid));
+  const [pid] = pids;
+  return pids.size === 1 && pid !== undefined ? pid : null;
+}
+
+/** Batches of each sequence of a process, in order of their begin. */
+function sequenceBatches(steps: readonly StepRow[], pid: number | null): Map<number, SequenceBatch[]> {
+  const found = new Map<number, SequenceBatch[]>();
+  for (const step of steps) {
+    if (step.pid !== pid || !isBatch(step)) continue;
+    for (const { sequences, position, tokens } of runsOf(step) ?? []) {
+      for (const sequence of sequences) {
+        const batches = found.get(sequence) ?? [];
+        if (batches.length === 0) found.set(sequence, batches);
+        batches.push({ begin_ns: step.begin_ns, position, tokens });
+      }
+    }
+  }
+  return found;
+}
+
+/** How many of the batches began by a time. */
+function begunBy(batches: readonly SequenceBatch[], time_ns: number): number {
+  let [low, high] = [0, batches.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((batches[middle]?.begin_ns ?? 0) <= time_ns) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The last batch between two times that satisfies. */
+function lastBatch(
+  batches: readonly SequenceBatch[],
+  from_ns: number,
+  to_ns: number,
+  satisfies: (batch: SequenceBatch) => boolean,
+): number | null {
+  for (let i = begunBy(batches, to_ns) - 1; i >= 0; i--) {
+    const batch = batches[i];
+    if (batch === undefined || batch.begin_ns < from_ns) return null;
+    if (satisfies(batch)) return batch.begin_ns;
+  }
+  return null;
+}
+
+/** The batches of a request, which lie between its sending and the coming of its tokens. */
+function batchesOf(
+  { timestamp_ns, first_token_ns, last_token_ns, prompt_tokens, evaluated_tokens, output_tokens }: RequestRow,
+  batches: readonly SequenceBatch[],
+  originNs: bigint,
+): RequestBatches {
+  if (prompt_tokens === null || evaluated_tokens === null || first_token_ns === null || last_token_ns === null) {
+    return { first_ns: null, last_ns: null };
+  }
+  const [sent_ns, began_ns, ended_ns] = [timestamp_ns, first_token_ns, last_token_ns].map((time) =>
+    Number(time - originNs),
+  ) as [number, number, number];
+  const first = prompt_tokens - evaluated_tokens;
+  // The last token of an answer is never put in.
+  const last = output_tokens === null ? null : prompt_tokens + output_tokens - 2;
+  return {
+    first_ns: lastBatch(batches, sent_ns, began_ns, ({ position }) => position === first),
+    last_ns:
+      last === null
+        ? null
+        : lastBatch(batches, sent_ns, ended_ns, ({ position, tokens }) => position <= last && last < position + tokens),
+  };
+}
+
+/**
+ * The batches of requests in their order; null for one whose sequence the server does not say, or of which no batch was
+ * seen.
+ * @param steps in order of their begin
+ */
+export function requestBatches(
+  requests: readonly RequestRow[],
+  steps: readonly StepRow[],
+  originNs: bigint,
+): (RequestBatches | null)[] {
+  const ofSequence = sequenceBatches(steps, decodingPid(steps));
+  return requests.map((request) => {
+    const batches = request.sequence_id === null ? undefined : ofSequence.get(request.sequence_id);
+    return batches === undefined ? null : batchesOf(request, batches, originNs);
+  });
+}

@@ -1,0 +1,62 @@
+/** What single requests took: times of the client, tokens by the server, and what the engine's steps say of their sequences. */
+import type { RowOf } from "../../schema/row.ts";
+import type { RequestBatches, RequestRow } from "./request-batches.ts";
+
+export type RequestFigure = RowOf<"request_figures">;
+
+const between = (from_ns: bigint, to_ns: bigint | null): bigint | null =>
+  to_ns === null || to_ns < from_ns ? null : to_ns - from_ns;
+
+/** Tokens of the prompt that the server had; null where it does not tell both counts. */
+function reusedTokens({ prompt_tokens: whole, evaluated_tokens: evaluated }: RequestRow): number | null {
+  return whole === null || evaluated === null || evaluated > whole ? null : whole - evaluated;
+}
+
+/** Why the wait or the bytes of a request are not known; null where both are. */
+function whyNot(
+  { first_token_ns, sequence_id, output_tokens }: RequestRow,
+  batches: RequestBatches | null,
+  kv_bytes: bigint | null,
+): string | null {
+  if (first_token_ns === null) return "no token came";
+  if (sequence_id === null) return "the server does not say which sequence it had";
+  if (batches === null) return "no batch of its sequence was seen in one process that decodes";
+  if (output_tokens === null) return "the server does not say how many tokens it had";
+  if (batches.first_ns === null) return "its first batch was not seen";
+  if (batches.last_ns === null) return "its last batch was not seen";
+  return kv_bytes === null ? "no row of its sequence is known" : null;
+}
+
+/**
+ * The figures of one request.
+ * @param originNs from which the batches count
+ * @param kv_bytes of KV rows that its sequence held behind its last batch; null where they are not known
+ */
+export function requestFigure(
+  row: RequestRow,
+  batches: RequestBatches | null,
+  originNs: bigint,
+  kv_bytes: bigint | null,
+): RequestFigure {
+  const { timestamp_ns, first_token_ns, last_token_ns } = row;
+  const first_ns = batches?.first_ns ?? null;
+  return {
+    request_id: row.request_id,
+    timestamp_ns,
+    status: row.status,
+    ttft_ns: between(timestamp_ns, first_token_ns),
+    wait_ns: first_ns === null ? null : between(timestamp_ns, originNs + BigInt(Math.round(first_ns))),
+    generation_ns: first_token_ns === null ? null : between(first_token_ns, last_token_ns),
+    token_gap_p50_ns: row.token_gap_p50_ns,
+    token_gap_p99_ns: row.token_gap_p99_ns,
+    token_gap_max_ns: row.token_gap_max_ns,
+    prompt_tokens: row.prompt_tokens,
+    evaluated_tokens: row.evaluated_tokens,
+    reused_tokens: reusedTokens(row),
+    output_tokens: row.output_tokens,
+    streamed_tokens: row.streamed_tokens,
+    sequence_id: row.sequence_id,
+    kv_bytes,
+    why: whyNot(row, batches, kv_bytes),
+  };
+}

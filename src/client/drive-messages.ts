@@ -1,0 +1,62 @@
+/** What the process of our client is told, and what it tells: a JSON object a line each. */
+import { z } from "zod";
+import { REQUEST_STATUSES, type RequestStatus } from "../schema/words.ts";
+
+const STATUSES = Object.keys(REQUEST_STATUSES) as [RequestStatus, ...RequestStatus[]];
+const MOST_TOKENS = 2 ** 32 - 1;
+const count = z.int().min(0).max(MOST_TOKENS);
+const time_ns = z
+  .string()
+  .regex(/^\d{1,19}$/)
+  .transform(BigInt);
+const gap_ns = z.int().min(0).nullable();
+
+/** A text, or the numbers of its tokens. */
+export const promptSchema = z.union([z.string(), z.array(count)]);
+export type Prompt = z.output<typeof promptSchema>;
+
+export const driveSchema = z.object({
+  url: z.url(),
+  /** Requests under way at once. */
+  clients: z.int().min(1),
+  /** Of each answer. */
+  tokens: z.int().min(1),
+  /** Taken in turn, from the first. */
+  prompts: z.array(promptSchema).min(1),
+  /** Requests are begun for so long; null where `requests` says how many there are. */
+  duration_ms: z.number().nullable(),
+  requests: z.int().min(1).nullable(),
+});
+export type Drive = z.output<typeof driveSchema>;
+
+const exchangeSchema = z.object({
+  request_id: count,
+  status: z.enum(STATUSES),
+  http_status: z.int().min(0).max(65_535).nullable(),
+  sent_ns: time_ns,
+  first_token_ns: time_ns.nullable(),
+  last_token_ns: time_ns.nullable(),
+  end_ns: time_ns,
+  streamed_tokens: count,
+  token_gap_p50_ns: gap_ns,
+  token_gap_p99_ns: gap_ns,
+  token_gap_max_ns: gap_ns,
+  prompt_tokens: count.nullable(),
+  evaluated_tokens: count.nullable(),
+  output_tokens: count.nullable(),
+  sequence_id: z
+    .int()
+    .min(0)
+    .max(2 ** 31 - 1)
+    .nullable(),
+});
+
+export const driveMessageSchema = z.discriminatedUnion("says", [
+  z.object({ says: z.literal("sent"), requests: count }),
+  exchangeSchema.extend({ says: z.literal("ended") }),
+  /** Why it ended before all was asked; null where all was. */
+  z.object({ says: z.literal("over"), failure: z.string().nullable() }),
+]);
+/** As they are sent: times are decimal texts. */
+export type DriveMessage = z.input<typeof driveMessageSchema>;
+export type EndedExchange = Extract<z.output<typeof driveMessageSchema>, { says: "ended" }>;

@@ -1,0 +1,73 @@
+/** Our client: so many requests at once, until its time is over or all were asked. */
+import { quantile } from "../statistics/quantile.ts";
+import type { Drive, DriveMessage } from "./drive-messages.ts";
+import { untilReady } from "./server-port.ts";
+import { type Exchange, exchange } from "./token-stream.ts";
+
+/** What a server that refuses is left alone for before it is asked again. */
+const PAUSE_MS = 100;
+const OK = 200;
+
+function statusOf({ is_whole, http_status }: Exchange, isGivenUp: boolean) {
+  if (is_whole) return "answered";
+  if (http_status === null) return isGivenUp ? "cut" : "failed";
+  return http_status === OK ? "cut" : "refused";
+}
+
+/** What is told of a request that has ended; no text of it. */
+export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boolean): DriveMessage {
+  const { engine, gaps_ms } = ended;
+  const gap_ns = (p: number): number | null => {
+    const gap_ms = quantile(gaps_ms, p);
+    return gap_ms === null ? null : Math.round(gap_ms * 1e6);
+  };
+  return {
+    says: "ended",
+    request_id,
+    status: statusOf(ended, isGivenUp),
+    http_status: ended.http_status,
+    sent_ns: ended.sent_ns.toString(),
+    first_token_ns: ended.first_token_ns?.toString() ?? null,
+    last_token_ns: ended.last_token_ns?.toString() ?? null,
+    end_ns: ended.end_ns.toString(),
+    streamed_tokens: ended.tokens,
+    token_gap_p50_ns: gap_ns(0.5),
+    token_gap_p99_ns: gap_ns(0.99),
+    token_gap_max_ns: gap_ns(1),
+    prompt_tokens: engine?.whole_prompt_tokens ?? null,
+    evaluated_tokens: engine?.prompt_tokens ?? null,
+    output_tokens: engine?.tokens ?? null,
+    sequence_id: engine?.slot ?? null,
+  };
+}
+
+/**
+ * Waits for the server and asks it; a request that is under way when the time is over comes to its end.
+ * @param tell is told of each request when it is sent and when it has ended
+ * @throws MrmTraceError target, where no server answers in time; what the signal carries, where it comes before that
+ */
+export async function drive(
+  settings: Drive,
+  tell: (message: DriveMessage) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { url, clients, tokens, prompts, duration_ms, requests } = settings;
+  await untilReady(url, signal);
+  const began = performance.now();
+  let sent = 0;
+  const goesOn = (): boolean => {
+    if (signal.aborted || (requests !== null && sent >= requests)) return false;
+    return duration_ms === null || performance.now() - began < duration_ms;
+  };
+  const client = async (): Promise<void> => {
+    while (goesOn()) {
+      const prompt = prompts[sent % prompts.length] ?? "";
+      const request_id = ++sent;
+      tell({ says: "sent", requests: sent });
+      const ended = await exchange({ url, prompt, tokens, reuse: true, signal });
+      tell(endedMessage(request_id, ended, signal.aborted));
+      if (ended.failure !== null) await Bun.sleep(PAUSE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+}

@@ -1,0 +1,55 @@
+/** Where a server that we launch will listen, and when it does. */
+import { createServer } from "node:net";
+import { MrmTraceError } from "../errors.ts";
+
+/** What the command line of a server holds in place of its port. */
+export const PORT_MARK = "{port}";
+/** A model that is read from a slow disk takes minutes. */
+const READY_MS = 300_000;
+const LOOK_MS = 50;
+
+/** A port of the loopback interface that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** @param verb the command that was given, for the hint @throws MrmTraceError usage, where the command has no place for the port */
+export function requirePortMark(command: readonly string[], verb: "compare" | "run"): void {
+  if (command.some((word) => word.includes(PORT_MARK))) return;
+  throw new MrmTraceError(
+    "usage",
+    `--serve needs ${PORT_MARK} in the command, but received "${command.join(" ")}"`,
+    `put it in, such as: mrm-trace ${verb} --serve 30s -- llama-server -m model.gguf --host 127.0.0.1 --port ${PORT_MARK}`,
+  );
+}
+
+/** The command with a port in place of its mark. */
+export function commandAt(command: readonly string[], port: number): string[] {
+  return command.map((word) => word.replaceAll(PORT_MARK, String(port)));
+}
+
+/** Waits until a server says that it can serve. @throws MrmTraceError target, where none does in time; what `signal` carries */
+export async function untilReady(url: string, signal: AbortSignal): Promise<void> {
+  const began = performance.now();
+  while (!signal.aborted) {
+    const asked = fetch(`${url}/health`, { keepalive: false, headers: { connection: "close" }, signal });
+    const health = await asked.catch(() => null);
+    // Whatever it says beside its status is not read.
+    await health?.body?.cancel();
+    if (health?.ok) return;
+    if (performance.now() - began > READY_MS) {
+      const hint = `let the command listen on 127.0.0.1 and the port ${PORT_MARK}`;
+      throw new MrmTraceError("target", `no server answered on ${url} in ${READY_MS / 1000} s`, hint);
+    }
+    await Bun.sleep(LOOK_MS);
+  }
+  signal.throwIfAborted();
+}

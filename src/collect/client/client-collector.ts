@@ -1,0 +1,165 @@
+/** Our own client of a server that we launched, as a collector: a row for each request, when it has ended. */
+import { join } from "node:path";
+import { type Drive, driveMessageSchema, type EndedExchange } from "../../client/drive-messages.ts";
+import type { Batch } from "../../columnar/batch.ts";
+import { batchFromRows } from "../../columnar/rows.ts";
+import { RUNTIME, RUNTIME_ENV } from "../../runtime.ts";
+import type { LedgerRow } from "../../schema/ledger.ts";
+import type { RowOf } from "../../schema/row.ts";
+import { invokingUser, withoutPrivileges } from "../../target/invoking-user.ts";
+import { formatCounted } from "../../units.ts";
+import type { Collector } from "../collector.ts";
+
+const DRIVER = join(import.meta.dir, "../../client/driver.ts");
+/** How long the client may take to end after it was told to. */
+const GRACE_MS = 2000;
+/** No message has more: it is a row of numbers. */
+const MOST_LINE_CHARS = 4096;
+
+export interface ClientCollector extends Collector {
+  /** Resolves when it asks no more: why before all was asked, or null where all was, or where it was told to end. */
+  readonly over: Promise<string | null>;
+}
+
+function rowOf(pid: number, { says: _, sent_ns, ...ended }: EndedExchange): RowOf<"request"> {
+  const wide = (ns: number | null): bigint | null => (ns === null ? null : BigInt(ns));
+  return {
+    ...ended,
+    timestamp_ns: sent_ns,
+    pid,
+    token_gap_p50_ns: wide(ended.token_gap_p50_ns),
+    token_gap_p99_ns: wide(ended.token_gap_p99_ns),
+    token_gap_max_ns: wide(ended.token_gap_max_ns),
+  };
+}
+
+/** A client that asks as told once the target runs. It is a process of its own: what it takes is none of the tracer's cost. */
+export function createClientCollector(settings: Drive): ClientCollector {
+  const over = Promise.withResolvers<string | null>();
+  const statuses: Record<string, number> = {};
+  let child: Bun.Subprocess<"pipe", "pipe", "inherit"> | null = null;
+  let reading: Promise<void> = Promise.resolve();
+  let fresh: RowOf<"request">[] = [];
+  let sent = 0;
+  let kept = 0;
+  let unreadable = 0;
+  let failure: string | null = "it never began";
+  let toldToEnd = false;
+  let isOver = false;
+  const whyNotAll = (): string | null => (toldToEnd ? null : failure);
+
+  function take(line: string, pid: number): void {
+    const message = driveMessageSchema.safeParse(safeJson(line)).data;
+    if (message === undefined) unreadable += 1;
+    else if (message.says === "sent") sent = message.requests;
+    else if (message.says === "over") failure = message.failure;
+    else {
+      fresh.push(rowOf(pid, message));
+      kept += 1;
+      statuses[message.status] = (statuses[message.status] ?? 0) + 1;
+    }
+  }
+
+  async function read(stdout: ReadableStream<Uint8Array>, pid: number): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const chunk of stdout) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = (lines.pop() ?? "").slice(0, MOST_LINE_CHARS);
+      for (const line of lines) take(line, pid);
+    }
+  }
+
+  function account(isOver: boolean): LedgerRow {
+    // Requests that are under way are no loss until the end.
+    const dropped = isOver ? Math.max(0, sent - kept) : 0;
+    return {
+      stream: "request",
+      source: "request",
+      stage: "observe",
+      way: null,
+      pid: null,
+      seen: Math.max(sent, kept),
+      kept,
+      filtered: 0,
+      dropped,
+      dropped_by: dropped > 0 ? { client_ended: dropped } : {},
+      unseen_estimate: null,
+    };
+  }
+
+  function batches(): Batch[] {
+    const rows = fresh;
+    fresh = [];
+    return rows.length === 0 ? [] : [batchFromRows("request", rows)];
+  }
+
+  return {
+    name: "client",
+    over: over.promise,
+    async canRun() {
+      return { ok: true, sources: ["request"], whyNotBetter: "", identifies: [], blindTo: "" };
+    },
+    async start({ pid }) {
+      child = Bun.spawn([...withoutPrivileges(invokingUser()), ...RUNTIME, DRIVER], {
+        // What is asked of this machine goes through no proxy.
+        env: { ...process.env, ...RUNTIME_ENV, NO_PROXY: "127.0.0.1", no_proxy: "127.0.0.1" },
+        stdin: "pipe",
+        stdout: "pipe",
+        stderr: "inherit",
+      });
+      child.stdin.write(`${JSON.stringify(settings)}\n`);
+      child.stdin.flush();
+      failure = "its process ended";
+      reading = read(child.stdout, pid);
+      Promise.all([child.exited, reading])
+        .finally(() => {
+          isOver = true;
+        })
+        .then(
+          () => over.resolve(whyNotAll()),
+          () => over.resolve("what it said could not be read"),
+        );
+    },
+    batches,
+    async stop() {
+      if (child !== null && child.exitCode === null) {
+        toldToEnd = true;
+        child.kill("SIGTERM");
+        const timer = setTimeout(() => child?.kill("SIGKILL"), GRACE_MS);
+        await child.exited;
+        clearTimeout(timer);
+      }
+      await reading.catch(() => {});
+      over.resolve(whyNotAll());
+      return { batches: batches(), ledger: child === null ? [] : [account(true)] };
+    },
+    account: () => [account(false)],
+    warnings() {
+      const unanswered = Object.entries(statuses).filter(([status]) => status !== "answered");
+      const words = unanswered.map(([status, requests]) => `${requests} ${status}`).join(", ");
+      const why = child === null ? null : whyNotAll();
+      return [
+        ...(isOver && why !== null ? [`our client ended before all was asked: ${why}`] : []),
+        ...(unanswered.length > 0
+          ? [`of ${formatCounted(kept, "request")} of our client not all were answered: ${words}`]
+          : []),
+        ...(unreadable > 0 ? [`${formatCounted(unreadable, "line")} of our client could not be read`] : []),
+      ];
+    },
+    details() {
+      const { clients, tokens, duration_ms, requests, prompts } = settings;
+      const asked = { clients, request_tokens: tokens, duration_ms, requests_asked: requests, prompts: prompts.length };
+      return { client: { ...asked, requests: sent, ...statuses } };
+    },
+  };
+}
+
+function safeJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    // Counted as what cannot be read.
+    return null;
+  }
+}

@@ -1,0 +1,119 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openRun } from "../../../src/api/open-run.ts";
+import { tableBatches } from "../../../src/columnar/read/table-batches.ts";
+import { rowsFromBatch } from "../../../src/columnar/rows.ts";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { tableFiles } from "../../../src/run-directory/table-files.ts";
+import type { RowOf } from "../../../src/schema/row.ts";
+import type { RunJson } from "../../../src/schema/run-json.ts";
+import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
+import { type Ended, endLeftRuns, jsonOf, outputFolder, QUICK, runCli } from "./cli.ts";
+
+setDefaultTimeout(120_000);
+
+const output = outputFolder();
+const model = join(output, "model.gguf");
+afterAll(() => rmSync(output, { recursive: true }));
+afterEach(endLeftRuns);
+
+const server = await fetchLlamaServer(BUILDS.process);
+if (!server.ok) process.stderr.write(`skipped: requests of our own client: ${server.reason}\n`);
+
+function rowsOf<T extends "request" | "request_figures" | "step">(runDir: string, table: T): RowOf<T>[] {
+  return tableFiles(runDir, table).flatMap((path) => [...tableBatches(path, table)].flatMap(rowsFromBatch));
+}
+
+describe.skipIf(!server.ok)("a run of which we are the client", () => {
+  let ended: Ended;
+  let report: RunJson;
+  let rows: RowOf<"request">[] = [];
+  let figures: RowOf<"request_figures">[] = [];
+
+  beforeAll(async () => {
+    if (!server.ok) throw new Error(server.reason);
+    await writeModel({ params: "1m", type: "f16", seed: 1 }, model);
+    const asked = ["--serve", "1s", "--clients", "2", "--request-tokens", "30", "--ebpf", "engine", "--json"];
+    const command = server.command(model, "{port}", 1024, { slots: 2 });
+    ended = await runCli(["run", ...asked, ...QUICK, "--output", output, "--", ...command], { env: server.env });
+    report = jsonOf(ended) as unknown as RunJson;
+    rows = rowsOf(report.run_dir, "request");
+    figures = rowsOf(report.run_dir, "request_figures");
+  });
+
+  test("has every request that the server's log has, and ends the server when all is asked", () => {
+    expect(ended.exitCode).toBe(0);
+    const logged = ended.stderr.match(/print_timing: .* total time =/g)?.length ?? 0;
+    expect(logged).toBeGreaterThan(4);
+    expect(report.requests).toMatchObject({ requests: logged, answered: logged, why: null });
+    expect(rows.map(({ request_id }) => request_id).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: logged }, (_, i) => i + 1),
+    );
+    expect(report.ledger).toContainEqual(
+      expect.objectContaining({ stream: "request", stage: "observe", seen: String(logged), kept: String(logged) }),
+    );
+    expect(report.warnings.filter((line) => line.includes("client"))).toEqual([]);
+  });
+
+  test("tells tokens as the server counts them, which the engine's steps have too", () => {
+    const sum = (values: readonly (number | null)[]): number =>
+      values.reduce<number>((all, one) => all + (one ?? 0), 0);
+    expect(new Set(figures.map(({ output_tokens, streamed_tokens }) => `${output_tokens} ${streamed_tokens}`))).toEqual(
+      new Set(["30 30"]),
+    );
+    // Before it serves, the server decodes two tokens to try its cache.
+    const first_ns = rows.find(({ request_id }) => request_id === 1)?.timestamp_ns ?? 0n;
+    const batches = rowsOf(report.run_dir, "step").filter(
+      ({ kind, timestamp_ns }) => kind === "decode" && timestamp_ns >= first_ns,
+    );
+    const evaluated = sum(figures.map((figure) => figure.evaluated_tokens));
+    expect(sum(batches.map(({ n_tokens }) => n_tokens))).toBe(evaluated + figures.length * 29);
+    expect(report.requests?.prompt_tokens).toBe(String(sum(figures.map((figure) => figure.prompt_tokens))));
+    // All questions begin alike.
+    expect(Number(report.requests?.reused_tokens)).toBeGreaterThan(0);
+  });
+
+  test("tells of each its times in their order, and the bytes of KV of its tokens", () => {
+    const perToken = figures.map(({ kv_bytes, prompt_tokens, output_tokens, why }) => {
+      expect(why).toBeNull();
+      // The last token is never put in.
+      return Number(kv_bytes) / ((prompt_tokens ?? 0) + (output_tokens ?? 0) - 1);
+    });
+    expect([new Set(perToken).size, Number.isInteger(perToken[0])]).toEqual([1, true]);
+    for (const { ttft_ns, wait_ns, sequence_id } of figures) {
+      expect([0, 1]).toContain(sequence_id ?? -1);
+      expect(wait_ns ?? -1n).toBeGreaterThanOrEqual(0n);
+      expect(wait_ns ?? 0n).toBeLessThan(ttft_ns ?? 0n);
+    }
+  });
+
+  test("says it in the table and to programs, and a shared copy tells the same without who it was", async () => {
+    const shown = await runCli(["show", report.run_dir, "--table"], { env: { COLUMNS: "200" } });
+    expect(shown.stdout).toMatch(/^requests +\d+ of \d+ answered; first token p50 /m);
+    using run = openRun(report.run_dir);
+    expect(run.metadata.requests).toMatchObject({ requests: rows.length });
+    expect(run.table("request_figures").numRows).toBe(rows.length);
+    const scrubbed = join(output, "shared");
+    const shared = await runCli(["scrub", report.run_dir, "--out", scrubbed, "--run-id", "shared", "--json"]);
+    const { run_dir } = jsonOf(shared) as unknown as { readonly run_dir: string };
+    const copies = rowsOf(run_dir, "request_figures");
+    const timesOf = (all: readonly RowOf<"request_figures">[]) => all.map(({ timestamp_ns: _, ...figure }) => figure);
+    expect(timesOf(copies)).toEqual(timesOf(figures));
+    expect(rowsOf(run_dir, "request").every(({ pid }) => pid !== report.target.pid)).toBe(true);
+  });
+});
+
+test("a client without a server, a port or prompts is refused with what is missing", async () => {
+  const told = async (...words: string[]): Promise<[number, string]> => {
+    const { exitCode, stderr } = await runCli(["run", ...words, "--output", output]);
+    return [exitCode, stderr];
+  };
+  expect(await told("--serve", "1s")).toEqual([2, expect.stringContaining("no command to be the client of")]);
+  expect(await told("--clients", "2", "--", "true")).toEqual([2, expect.stringContaining("no --serve")]);
+  expect(await told("--serve", "1s", "--", "true")).toEqual([2, expect.stringContaining("{port}")]);
+  const empty = join(output, "empty.txt");
+  writeFileSync(empty, "\n");
+  const unprompted = await told("--serve", "1s", "--prompts", empty, "--", "true", "{port}");
+  expect(unprompted).toEqual([2, expect.stringContaining("no prompts in it")]);
+});

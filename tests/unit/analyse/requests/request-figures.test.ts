@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { type RequestRow, requestBatches } from "../../../../src/analyse/requests/request-batches.ts";
+import { requestFigure } from "../../../../src/analyse/requests/request-figures.ts";
+import { notOurs, summaryOf } from "../../../../src/analyse/requests/request-summary.ts";
+import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+
+const ORIGIN = 1_000_000n;
+
+function request(id: number, more: Partial<RequestRow> = {}): RequestRow {
+  return {
+    timestamp_ns: ORIGIN + 1000n,
+    pid: 7,
+    request_id: id,
+    status: "answered",
+    http_status: 200,
+    first_token_ns: ORIGIN + 5000n,
+    last_token_ns: ORIGIN + 9000n,
+    end_ns: ORIGIN + 9100n,
+    streamed_tokens: 5,
+    token_gap_p50_ns: 1000n,
+    token_gap_p99_ns: 1200n,
+    token_gap_max_ns: 1300n,
+    prompt_tokens: 20,
+    evaluated_tokens: 8,
+    output_tokens: 5,
+    sequence_id: 1,
+    ...more,
+  };
+}
+
+/** What is told of requests, of which some held so many bytes. */
+function requestFigures(rows: readonly RequestRow[], steps: readonly StepRow[], held: ReadonlyMap<number, bigint>) {
+  const batches = requestBatches(rows, steps, ORIGIN);
+  return rows.map((row, i) => requestFigure(row, batches[i] ?? null, ORIGIN, held.get(row.request_id) ?? null));
+}
+
+/** A batch of rows [sequence, first position, tokens]. */
+function batch(begin_ns: number, rows: readonly [number, number, number][], pid = 8): StepRow {
+  const n_tokens = rows.reduce((sum, [, , tokens]) => sum + tokens, 0);
+  return {
+    ...{ pid, engine: "llama.cpp", kind: "decode", begin_ns, end_ns: begin_ns + 100, n_tokens },
+    ...{ n_sequences: rows.length, position_first: null, sequence_id: null, result: 0 },
+    detail: JSON.stringify({ kv_rows: rows }),
+  };
+}
+
+describe("the figures of requests", () => {
+  const steps = [
+    batch(500, [[1, 12, 8]]),
+    batch(700, [[1, 23, 1]]),
+    batch(1500, [[1, 40, 1]]),
+    batch(3000, [
+      [0, 3, 1],
+      [1, 12, 8],
+    ]),
+    batch(4900, [[1, 20, 1]]),
+    batch(5500, [[1, 21, 1]]),
+    batch(6500, [[1, 22, 1]]),
+    batch(7500, [
+      [0, 4, 1],
+      [1, 23, 1],
+    ]),
+    batch(9500, [[1, 23, 1]]),
+  ];
+
+  test("are the client's times, and the reuse of a prefix by the server's counts", () => {
+    const [figure] = requestFigures([request(1)], steps, new Map([[1, 4096n]]));
+    expect(figure).toMatchObject({
+      ttft_ns: 4000n,
+      generation_ns: 4000n,
+      reused_tokens: 12,
+      kv_bytes: 4096n,
+      why: null,
+    });
+  });
+
+  test("say how long one waited: until the batch that has its first token that was not in the cache", () => {
+    const [figure] = requestFigures([request(1)], steps, new Map([[1, 1n]]));
+    // Not the batch before it was sent, which begins at the same position.
+    expect(figure?.wait_ns).toBe(2000n);
+    const [first] = requestFigures([request(1, { timestamp_ns: ORIGIN + 3500n })], steps, new Map([[1, 1n]]));
+    expect([first?.wait_ns, first?.why]).toEqual([null, "its first batch was not seen"]);
+  });
+
+  test("say why what is not known is not", () => {
+    const why = (row: Partial<RequestRow>, of: readonly StepRow[] = steps, held = new Map<number, bigint>()) =>
+      requestFigures([request(1, row)], of, held)[0]?.why;
+    expect(why({ first_token_ns: null, last_token_ns: null, status: "refused" })).toBe("no token came");
+    expect(why({ sequence_id: null })).toContain("does not say which sequence");
+    expect(why({ sequence_id: 5 })).toContain("no batch of its sequence");
+    expect(why({ output_tokens: null })).toContain("how many tokens it had");
+    expect(why({ output_tokens: 50 })).toBe("its last batch was not seen");
+    expect(why({})).toBe("no row of its sequence is known");
+    expect(why({}, [])).toContain("no batch of its sequence");
+    expect(why({}, [...steps, batch(9900, [[1, 0, 1]], 9)])).toContain("one process that decodes");
+    const [unsaid] = requestFigures([request(1, { prompt_tokens: 7 })], steps, new Map());
+    expect(unsaid?.reused_tokens).toBeNull();
+  });
+
+  test("name the batch behind which the cache has all that a request put there", () => {
+    const failed = request(2, { status: "failed", first_token_ns: null, last_token_ns: null });
+    expect(requestBatches([request(1), failed], steps, ORIGIN)).toEqual([
+      { first_ns: 3000, last_ns: 7500 },
+      { first_ns: null, last_ns: null },
+    ]);
+  });
+});
+
+describe("the sum of requests", () => {
+  test("has quantiles of what is known, and sums of what every answer tells", () => {
+    const held = new Map([
+      [1, 100n],
+      [2, 300n],
+    ]);
+    const rows = [request(1), request(2, { first_token_ns: ORIGIN + 7000n }), request(3, { status: "cut" })];
+    const sum = summaryOf(requestFigures(rows, [], held));
+    expect(sum).toMatchObject({ requests: 3, answered: 2, prompt_tokens: 40, reused_tokens: 24, output_tokens: 10 });
+    expect([sum.streamed_tokens, sum.kv_bytes, sum.wait_ms]).toEqual([15, { p50: 200, p99: 298 }, null]);
+    expect(sum.ttft_ms).toEqual({ p50: 0.004, p99: 0.00596 });
+    const silent = summaryOf(requestFigures([request(1), request(2, { output_tokens: null })], [], held));
+    expect([silent.output_tokens, silent.prompt_tokens]).toEqual([null, 40]);
+  });
+
+  test("is not identifiable where the client is not ours, and says what would make it known", () => {
+    expect(notOurs()).toMatchObject({ requests: null, ttft_ms: null, kv_bytes: null });
+    expect(notOurs().why).toMatch(/^not identifiable: .*run --serve/);
+  });
+});

@@ -1,0 +1,106 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { drive } from "../../../src/client/drive.ts";
+import { type Drive, type DriveMessage, driveMessageSchema } from "../../../src/client/drive-messages.ts";
+
+const servers: { stop: (force?: boolean) => unknown }[] = [];
+afterAll(() => {
+  for (const server of servers) server.stop(true);
+});
+
+const TOKEN = 'data: {"content":"a","stop":false}\n\n';
+const END =
+  'data: {"content":"","stop":true,"id_slot":3,"tokens_evaluated":9,"timings":{"prompt_n":7,"predicted_n":2,"predicted_ms":1.5},"prompt":"a secret"}\n\n';
+
+/** A server that answers each request by its number, from 0, and tells what it was asked. */
+function serverOf(answer: (number: number) => Response): { url: string; asked: unknown[] } {
+  const asked: unknown[] = [];
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      if (new URL(request.url).pathname === "/health") return new Response("{}");
+      const { prompt } = (await request.json()) as { prompt: unknown };
+      asked.push(prompt);
+      return answer(asked.length - 1);
+    },
+  });
+  servers.push(server);
+  return { url: `http://127.0.0.1:${server.port}`, asked };
+}
+
+const SETTINGS: Omit<Drive, "url"> = { clients: 1, tokens: 2, prompts: ["x"], duration_ms: null, requests: 1 };
+
+async function driven(settings: Drive, signal: AbortSignal = AbortSignal.timeout(20_000)) {
+  const told: DriveMessage[] = [];
+  await drive(settings, (message) => told.push(message), signal);
+  const read = told.map((message) => driveMessageSchema.parse(JSON.parse(JSON.stringify(message))));
+  return {
+    sent: read.filter(({ says }) => says === "sent"),
+    ended: read.flatMap((one) => (one.says === "ended" ? [one] : [])),
+  };
+}
+
+describe("our client of a server", () => {
+  test("takes its prompts in turn, and tells of each answer times and counts, and no text", async () => {
+    const { url, asked } = serverOf(() => new Response(TOKEN + TOKEN + END));
+    const prompts = ["one", [1, 2, 3]];
+    const { sent, ended } = await driven({ ...SETTINGS, url, prompts, requests: 3, clients: 1 });
+    expect(asked).toEqual(["one", [1, 2, 3], "one"]);
+    expect([sent.length, ended.map(({ request_id }) => request_id)]).toEqual([3, [1, 2, 3]]);
+    const [first] = ended;
+    expect(first).toMatchObject({ status: "answered", http_status: 200, streamed_tokens: 2, output_tokens: 2 });
+    expect(first).toMatchObject({ prompt_tokens: 9, evaluated_tokens: 7, sequence_id: 3 });
+    const { sent_ns = 0n, first_token_ns, last_token_ns, end_ns = 0n } = first ?? {};
+    const times = [sent_ns, first_token_ns ?? 0n, last_token_ns ?? 0n, end_ns];
+    expect(times).toEqual(times.toSorted((a, b) => Number(a - b)));
+    expect(JSON.stringify(first, (_, value) => (typeof value === "bigint" ? "" : value))).not.toContain("secret");
+  });
+
+  test("says how an answer that is not whole ended, and asks on", async () => {
+    const answers = [() => new Response("no", { status: 503 }), () => new Response(TOKEN), () => new Response(END)];
+    const { url } = serverOf((number) => (answers[number] ?? answers[2])?.() ?? new Response());
+    const { ended } = await driven({ ...SETTINGS, url, requests: 3 });
+    expect(ended.map(({ status, http_status }) => [status, http_status])).toEqual([
+      ["refused", 503],
+      ["cut", 200],
+      ["answered", 200],
+    ]);
+    expect(ended.map(({ streamed_tokens, token_gap_p50_ns }) => [streamed_tokens, token_gap_p50_ns])).toEqual([
+      [0, null],
+      [1, null],
+      [0, null],
+    ]);
+  });
+
+  test("has as many requests under way as it has clients, and lets them end when its time is over", async () => {
+    let most = 0;
+    let underWay = 0;
+    const { url, asked } = serverOf(() => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      const body = new ReadableStream({
+        async start(controller) {
+          // All clients come before the first is answered.
+          while (asked.length < 3) await Bun.sleep(1);
+          underWay -= 1;
+          controller.enqueue(new TextEncoder().encode(TOKEN + END));
+          controller.close();
+        },
+      });
+      return new Response(body);
+    });
+    const { sent, ended } = await driven({ ...SETTINGS, url, clients: 3, requests: null, duration_ms: 50 });
+    expect(most).toBe(3);
+    expect([ended.length, new Set(ended.map(({ status }) => status))]).toEqual([sent.length, new Set(["answered"])]);
+  });
+
+  test("gives up what is under way when it is told to end", async () => {
+    const { url, asked } = serverOf(() => new Response(new ReadableStream({ start() {} })));
+    const over = new AbortController();
+    const waiting = driven({ ...SETTINGS, url, requests: 5 }, over.signal);
+    while (asked.length === 0) await Bun.sleep(1);
+    over.abort();
+    const { sent, ended } = await waiting;
+    expect([sent.length, ended.map(({ status }) => status)]).toEqual([1, ["cut"]]);
+  });
+});
