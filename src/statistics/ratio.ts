@@ -1,12 +1,19 @@
 /** Ratios of weighted sums over units: means per byte, totals over totals; interval by BCa over the units. */
 import { bcaInterval, type Resamples } from "./bootstrap.ts";
+import { expandedLevel } from "./expanded-tail.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
 
 /**
  * The ratio sum(top) / sum(bottom) with its BCa interval; both arrays hold one weighted entry per unit.
+ * @param carrying how many units that count alike would carry as much: few have wider tails; absent where they are many
  * @returns no value where the bottom is not above 0
  */
-export function ratioInterval(top: Float64Array, bottom: Float64Array, resamples: Resamples): Interval {
+export function ratioInterval(
+  top: Float64Array,
+  bottom: Float64Array,
+  resamples: Resamples,
+  carrying: number | null = null,
+): Interval {
   let t = 0;
   let b = 0;
   for (let i = 0; i < top.length; i++) {
@@ -32,5 +39,6 @@ export function ratioInterval(top: Float64Array, bottom: Float64Array, resamples
     }
     replicates[r] = rb > 0 ? rt / rb : Number.NaN;
   }
-  return bcaInterval(t / b, replicates, jackknife, CI_LEVEL);
+  const level = carrying === null ? CI_LEVEL : expandedLevel(CI_LEVEL, carrying);
+  return bcaInterval(t / b, replicates, jackknife, level);
 }

@@ -149,8 +149,10 @@ export interface AccessSums {
   /** Length of a block and begin of the first, ns since the start of the run; absent where a block is a token. */
   readonly block_ns?: number;
   readonly blocks_from_ns?: number;
-  /** Rows, unweighted. */
+  /** Rows, unweighted; and of them those in loads and in stores: one that is both is in both. */
   readonly rows: number;
+  readonly load_rows: number;
+  readonly store_rows: number;
   /** Distinct blocks of each grain in GRAINS, and how many were seen exactly once and exactly twice, for Chao1. */
   readonly seen: readonly SeenBlocks[];
   /** Of the step none, by grains from a page on; none for an import, whose addresses tell more. */

@@ -5,11 +5,15 @@ import type { RegionType } from "../../schema/words.ts";
 import { type BlockPlan, blockPlan } from "../sampled/block-sums.ts";
 import { reduceSamples, type SourceSums } from "../sampled/reduce-samples.ts";
 import { sourceKey } from "../sampled/sample-owners.ts";
-import { STEPS, sampledRows } from "../sampled/sampled-rows.ts";
+import { type SampledRows, STEPS, sampledRows } from "../sampled/sampled-rows.ts";
 import type { AccessSums, RegionSamples, StepSample, WrittenBlocks } from "./input.ts";
 
-export interface SumsInput {
+export interface SumsInput extends SummedInput {
   readonly traceParts: readonly string[];
+}
+
+/** What is summed, beside the samples themselves. */
+export interface SummedInput {
   readonly regions: Regions;
   readonly steps: readonly StepSample[];
   readonly originNs: bigint;
@@ -25,7 +29,7 @@ export interface SumsInput {
 const wholeNs = (ns: number): number => Math.round(Number.isFinite(ns) ? ns : 0);
 
 /** Begin and end of what the sums cover: generation, else the whole run; whole ns since the origin. */
-function coveredSpan({ steps, windowNs }: SumsInput): { readonly begin_ns: number; readonly end_ns: number } {
+function coveredSpan({ steps, windowNs }: SummedInput): { readonly begin_ns: number; readonly end_ns: number } {
   if (steps.length === 0) return { begin_ns: 0, end_ns: wholeNs(windowNs) };
   return {
     begin_ns: wholeNs(steps.reduce((least, step) => Math.min(least, step.begin_ns), Number.POSITIVE_INFINITY)),
@@ -50,6 +54,8 @@ function sumsOf(part: SourceSums, { block_ns, blocks_from_ns }: BlockPlan): Acce
       stores: part.stores[i] ?? new Float64Array(0),
       ...(step === "none" ? { block_ns, blocks_from_ns } : {}),
       rows,
+      load_rows: part.load_rows[i] ?? 0,
+      store_rows: part.store_rows[i] ?? 0,
       seen: part.seen[i] ?? [],
       written: step === "none" ? written : [],
     };
@@ -83,13 +89,19 @@ export async function loadRegionSamples(input: SumsInput, rowsOf: (row: number) 
   });
 }
 
-/** Sums per class, step and source, in an order that the samples do not change. */
-export async function loadAccessSums(input: SumsInput): Promise<AccessSums[]> {
+/**
+ * Sums per class, step and source, in an order that the samples do not change.
+ * @param read gives all samples in order of time, each time that it is called
+ */
+export async function sumAccesses(input: SummedInput, read: () => AsyncIterable<SampledRows>): Promise<AccessSums[]> {
   const span = coveredSpan(input);
   const plan = blockPlan(span, input.steps);
-  const reduced = await reduceSamples({ ...input, ...span, plan, clears: input.clears.map(wholeNs) }, () =>
-    sampledRows(input.traceParts),
-  );
+  const reduced = await reduceSamples({ ...input, ...span, plan, clears: input.clears.map(wholeNs) }, read);
   const keyed = reduced.map((one) => ({ of: one, key: sourceKey(one.class, one.source) }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ of: sum }) => sumsOf(sum, plan));
+}
+
+/** The same of the samples in the files of a trace. */
+export function loadAccessSums(input: SumsInput): Promise<AccessSums[]> {
+  return sumAccesses(input, () => sampledRows(input.traceParts));
 }

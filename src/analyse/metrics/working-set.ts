@@ -110,8 +110,8 @@ function watchFigure(group: Group): Figure {
  */
 function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure {
   const { grain_bytes, distinct, once } = seen;
-  // Blocks at the ends of a region hold bytes beside it: at large grains the whole may be more than what is mapped.
-  const mapped = peakBytes(group.regions, group.span, blockGrain(seen));
+  // Blocks at the ends of a region hold bytes beside it: all of them may be more than what is mapped.
+  const mapped = peakBytes(group.regions, group.span, grain_bytes);
   const least = mapped > 0 ? Math.min(distinct * grain_bytes, mapped) : distinct * grain_bytes;
   const isWhole = least === mapped;
   return {
@@ -125,9 +125,6 @@ function sampledFigure(group: Group, sum: AccessSums, seen: SeenBlocks): Figure 
     ...(isWhole ? {} : { bound: true, why: "samples do not tell what they never fell on" }),
   };
 }
-
-/** Every region may begin and end inside a block; lines are taken for whole. */
-const blockGrain = ({ grain_bytes }: SeenBlocks): number => (grain_bytes === LINE_BYTES ? 1 : grain_bytes);
 
 function sampledFigures(group: Group): Figure[] {
   return group.sums.flatMap((sum) => sum.seen.map((seen) => sampledFigure(group, sum, seen)));

@@ -51,15 +51,20 @@ export interface BlockSums {
   /** Weighted by period, by block. */
   readonly loads: readonly Float64Array[];
   readonly stores: readonly Float64Array[];
-  /** Samples, unweighted. */
+  /** Samples, unweighted; and of them those of loads and of stores that lie in a block. */
   readonly rows: Float64Array;
+  readonly load_rows: Float64Array;
+  readonly store_rows: Float64Array;
 }
 
 export function blockSums({ blocks }: BlockPlan): BlockSums {
+  const perStep = () => new Float64Array(STEPS.length);
   return {
     loads: blocks.map((n) => new Float64Array(n)),
     stores: blocks.map((n) => new Float64Array(n)),
-    rows: new Float64Array(STEPS.length),
+    rows: perStep(),
+    load_rows: perStep(),
+    store_rows: perStep(),
   };
 }
 
@@ -73,6 +78,12 @@ export function addToBlock(sums: BlockSums, step: number, block: number, op: num
   if (block < 0) return;
   const loads = sums.loads[step] as Float64Array;
   const stores = sums.stores[step] as Float64Array;
-  if (op === OP.load || op === OP.load_store) loads[block] = (loads[block] as number) + period;
-  if (op === OP.store || op === OP.load_store) stores[block] = (stores[block] as number) + period;
+  if (op === OP.load || op === OP.load_store) {
+    loads[block] = (loads[block] as number) + period;
+    sums.load_rows[step] = (sums.load_rows[step] as number) + 1;
+  }
+  if (op === OP.store || op === OP.load_store) {
+    stores[block] = (stores[block] as number) + period;
+    sums.store_rows[step] = (sums.store_rows[step] as number) + 1;
+  }
 }

@@ -1,25 +1,29 @@
 /** What samples of accesses identify: how many loads and stores there are, and how often a line is accessed on average. */
 
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { type Interval, interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import type { Figure, MetricFamily } from "../metrics/metric.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
-import { type AccessKind, atMost, isShadowed, ofAllClasses, SHADOW } from "./shadow.ts";
+import { type AccessKind, atMost, isShadowed, type KindSums, kindSums, ofAllClasses, SHADOW } from "./shadow.ts";
 
 const LINE_BYTES = 64;
 /** With samples of a kind in fewer blocks of time among empty ones, one of them would decide how wide an interval is. */
 const FEWEST_BLOCKS = 10;
 
 /** Why samples of one kind are too few for a figure of them, however many there are of another; null where they are enough. */
-export function tooFewBlocks(kind: string, blocks: Float64Array, source: string): string | null {
+export function tooFewOf({ kind, accesses, rows }: KindSums, source: string): string | null {
   if (source === IMPORT) return null;
-  const seen = blocks.reduce((count, accesses) => (accesses > 0 ? count + 1 : count), 0);
-  return seen >= Math.min(FEWEST_BLOCKS, blocks.length)
-    ? null
-    : `samples of ${kind} in ${seen} blocks of time, fewer than ${FEWEST_BLOCKS}`;
+  const seen = accesses.reduce((count, ofBlock) => (ofBlock > 0 ? count + 1 : count), 0);
+  if (seen < Math.min(FEWEST_BLOCKS, accesses.length)) {
+    return `samples of ${kind} in ${seen} blocks of time, fewer than ${FEWEST_BLOCKS}`;
+  }
+  // One or two in each block: how blocks differ does not tell how many there could have been.
+  return rows < FEWEST ? `${rows} samples of ${kind}, fewer than ${FEWEST}` : null;
 }
 
 /** Accesses per second: the sum of the periods (Horvitz and Thompson) over the span. */
@@ -27,7 +31,7 @@ function perSecond(group: Group, blocks: Float64Array, source: string): Interval
   if (blocks.length === 0 || group.span.window_ns <= 0) return interval(null, null, null);
   const each = new Float64Array(blocks.length).fill(group.span.window_ns / 1e9 / blocks.length);
   if (source === IMPORT) return streamRatio(blocks, each);
-  return ratioInterval(blocks, each, group.blocks(blocks.length));
+  return ratioInterval(blocks, each, group.blocks(blocks.length), carryingUnits(blocks));
 }
 
 /** Time times lines over accesses, with the ends of the rate the other way round. */
@@ -39,7 +43,7 @@ export function rateInversion(accessesPerSecond: Interval, lines: number): Inter
 
 /** How many loads a sampled class has for each store: instructions, whatever bytes they touch. */
 function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure {
-  const few = tooFewBlocks("loads", sum.loads, sum.source) ?? tooFewBlocks("stores", sum.stores, sum.source);
+  const few = tooFewOf(kindSums(sum, "loads"), sum.source) ?? tooFewOf(kindSums(sum, "stores"), sum.source);
   const hasStores = sum.stores.some((stores) => stores > 0);
   const isKnown = hasStores && few === null && !isMoved && sum.source !== "clock";
   const why =
@@ -56,7 +60,12 @@ function loadsPerStore(group: Group, sum: AccessSums, isMoved: boolean): Figure 
     metric: "loads_per_store",
     source: sum.source,
     estimate: isKnown
-      ? ratioInterval(sum.loads, sum.stores, group.blocks(sum.loads.length))
+      ? ratioInterval(
+          sum.loads,
+          sum.stores,
+          group.blocks(sum.loads.length),
+          Math.min(carryingUnits(sum.loads), carryingUnits(sum.stores)),
+        )
       : interval(null, null, null),
     n: sum.rows,
     method: "ratio of sums weighted by period, BCa over tokens or blocks of time; n counts samples",
@@ -79,11 +88,11 @@ function figuresOf(group: Group, sum: AccessSums): Figure[] {
   const nothing = interval(null, null, null);
   const shadowed = { bound: true, why: SHADOW };
   const [loadsMoved, storesMoved] = (["loads", "stores"] as const).map((kind) => isShadowed(sum, kind, group.input));
-  const total = (kind: AccessKind): Float64Array => ofAllClasses(sum, kind, group.input);
+  const total = (kind: AccessKind): Float64Array => ofAllClasses(sum, kind, group.input).accesses;
   const rate = (kind: AccessKind, isMoved: boolean | undefined): Figure => {
-    const blocks = isMoved ? total(kind) : sum[kind];
-    const few = tooFewBlocks(kind, blocks, sum.source);
-    const seen = few === null ? perSecond(group, blocks, sum.source) : nothing;
+    const samples = isMoved ? ofAllClasses(sum, kind, group.input) : kindSums(sum, kind);
+    const few = tooFewOf(samples, sum.source);
+    const seen = few === null ? perSecond(group, samples.accesses, sum.source) : nothing;
     const reason = few === null ? (isMoved ? shadowed : {}) : { why: few };
     return { ...base, metric: `${kind}_per_s`, estimate: isMoved ? atMost(seen) : seen, method, ...reason, ...no };
   };
@@ -147,7 +156,7 @@ export const sampledRates: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "n < 30 samples; samples of the kind in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source. PEBS with a shadow: upper ends of rates alone, and no loads per store.",
+    "n < 30 samples; fewer than 30 samples of the kind; samples of it in fewer than 10 blocks of time, among empty ones; loss above 1 %; the clock source. PEBS with a shadow: upper ends of rates alone, and no loads per store.",
   spans: "steps",
   figures: (group) => group.sums.flatMap((sum) => figuresOf(group, sum)),
 };

@@ -15,14 +15,28 @@ export function isShadowed({ source }: Pick<AccessSums, "source">, kind: AccessK
   return source === "pebs" && !(input.unshadowed ?? []).includes(kind);
 }
 
-/** The samples of a kind that all classes together have, by block: what shadows move from class to class stays within it. */
-export function ofAllClasses(one: AccessSums, kind: AccessKind, { accessSums }: AnalysisInput): Float64Array {
-  const total = new Float64Array(one[kind].length);
+/** Accesses of one kind by block, weighted by period, and how many samples they rest on. */
+export interface KindSums {
+  readonly kind: AccessKind;
+  readonly accesses: Float64Array;
+  readonly rows: number;
+}
+
+export function kindSums(sum: AccessSums, kind: AccessKind): KindSums {
+  return { kind, accesses: sum[kind], rows: kind === "loads" ? sum.load_rows : sum.store_rows };
+}
+
+/** The samples of a kind that all classes together have: what shadows move from class to class stays within it. */
+export function ofAllClasses(one: AccessSums, kind: AccessKind, { accessSums }: AnalysisInput): KindSums {
+  const accesses = new Float64Array(one[kind].length);
+  let rows = 0;
   for (const sum of accessSums) {
     if (sum.source !== one.source || sum.step !== one.step) continue;
-    for (let i = 0; i < total.length; i++) total[i] = (total[i] ?? 0) + (sum[kind][i] ?? 0);
+    const part = kindSums(sum, kind);
+    for (let i = 0; i < accesses.length; i++) accesses[i] = (accesses[i] ?? 0) + (part.accesses[i] ?? 0);
+    rows += part.rows;
   }
-  return total;
+  return { kind, accesses, rows };
 }
 
 /** All that is known of a class by a rate of all classes: it has no more than that. */

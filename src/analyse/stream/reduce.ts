@@ -10,6 +10,7 @@ import { GROUPS } from "./binned-times.ts";
 import { decodeAccesses } from "./decode-accesses.ts";
 import { regionCounter } from "./region-counter.ts";
 import { type RegionSum, type RegionSums, regionSums } from "./region-sums.ts";
+import { sumOf } from "./stream-figures.ts";
 import { type TimePass, timePass } from "./time-pass.ts";
 import { type AccessColumns, CLASSES, readAccesses } from "./trace-columns.ts";
 
@@ -55,17 +56,19 @@ async function takeParts(
 }
 
 function sumsOf(kind: number, time: TimePass, addresses: AddressSums, period: number | null): AccessSums | null {
-  const blocks = (sums: Float64Array): Float64Array =>
-    sums.slice(kind * GROUPS, kind * GROUPS + time.blocks).map((n) => n * (period ?? 1));
-  const [loads, stores] = [blocks(time.loads), blocks(time.stores)];
+  const rowsOf = (sums: Float64Array): Float64Array => sums.slice(kind * GROUPS, kind * GROUPS + time.blocks);
+  const [loads, stores] = [rowsOf(time.loads), rowsOf(time.stores)];
+  const weighted = (rows: Float64Array): Float64Array => rows.map((n) => n * (period ?? 1));
   if (addresses.lines.distinct === 0) return null;
   return {
     region_type: CLASSES[kind] ?? "unknown",
     mapping_kind: null,
     step: "none",
     source: "import",
-    loads,
-    stores,
+    loads: weighted(loads),
+    stores: weighted(stores),
+    load_rows: sumOf(loads),
+    store_rows: sumOf(stores),
     block_ns: time.block_ns,
     blocks_from_ns: 0,
     period_known: period !== null,

@@ -124,6 +124,8 @@ const sums: fc.Arbitrary<AccessSums> = fc
     period_known: fc.boolean(),
     blocks: fc.array(fc.tuple(fc.nat(1000), fc.nat(1000)), { maxLength: 40 }),
     rows: fc.nat(10_000),
+    load_rows: fc.nat(10_000),
+    store_rows: fc.nat(10_000),
     seen: fc.array(
       fc.record({
         grain_bytes: fc.constantFrom(...GRAINS),

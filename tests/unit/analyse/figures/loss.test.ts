@@ -62,6 +62,8 @@ const sums = (source: string): AccessSums => ({
   loads: Float64Array.from({ length: 30 }, (_, i) => 2000 + 100 * (i % 3)),
   stores: Float64Array.from({ length: 30 }, (_, i) => 1000 + 50 * (i % 3)),
   rows: 5000,
+  load_rows: 5000,
+  store_rows: 5000,
   seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
   written: [],
 });

@@ -446,6 +446,8 @@ describe("sampled sources", () => {
     loads: Float64Array.from({ length: 50 }, (_, i) => 2000 + 100 * (i % 3)),
     stores: Float64Array.from({ length: 50 }, (_, i) => 1000 + 50 * (i % 3)),
     rows: 5000,
+    load_rows: 5000,
+    store_rows: 5000,
     seen: [{ grain_bytes: 64, distinct: 120, once: 3, twice: 4 }],
     written: [],
   });
@@ -514,6 +516,22 @@ describe("sampled sources", () => {
       lo: 8192,
       hi: 8192,
     });
+  });
+
+  test("tell no rate of fewer than 30 samples of its kind, however many there are of the other", () => {
+    const few = { ...sums("pebs"), store_rows: 29 };
+    const all = computeMetrics(input({ accessSums: [few], regions: [region()], unshadowed: ["loads", "stores"] }));
+    expect(one(all, "loads_per_s", "all", "pebs").status).toBe("ok");
+    for (const metric of ["stores_per_s", "loads_per_store"]) {
+      const why = "29 samples of stores, fewer than 30";
+      expect(one(all, metric, "all", "pebs")).toMatchObject({ status: "insufficient", value: null, why });
+    }
+  });
+
+  test("bound a working set by whole lines, of which a tensor that begins within one has more than its bytes", () => {
+    const rows = computeMetrics(input({ accessSums: [sums("pebs")], regions: [region({ addr: 32n })] }));
+    // 8000 bytes from byte 32 on lie in 126 lines.
+    expect(one(rows, "working_set_bytes", "all", "pebs")).toMatchObject({ status: "bound", hi: 126 * 64 });
   });
 
   test("the timer's mix is never printed", () => {

@@ -203,6 +203,8 @@ describe("locality", () => {
             loads: Float64Array.of(5),
             stores: Float64Array.of(5),
             rows: 10,
+            load_rows: 10,
+            store_rows: 10,
             seen: [{ grain_bytes: 64, distinct: 5, once: 1, twice: 1 }],
             written: [],
           },

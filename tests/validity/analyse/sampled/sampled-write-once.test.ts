@@ -68,6 +68,8 @@ async function figures(samples: readonly StoreSample[], size: number): Promise<M
           loads: Float64Array.of(0),
           stores: Float64Array.of(samples.length),
           rows: samples.length,
+          load_rows: samples.length,
+          store_rows: samples.length,
           seen: [],
           written,
         },
