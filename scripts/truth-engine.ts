@@ -8,15 +8,17 @@
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { openRun } from "../src/api/open-run.ts";
 import { demoCacheDir } from "../src/demo/cache.ts";
-import { engineModule, engineObjects, ensureDemoEngine } from "../src/demo/install.ts";
+import { ensureDemoEngine } from "../src/demo/install.ts";
 import type { ModelType } from "../src/demo/model/weight-type.ts";
 import { writeModel } from "../src/demo/model/write-model.ts";
 import { answerOf } from "../src/simulate/coverage.ts";
 import { compileProgram } from "../tests/fixtures/compile.ts";
+import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
+import { outputOf } from "../tests/fixtures/output-of.ts";
 import { type ProgramRow, repeatedTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
 import { touchesOf, truthOfTouches } from "../tests/validity/laboratory/touches.ts";
 
@@ -52,40 +54,10 @@ const { values } = parseArgs({
 const CLI = join(import.meta.dir, "..", "src", "cli.ts");
 const folder = mkdtempSync(join(tmpdir(), "mrm-truth-engine-"));
 
-/** Ends with the output of a command. */
-async function outputOf(command: readonly string[]): Promise<string> {
-  const child = Bun.spawn([...command], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [out, said] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 3).join(" ")} failed:\n${said.slice(-2000)}`);
-  return out;
-}
-
-const engine = await ensureDemoEngine(demoCacheDir());
-const objects = engineObjects(engine);
-const libraries = dirname(objects[0] ?? "");
-
-/** The engine's package has its own source, headers among it, as a bundle of git. */
-async function compileDriver(): Promise<string> {
-  const tree = join(folder, "llama.cpp");
-  const bundle = join(dirname(engineModule(engine)), "..", "llama", "gitRelease.bundle");
-  await outputOf(["git", "clone", "--quiet", "--no-checkout", bundle, tree]);
-  await outputOf(["git", "-C", tree, "checkout", "--quiet", "HEAD", "--", "include", "ggml/include"]);
-  const linked = objects
-    .map((path) => basename(path))
-    .filter((name) => /^lib(llama|ggml)(-base)?(\.v.*)?\.so/.test(name));
-  return compileProgram("llama-cycles", [
-    ...["include", "ggml/include"].map((path) => `-I${join(tree, path)}`),
-    `-L${libraries}`,
-    "-Wl,--no-as-needed,--allow-shlib-undefined",
-    `-Wl,-rpath,${libraries}`,
-    ...linked.map((name) => `-l:${name}`),
-  ]);
-}
-
 const LACKEY = "valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-fd=9";
 
 /** What count-touches says of one cycle. */
-async function touched(driver: string, model: string, { type, form }: Case): Promise<string> {
+async function touched({ driver, libraries }: Cycles, model: string, { type, form }: Case): Promise<string> {
   const kept = values.touches === undefined ? null : join(values.touches, `1m ${type} ${form}`);
   if (kept !== null && existsSync(kept)) return readFileSync(kept, "utf8");
   const pipe = `set -o pipefail; ${LACKEY} "$1" "$2" "$3" "$4" 0 9>&1 >/dev/null 2>/dev/null | "$5"`;
@@ -99,12 +71,12 @@ async function touched(driver: string, model: string, { type, form }: Case): Pro
 }
 
 /** One run of one case: its figures of decoding beside what is true of it. */
-async function rowsOf(driver: string, one: Case, seed: number): Promise<ProgramRow[]> {
+async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramRow[]> {
   const model = join(folder, `${one.type}.gguf`);
   if (!existsSync(model)) await writeModel({ params: "1m", type: one.type, seed: 1 }, model);
-  const touches = touchesOf(await touched(driver, model, one));
+  const touches = touchesOf(await touched(cycles, model, one));
   const output = mkdtempSync(join(folder, "runs-"));
-  const command = [driver, libraries, model, one.form, values.seconds];
+  const command = [cycles.driver, cycles.libraries, model, one.form, values.seconds];
   await outputOf([
     process.execPath,
     CLI,
@@ -135,11 +107,11 @@ async function rowsOf(driver: string, one: Case, seed: number): Promise<ProgramR
 }
 
 try {
-  const driver = await compileDriver();
+  const cycles = await compileCycles(await ensureDemoEngine(demoCacheDir()), folder);
   const rows: ProgramRow[] = [];
   for (const one of CASES.filter(({ name }) => name.includes(values.cases))) {
     for (let seed = 1; seed <= Number(values.runs); seed++) {
-      rows.push(...(await rowsOf(driver, one, seed)));
+      rows.push(...(await rowsOf(cycles, one, seed)));
       process.stderr.write(`${one.name} ${seed}\n`);
     }
   }

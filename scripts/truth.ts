@@ -1,18 +1,23 @@
 #!/usr/bin/env bun
 /**
- * How often the intervals of figures hold the truth: `bun run truth [--sources] [--seeds N] [--most N] [--first N] [--jobs N] [--world TEXT] [--write]`.
- * Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy with N seeds, from --first on (1), or, with
- * --sources, every world of sources other than watches; with --write their table of docs/accuracy.md is written anew. With --most
+ * How often the intervals of figures hold the truth: `bun run truth [--sources | --traced] [--seeds N] [--most N] [--first N] [--jobs N]
+ * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
+ * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
+ * of which the exact trace is sampled; with --write their table of docs/accuracy.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
+ *
+ * --traced needs valgrind, cc and git. It records the traces first: with --traces they are kept in FOLDER and not recorded again.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type CoverageRow, coverageOf } from "../src/simulate/coverage.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
 import { SOURCE_WORLDS, sourceCoverage } from "../tests/validity/laboratory/sources/source-worlds.ts";
+import { recordAll, TRACED_PROGRAMS } from "../tests/validity/laboratory/traced/traced-programs.ts";
+import { tracedWorlds } from "../tests/validity/laboratory/traced/traced-worlds.ts";
 import { WORLDS } from "../tests/validity/laboratory/worlds.ts";
 
 const { values } = parseArgs({
@@ -24,6 +29,8 @@ const { values } = parseArgs({
     world: { type: "string", default: "" },
     write: { type: "boolean", default: false },
     sources: { type: "boolean", default: false },
+    traced: { type: "boolean", default: false },
+    traces: { type: "string" },
     /** Every so many worlds, by a child of this program. */
     share: { type: "string" },
   },
@@ -32,14 +39,15 @@ const seeds = Number(values.seeds);
 const most = Number(values.most ?? values.seeds);
 const first = Number(values.first);
 const jobs = Number(values.jobs);
-const all = values.sources
-  ? SOURCE_WORLDS.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) }))
-  : WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first }) }));
+const traces = values.traces ?? (values.traced ? mkdtempSync(join(tmpdir(), "mrm-traces-")) : "");
+const sourceWorlds = values.traced ? tracedWorlds(TRACED_PROGRAMS, traces) : values.sources ? SOURCE_WORLDS : null;
+const all =
+  sourceWorlds?.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) })) ??
+  WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
 const PAGE = join(import.meta.dir, "..", "docs", "accuracy.md");
-const [BEGIN, END] = values.sources
-  ? ["<!-- table of other sources -->", "<!-- end of table of other sources -->"]
-  : ["<!-- table -->", "<!-- end of table -->"];
+const TABLE = values.traced ? "table of traced programs" : values.sources ? "table of other sources" : "table";
+const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
 /** Rows of the worlds of one child, a line each. */
 async function rowsOf(job: number): Promise<CoverageRow[]> {
@@ -55,7 +63,8 @@ async function rowsOf(job: number): Promise<CoverageRow[]> {
     "--first",
     String(first),
   ];
-  const which = ["--jobs", String(jobs), "--world", values.world, ...(values.sources ? ["--sources"] : [])];
+  const kind = values.traced ? ["--traced", "--traces", traces] : values.sources ? ["--sources"] : [];
+  const which = ["--jobs", String(jobs), "--world", values.world, ...kind];
   const child = Bun.spawn([...command, ...which], { stderr: "inherit" });
   const text = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the child for share ${job} failed`);
@@ -73,6 +82,10 @@ if (values.share !== undefined) {
     process.stderr.write(`${kind.name}\n`);
   }
 } else {
+  if (values.traced) {
+    const wanted = TRACED_PROGRAMS.filter(({ name }) => worlds.some((world) => world.name.startsWith(name)));
+    await recordAll(wanted, traces);
+  }
   const rows = (await Promise.all(Array.from({ length: jobs }, (_, job) => rowsOf(job)))).flat();
   const order = new Map(worlds.map(({ name }, i) => [name, i]));
   rows.sort((a, b) => (order.get(a.world) ?? 0) - (order.get(b.world) ?? 0));
@@ -83,4 +96,5 @@ if (values.share !== undefined) {
     const [before = "", rest = ""] = page.split(BEGIN);
     writeFileSync(PAGE, `${before}${BEGIN}\n${table}\n${END}${rest.split(END)[1] ?? ""}`);
   }
+  if (values.traced && values.traces === undefined) rmSync(traces, { recursive: true });
 }

@@ -1,11 +1,9 @@
 /** Programs of which every access is known, sampled: what the product's sampled figures say of them. */
 import type { AccessSums } from "../../../../src/analyse/input/input.ts";
 import { GRAINS, PAGE_GRAINS } from "../../../../src/analyse/input/input.ts";
+import { sumAccesses } from "../../../../src/analyse/input/load-access-sums.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import { blockPlan } from "../../../../src/analyse/sampled/block-sums.ts";
-import { reduceSamples } from "../../../../src/analyse/sampled/reduce-samples.ts";
 import { OP } from "../../../../src/schema/operation.ts";
-import type { RegionType } from "../../../../src/schema/words.ts";
 import type { Truth } from "../../../../src/simulate/reference.ts";
 import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
 import { regionsOf } from "../../../fixtures/regions.ts";
@@ -67,7 +65,8 @@ function truthOf(program: Program, counted: readonly Counted[], window_ns: numbe
   for (const [i, { region_type, size_bytes }] of program.buffers.entries()) {
     const { loads, stores, blocks, epochs } = counted[i] as Counted;
     const put = (metric: string, value: number, grain_bytes: number | null = null): void => {
-      if (Number.isFinite(value)) truth.set(nameOf({ metric, region_type, grain_bytes }), { lo: value, hi: value });
+      if (Number.isFinite(value))
+        truth.set(nameOf({ metric, region_type, grain_bytes, step: "all" }), { lo: value, hi: value });
     };
     put("loads_per_s", loads / seconds);
     put("stores_per_s", stores / seconds);
@@ -82,7 +81,7 @@ function truthOf(program: Program, counted: readonly Counted[], window_ns: numbe
   return truth;
 }
 
-async function sumsOf(program: Program, samplers: readonly Sampler[], window_ns: number): Promise<AccessSums[]> {
+function sumsOf(program: Program, samplers: readonly Sampler[], window_ns: number): Promise<AccessSums[]> {
   const samples = samplers
     .flatMap(({ source, samples: taken }) =>
       taken.map(({ addr, op, time_ns, period, buffer }) => ({
@@ -98,33 +97,18 @@ async function sumsOf(program: Program, samplers: readonly Sampler[], window_ns:
       })),
     )
     .sort((a, b) => a.time_ns - b.time_ns);
-  const span = { begin_ns: 0, end_ns: Math.round(window_ns) };
-  const reduced = await reduceSamples(
+  return sumAccesses(
     {
-      ...span,
       regions: regionsOf(given(program, window_ns)),
+      steps: [],
       originNs: 0n,
-      plan: blockPlan(span, []),
+      windowNs: window_ns,
       clears: new Float64Array(0),
       gapNs: GAP_NS,
       memoryBytes: 2 ** 28,
     },
     () => groupsOf(samples),
   );
-  return reduced.map((sum) => ({
-    region_type: sum.class.region_type as RegionType,
-    mapping_kind: null,
-    step: "none",
-    source: sum.source,
-    period_known: true,
-    loads: sum.loads[0] ?? new Float64Array(0),
-    stores: sum.stores[0] ?? new Float64Array(0),
-    rows: sum.rows[0] ?? 0,
-    seen: sum.seen[0] ?? [],
-    written: sum.written.some(({ once, rewritten, open }) => once.blocks + rewritten.blocks + open.blocks > 0)
-      ? sum.written
-      : [],
-  }));
 }
 
 const given = (program: Program, window_ns: number) =>

@@ -22,7 +22,7 @@ export interface Sampler {
 const SAMPLES_PER_PERIOD = 64;
 
 /** Periods as the product sets them. */
-function periods(middle: number, step: number, random: Random): () => number {
+export function periods(middle: number, step: number, random: Random): () => number {
   let period = ditheredPeriod(middle, step, random);
   let samples = 0;
   return () => {

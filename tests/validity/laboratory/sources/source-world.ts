@@ -15,12 +15,13 @@ export interface SourceWorld {
   readonly run: (seed: number) => SourceRun | Promise<SourceRun>;
 }
 
-/** A figure with its class and grain, where the source tells it of several. */
+/** A figure with its class, grain and step, where the source tells it of several. */
 export function nameOf({
   metric,
   region_type,
   grain_bytes,
-}: Pick<MetricRow, "metric" | "region_type" | "grain_bytes">) {
+  step,
+}: Pick<MetricRow, "metric" | "region_type" | "grain_bytes" | "step">) {
   const of = region_type === "kv_cache" || region_type === "unknown" ? "" : ` of ${region_type}`;
-  return `${metric}${of}${grain_bytes === null ? "" : `, ${grain_bytes} B`}`;
+  return `${metric}${of}${grain_bytes === null ? "" : `, ${grain_bytes} B`}${step === "all" ? "" : `, ${step}`}`;
 }

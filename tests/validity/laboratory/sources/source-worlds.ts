@@ -14,7 +14,7 @@ export async function sourceCoverage(world: SourceWorld, { seeds, first = 1 }: R
     const { rows, truth } = await world.run(seed);
     for (const row of rows) {
       const name = nameOf(row);
-      if (!world.sources.includes(row.source) || !truth.has(name) || row.step !== "all") continue;
+      if (!world.sources.includes(row.source) || !truth.has(name)) continue;
       answers.push({ name, ...answerOf(row, truth.get(name) ?? null) });
     }
   }
