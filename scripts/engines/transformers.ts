@@ -1,9 +1,10 @@
 #!/usr/bin/env bun
 /**
- * Real torch and transformers under `mrm-trace run` and `attach`: a model of random weights, and the labels of its weights
- * held against the address and the size that torch itself tells of each parameter. Run by scripts/test-engines; 3 GB of
+ * Real torch and transformers under `mrm-trace run` and `attach`: a model of random weights, the labels of its weights
+ * held against the address and the size that torch itself tells of each parameter, and the steps against the forward passes
+ * that the program itself counts, with their tokens. Run by scripts/test-engines; 3 GB of
  * packages of PyPI, 5.6 GB installed; needs python3-venv and root. Ends with 1 where a byte is labelled wrongly, or one
- * that lies in the file has no name.
+ * that lies in the file has no name, or a step is not a forward pass, or one of those has no step.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,9 +34,12 @@ async function install(): Promise<void> {
 }
 
 type Places = Readonly<Record<string, readonly [address: number, bytes: number]>>;
+/** Times of CLOCK_MONOTONIC, ns. */
+type Forward = readonly [begin: number, end: number, tokens: number, sequences: number];
 interface Said {
   readonly versions: Readonly<Record<string, string>>;
   readonly places: Places;
+  readonly forwards: readonly Forward[];
 }
 interface Report {
   readonly run_dir: string;
@@ -52,9 +56,11 @@ async function traced(verb: "run" | "attach", rest: readonly string[], output: s
 }
 
 const saidIn = (text: string): Said => {
-  const line = text.split("\n").find((one) => one.startsWith('{"versions"'));
-  if (line === undefined) throw new Error(`the program did not say where its parameters are: ${text}`);
-  return JSON.parse(line) as Said;
+  const [places, forwards] = ['{"versions"', '{"forwards"'].map((begin) =>
+    text.split("\n").find((line) => line.startsWith(begin)),
+  );
+  if (places === undefined || forwards === undefined) throw new Error(`the program did not say what it does: ${text}`);
+  return { ...JSON.parse(places), ...JSON.parse(forwards) } as Said;
 };
 
 interface Judgement {
@@ -92,6 +98,46 @@ function judge(runDir: string, places: Places, goesOn: boolean): Judgement {
   const sizesOf = (some: typeof rows): number => sum(some.map(({ size_bytes }) => Number(size_bytes)));
   const nameless = sizesOf(weights.filter(({ tensor }) => tensor === null));
   return { right, missing: bytes - right, wrong: sizesOf(named) - right, nameless };
+}
+
+interface Passes {
+  /** Steps that are a forward pass, with its tokens and sequences. */
+  readonly right: number;
+  /** Forward passes, between the first step and the last, that have no step. */
+  readonly missing: number;
+  /** Steps that are no forward pass, or have another number of tokens. */
+  readonly wrong: number;
+  /** The tokens of those that are right: of prompts, and one for each sequence. */
+  readonly prompt: number;
+  readonly decoded: number;
+}
+
+/** Holds the steps of a run against the forward passes of the program. @param goesOn what came before and after is not asked for */
+function judgePasses(runDir: string, forwards: readonly Forward[], goesOn: boolean): Passes {
+  const opened = openRun(runDir);
+  const rows = opened.table("step").toArray() as unknown as Record<string, unknown>[];
+  opened.close();
+  const steps = rows
+    .filter(({ kind }) => kind === "decode")
+    .map(({ timestamp_ns, end_ns, n_tokens, n_sequences }) => ({
+      ...{ begin: Number(timestamp_ns), end: end_ns === null ? null : Number(end_ns) },
+      ...{ tokens: Number(n_tokens), sequences: Number(n_sequences) },
+    }))
+    .sort((one, other) => one.begin - other.begin);
+  const [first, last] = [steps.at(0)?.begin ?? 0, steps.at(-1)?.begin ?? 0];
+  const told = forwards.filter(([, end]) => !goesOn || end >= first).filter(([begin]) => !goesOn || begin <= last);
+  const found = told.map(([begin, end, tokens, sequences]) => {
+    const inside = steps.filter((step) => step.begin >= begin && step.begin <= end);
+    const [step] = inside;
+    // A pass ends with its result; the token is drawn from it a moment later, and before the next pass.
+    const ends = step === undefined || step.end === null || step.end >= end;
+    return inside.length === 1 && step?.tokens === tokens && step.sequences === sequences && ends ? tokens : null;
+  });
+  const right = told.filter((_, i) => found[i] !== null);
+  const sum = (some: readonly Forward[]): number => some.reduce((total, [, , tokens]) => total + tokens, 0);
+  const prompts = right.filter(([, , tokens, sequences]) => tokens > sequences);
+  const counts = { right: right.length, missing: told.length - right.length, wrong: steps.length - right.length };
+  return { ...counts, prompt: sum(prompts), decoded: sum(right) - sum(prompts) };
 }
 
 /** A model that generates before the tracer comes, and goes on when it has left. */
@@ -134,7 +180,9 @@ let failed = 0;
 /** @param copied whether the loader leaves no mapping: nothing may have a name then */
 function tell(what: string, { report, said }: { report: Report; said: Said }, copied: boolean): void {
   const { right, missing, wrong, nameless } = judge(report.run_dir, said.places, what.startsWith("attach"));
-  const isGood = wrong === 0 && (copied ? right === 0 : missing === 0);
+  const passes = judgePasses(report.run_dir, said.forwards, what.startsWith("attach"));
+  const isCounted = passes.right > 0 && passes.missing === 0 && passes.wrong === 0;
+  const isGood = isCounted && wrong === 0 && (copied ? right === 0 : missing === 0);
   if (!isGood) failed += 1;
   const versions = Object.entries(said.versions).map((version) => version.join(" "));
   const count = Object.keys(said.places).length;
@@ -143,6 +191,9 @@ function tell(what: string, { report, said }: { report: Report; said: Said }, co
   );
   say(
     `       ${right} bytes by their own name, ${missing} without, ${wrong} of a name elsewhere; ${nameless} of weights without a name`,
+  );
+  say(
+    `       ${passes.right} forward passes with their tokens (${passes.prompt} of prompts, ${passes.decoded} decoded), ${passes.missing} without a step, ${passes.wrong} steps that are none`,
   );
   for (const warning of report.warnings) say(`       ${warning}`);
 }

@@ -1,13 +1,16 @@
-/** The inference engines that are here: the demo's own, and those on PATH, each with what a run will know of it. */
+/** The inference engines that are here: the demo's own, those on PATH and in the Python on PATH, each with what a run will know of it. */
+import { basename } from "node:path";
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
 import { ENGINES } from "../engine/engines.ts";
+import { pytorch } from "../engine/pytorch/pytorch.ts";
 import { SAFETENSORS } from "../engine/safetensors/file.ts";
-import { SILENT_ENGINES, UNTOLD } from "../engine/silent-engines.ts";
+import { UNTOLD } from "../engine/silent-engines.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { type ProgramBuild, programBuild } from "./engine-build.ts";
 import { programPath } from "./software.ts";
+import { torchLibraries } from "./torch-libraries.ts";
 
 export interface FoundProgram extends ProgramBuild {
   readonly engine: string;
@@ -22,18 +25,31 @@ export interface EngineFacts {
   readonly found: readonly FoundProgram[];
 }
 
-/** An engine by the programs that run it, and what is known of it. */
+/** An engine by the programs that run it, or by its library, and what is known of it. */
 interface ListedEngine {
   readonly name: string;
   readonly programs: readonly string[];
+  /** Libraries of it that are here; none unless told. */
+  readonly libraries?: () => readonly string[];
   readonly will_be_known: string;
 }
 
 const ALL = "tensors by name, KV cells, steps and tokens";
+const WEIGHTS = "weights by name where a file of them stays mapped";
 const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
 
 const LISTED: readonly ListedEngine[] = [
-  ...ENGINES.map(({ name, programs }) => ({ name, programs, will_be_known: ALL })),
+  ...ENGINES.filter(({ programs }) => programs.length > 0).map(({ name, programs }) => ({
+    name,
+    programs,
+    will_be_known: ALL,
+  })),
+  {
+    name: pytorch.name,
+    programs: [],
+    libraries: torchLibraries,
+    will_be_known: `steps and tokens by forward pass, ${WEIGHTS}; ${UNTOLD}`,
+  },
   {
     name: "ollama",
     programs: ["ollama"],
@@ -45,12 +61,13 @@ const LISTED: readonly ListedEngine[] = [
 ];
 
 export function engineFacts(): EngineFacts {
-  const found = LISTED.flatMap(({ name: engine, programs }) =>
-    programs.flatMap((name) => {
+  const found = LISTED.flatMap(({ name: engine, programs, libraries = () => [] }) => {
+    const onPath = programs.flatMap((name) => {
       const path = programPath(name);
-      return path === null ? [] : [{ engine, name, path, ...programBuild(path) }];
-    }),
-  );
+      return path === null ? [] : [path];
+    });
+    return [...onPath, ...libraries()].map((path) => ({ engine, name: basename(path), path, ...programBuild(path) }));
+  });
   return {
     demo: installedDemoEngine(demoCacheDir()),
     demo_possible: process.platform === "linux" && process.arch === "x64",
@@ -79,21 +96,21 @@ function programText({ name, path, build, functions }: FoundProgram): string {
 }
 
 /** One engine of the list: where it is, its build, and what a run will know of it. */
-function judgeEngine({ name, programs, will_be_known }: ListedEngine, facts: EngineFacts): Check {
+function judgeEngine({ name, programs, libraries, will_be_known }: ListedEngine, facts: EngineFacts): Check {
   const found = facts.found.filter(({ engine }) => engine === name);
   const data = { found, will_be_known };
   if (found.length === 0) {
-    const none = `not on PATH (${programs.join(", ")}); attach to it, or give its path behind --: ${will_be_known}`;
+    const where = libraries === undefined ? `not on PATH (${programs.join(", ")})` : "not in the Python on PATH";
+    const none = `${where}; attach to it, or give its path behind --: ${will_be_known}`;
     return check(`engine: ${name}`, "info", none, { data });
   }
   return check(`engine: ${name}`, "ok", `${found.map(programText).join(", ")}: ${will_be_known}`, { data });
 }
 
-/** What is known of engines that tell nothing of themselves, which are libraries of any program and lie on no PATH. */
+/** What is known of any program that maps files which name their tensors. */
 function judgeWeightFiles(): Check {
-  const names = SILENT_ENGINES.map(({ name }) => name);
-  const text = `${names.join(", ")} and whatever maps *.${SAFETENSORS}: weights by name where the file stays mapped; ${UNTOLD}`;
-  return check("weight_files", "info", text, { data: { engines: names } });
+  const text = `whatever maps *.${SAFETENSORS}: ${WEIGHTS}, whatever engine it has`;
+  return check("weight_files", "info", text);
 }
 
 export function judgeEngines(facts: EngineFacts): Check[] {

@@ -44,11 +44,14 @@ export interface Engine {
   /** What is known of a build, for the step row that tells of it. */
   aboutBuild(build: EngineBuild): Readonly<Record<string, unknown>>;
   /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */
-  follow(pid: number, builds: readonly EngineBuild[]): EngineProcess;
+  follow(pid: number, builds: readonly EngineBuild[], nameAt: NameAt): EngineProcess;
 }
 
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
 export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
+
+/** The name that a mapped file gives the tensor which begins at an address of a process; null where none does, or not yet. */
+export type NameAt = (pid: number, addr: bigint) => string | null;
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =

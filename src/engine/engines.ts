@@ -1,5 +1,6 @@
 /** The engines that are recognised; a file may hold several of them, and a process tree too. */
 import type { Engine } from "./engine.ts";
 import { llamaCpp } from "./llama-cpp/llama-cpp.ts";
+import { pytorch } from "./pytorch/pytorch.ts";
 
-export const ENGINES: readonly Engine[] = [llamaCpp];
+export const ENGINES: readonly Engine[] = [llamaCpp, pytorch];

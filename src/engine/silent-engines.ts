@@ -1,4 +1,4 @@
-/** Engines that are recognised by a library and tell nothing of themselves: what is known of them is in the files that they map. */
+/** Engines that are recognised by a library and have no names for their memory: what is known of that is in the files that they map. */
 
 export interface SilentEngine {
   readonly name: string;
@@ -10,5 +10,10 @@ export const SILENT_ENGINES: readonly SilentEngine[] = [
   { name: "PyTorch", library: /\/libtorch_cpu\.so(?:\.\d+){0,3}(?: \(deleted\))?$/ },
 ];
 
-/** What no probe and no file tells of them. */
-export const UNTOLD = "KV cache, activations, steps and tokens are not identifiable without an agent";
+/** What nothing tells of their memory. */
+export const UNTOLD = "KV cache and activations are not identifiable without an agent";
+
+/** What is not known of one of them. @param decodes whether one of its forward passes was seen */
+export function untoldOf(decodes: boolean): string {
+  return decodes ? UNTOLD : `${UNTOLD}, and no forward pass was seen that tells steps and tokens`;
+}

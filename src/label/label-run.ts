@@ -24,7 +24,7 @@ import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
-import { type StepRow, stepRows, tellsSteps } from "./timeline/step-row.ts";
+import { type StepRow, stepRows, stepsOfPlacing, tellsSteps } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface DerivingLimits extends EngineLimits {
@@ -131,6 +131,7 @@ export async function labelRun(
   incomplete.step = stepStream.incomplete;
   const toldSteps = stepRows(stepStream.rows(), origin_ns);
   const steps = toldSteps.filter(tellsSteps);
+  const placing = stepsOfPlacing(steps);
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
@@ -150,8 +151,8 @@ export async function labelRun(
     stays,
     tensors,
     timeline,
-    enginePids: new Set(steps.map((step) => step.pid)),
-    workedPids: new Set(steps.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
+    enginePids: new Set(placing.map((step) => step.pid)),
+    workedPids: new Set(placing.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
     originNs: origin_ns,
     windowNs: window_ns,
   });
@@ -172,7 +173,7 @@ export async function labelRun(
   const allocations = await allocationRegions(capture, regions);
   writeRegionMap(runDir, regions, trace.accesses, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
-  const rows = confirmRows(kvRows(steps, tensors, origin_ns, room.most("tokens in caches")), watches, steps);
+  const rows = confirmRows(kvRows(placing, tensors, origin_ns, room.most("tokens in caches")), watches, placing);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {

@@ -16,6 +16,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "flash_attention",
   "simulated",
   "tells_steps",
+  "tells_tensors",
   "weight_tensors",
   "weight_bytes",
   "n_ctx",

@@ -1,5 +1,5 @@
 /** The processes in which one engine was seen: each has a state of its own until its program ends. */
-import type { Engine, EngineBuild, EngineProcess, EngineRow, Look, Outcome } from "../engine.ts";
+import type { Engine, EngineBuild, EngineProcess, EngineRow, Look, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "./raw-record.ts";
 
 /** Copies memory of a process; null where it cannot be read. */
@@ -29,7 +29,7 @@ interface Followed {
 }
 
 /** None yet. */
-export function followedProcesses(engine: Engine): FollowedProcesses {
+export function followedProcesses(engine: Engine, nameAt: NameAt): FollowedProcesses {
   const processes = new Map<number, Followed>();
   const builds = new Map<number, EngineBuild[]>();
   const leaving = new Set<Followed>();
@@ -53,7 +53,7 @@ export function followedProcesses(engine: Engine): FollowedProcesses {
     const existing = processes.get(pid);
     if (existing?.execEpoch === execEpoch) return existing.state;
     if (existing) retire(existing);
-    const state = engine.follow(pid, builds.get(pid) ?? []);
+    const state = engine.follow(pid, builds.get(pid) ?? [], nameAt);
     processes.set(pid, { pid, execEpoch, state });
     return state;
   }

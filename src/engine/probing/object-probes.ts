@@ -66,11 +66,18 @@ interface Recognised {
   readonly probes: readonly EngineProbe[];
 }
 
-/** Exported functions; those of a program that exports none of the names by its whole table of symbols. */
+/** Exported functions; those of a program that exports none of the names by its whole table of symbols, which is read when first asked for. */
 function finder(elf: ElfFile, names: readonly string[]): EngineObject["symbol"] {
-  if (names.some((name) => elf.dynamicSymbol(name) !== undefined)) return elf.dynamicSymbol;
-  const local = elf.localFunctions(names);
-  return (name) => local.get(name);
+  let find: EngineObject["symbol"] | null = null;
+  const choose = (): EngineObject["symbol"] => {
+    if (names.some((name) => elf.dynamicSymbol(name) !== undefined)) return elf.dynamicSymbol;
+    const local = elf.localFunctions(names);
+    return (name) => local.get(name);
+  };
+  return (name) => {
+    find ??= choose();
+    return find(name);
+  };
 }
 
 /** The engines of which a file is a part; none for what is no ELF file. */

@@ -11,7 +11,7 @@ import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { RowOf } from "../../schema/row.ts";
-import type { Engine, KvHead, LiveTensor } from "../engine.ts";
+import type { Engine, KvHead, LiveTensor, NameAt } from "../engine.ts";
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
@@ -26,6 +26,8 @@ export interface EngineSessionOptions {
   readonly openObject: (name: string, options: LoadOptions) => Promise<BpfObject>;
   readonly readMemory: ReadProcess;
   readonly engines: readonly Engine[];
+  /** Nothing is named unless told. */
+  readonly nameAt?: NameAt;
 }
 
 /** What attaching to one object gave. */
@@ -55,6 +57,8 @@ export interface EngineSession {
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
   /** Lets go of a process that is gone; its rows come with the next drain. */
   forget(pid: number): void;
+  /** Engines that told a call which decodes. */
+  readonly decoding: ReadonlySet<string>;
   /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
   readonly probeCostNs: number | null;
   /** Median time from one decode to the next over the last 32; null before the fourth. */
@@ -82,8 +86,11 @@ function kernelCounts(object: BpfObject): KernelCounts {
 function gatheredRows(engines: readonly FollowedProcesses[]) {
   let steps: RowOf<"step">[] = [];
   let gatheredNs = 0n;
+  const decoding = new Set<string>();
   return {
+    decoding,
     addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
+      if (rows.some(({ kind }) => kind === "decode")) decoding.add(engine.name);
       steps.push(...rows.map((row) => ({ ...row, engine: engine.name })));
     },
     take(all: boolean): Batch[] {
@@ -116,10 +123,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
   const probeCostNs = measureProbeNs(object, "engine_entry", multi);
-  const { engines } = options;
+  const { engines, nameAt = () => null } = options;
   const captures = captureTable(object.map("engine_captures"));
   const probes = objectProbes({ object, multi, engines, captures });
-  const followed = engines.map(followedProcesses);
+  const followed = engines.map((engine) => followedProcesses(engine, nameAt));
   const states = () => followed.flatMap((engine) => engine.states());
   const rows = gatheredRows(followed);
   const account = recordAccount();
@@ -178,6 +185,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       for (const engine of followed) engine.forget(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
+    decoding: rows.decoding,
     probeCostNs,
     tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),
     kvHead: () => states().flatMap((state) => state.kvHeads()),

@@ -39,7 +39,7 @@ export interface RegionInputs {
   readonly stays: MappingStays;
   readonly tensors: readonly TensorLifetime[];
   readonly timeline: Timeline;
-  /** Processes in which an engine was recognised. */
+  /** Processes in which an engine was recognised that places tensors. */
   readonly enginePids: ReadonlySet<number>;
   /** Processes in which it loaded a model or computed. */
   readonly workedPids: ReadonlySet<number>;

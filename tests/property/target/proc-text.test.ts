@@ -33,6 +33,7 @@ const hostile = fc.oneof(
         "-1",
         "99999999999999999999",
         "7",
+        "7 7",
         "Pid:",
       ),
       {
@@ -48,13 +49,14 @@ describe("parsers of /proc", () => {
       fc.property(hostile, (text) => {
         const stat = parseStat(text);
         const memory = parseStatusMemory(text);
-        const figures = [
+        const waits = parseSchedstat(text);
+        const figures: (bigint | null)[] = [
           ...(stat ? [stat.minor_faults, stat.major_faults, stat.user_ticks, stat.system_ticks, stat.start_ticks] : []),
           ...(memory ? Object.values(memory) : []),
+          ...(waits ? [waits.ran_ns, waits.waited_ns] : []),
           parseField(text, "VmRSS"),
           parsePressureSomeNs(text),
           parseBusyNs(text),
-          parseSchedstat(text),
         ];
         for (const value of figures) {
           if (value !== null) expect(value >= 0n && value <= U64_MAX).toBe(true);

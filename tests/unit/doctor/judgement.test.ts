@@ -294,9 +294,11 @@ describe("software, engines, heat and room", () => {
     expect(named(checks, "demo_engine").status).toBe("info");
     expect(named(checks, "weight_files")).toMatchObject({
       status: "info",
-      summary:
-        "PyTorch and whatever maps *.safetensors: weights by name where the file stays mapped; KV cache, activations, steps and tokens are not identifiable without an agent",
+      summary: "whatever maps *.safetensors: weights by name where a file of them stays mapped, whatever engine it has",
     });
+    expect(named(checks, "engine: PyTorch").summary).toBe(
+      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped; KV cache and activations are not identifiable without an agent",
+    );
   });
 
   const thermal = (temperature_c: number | null, governor: string | null) =>

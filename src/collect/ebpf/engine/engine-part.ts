@@ -48,8 +48,10 @@ async function startEngine(
   { target, mappings, looks }: Scene,
 ): Promise<Part> {
   const look = looks.kind("reads of its memory");
+  const files = weightFiles(mappings.maps);
   const session = await createEngineSession({
     engines,
+    nameAt: files.nameAt,
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
     readMemory: (pid, address, length) => look(() => readRemote(pid, address, length)),
@@ -57,7 +59,6 @@ async function startEngine(
   using opening = new DisposableStack();
   opening.defer(() => void session.stop());
   const objects = createEngineObjects(session);
-  const files = weightFiles(mappings.maps);
   for (const path of paths) await session.attachObject(path, target.pid);
   if (!target.held) await offerMapped(objects, target.pid, looks.kind("looks at maps"));
   let changes = 0;
@@ -116,7 +117,7 @@ async function startEngine(
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
-    warnings: () => [...objects.warnings(), ...files.warnings(monotonicNs())],
+    warnings: () => [...objects.warnings(), ...files.warnings(monotonicNs(), session.decoding)],
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

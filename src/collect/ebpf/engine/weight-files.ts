@@ -1,7 +1,7 @@
 /** Weights by name without a probe: a file that a process maps and that names its tensors says where each of them lies. */
-import type { LiveTensor } from "../../../engine/engine.ts";
+import type { LiveTensor, NameAt } from "../../../engine/engine.ts";
 import { SAFETENSORS, SAFETENSORS_PATH } from "../../../engine/safetensors/file.ts";
-import { SILENT_ENGINES, UNTOLD } from "../../../engine/silent-engines.ts";
+import { SILENT_ENGINES, untoldOf } from "../../../engine/silent-engines.ts";
 import type { ProcessMaps } from "../../../regions/mapping-events.ts";
 import type { MappingEvent } from "../../../regions/mapping-row.ts";
 import { nullsOf, type RowOf } from "../../../schema/row.ts";
@@ -16,8 +16,13 @@ export interface WeightFiles {
   /** Looks at the maps that may have changed; rows since the last call. */
   takeRows(): { readonly tensors: RowOf<"tensor">[]; readonly steps: RowOf<"step">[] };
   liveTensors(): LiveTensor[];
-  /** What is not known of what was recognised, and why. @param now_ns CLOCK_MONOTONIC */
-  warnings(now_ns: bigint): readonly string[];
+  nameAt: NameAt;
+  /**
+   * What is not known of what was recognised, and why.
+   * @param now_ns CLOCK_MONOTONIC
+   * @param decoding engines of which a call that decodes was seen
+   */
+  warnings(now_ns: bigint, decoding: ReadonlySet<string>): readonly string[];
 }
 
 /** An extent of a file whose header was read. */
@@ -196,14 +201,21 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
     },
     liveTensors: () =>
       [...processes.values()].flatMap(({ named }) => [...named.values()].flatMap(({ tensors }) => tensors)),
-    warnings(now_ns) {
+    nameAt(pid, addr) {
+      for (const { extent, tensors } of processes.get(pid)?.named.values() ?? []) {
+        if (addr < extent.addr || addr >= extent.addr + extent.size_bytes) continue;
+        return tensors.find((tensor) => tensor.addr === addr)?.name ?? null;
+      }
+      return null;
+    },
+    warnings(now_ns, decoding) {
       const out = [...directories.refused].map(
         ([path, reason]) => `no tensor of ${path} has a name, its bytes are taken for weights: ${reason}`,
       );
       if (unwritten > 0) out.push(`${unwritten} tensors of files that were mapped again and again have no name`);
       for (const [name, hasNames] of silent) {
         const nowhere = "; it maps no file that names its tensors, so its weights are not identifiable either";
-        out.push(`${name}: its ${UNTOLD}${hasNames ? "" : nowhere}`);
+        out.push(`${name}: its ${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`);
       }
       return [...out, ...stays.copies(now_ns)];
     },

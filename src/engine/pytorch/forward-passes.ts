@@ -1,0 +1,115 @@
+/**
+ * The forward passes of one process: each begins where it looks up the embeddings of its tokens, and ends where the next
+ * token is drawn from its result (argmax, multinomial).
+ */
+import { nullsOf } from "../../schema/row.ts";
+import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
+import { PROBE } from "./probes.ts";
+import { decodeLookup, type Lookup } from "./tensor-impl.ts";
+import { tokenTables } from "./token-tables.ts";
+
+interface Pass {
+  readonly row: EngineRow<"step">;
+  /** Null where the lookup could not be read. */
+  readonly table: string | null;
+  drawn_ns: bigint | null;
+}
+
+/** What a thread does. */
+interface Thread {
+  pass: Pass | null;
+  /** It was seen to draw a token. */
+  draws: boolean;
+}
+
+const THREADS = 4096;
+const PERIODS = 32;
+/** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
+const NEXT_NS = 1_000_000_000n;
+
+const keyOf = ({ addr, rows, width }: Lookup): string => `0x${addr.toString(16)}/${rows}x${width}`;
+
+/** None yet. @param nameAt what the tables are called, where a file tells it */
+export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
+  const threads = new Map<number, Thread>();
+  const tables = tokenTables(nameAt);
+  /** Begins of the last passes of one token per sequence, in ns. */
+  let begins: bigint[] = [];
+  let rows: EngineRow<"step">[] = [];
+
+  function threadOf(tid: number): Thread {
+    const followed = threads.get(tid);
+    if (followed !== undefined) return followed;
+    if (threads.size >= THREADS) flush();
+    const thread: Thread = { pass: null, draws: false };
+    threads.set(tid, thread);
+    return thread;
+  }
+
+  /** @param next_ns begin of the next pass of the thread; null where there is none */
+  function end(thread: Thread, next_ns: bigint | null): void {
+    const { pass, draws } = thread;
+    thread.pass = null;
+    if (pass === null) return;
+    const { row, drawn_ns } = pass;
+    const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
+    // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
+    const untold_ns = draws ? null : row.timestamp_ns;
+    rows.push({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) });
+  }
+
+  function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
+    end(thread, timestamp_ns);
+    const { engine: _, ...nothing } = nullsOf("step");
+    const tokens = lookup?.tokens ?? null;
+    const n_sequences = lookup?.sequences ?? (tokens === 1 ? 1 : null);
+    const row = { ...nothing, timestamp_ns, pid, tid, kind: "decode", n_tokens: tokens, n_sequences } as const;
+    thread.pass = { row, table: lookup && keyOf(lookup), drawn_ns: null };
+    if (tokens === null || tokens > (n_sequences ?? 1)) return;
+    begins = [...begins.slice(1 - PERIODS), timestamp_ns];
+  }
+
+  function look(record: RawRecord): Outcome {
+    const lookup = record.unreadable === 0 ? decodeLookup(record.payload) : null;
+    if (lookup === "nowhere") return "null_handle";
+    if (lookup?.tokens === 0) return "empty";
+    const thread = threadOf(record.tid);
+    const key = lookup && keyOf(lookup);
+    const role = lookup && key ? tables.roleOf(pid, key, lookup.addr) : "unnamed";
+    // Without a name, a second table that is looked up before a token is drawn belongs to the same pass, as that of positions.
+    const isSecond = role === "unnamed" && thread.pass !== null && thread.pass.drawn_ns === null;
+    const isStep = role === "tokens" || (role === "unnamed" && !(isSecond && thread.pass?.table !== key));
+    if (isStep) begin(thread, record, lookup);
+    if (lookup !== null) return "kept";
+    return record.unreadable === 0 ? "implausible" : "unreadable";
+  }
+
+  function flush(): void {
+    for (const thread of threads.values()) end(thread, null);
+    threads.clear();
+  }
+
+  return {
+    useBuild: () => {},
+    take(record) {
+      if (record.probe === PROBE.embedding) return look(record);
+      const thread = threads.get(record.tid);
+      if (thread?.pass == null) return "under_way";
+      thread.pass.drawn_ns = record.timestamp_ns;
+      thread.draws = true;
+      return "kept";
+    },
+    look: () => null,
+    isSettled: () => true,
+    flush,
+    takeRows() {
+      const taken = rows;
+      rows = [];
+      return { tensors: [], steps: taken };
+    },
+    tokenPeriodsNs: () => begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
+    kvHeads: () => [],
+    liveTensors: () => [],
+  };
+}

@@ -1,0 +1,83 @@
+/** The operators of PyTorch that are probed, once or twice in a forward pass, and what is copied at each. */
+import type { EngineObject, EngineProbe } from "../engine.ts";
+import { capturePlan } from "../probing/capture-plan.ts";
+import { COPIED, STORAGE_POINTER } from "./tensor-impl.ts";
+
+/** Probe numbers, as they travel in the cookie. */
+export const PROBE = { embedding: 1, sample: 2 } as const;
+
+/**
+ * Arguments of at::_ops::embedding::call, behind the address of its result (System V): a tensor is a pointer to its
+ * structure, and an argument one to that.
+ */
+const [TABLE, INDICES] = [1, 2] as const;
+
+const TENSOR = { form: "bytes", follow: [0], skip: COPIED.tensor.from, bytes: COPIED.tensor.bytes } as const;
+
+const PLAN = {
+  none: capturePlan(),
+  /** The storage of the table, the table, the indices. */
+  lookup: capturePlan(
+    {
+      form: "bytes",
+      from: TABLE,
+      follow: [0, STORAGE_POINTER],
+      skip: COPIED.storage.from,
+      bytes: COPIED.storage.bytes,
+    },
+    { ...TENSOR, from: TABLE },
+    { ...TENSOR, from: INDICES },
+  ),
+} as const;
+
+export interface ProbePoint {
+  readonly probe: number;
+  /** Names of one function in builds of different ages; an object has one of them. */
+  readonly symbols: readonly string[];
+  readonly capture: (typeof PLAN)[keyof typeof PLAN];
+}
+
+export const PROBE_POINTS: readonly ProbePoint[] = [
+  {
+    probe: PROBE.embedding,
+    symbols: [
+      "_ZN2at4_ops9embedding4callERKNS_6TensorES4_N3c106SymIntEbb",
+      "_ZN2at4_ops9embedding4callERKNS_6TensorES4_lbb",
+    ],
+    capture: PLAN.lookup,
+  },
+  {
+    probe: PROBE.sample,
+    symbols: [
+      "_ZN2at4_ops6argmax4callERKNS_6TensorESt8optionalIlEb",
+      "_ZN2at4_ops6argmax4callERKNS_6TensorEN3c108optionalIlEEb",
+    ],
+    capture: PLAN.none,
+  },
+  {
+    probe: PROBE.sample,
+    symbols: [
+      "_ZN2at4_ops11multinomial4callERKNS_6TensorEN3c106SymIntEbSt8optionalINS_9GeneratorEE",
+      "_ZN2at4_ops11multinomial4callERKNS_6TensorElbSt8optionalINS_9GeneratorEE",
+      "_ZN2at4_ops11multinomial4callERKNS_6TensorElbN3c108optionalINS_9GeneratorEEE",
+    ],
+    capture: PLAN.none,
+  },
+];
+
+/** The library with the operators, as it names itself in wheels and in distributions. */
+const LIBRARY = /^libtorch_cpu\.so(?:\.\d+)*$/;
+
+/** Probes of those operators that the object has; none where it has no lookup of embeddings, by which all are told. */
+export function probesOf(object: EngineObject): EngineProbe[] {
+  if (!LIBRARY.test(object.soname ?? "")) return [];
+  const probes = PROBE_POINTS.flatMap(({ probe, symbols, capture }) => {
+    for (const symbol of symbols) {
+      const found = object.symbol(symbol);
+      if (found?.type !== "function" || found.fileOffset === null) continue;
+      return [{ symbol, offset: BigInt(found.fileOffset), isReturn: false, probe, capture }];
+    }
+    return [];
+  });
+  return probes.some(({ probe }) => probe === PROBE.embedding) ? probes : [];
+}

@@ -1,0 +1,18 @@
+/** PyTorch: its forward passes by their lookups of embeddings; it has no names for what it keeps in memory. */
+import type { Engine } from "../engine.ts";
+import { forwardPasses } from "./forward-passes.ts";
+import { PROBE_POINTS, probesOf } from "./probes.ts";
+
+/** Builds whose structures were held against what torch itself says; the others are checked by the same rules. */
+const BY_BUILD_ID: ReadonlyMap<string, string> = new Map([
+  ["52c133b04b74777fc9c13ee0e808688c8a62214e", "torch 2.15.0"],
+]);
+
+export const pytorch: Engine = {
+  name: "PyTorch",
+  programs: [],
+  symbols: PROBE_POINTS.flatMap(({ symbols }) => symbols),
+  probesOf,
+  aboutBuild: ({ buildId }) => ({ build: BY_BUILD_ID.get(buildId ?? "") ?? null, tells_tensors: false }),
+  follow: (pid, _, nameAt) => forwardPasses(pid, nameAt),
+};

@@ -1,0 +1,135 @@
+import { describe, expect, test } from "bun:test";
+import { forwardPasses } from "../../../../src/engine/pytorch/forward-passes.ts";
+import { PROBE } from "../../../../src/engine/pytorch/probes.ts";
+import { rawRecord } from "../../../fixtures/ggml-structs.ts";
+import { lookupBytes, type TensorFields } from "../../../fixtures/torch-structs.ts";
+
+const S = 1_000_000_000n;
+const [WORDS, PLACES] = [0x7f00_0000_0000n, 0x7f10_0000_0000n];
+
+function process(names: ReadonlyMap<bigint, string> = new Map()) {
+  const state = forwardPasses(7, (_, addr) => names.get(addr) ?? null);
+  return {
+    state,
+    lookup(time: bigint, data: bigint, sizes: readonly number[], table: TensorFields = { sizes: [1000, 64] }, tid = 8) {
+      const payload = lookupBytes({ data, table, indices: { sizes } });
+      return state.take(rawRecord({ probe: PROBE.embedding, time, tid, payload }));
+    },
+    draw: (time: bigint, tid = 8) => state.take(rawRecord({ probe: PROBE.sample, time, tid })),
+    /** Begin, end, tokens and sequences of each. */
+    passes: () => state.takeRows().steps.map((row) => [row.timestamp_ns, row.end_ns, row.n_tokens, row.n_sequences]),
+  };
+}
+
+describe("a forward pass", () => {
+  test("lasts from its lookup to the last token drawn from it, and is told of with the next", () => {
+    const { state, lookup, draw, passes } = process();
+    expect(lookup(10n, WORDS, [1, 16])).toBe("kept");
+    draw(15n);
+    expect(draw(20n)).toBe("kept");
+    expect(passes()).toEqual([]);
+    lookup(30n, WORDS, [1, 1]);
+    draw(35n);
+    lookup(40n, WORDS, [2, 1]);
+    expect(passes()).toEqual([
+      [10n, 20n, 16, 1],
+      [30n, 35n, 1, 1],
+    ]);
+    expect(state.tokenPeriodsNs()).toEqual([10]);
+  });
+
+  test("has the second table that it looks up before a token is drawn", () => {
+    const { state, lookup, draw, passes } = process();
+    for (const time of [10n, 30n]) {
+      lookup(time, WORDS, [1, 4]);
+      lookup(time + 1n, PLACES, [1, 4]);
+      draw(time + 5n);
+    }
+    state.flush();
+    expect(passes()).toEqual([
+      [10n, 15n, 4, 1],
+      [30n, 35n, 4, 1],
+    ]);
+  });
+
+  test("begins with the table of tokens by its name, in whatever order, of each of two models", () => {
+    const other = 0x7f20_0000_0000n;
+    const names = [
+      [WORDS, "transformer.wte.weight"],
+      [PLACES, "transformer.wpe.weight"],
+      [other, "draft.model.embed_tokens.weight"],
+    ] as const;
+    const { state, lookup, passes } = process(new Map(names));
+    lookup(10n, PLACES, [1, 4]);
+    lookup(11n, WORDS, [1, 4]);
+    lookup(20n, other, [1, 1]);
+    lookup(30n, WORDS, [1, 1]);
+    state.flush();
+    expect(passes()).toEqual([
+      [11n, 20n, 4, 1],
+      [20n, 30n, 1, 1],
+      [30n, 30n, 1, 1],
+    ]);
+  });
+
+  test("of which no token is drawn lasts to the next one, where that begins within a second", () => {
+    const { state, lookup, passes } = process();
+    lookup(10n, WORDS, [1, 4]);
+    lookup(20n, WORDS, [1, 4]);
+    lookup(2n * S, WORDS, [1, 4]);
+    state.flush();
+    expect(passes().map(([begin, end]) => [begin, end])).toEqual([
+      [10n, 20n],
+      [20n, 20n],
+      [2n * S, 2n * S],
+    ]);
+  });
+
+  test("of a thread that draws tokens has no end while none was drawn from it", () => {
+    const { state, lookup, draw, passes } = process();
+    lookup(10n, WORDS, [1, 4]);
+    draw(15n);
+    lookup(20n, WORDS, [1, 1]);
+    state.flush();
+    expect(passes().map(([begin, end]) => [begin, end])).toEqual([
+      [10n, 15n],
+      [20n, null],
+    ]);
+  });
+
+  test("is of its thread, and has as many sequences as its indices say", () => {
+    const { state, lookup, draw, passes } = process();
+    lookup(10n, WORDS, [7], undefined, 1);
+    lookup(11n, WORDS, [1], undefined, 2);
+    draw(20n, 1);
+    draw(21n, 2);
+    state.flush();
+    expect(passes()).toEqual([
+      [10n, 20n, 7, null],
+      [11n, 21n, 1, 1],
+    ]);
+  });
+
+  test("is not what looks nothing up, or has no memory, nor a token that is drawn from nothing", () => {
+    const { state, lookup, draw, passes } = process();
+    expect(draw(5n)).toBe("under_way");
+    expect(lookup(10n, WORDS, [1, 0])).toBe("empty");
+    expect(lookup(11n, 0n, [1, 4])).toBe("null_handle");
+    state.flush();
+    expect(passes()).toEqual([]);
+  });
+
+  test("that cannot be read has no tokens, and is counted", () => {
+    const { lookup, state, draw, passes } = process();
+    expect(lookup(10n, WORDS, [1, 4], { sizes: [10, 64], elements: 1 })).toBe("implausible");
+    draw(12n);
+    const payload = new Uint8Array(0x158);
+    expect(state.take(rawRecord({ probe: PROBE.embedding, time: 20n, unreadable: 1, payload }))).toBe("unreadable");
+    draw(22n);
+    state.flush();
+    expect(passes()).toEqual([
+      [10n, 12n, null, null],
+      [20n, 22n, null, null],
+    ]);
+  });
+});
