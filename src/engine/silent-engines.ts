@@ -4,9 +4,18 @@ export interface SilentEngine {
   readonly name: string;
   /** Path of a library that only its programs map. */
   readonly library: RegExp;
+  /** What is not known of it whatever was seen; of one without it, what `untoldOf` says. */
+  readonly untold?: string;
 }
 
+/** Of those that one process maps, the first is told. */
 export const SILENT_ENGINES: readonly SilentEngine[] = [
+  {
+    name: "vLLM",
+    library: /\/vllm\/_C\w{0,16}\.abi3\.so(?: \(deleted\))?$/,
+    untold:
+      "activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew",
+  },
   { name: "PyTorch", library: /\/libtorch_cpu\.so(?:\.\d+){0,3}(?: \(deleted\))?$/ },
 ];
 

@@ -8,6 +8,8 @@ export type KvLayout =
   | { readonly form: "columns" }
   /** Rows in blocks: `block_tokens` rows of `row_bytes` from the first byte of a block, the next `block_bytes` further. */
   | { readonly form: "paged"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
+  /** The same blocks, of each of which the bytes of a row are spread over the whole. */
+  | { readonly form: "blocks"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
   /** No token has a row: each sequence has one state, which its steps rewrite. */
   | { readonly form: "state" }
   /** The engine has not said. */
@@ -24,9 +26,14 @@ export type KvLayoutColumns = Pick<
   "kv_layout" | "kv_row_bytes" | "kv_block_tokens" | "kv_block_bytes"
 >;
 
+/** True where rows lie in blocks that an engine gives out. */
+export function isInBlocks(layout: KvLayout): layout is Extract<KvLayout, { form: "paged" | "blocks" }> {
+  return layout.form === "paged" || layout.form === "blocks";
+}
+
 /** The columns of a layout; all null for what is no cache. */
 export function layoutColumns(layout: KvLayout | null): KvLayoutColumns {
-  const paged = layout?.form === "paged" ? layout : null;
+  const paged = layout !== null && isInBlocks(layout) ? layout : null;
   return {
     kv_layout: layout?.form ?? null,
     kv_row_bytes: paged?.row_bytes ?? null,
@@ -40,9 +47,10 @@ export function layoutOf(columns: KvLayoutColumns): KvLayout | null {
   const { kv_layout, kv_row_bytes: row_bytes, kv_block_tokens: block_tokens, kv_block_bytes: block_bytes } = columns;
   if (kv_layout === null) return null;
   if (kv_layout === "rows" || kv_layout === "columns" || kv_layout === "state") return { form: kv_layout };
-  if (kv_layout !== "paged" || !row_bytes || !block_tokens || !block_bytes) return UNKNOWN_LAYOUT;
+  if ((kv_layout !== "paged" && kv_layout !== "blocks") || !row_bytes || !block_tokens || !block_bytes)
+    return UNKNOWN_LAYOUT;
   return row_bytes * block_tokens <= block_bytes
-    ? { form: "paged", row_bytes, block_tokens, block_bytes }
+    ? { form: kv_layout, row_bytes, block_tokens, block_bytes }
     : UNKNOWN_LAYOUT;
 }
 

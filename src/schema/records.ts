@@ -141,7 +141,7 @@ export const RECORDS = {
     /** Bytes that its record has for them. */
     ["room", "u16"],
     ["parts", "u8"],
-    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. */
+    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. ENGINE_WALK_BLOCKS: the blocks of a step's requests. */
     ["walks", "u8"],
     ["batch_tokens", "u16"],
     ["batch_positions", "u16"],
@@ -166,6 +166,21 @@ export const RECORDS = {
     /** Types of numbers of 4 and of 8 bytes. */
     ["narrow_type", "u16"],
     ["wide_type", "u16"],
+    /** Arguments that refer to tensors: what is asked, the cache, where each request begins, how long it is. */
+    ["query_argument", "u8"],
+    ["cache_argument", "u8"],
+    ["starts_argument", "u8"],
+    ["lengths_argument", "u8"],
+    /** Where on the stack the window of attention lies, and the reference to the table of blocks. */
+    ["window_place", "u16"],
+    ["blocks_place", "u16"],
+    /** Of a tensor of torch: its storage, its sizes and strides, its first element; of a storage: its data. */
+    ["torch_storage", "u16"],
+    ["torch_sizes", "u16"],
+    ["torch_strides", "u16"],
+    ["torch_offset", "u16"],
+    ["torch_data", "u16"],
+    ["pad", "u16", 3],
     /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
     ["source", "u8", ENGINE.parts],
     ["form", "u8", ENGINE.parts],
@@ -214,6 +229,25 @@ export const RECORDS = {
   engine_index_run: [
     ["first", "u32"],
     ["count", "u32"],
+  ],
+  /** The requests of a step of a paged cache; what each has follows, then all their blocks in the same order, as runs of indexes. */
+  engine_blocks: [
+    /** Of the step. */
+    ["tokens", "u32"],
+    ["requests", "u32"],
+    /** The first of them, which the record holds with all their blocks; the rest was too much, or could not be read. */
+    ["requests_held", "u32"],
+    ["runs", "u32"],
+    /** Blocks in the runs. */
+    ["held", "u32"],
+    /** 1 where tokens look back over a window only. */
+    ["has_window", "u32"],
+  ],
+  engine_block_request: [
+    /** In the step. */
+    ["tokens", "u32"],
+    /** Of the request so far, those of the step among them. */
+    ["length", "u32"],
   ],
   engine_counts: [
     ["hits", "u64"],

@@ -38,6 +38,7 @@ export const KV_LAYOUTS = {
   rows: "one after another",
   columns: "one element in each row of the tensor",
   paged: "rows in blocks",
+  blocks: "rows in blocks, the bytes of each spread over its block",
   state: "no row of a token: one state for each sequence",
   unknown: "",
 } as const;

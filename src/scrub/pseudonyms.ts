@@ -32,16 +32,16 @@ const BLOCK_PART =
   "attn_norm|attn_norm_2|attn_q|attn_k|attn_v|attn_qkv|attn_output|attn_q_norm|attn_k_norm|attn_rot_embd|" +
   "post_attention_norm|post_ffw_norm|ffn_norm|ffn_gate|ffn_up|ffn_down|ffn_gate_inp|ffn_gate_exps|ffn_up_exps|ffn_down_exps";
 const KNOWN_TENSOR = new RegExp(
-  `^(?:(?:token_embd|token_types|position_embd|output|output_norm|rope_freqs|blk\\.\\d{1,4}\\.(?:${BLOCK_PART}))\\.(?:weight|bias)|cache_(?:swa_)?[kvrs]_l\\d{1,4})$`,
+  `^(?:(?:token_embd|token_types|position_embd|output|output_norm|rope_freqs|blk\\.\\d{1,4}\\.(?:${BLOCK_PART}))\\.(?:weight|bias)|cache_(?:swa_)?(?:kv|[kvrs])_l\\d{1,4})$`,
 );
-const KNOWN_LOGICAL = /^layer\d{1,4}\.[kvrs]$/;
+const KNOWN_LOGICAL = /^layer\d{1,4}\.(?:kv|[kvrs])$/;
 const SHAPE = /^\d{1,15}(?:x\d{1,15}){0,7}$/;
 const STRATUM_WORDS = new Set<string>([
   ...Object.keys(REGION_TYPES),
   ...Object.keys(DATA_CLASSES),
   ...Object.keys(MAPPING_KINDS),
   ...STORAGE_TYPES,
-  ...["k", "v", "r", "s", "sampled", "named", "breakpoint"],
+  ...["k", "v", "kv", "r", "s", "sampled", "named", "breakpoint"],
 ]);
 
 /** Each text has one pseudonym in a run, and another in the next. */

@@ -19,6 +19,8 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "tells_tensors",
   "weight_tensors",
   "weight_bytes",
+  "block_tokens",
+  "blocks",
   "n_ctx",
   "n_batch",
   "n_ubatch",

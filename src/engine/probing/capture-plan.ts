@@ -10,7 +10,7 @@ import {
 } from "../../schema/shared-numbers.ts";
 
 /** An argument in a register; at a return the first is the value. */
-export type Argument = 0 | 1 | 2 | 3;
+export type Argument = 0 | 1 | 2 | 3 | 4 | 5;
 
 /** Where a batch that is passed by value has its number of tokens (i32) and its arrays. */
 export interface BatchOffsets {
@@ -46,6 +46,25 @@ export interface IndexOffsets {
   readonly wideType: number;
 }
 
+/** How the blocks of a step's requests are found at a call that gets tensors of torch by reference. */
+export interface BlockOffsets {
+  /** Numbers of the arguments: what is asked, the cache, where each request begins in it and how long it is (arrays of i32). */
+  readonly query: Argument;
+  readonly cache: Argument;
+  readonly starts: Argument;
+  readonly lengths: Argument;
+  /** Where on the stack, behind the return address, the window over which tokens look back lies (i64, -1 for none). */
+  readonly window: number;
+  /** Where on the stack the reference to the table of blocks lies (i32, a row for each request). */
+  readonly table: number;
+  /** In a tensor the pointer to its storage, its sizes and strides, and its first element; in a storage the pointer to its data. */
+  readonly storage: number;
+  readonly sizes: number;
+  readonly strides: number;
+  readonly offset: number;
+  readonly data: number;
+}
+
 export type CapturePart =
   /** So many bytes of the structure that an argument points to, or that is passed by value. */
   | {
@@ -70,15 +89,18 @@ export type CapturePart =
   /** What the arrays of a batch hold that is passed by value, as engine_batch and its runs; a plan has it alone. */
   | { readonly form: "batch"; readonly offsets: BatchOffsets }
   /** The numbers in an operand, as engine_indexes and its runs; the last part of a plan that begins with a graph. */
-  | { readonly form: "indexes"; readonly offsets: IndexOffsets };
+  | { readonly form: "indexes"; readonly offsets: IndexOffsets }
+  /** The blocks of each request, as engine_blocks and what follows it; the last part of a plan, and left out where the cache is not the first of its storage. */
+  | { readonly form: "blocks"; readonly offsets: BlockOffsets };
 
 /** Parts with their places. */
 export interface CapturePlan {
   readonly parts: readonly CapturePart[];
   /** First byte of each part in the payload. */
   readonly at: readonly number[];
-  /** Bytes of all parts. */
+  /** Bytes of all parts, and of those that every record has. */
   readonly bytes: number;
+  readonly least: number;
   /** Bytes that the record has for them. */
   readonly room: number;
 }
@@ -86,14 +108,22 @@ export interface CapturePlan {
 const PLAN = recordLayout("engine_capture");
 const BATCH_BYTES = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
 const INDEX_BYTES = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
+const BLOCK_BYTES =
+  recordLayout("engine_blocks").bytes +
+  ENGINE.block_requests * recordLayout("engine_block_request").bytes +
+  ENGINE.block_runs * recordLayout("engine_index_run").bytes;
 const ROOMS = ["small", "compact", "medium", "large"] as const satisfies readonly (keyof typeof ENGINE_ROOM)[];
 type Room = (typeof ROOMS)[number];
 
 /** Bytes that a part takes at most. */
 export function partBytes(part: CapturePart): number {
   if (part.form === "batch") return BATCH_BYTES;
+  if (part.form === "blocks") return BLOCK_BYTES;
   return part.form === "indexes" ? INDEX_BYTES : part.bytes;
 }
+
+/** True for a part that the kernel program puts behind the room of the others. */
+const isBehind = ({ form }: CapturePart): boolean => form === "indexes" || form === "blocks";
 
 /** True where the kernel program can place the parts in a room: the first may fill it, others begin early in it. */
 function fits(sizes: readonly number[], starts: readonly number[], room: Room): boolean {
@@ -106,17 +136,20 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const sizes = parts.map(partBytes);
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
-    return { parts, at: [0], bytes: BATCH_BYTES, room: BATCH_BYTES };
-  if (parts.at(-1)?.form === "indexes" && fits(sizes.slice(0, -1), starts, "compact")) {
-    const bytes = ENGINE_ROOM.compact + INDEX_BYTES;
-    return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.compact], bytes, room: bytes };
+    return { parts, at: [0], bytes: BATCH_BYTES, least: BATCH_BYTES, room: BATCH_BYTES };
+  const last = parts.at(-1);
+  if (last !== undefined && isBehind(last) && fits(sizes.slice(0, -1), starts, "compact")) {
+    const bytes = ENGINE_ROOM.compact + partBytes(last);
+    const least = last.form === "blocks" ? ENGINE_ROOM.compact : bytes;
+    return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.compact], bytes, least, room: bytes };
   }
-  if (parts.length === 0) return { parts, at: [], bytes: 0, room: 0 };
+  if (parts.length === 0) return { parts, at: [], bytes: 0, least: 0, room: 0 };
   const room = ROOMS.find((name) => fits(sizes, starts, name));
   if (room === undefined || parts.length > ENGINE.parts) {
     throw new RangeError(`no record has room for parts of ${sizes.join(", ")} bytes`);
   }
-  return { parts, at: starts, bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), room: ENGINE_ROOM[room] };
+  const bytes = sizes.reduce((sum, one) => sum + one, 0);
+  return { parts, at: starts, bytes, least: bytes, room: ENGINE_ROOM[room] };
 }
 
 /** The plan as the kernel program reads it. */
@@ -125,10 +158,12 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
   view.setUint16(offsets.room, room, true);
-  view.setUint8(offsets.parts, parts.filter(({ form }) => form !== "indexes").length);
+  view.setUint8(offsets.parts, parts.filter((part) => !isBehind(part)).length);
   for (const [i, part] of parts.entries()) {
-    view.setUint16(offsets.at + 2 * i, starts[i] ?? 0, true);
-    view.setUint16(offsets.bytes + 2 * i, partBytes(part), true);
+    if (!isBehind(part)) {
+      view.setUint16(offsets.at + 2 * i, starts[i] ?? 0, true);
+      view.setUint16(offsets.bytes + 2 * i, partBytes(part), true);
+    }
     if (part.form === "batch") {
       view.setUint8(offsets.walks, ENGINE_WALK.batch);
       view.setUint16(offsets.batch_tokens, part.offsets.tokens, true);
@@ -154,6 +189,22 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
       view.setUint16(offsets.tensor_data, from.data, true);
       view.setUint16(offsets.narrow_type, from.narrowType, true);
       view.setUint16(offsets.wide_type, from.wideType, true);
+      continue;
+    }
+    if (part.form === "blocks") {
+      const { offsets: from } = part;
+      view.setUint8(offsets.walks, ENGINE_WALK.blocks);
+      view.setUint8(offsets.query_argument, from.query);
+      view.setUint8(offsets.cache_argument, from.cache);
+      view.setUint8(offsets.starts_argument, from.starts);
+      view.setUint8(offsets.lengths_argument, from.lengths);
+      view.setUint16(offsets.window_place, from.window, true);
+      view.setUint16(offsets.blocks_place, from.table, true);
+      view.setUint16(offsets.torch_storage, from.storage, true);
+      view.setUint16(offsets.torch_sizes, from.sizes, true);
+      view.setUint16(offsets.torch_strides, from.strides, true);
+      view.setUint16(offsets.torch_offset, from.offset, true);
+      view.setUint16(offsets.torch_data, from.data, true);
       continue;
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);

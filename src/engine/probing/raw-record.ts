@@ -18,7 +18,7 @@ export interface RawRecord {
   /** Bit i is set where part i could not be read; its bytes are zeros. */
   readonly unreadable: number;
   readonly execEpoch: number;
-  /** The parts of the probe's plan. */
+  /** The parts of the probe's plan, without the last where a record may be without it. */
   readonly payload: DataView;
 }
 
@@ -37,7 +37,8 @@ export function decodeRecord(
   const word = (where: number) => view.getBigUint64(offset + where, true);
   const capture = captures[view.getUint16(offset + head.capture, true)];
   const isReturn = view.getUint16(offset + head.is_return, true) === 1;
-  if (capture?.isReturn !== isReturn || length < HEAD.bytes + capture.plan.bytes) return null;
+  if (capture?.isReturn !== isReturn || length < HEAD.bytes + capture.plan.least) return null;
+  const payloadBytes = Math.min(capture.plan.bytes, length - HEAD.bytes);
   const record: RawRecord = {
     timestamp_ns: word(head.timestamp_ns),
     args: [word(ARGS), word(ARGS + 8), word(ARGS + 16), word(ARGS + 24), word(ARGS + 32)],
@@ -47,7 +48,7 @@ export function decodeRecord(
     isReturn,
     unreadable: view.getUint32(offset + head.unreadable, true),
     execEpoch: view.getUint32(offset + head.exec_epoch, true),
-    payload: new DataView(view.buffer, view.byteOffset + offset + HEAD.bytes, capture.plan.bytes),
+    payload: new DataView(view.buffer, view.byteOffset + offset + HEAD.bytes, payloadBytes),
   };
   return { engine: capture.engine, record };
 }

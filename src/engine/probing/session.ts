@@ -130,6 +130,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const states = () => followed.flatMap((engine) => engine.states());
   const rows = gatheredRows(followed);
   const account = recordAccount();
+  /** By process, engines that another one there is built on. */
+  const covered = new Map<number, Set<string>>();
   /** Files by engine and process that were recorded. */
   const recorded = new Set<string>();
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
@@ -138,7 +140,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     ring.drain((view, offset, length) => {
       const found = decodeRecord(view, offset, length, captures.captures);
       const engine = found === null ? undefined : followed[found.engine];
-      account.count(found === null || engine === undefined ? "malformed" : engine.take(found.record));
+      if (found === null || engine === undefined) account.count("malformed");
+      else if (covered.get(found.record.pid)?.has(engine.engine.name)) account.count("duplicate");
+      else account.count(engine.take(found.record));
     });
   }
 
@@ -148,6 +152,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     if (recorded.has(key)) return false;
     recorded.add(key);
     followed.find(({ engine }) => engine === file.engine)?.mapped(pid, file.build);
+    for (const name of file.engine.builtOn ?? []) covered.set(pid, (covered.get(pid) ?? new Set()).add(name));
     rows.addSteps(file.engine, attachSteps(file, pid, times));
     return true;
   }
@@ -183,6 +188,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     forget(pid) {
       for (const engine of followed) engine.forget(pid);
+      covered.delete(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
     decoding: rows.decoding,

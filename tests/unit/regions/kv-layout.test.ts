@@ -12,6 +12,7 @@ import {
 } from "../../../src/regions/kv-layout.ts";
 
 const PAGED: KvLayout = { form: "paged", row_bytes: 64, block_tokens: 4, block_bytes: 320 };
+const BLOCKS: KvLayout = { form: "blocks", row_bytes: 64, block_tokens: 4, block_bytes: 320 };
 const place = (layout: KvLayout) => ({ layout, cells: 16, streams: 1, row_bytes: 64, element_bytes: 2 });
 
 describe("the row of a cell", () => {
@@ -19,6 +20,7 @@ describe("the row of a cell", () => {
     ["rows", ROWS, 640],
     ["columns", COLUMNS, 20],
     ["paged", PAGED, 2 * 320 + 2 * 64],
+    ["blocks", BLOCKS, null],
     ["unknown", UNKNOWN_LAYOUT, null],
   ] as const)("lies where %s put it", (_, layout, offset) => {
     expect(rowOffset(place(layout), 10)).toBe(offset);
@@ -46,13 +48,13 @@ describe("the row of a cell", () => {
       }
     }
     expect([256, 319].map((offset) => cellAt(place(PAGED), offset))).toEqual([null, null]);
-    expect([COLUMNS, UNKNOWN_LAYOUT].map((layout) => cellAt(place(layout), 0))).toEqual([null, null]);
+    expect([COLUMNS, BLOCKS, UNKNOWN_LAYOUT].map((layout) => cellAt(place(layout), 0))).toEqual([null, null, null]);
     expect([-1, 1024].map((offset) => cellAt(place(ROWS), offset))).toEqual([null, null]);
   });
 });
 
 describe("a layout in columns of the tensor stream", () => {
-  test.each([[ROWS], [COLUMNS], [PAGED], [UNKNOWN_LAYOUT], [null]])("comes back: %o", (layout) => {
+  test.each([[ROWS], [COLUMNS], [PAGED], [BLOCKS], [UNKNOWN_LAYOUT], [null]])("comes back: %o", (layout) => {
     expect(layoutOf(layoutColumns(layout))).toEqual(layout);
   });
 

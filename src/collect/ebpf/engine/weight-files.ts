@@ -145,7 +145,7 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
     const engines = SILENT_ENGINES.flatMap(({ name, library }) => {
       const path = rows.find((row) => row.path !== null && library.test(row.path))?.path ?? null;
       return path === null ? [] : [{ name, path }];
-    });
+    }).slice(0, 1);
     for (const { name, path } of engines) recognise(process, name, path, {});
     renew(process, fileExtents(rows, isWeights));
     const hasNames = [...process.named.values()].some(({ tensors }) => tensors.length > 0);
@@ -215,7 +215,8 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
       if (unwritten > 0) out.push(`${unwritten} tensors of files that were mapped again and again have no name`);
       for (const [name, hasNames] of silent) {
         const nowhere = "; it maps no file that names its tensors, so its weights are not identifiable either";
-        out.push(`${name}: its ${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`);
+        const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};
+        out.push(`${name}: its ${untold ?? `${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`}`);
       }
       return [...out, ...stays.copies(now_ns)];
     },

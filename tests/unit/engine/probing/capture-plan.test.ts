@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type CapturePart, capturePlan, planBytes } from "../../../../src/engine/probing/capture-plan.ts";
 import { captureTable } from "../../../../src/engine/probing/capture-table.ts";
 import { recordLayout } from "../../../../src/schema/records.ts";
-import { ENGINE, ENGINE_FORM } from "../../../../src/schema/shared-numbers.ts";
+import { ENGINE, ENGINE_FORM, ENGINE_ROOM, ENGINE_SOURCE, ENGINE_WALK } from "../../../../src/schema/shared-numbers.ts";
 
 const part = (bytes: number): CapturePart => ({ form: "bytes", from: 0, bytes });
 const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 };
@@ -58,7 +58,7 @@ describe("a plan of what a probe copies", () => {
       256, 3, 0,
     ]);
     expect(u8(offsets.form)).toEqual([ENGINE_FORM.array, ENGINE_FORM.string, ENGINE_FORM.bytes, 0]);
-    expect(u8(offsets.source)).toEqual([2, 1, 4, 0]);
+    expect(u8(offsets.source)).toEqual([2, 1, ENGINE_SOURCE.structure, 0]);
     expect(u8(offsets.count_argument)).toEqual([3, 0, 0, 0]);
     expect([u16(offsets.at), u16(offsets.bytes)]).toEqual([
       [0, 64, 94, 0],
@@ -91,6 +91,44 @@ describe("a plan of what a probe copies", () => {
       4, 16, 42, 80, 160, 232, 8, 112, 2, 1, 17, 248, 26, 27,
     ]);
     expect(() => capturePlan(part(600), INDEXES)).toThrow(RangeError);
+  });
+});
+
+describe("a plan with the blocks of a step", () => {
+  const BLOCKS: CapturePart = {
+    form: "blocks",
+    offsets: {
+      ...{ query: 0, cache: 1, starts: 4, lengths: 5, window: 16, table: 24 },
+      ...{ storage: 17, sizes: 64, strides: 104, offset: 144, data: 18 },
+    },
+  };
+
+  test("has them behind its parts, of which it may have the most there are, and without which a record may be", () => {
+    const plan = capturePlan(...Array.from({ length: ENGINE.parts }, () => part(32)), BLOCKS);
+    const behind =
+      recordLayout("engine_blocks").bytes +
+      ENGINE.block_requests * recordLayout("engine_block_request").bytes +
+      ENGINE.block_runs * recordLayout("engine_index_run").bytes;
+    const bytes = ENGINE_ROOM.compact + behind;
+    expect(plan).toMatchObject({ at: [0, 32, 64, 96, ENGINE_ROOM.compact], bytes, least: ENGINE_ROOM.compact });
+  });
+
+  test("says how they are found, and leaves the places of its parts as they are", () => {
+    const plan = capturePlan(...Array.from({ length: ENGINE.parts }, () => part(32)), BLOCKS);
+    const view = new DataView(planBytes(plan).buffer);
+    const { offsets } = recordLayout("engine_capture");
+    expect([view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([ENGINE.parts, ENGINE_WALK.blocks]);
+    expect(Array.from({ length: 4 }, (_, i) => view.getUint8(offsets.query_argument + i))).toEqual([0, 1, 4, 5]);
+    expect(Array.from({ length: 7 }, (_, i) => view.getUint16(offsets.window_place + 2 * i, true))).toEqual([
+      16, 24, 17, 64, 104, 144, 18,
+    ]);
+    const lists = [offsets.at, offsets.bytes].map((offset) =>
+      Array.from({ length: ENGINE.parts }, (_, i) => view.getUint16(offset + 2 * i, true)),
+    );
+    expect(lists).toEqual([
+      [0, 32, 64, 96],
+      [32, 32, 32, 32],
+    ]);
   });
 });
 

@@ -44,3 +44,11 @@ test("an engine that tells neither its build nor its context has none", () => {
   ]);
   expect(seen).toMatchObject({ build: null, build_id: null, context: null });
 });
+
+test("an engine that another one is built on comes behind it", () => {
+  const seen = enginesSeen([
+    step("engine", { path: "/lib/libtorch_cpu.so" }, { engine: "PyTorch" }),
+    step("engine", { path: "/vllm/_C.abi3.so", built_on: ["PyTorch"] }, { engine: "vLLM" }),
+  ]);
+  expect(seen.map(({ name }) => name)).toEqual(["vLLM", "PyTorch"]);
+});

