@@ -48,7 +48,7 @@ const pct = (part: number, whole: number | null): number | null => (whole ? (100
 
 /** The facts of the run; nothing here reads a stream again. */
 export function factsOfRun(input: RunEnd): RunFacts {
-  const { recording, use, tokens, ended, target } = input;
+  const { recording, use, busy, tokens, ended, target } = input;
   const ledger = recording.ledger;
   const wall_ns = Number(recording.end_ns - input.started_ns);
   const findings: CollectorFindings = Object.assign({}, ...input.collectors.map((one) => one.collector.findings?.()));
@@ -108,6 +108,7 @@ export function factsOfRun(input: RunEnd): RunFacts {
       signal: ended?.signal ?? null,
       wall_s: wall_ns / 1e9,
       threads: use.target.peak_threads || null,
+      busy_threads: busy.mean(tokens.decoding),
       ...tokenFacts(tokens, (lostPct(ledger, "step") ?? 0) > 0),
       ...(input.engineCounts === undefined ? {} : { engine_counts: input.engineCounts }),
     },

@@ -8,6 +8,7 @@ import type { Progress } from "../report/progress.ts";
 import { beginFacts } from "../run-directory/facts.ts";
 import type { RunDirectory } from "../run-directory/run-directory.ts";
 import { STREAMS, type StreamName } from "../schema/columns.ts";
+import { type BusyThreads, createBusyThreads } from "./busy-threads.ts";
 import { createProcessUse, type ProcessUse } from "./process-use.ts";
 import { type Recording, record, type StopReason } from "./recorder.ts";
 import { type CanRun, startCollectors, type TracerOptions } from "./start-collectors.ts";
@@ -45,6 +46,7 @@ export interface Recorded {
   readonly started_ns: bigint;
   readonly started_at: Date;
   readonly use: ProcessUse;
+  readonly busy: BusyThreads;
   readonly thermal: ThermalSummary;
   readonly tokens: TokenCount;
   readonly target: Target;
@@ -68,6 +70,7 @@ export async function recordTarget({
   ...request
 }: RecordRequest): Promise<Recorded> {
   const use = createProcessUse();
+  const busy = createBusyThreads();
   const thermal = createThermalUse(cpus().length);
   const tokens = createTokenCount();
   // `process` starts last, so that what attaching cost, before the recording, is not taken for a cost of the run.
@@ -80,6 +83,7 @@ export async function recordTarget({
     started_ns,
     started_at,
     use,
+    busy,
     thermal: thermal.summary(),
     tokens,
     target,
@@ -100,6 +104,7 @@ export async function recordTarget({
     onBatch(batch) {
       if (batch.table === "process") {
         use.take(batch);
+        busy.take(batch);
         thermal.take(batch);
       }
       if (batch.table === "step") tokens.take(batch);

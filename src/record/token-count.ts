@@ -17,6 +17,8 @@ export interface TokenCount {
   readonly decode_call_tokens_per_s: number | null;
   /** From the start of the first prefill to its end; null before it ended. */
   readonly ttft_ms: number | null;
+  /** From the begin of the first call that decoded tokens to the end of the last one, by process. */
+  readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
   /** Decode calls whose batch could not be read: their tokens are not counted. */
   readonly unread_calls: number;
   /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
@@ -69,6 +71,7 @@ export function createTokenCount(): TokenCount {
   let wall_ns = 0;
   /** Where the last token, or the prompt, of each process ended. */
   const reached_ns = new Map<number, bigint>();
+  const decoding = new Map<number, { readonly begin_ns: number; end_ns: number }>();
   let ttft_ns: bigint | null = null;
   let unread = 0;
   let graphs = 0;
@@ -101,6 +104,9 @@ export function createTokenCount(): TokenCount {
           decoded += tokens;
           call_ns += Number(ended - began);
           wall_ns += Number(ended - (reached_ns.get(pid) ?? began));
+          const span = decoding.get(pid);
+          if (span === undefined) decoding.set(pid, { begin_ns: Number(began), end_ns: Number(ended) });
+          else span.end_ns = Number(ended);
           phase = "decoding";
         }
         reached_ns.set(pid, ended);
@@ -121,6 +127,7 @@ export function createTokenCount(): TokenCount {
     get ttft_ms() {
       return ttft_ns === null ? null : Number(ttft_ns) / 1e6;
     },
+    decoding,
     get unread_calls() {
       return unread;
     },

@@ -27,6 +27,9 @@ export function entry(key: string, text: string, width: number, ink: Ink = "plai
   ]);
 }
 
+/** So far from a whole number the mean of busy threads is still that number: they wait for each other, or for a request. */
+const OTHER_THREADS = 0.75;
+
 /** What is told of a target of which nobody saw how it ended. */
 const UNSEEN_ENDS: ReadonlyMap<string, string> = new Map([
   ["end_of_file", "end not recorded"],
@@ -45,14 +48,29 @@ export function targetText(report: RunReport): string {
       : target.exit_code !== null
         ? `exit ${target.exit_code}`
         : (UNSEEN_ENDS.get(report.stopped_by) ?? "still running");
+  const threads = threadsInAllText(report);
   const parts = [
     ...(imported ? [] : [`pid ${target.pid}`]),
     ...(target.pids.length > 1 ? [formatCounted(target.pids.length, "process")] : []),
-    ...(target.threads === null ? [] : [formatCounted(target.threads, "thread")]),
+    ...(threads === null ? [] : [threads]),
     ...(isNumber(target.wall_s) ? [formatNs(target.wall_s * 1e9)] : []),
     end,
   ];
   return parts.join(", ");
+}
+
+/** How many threads were busy, in the mean, where these are others than so many. */
+function busyText({ target: { busy_threads: busy } }: RunReport, others: number | null): string | null {
+  if (busy === null || (others !== null && Math.abs(busy - others) < OTHER_THREADS)) return null;
+  return `${Number(busy.toFixed(1))} busy`;
+}
+
+/** "16 threads (3 busy)"; null where the threads are not known. */
+function threadsInAllText(report: RunReport): string | null {
+  const { engine, target } = report;
+  if (target.threads === null) return null;
+  const busy = engine == null ? busyText(report, target.threads) : null;
+  return formatCounted(target.threads, "thread") + (busy === null ? "" : ` (${busy})`);
 }
 
 /** A count, or what it is at least; nothing where neither is known. */
@@ -78,10 +96,13 @@ export function tokensText({ target }: RunReport): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** The threads that the context which decoded was asked to compute with; null where the engine did not tell. */
-function engineThreads({ engine }: RunReport): number | null {
-  const { n_threads } = engine?.context ?? {};
-  return typeof n_threads === "number" && Number.isInteger(n_threads) && n_threads > 0 ? n_threads : null;
+/** The threads that the context which decoded was asked to compute with, and how many did where these are others. */
+function engineThreadsText(report: RunReport): string {
+  const { n_threads } = report.engine?.context ?? {};
+  const asked = typeof n_threads === "number" && Number.isInteger(n_threads) && n_threads > 0 ? n_threads : null;
+  const busy = busyText(report, asked);
+  if (asked === null) return busy === null ? "threads not known" : `n_threads not known, ${busy}`;
+  return `n_threads ${asked}${busy === null ? "" : `, ${busy}`}`;
 }
 
 /** What the engine's own server counted; null where it was not asked. */
@@ -130,12 +151,11 @@ export function requestsText({ requests: took }: RunReport): string | null {
 export function engineText(report: RunReport): string | null {
   const { engine, model } = report;
   const { n_ctx } = engine?.context ?? {};
-  const threads = engineThreads(report);
   const parts = [
     ...(engine == null ? [] : [engine.name + (engine.build == null ? "" : ` (${engine.build})`)]),
     ...(model == null ? [] : [modelText(model)]),
     ...(typeof n_ctx === "number" ? [`n_ctx ${n_ctx}`] : []),
-    ...(engine == null ? [] : [threads === null ? "threads not known" : `n_threads ${threads}`]),
+    ...(engine == null ? [] : [engineThreadsText(report)]),
   ];
   return parts.length === 0 ? null : parts.join(", ");
 }

@@ -112,6 +112,7 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
       signal: null,
       wall_s: null,
       threads: null,
+      busy_threads: null,
       prompt_tokens: null,
       decode_tokens: null,
       prompt_tokens_at_least: null,

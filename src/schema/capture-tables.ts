@@ -257,6 +257,12 @@ export const CAPTURE_TABLES = {
         "ns",
         "CPU time, since the first reading of run_delay_ns, of the threads that waited since then, each by its share of that waiting.",
       ),
+      opt(
+        "busy_threads",
+        "f32",
+        "threads",
+        "Threads that ran or waited for a CPU since the reading of run_delay_ns before, in the mean, of those that ran at least a tenth as long as the busiest; null at the first reading.",
+      ),
       opt("psi_cpu_some_ns", "u64", "ns", "CPU pressure of the machine so far."),
       opt("psi_memory_some_ns", "u64", "ns", "Memory pressure of the machine so far."),
       opt("mem_available_bytes", "u64", "bytes", "MemAvailable of the machine."),

@@ -115,7 +115,13 @@ const target = z.object({
   exit_code: z.int().nullable(),
   signal: word.nullable(),
   wall_s: figure,
+  /** Most at once, by sample, summed over the processes. */
   threads: count.nullable(),
+  /**
+   * The mean number that ran or waited for a CPU, of those that work, while tokens were decoded, in the whole run where it has
+   * none. Null where it is not known, and in older files.
+   */
+  busy_threads: figure.default(null),
   /** Null where it is not known: without an engine, and where records of the engine were lost. */
   prompt_tokens: count.nullable(),
   decode_tokens: count.nullable(),

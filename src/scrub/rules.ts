@@ -179,6 +179,7 @@ export const RULES: Rules = {
     write_bytes: "keep",
     run_delay_ns: "keep",
     waiter_cpu_ns: "keep",
+    busy_threads: "keep",
     psi_cpu_some_ns: "since_boot",
     psi_memory_some_ns: "since_boot",
     mem_available_bytes: "keep",

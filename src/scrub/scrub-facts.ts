@@ -176,6 +176,7 @@ export function scrubbedFacts(facts: RunFacts, { runId, zero_ns, processes, drop
       signal: target.signal !== null && SIGNAL.test(target.signal) ? target.signal : null,
       wall_s: target.wall_s,
       threads: target.threads,
+      busy_threads: target.busy_threads,
       prompt_tokens: target.prompt_tokens,
       decode_tokens: target.decode_tokens,
       prompt_tokens_at_least: target.prompt_tokens_at_least,

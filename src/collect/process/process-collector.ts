@@ -19,9 +19,10 @@ import { createProcessTree, type ProcessTree } from "../../target/process-tree.t
 import { descendants, listsChildren } from "../../target/tree.ts";
 import type { Capability, Collector, Target } from "../collector.ts";
 import { lookCost } from "../look-cost.ts";
+import { busyThreads } from "./busy-threads.ts";
 import { type MachineSample, type ProcessSample, processBatch } from "./process-rows.ts";
 import { createPssPace, type PssPace } from "./pss-pace.ts";
-import { createRunDelay, type RunDelay, type RunDelayReading } from "./run-delay.ts";
+import { createRunDelay, type RunDelay } from "./run-delay.ts";
 import { createSensorReader, findSensors, type SensorReading } from "./sensors.ts";
 
 export interface ProcessCollectorOptions {
@@ -52,6 +53,8 @@ interface Followed {
   readonly pss: PssPace;
   readonly runDelay: RunDelay;
   nextRunDelayNs: bigint;
+  /** When its threads were read last; null before. */
+  threadsReadNs: bigint | null;
 }
 
 interface Account {
@@ -85,6 +88,10 @@ function ledgerRow(way: string, account: Account): LedgerRow {
   };
 }
 
+/** What a sample says of the threads of a process. */
+type ThreadFigures = Pick<ProcessSample, "run_delay_ns" | "waiter_cpu_ns" | "busy_threads">;
+const UNREAD_THREADS: ThreadFigures = { run_delay_ns: null, waiter_cpu_ns: null, busy_threads: null };
+
 /** A thread is a file: those of a process are read such that they take at most 1/RUN_DELAY_SHARE of the time. */
 const RUN_DELAY_SHARE = 400n;
 const LEAST_RUN_DELAY_GAP_NS = 200_000_000n;
@@ -117,7 +124,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     const runDelay = createRunDelay(`${procRoot}/${pid}`);
     // The tracer's own lock is nobody else's to wait for.
     const pss = createPssPace(pssNs, role === "tracer" ? Number.POSITIVE_INFINITY : undefined);
-    followed.set(pid, { role, startTicks: null, pss, runDelay, nextRunDelayNs: 0n });
+    followed.set(pid, { role, startTicks: null, pss, runDelay, nextRunDelayNs: 0n, threadsReadNs: null });
   }
 
   /** It has ended, or its number is another's now. */
@@ -172,13 +179,17 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   }
 
   /** Null while the next reading is not due, unless it is the last, and for what is not the target. */
-  function runDelay(process: Followed, last: boolean): RunDelayReading | null {
+  function threadsOf(process: Followed, last: boolean): ThreadFigures {
     const atNs = now();
-    if (process.role !== "target" || (atNs < process.nextRunDelayNs && !last)) return null;
-    const value = process.runDelay();
+    if (process.role !== "target" || (atNs < process.nextRunDelayNs && !last)) return UNREAD_THREADS;
+    const reading = process.runDelay();
     const gapNs = (now() - atNs) * RUN_DELAY_SHARE;
     process.nextRunDelayNs = atNs + (gapNs > LEAST_RUN_DELAY_GAP_NS ? gapNs : LEAST_RUN_DELAY_GAP_NS);
-    return value;
+    if (reading === null) return UNREAD_THREADS;
+    const { threads, ...waiting } = reading;
+    const beforeNs = process.threadsReadNs;
+    process.threadsReadNs = atNs;
+    return { ...waiting, busy_threads: beforeNs === null ? null : busyThreads(threads, atNs - beforeNs) };
   }
 
   /** No row of a process whose files cannot be read, and none later. */
@@ -218,7 +229,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       unfollow(pid);
       ended.set(pid, stat.start_ticks);
     }
-    const waiting = hasEnded ? null : runDelay(process, last);
+    const threads = hasEnded ? UNREAD_THREADS : threadsOf(process, last);
     const io = hasEnded ? null : readProc(`${procRoot}/${pid}/io`);
     return {
       timestamp_ns: timestampNs,
@@ -227,8 +238,7 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
       stat,
       memory,
       pss_bytes: hasEnded ? null : pss(folder, process, memory.rss_bytes),
-      run_delay_ns: waiting?.run_delay_ns ?? null,
-      waiter_cpu_ns: waiting?.waiter_cpu_ns ?? null,
+      ...threads,
       read_bytes: io && extra(io, (text) => parseField(text, "read_bytes")),
       write_bytes: io && extra(io, (text) => parseField(text, "write_bytes")),
       machine: machineNow,

@@ -26,6 +26,7 @@ export interface ProcessSample {
   readonly pss_bytes: bigint | null;
   readonly run_delay_ns: bigint | null;
   readonly waiter_cpu_ns: bigint | null;
+  readonly busy_threads: number | null;
   readonly read_bytes: bigint | null;
   readonly write_bytes: bigint | null;
   readonly machine: MachineSample;

@@ -1,12 +1,15 @@
-/** How long the threads of a process waited for a CPU, and what those that waited ran themselves. */
+/** How long the threads of a process waited for a CPU, and what they ran themselves. */
 import { listProc, readProc } from "../../target/proc-file.ts";
 import { parseSchedstat } from "../../target/proc-text.ts";
+import type { ThreadTime } from "./busy-threads.ts";
 
 export interface RunDelayReading {
   /** Waiting of all threads so far, those that have ended included; it only grows. */
   readonly run_delay_ns: bigint;
   /** CPU time since the first reading of the threads that waited since then, each by its share of that waiting. */
   readonly waiter_cpu_ns: bigint;
+  /** Of each thread that is alive, since the reading before; empty at the first reading. */
+  readonly threads: readonly ThreadTime[];
 }
 
 /** Null where the kernel does not tell it. */
@@ -24,6 +27,12 @@ interface Sums {
 }
 
 const NOTHING: Account = { ran_ns: 0n, waited_ns: 0n };
+
+/** A number that another thread has by now counts from nothing again. */
+function since(before: Account = NOTHING, { ran_ns, waited_ns }: Account): ThreadTime {
+  const same = ran_ns >= before.ran_ns && waited_ns >= before.waited_ns;
+  return same ? { ran_ns: ran_ns - before.ran_ns, waited_ns: waited_ns - before.waited_ns } : { ran_ns, waited_ns };
+}
 
 /** @param folder of the process in /proc */
 export function createRunDelay(folder: string): RunDelay {
@@ -47,6 +56,7 @@ export function createRunDelay(folder: string): RunDelay {
       const account = read.ok ? parseSchedstat(read.text) : null;
       if (account !== null) now.set(thread, account);
     }
+    const threads = first === null ? [] : [...now].map(([thread, account]) => since(living.get(thread), account));
     first ??= new Map(now);
     for (const [thread, account] of living) {
       // A number that another thread has by now counts from nothing again.
@@ -64,6 +74,6 @@ export function createRunDelay(folder: string): RunDelay {
       run_delay_ns += account.waited_ns;
       add(sums, thread, account);
     }
-    return { run_delay_ns, waiter_cpu_ns: sums.waited_ns > 0n ? sums.weighted / sums.waited_ns : 0n };
+    return { run_delay_ns, waiter_cpu_ns: sums.waited_ns > 0n ? sums.weighted / sums.waited_ns : 0n, threads };
   };
 }

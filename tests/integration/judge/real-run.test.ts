@@ -29,6 +29,7 @@ if (!found.ok) process.stderr.write(`skipping the Python package as judge: ${fou
 
 describe.skipIf(!found.ok)("a real run, judged by the Python package", () => {
   const output = outputFolder();
+  let report: { readonly run_dir: string; readonly target: { readonly busy_threads: number | null } };
   let runDir = "";
   let answer: Answer;
 
@@ -37,12 +38,18 @@ describe.skipIf(!found.ok)("a real run, judged by the Python package", () => {
     const demo = ["--params", "1m", "--seconds", "6", "--budget", "5", "--seed", "5"];
     const ended = await runCli(["run", "--json", ...QUICK, ...demo, "--output", output]);
     expect(ended.exitCode).toBe(0);
-    runDir = String((JSON.parse(ended.stdout) as { run_dir: string }).run_dir);
+    report = JSON.parse(ended.stdout) as typeof report;
+    runDir = report.run_dir;
     const judged = Bun.spawnSync([found.python, JUDGE, runDir]);
     expect(judged.stderr.toString()).toBe("");
     answer = JSON.parse(judged.stdout.toString()) as Answer;
   }, 120_000);
   afterAll(() => rmSync(output, { recursive: true, force: true }));
+
+  test("has a thread or more that was busy while tokens were decoded", () => {
+    // Its runtime decodes on two threads by turns; the next prompt and the printing take little.
+    expect(report.target.busy_threads).toBeGreaterThan(0.5);
+  });
 
   test("has a trace, a region map and a KV lifecycle that its schema check accepts", () => {
     expect(answer.refused).toEqual({ trace: null, region_map: null, kv_block_lifecycle: null });

@@ -37,6 +37,12 @@ describe("tokens of a run", () => {
     expect(tokens.decode_call_tokens_per_s).toBeCloseTo(50, 9);
   });
 
+  test("are decoded from the begin of the first call for them to the end of the last, in each process", () => {
+    const tokens = counted(decode(66, 0, 250), decode(1, 300, 310), decode(9, 400, 430), decode(1, 500, 510));
+    expect([...tokens.decoding]).toEqual([[1, { begin_ns: 300e6, end_ns: 510e6 }]]);
+    expect([...counted(decode(66, 0, 250)).decoding]).toEqual([]);
+  });
+
   test("take no time between the last token of an answer and the end of the next prompt", () => {
     const tokens = counted(decode(8, 0, 100), decode(1, 100, 110), decode(8, 5000, 5100), decode(1, 5110, 5130));
     expect(tokens.decode_tokens_per_s).toBeCloseTo(2 / 0.04, 9);

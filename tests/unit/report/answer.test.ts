@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { renderAnswer } from "../../../src/report/answer.ts";
 import { shortFigure } from "../../../src/report/short-figure.ts";
 import { widthOf } from "../../../src/report/terminal.ts";
+import type { RunReport } from "../../../src/schema/run-json.ts";
 import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts";
 
 const plain = (width: number) => ({ width, color: false, unicode: true });
@@ -68,6 +69,23 @@ describe("the answer of a run", () => {
     expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain(
       "\nengine     other, threads not known\n",
     );
+  });
+
+  test("says how many threads were busy where they are others than the engine was asked for, or than there are", () => {
+    const { target } = demoReport();
+    const lineOf = (engine: RunReport["engine"], busy_threads: number | null, line: string) =>
+      renderAnswer(demoReport({ engine, target: { ...target, busy_threads } }), plain(80)).match(
+        new RegExp(`^${line} +(.*)$`, "m"),
+      )?.[1];
+    const engine = { name: "llama.cpp", context: { n_threads: 4 } };
+    expect(lineOf(engine, 3.26, "engine")).toBe("llama.cpp, n_threads 4");
+    expect(lineOf(engine, null, "engine")).toBe("llama.cpp, n_threads 4");
+    expect(lineOf(engine, 2.04, "engine")).toBe("llama.cpp, n_threads 4, 2 busy");
+    expect(lineOf(engine, 1.36, "engine")).toBe("llama.cpp, n_threads 4, 1.4 busy");
+    expect(lineOf({ name: "other" }, 2.98, "engine")).toBe("other, n_threads not known, 3 busy");
+    expect(lineOf(engine, 3, "target")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
+    expect(lineOf(null, 3.04, "target")).toBe("pid 4242, 2 processes, 9 threads (3 busy), 33.4 s, exit 0");
+    expect(lineOf(null, 8.3, "target")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
   });
 
   test("is by kind of mapping without an engine", () => {

@@ -35,6 +35,7 @@ const FACTS: RunFacts = {
     signal: null,
     wall_s: 1.25,
     threads: 2,
+    busy_threads: 1,
     prompt_tokens: null,
     decode_tokens: 40,
     prompt_tokens_at_least: null,

@@ -36,6 +36,22 @@ describe("the CPU time of threads that waited", () => {
   });
 });
 
+test("what each living thread ran and waited since the reading before begins with the second reading", () => {
+  const folder = folderWith({ 7: "5000 300 4\n", 8: "900 12 9\n" });
+  const read = createRunDelay(folder);
+  const times = () =>
+    read()
+      ?.threads.map(({ ran_ns, waited_ns }) => `${ran_ns} ${waited_ns}`)
+      .sort();
+  expect(times()).toEqual([]);
+  // One ran 1000 and waited 10, one ended, a third came.
+  folderWith({ 7: "6000 310 5\n", 9: "40 10 1\n" }, folder);
+  expect(times()).toEqual(["1000 10", "40 10"]);
+  // The number of the third is that of another by now.
+  folderWith({ 7: "6000 310 5\n", 9: "30 11 1\n" }, folder);
+  expect(times()).toEqual(["0 0", "30 11"]);
+});
+
 describe("the time that a process waited for a CPU", () => {
   test("is that of all its threads, those included that have ended", () => {
     const folder = folderWith({ 7: "500 30 4\n", 8: "900 12 9\n" });
