@@ -22,6 +22,7 @@ const UNTIMED = [
   "tests/integration/columnar",
   "tests/integration/export",
   "tests/integration/collect/memray",
+  "tests/integration/collect/residency",
   "tests/integration/run/import",
   "tests/integration/run/hostile-memory",
   "tests/integration/run/memray",

@@ -42,7 +42,7 @@ const words = z.preprocess(
 );
 
 /** What the eBPF collector may record beside mappings. */
-export const EBPF_PARTS = ["faults", "engine", "accesses"] as const;
+export const EBPF_PARTS = ["faults", "engine", "accesses", "residency"] as const;
 
 /** Parts of the eBPF collector by name, or words to watch. */
 const ebpfParts = words

@@ -6,11 +6,41 @@ import { type Fd, libc, ownFd, PAGE_BYTES } from "./libc.ts";
 /** _IOWR('f', 16, struct pm_scan_arg) */
 const PAGEMAP_SCAN = 0xc0606610;
 const PAGE_IS_PRESENT = 1n << 3n;
+const PAGE_IS_PFNZERO = 1n << 5n;
 const ARG_BYTES = 96;
+/** Offsets in struct pm_scan_arg. */
+const ARG = {
+  size: 0,
+  start: 16,
+  end: 24,
+  walk_end: 32,
+  vec: 40,
+  vec_len: 48,
+  max_pages: 56,
+  category_inverted: 64,
+  category_mask: 72,
+  return_mask: 88,
+} as const;
+/** struct page_region: begin, end, categories. */
 const REGION_BYTES = 24;
+/** Runs of one answer; the kernel gives the lock back after each 512 of them. */
+const MOST_RUNS = 1024;
 /** A page has one word of 64 bits in the file, and the highest says that it is in memory. */
 const ENTRY_BYTES = 8;
 const PRESENT_BIT = 0x80;
+
+/** Pages one after another that are in memory. */
+export interface ResidentRun {
+  readonly addr: bigint;
+  readonly end: bigint;
+}
+
+export interface PageScan {
+  /** In order of address, each page once. */
+  readonly runs: readonly ResidentRun[];
+  /** Where the answer ends: before the end of what was asked for where there were very many runs. */
+  readonly until: bigint;
+}
 
 /** Each call holds the map lock of the process for as long as it looks: ask for no more than is needed. */
 export interface Pagemap extends Disposable {
@@ -22,14 +52,30 @@ export interface Pagemap extends Disposable {
    * @returns null where the kernel cannot say
    */
   firstResident(addr: bigint, end: bigint): bigint | null;
+  /**
+   * What of [addr, end) is in memory as the resident set counts it: without the page of zeros that reads of new memory
+   * are given. Of an address space that is gone nothing is.
+   * @param addr and `end` multiples of the page size
+   * @returns null where the kernel cannot say
+   */
+  scan(addr: bigint, end: bigint): PageScan | null;
+  /** False once the address space is gone: its process ended, or runs another program. */
+  isAlive(): boolean;
 }
 
-/** Opens the page map of a process; null where it is gone or not ours to see. */
-export function openPagemap(pid: number): Pagemap | null {
+/** Errors of who may not see a process; others mean that it is gone. */
+const DENIALS = new Set(["EACCES", "EPERM"]);
+
+/**
+ * Opens the page map of a process; null where it is gone or not ours to see.
+ * @param denied is called where it is not ours to see
+ */
+export function openPagemap(pid: number, denied?: () => void): Pagemap | null {
   let file: Fd;
   try {
     file = ownFd(openSync(`/proc/${pid}/pagemap`, "r"));
-  } catch {
+  } catch (error) {
+    if (DENIALS.has((error as NodeJS.ErrnoException).code ?? "")) denied?.();
     return null;
   }
   const entry = stableBytes(ENTRY_BYTES);
@@ -37,6 +83,26 @@ export function openPagemap(pid: number): Pagemap | null {
   const first = new DataView(found.buffer);
   const argument = stableBytes(ARG_BYTES);
   const view = new DataView(argument.buffer);
+  const runs = stableBytes(MOST_RUNS * REGION_BYTES);
+  const run = new DataView(runs.buffer);
+
+  /** Asks for pages of [addr, end) that match; returns how many runs were found, negative where the kernel cannot say. */
+  function ask(
+    addr: bigint,
+    end: bigint,
+    into: Uint8Array<ArrayBuffer>,
+    fields: Readonly<Record<number, bigint>>,
+  ): number {
+    argument.fill(0);
+    view.setBigUint64(ARG.size, BigInt(ARG_BYTES), true);
+    view.setBigUint64(ARG.start, addr, true);
+    view.setBigUint64(ARG.end, end, true);
+    view.setBigUint64(ARG.vec, BigInt(addressOf(into)), true);
+    view.setBigUint64(ARG.vec_len, BigInt(Math.floor(into.length / REGION_BYTES)), true);
+    for (const [offset, value] of Object.entries(fields)) view.setBigUint64(Number(offset), value, true);
+    return libc.ioctl(file.fd, PAGEMAP_SCAN, addressOf(argument));
+  }
+
   return {
     isResident(addr) {
       try {
@@ -48,19 +114,43 @@ export function openPagemap(pid: number): Pagemap | null {
       return ((entry[ENTRY_BYTES - 1] ?? 0) & PRESENT_BIT) !== 0;
     },
     firstResident(addr, end) {
-      argument.fill(0);
-      view.setBigUint64(0, BigInt(ARG_BYTES), true);
-      view.setBigUint64(16, addr, true);
-      view.setBigUint64(24, end, true);
-      view.setBigUint64(40, BigInt(addressOf(found)), true);
-      view.setBigUint64(48, 1n, true);
       // At most one page, and nothing beyond it.
-      view.setBigUint64(56, 1n, true);
-      view.setBigUint64(72, PAGE_IS_PRESENT, true);
-      view.setBigUint64(88, PAGE_IS_PRESENT, true);
-      const count = libc.ioctl(file.fd, PAGEMAP_SCAN, addressOf(argument));
+      const count = ask(addr, end, found, {
+        [ARG.max_pages]: 1n,
+        [ARG.category_mask]: PAGE_IS_PRESENT,
+        [ARG.return_mask]: PAGE_IS_PRESENT,
+      });
       if (count < 0) return null;
       return count === 0 ? end : first.getBigUint64(0, true);
+    },
+    scan(addr, end) {
+      const count = ask(addr, end, runs, {
+        [ARG.category_inverted]: PAGE_IS_PFNZERO,
+        [ARG.category_mask]: PAGE_IS_PRESENT | PAGE_IS_PFNZERO,
+        // Whether they are of files would take it four times as long, with the lock held: each page's descriptor is read for it.
+        [ARG.return_mask]: PAGE_IS_PRESENT,
+      });
+      if (count < 0) return null;
+      const resident: ResidentRun[] = [];
+      // After every 512 runs the kernel begins a page table anew, and tells of what it had told there once more.
+      let reached = addr;
+      for (let offset = 0; offset < count * REGION_BYTES; offset += REGION_BYTES) {
+        const [first, behind] = [run.getBigUint64(offset, true), run.getBigUint64(offset + 8, true)];
+        if (behind <= reached) continue;
+        if (first > reached) reached = first;
+        resident.push({ addr: reached, end: behind });
+        reached = behind;
+      }
+      const walked = view.getBigUint64(ARG.walk_end, true);
+      if (walked > reached) reached = walked;
+      return { runs: resident, until: reached };
+    },
+    isAlive() {
+      try {
+        return readSync(file.fd, entry, 0, ENTRY_BYTES, 0) === ENTRY_BYTES;
+      } catch {
+        return false;
+      }
     },
     [Symbol.dispose]() {
       file[Symbol.dispose]();

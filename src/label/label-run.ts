@@ -17,9 +17,11 @@ import { writeKvLifecycle } from "./kv/kv-table.ts";
 import { type LabelRoom, labelRoom } from "./label-room.ts";
 import { allocationRegions } from "./regions/allocation-regions.ts";
 import { oldMappings, sinceFirstLook } from "./regions/censored-births.ts";
+import { loadResidency } from "./regions/load-residency.ts";
 import { type PlaceIndex, placeIndex } from "./regions/place-index.ts";
 import { type Regions, regionMap } from "./regions/region-map.ts";
 import { writeRegionMap } from "./regions/region-table.ts";
+import type { Residency } from "./regions/residency.ts";
 import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
@@ -46,6 +48,8 @@ export interface Labelled {
   readonly regions: Regions;
   /** Over the regions. */
   readonly regionIndex: PlaceIndex;
+  /** How much of them was in memory. */
+  readonly residency: Residency;
   /** Allocations in the region map, which has the largest only. */
   readonly allocationRegions: number;
   readonly steps: readonly StepRow[];
@@ -63,7 +67,7 @@ export interface Labelled {
 const RECOGNISED = new Set(["engine", "probes"]);
 
 /** Streams that no label needs: their times are all that is read of them here. */
-const NOT_LABELLED = ["fault", "process"] as const satisfies readonly StreamName[];
+const NOT_LABELLED = ["fault", "process", "residency"] as const satisfies readonly StreamName[];
 
 /** Adds the segments to `capture.skipped` whose times cannot be read. */
 function skipWithoutTimes(capture: Capture, stream: StreamName, times: RunWindow["times"]): void {
@@ -171,7 +175,8 @@ export async function labelRun(
   const trace = await writeTrace(database, capture, times, labels);
   incomplete.access = trace.incomplete;
   const allocations = await allocationRegions(capture, regions);
-  writeRegionMap(runDir, regions, trace.accesses, origin_ns, allocations);
+  const residency = await loadResidency(capture, regions, origin_ns);
+  writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
   const rows = confirmRows(kvRows(placing, tensors, origin_ns, room.most("tokens in caches")), watches, placing);
   writeKvLifecycle(runDir, rows, origin_ns);
@@ -182,6 +187,7 @@ export async function labelRun(
     window_ns,
     regions,
     regionIndex: index,
+    residency,
     allocationRegions: allocations.length,
     steps,
     timeline,

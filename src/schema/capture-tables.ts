@@ -8,6 +8,7 @@ import {
   MAPPING_EVENT_KINDS,
   OP_EVIDENCE,
   OPS,
+  PAGE_KINDS,
   REGION_TYPES,
   REQUEST_STATUSES,
   ROLES,
@@ -280,6 +281,19 @@ export const CAPTURE_TABLES = {
       opt("cpu_freq_max_mhz", "f32", "MHz", "Highest frequency of a CPU now."),
       opt("steal_ns", "u64", "ns", "Time that the host took from the CPUs of this virtual machine since boot."),
       opt("machine_busy_ns", "u64", "ns", "CPU time of everything that ran on this machine since boot."),
+    ],
+  },
+  residency: {
+    kind: "capture",
+    doc: "Which pages of the target are in memory, looked at now and then: of each process its mappings in pieces of at most 64 MiB, then what of them is in memory, as its page tables say (PAGEMAP_SCAN, Linux 6.7). That is what its resident set counts: pages of files that it has touched, which others may share, without those that only the page cache has, and without the page of zeros that reads of new memory are given. Huge pages of hugetlbfs are told too, which the resident set leaves out. Not looked at are mappings above 1 TiB.",
+    columns: [
+      { ...TIME, doc: "Just before the kernel was asked." },
+      col("end_ns", "u64", "ns of CLOCK_MONOTONIC", "When it had answered: its lock on the map was held in between."),
+      col("look", "u32", "", "Number of the look, from 1: at all processes, one after the other."),
+      PID,
+      words("kind", PAGE_KINDS),
+      col("addr", "u64", "address", "First byte of the range."),
+      col("size_bytes", "u64", "bytes", "Length of the range, in whole pages."),
     ],
   },
   allocation: {

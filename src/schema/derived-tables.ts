@@ -121,6 +121,20 @@ export const DERIVED_TABLES = {
       words("evidence", LABEL_EVIDENCE),
       col("confidence", "f32", "1", "0 to 1."),
       opt("candidates", "string", "", "JSON list of tensors that share an activation range."),
+      opt(
+        "resident_bytes",
+        "u64",
+        "bytes",
+        "Of it in memory at the last look that saw all of it, as the page tables of its process say (`residency`); null where no look did.",
+      ),
+      opt("resident_looked_ns", "u64", "ns of CLOCK_MONOTONIC", "Begin of that look."),
+      opt("resident_most_bytes", "u64", "bytes", "Of it in memory at the look that found most of it."),
+      opt(
+        "resident_fullest_bytes",
+        "u64",
+        "bytes",
+        "Of it in memory at the look that found most of all regions together; null where that did not see all of it.",
+      ),
     ],
   },
   kv_block_lifecycle: {
@@ -212,7 +226,7 @@ export const DERIVED_TABLES = {
   },
   region_metrics: {
     kind: "derived",
-    doc: "Figures of single regions, by the estimators and the judgement of those of classes, in the whole of generation or of a run without an engine: of the 128 regions at most on which most watches fell, 30 or more on each (source watch); of the 128 regions at most with most rows in the trace, 30 samples or more of a source on each (pebs, ibs, clock, import); of each cache tensor that has a region of its own, by the engine's steps (step), where no more than 131,072 tokens were in caches. A metric that a source cannot tell is a row with the reason. Which pages of a region are in memory is not recorded: `resident_bytes` of those that were watched is an upper end. Of an imported trace that holds every access, and that numbers its regions: counts of the first 4,096 regions, as the Python package had them (total_reads, total_writes, read_fraction, reads_per_write, working_set_bytes in pages, mean_stride_bytes and same_page_fraction of successive rows whatever their thread, and retention_span_ns from the first store to the last load of any of its bytes). Its columns are those of metrics, behind what says the region.",
+    doc: "Figures of single regions, by the estimators and the judgement of those of classes, in the whole of generation or of a run without an engine: of the 128 regions at most on which most watches fell, 30 or more on each (source watch); of the 128 regions at most with most rows in the trace, 30 samples or more of a source on each (pebs, ibs, clock, import); of each cache tensor that has a region of its own, by the engine's steps (step), where no more than 131,072 tokens were in caches. A metric that a source cannot tell is a row with the reason. `resident_bytes` of those that were watched is what the looks at page tables found (`residency`), and an upper end where there was no look; region_map has it of all regions. Of an imported trace that holds every access, and that numbers its regions: counts of the first 4,096 regions, as the Python package had them (total_reads, total_writes, read_fraction, reads_per_write, working_set_bytes in pages, mean_stride_bytes and same_page_fraction of successive rows whatever their thread, and retention_span_ns from the first store to the last load of any of its bytes). Its columns are those of metrics, behind what says the region.",
     columns: [
       col("region_id", "u32", "", "Row of region_map.parquet."),
       opt("name", "string", "", "Name of the region: tensor, file, [heap], ..."),

@@ -24,7 +24,16 @@ export type Stage = keyof typeof STAGES;
 export const STAGE_NAMES = Object.keys(STAGES) as readonly Stage[];
 
 /** What figures are told by: the sources of accesses, then the streams that are not accesses. */
-export const FIGURE_SOURCES = [...SOURCES, "step", "region_map", "allocation", "fault", "process", "request"] as const;
+export const FIGURE_SOURCES = [
+  ...SOURCES,
+  "step",
+  "region_map",
+  "allocation",
+  "fault",
+  "process",
+  "request",
+  "residency",
+] as const;
 
 export type FigureSource = (typeof FIGURE_SOURCES)[number];
 
@@ -44,6 +53,7 @@ export const SOURCES_OF: Readonly<Record<LedgerStream, readonly FigureSource[]>>
   request: ["request"],
   watch: ["watch"],
   process: ["process"],
+  residency: ["residency"],
   allocation: ["allocation"],
   allocation_stack: ["allocation"],
   allocation_memory: ["allocation"],

@@ -220,3 +220,9 @@ export const REQUEST_STATUSES = {
   failed: "no answer came",
 } as const;
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
+
+/** What a row of residency tells of its range. */
+export const PAGE_KINDS = {
+  looked: "all of it was looked at, and what no other row of the look tells was not in memory",
+  resident: "all of it is in memory",
+} as const;

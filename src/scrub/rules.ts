@@ -193,6 +193,15 @@ export const RULES: Rules = {
     steal_ns: "since_boot",
     machine_busy_ns: "since_boot",
   },
+  residency: {
+    timestamp_ns: "time",
+    end_ns: "time",
+    look: "keep",
+    pid: "process",
+    kind: "word",
+    addr: "address",
+    size_bytes: "keep",
+  },
   allocation: {
     timestamp_ns: "time",
     birth_error_ns: "keep",

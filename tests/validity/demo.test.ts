@@ -27,11 +27,21 @@ interface Watch {
   readonly hits: Hit[];
 }
 
+/** What a look found in memory, and the resident set before and after it, all in bytes. */
+interface FoundInMemory {
+  readonly found: number;
+  readonly before: number;
+  readonly after: number;
+}
+
 interface Demo {
   readonly report: { readonly labels: unknown[]; readonly metrics: Record<string, unknown>[] };
   readonly steps: Step[];
   readonly watches: Watch[];
   readonly loaded: number;
+  readonly looks: FoundInMemory[];
+  /** Bytes of all regions in memory at the fullest look, as the areas of report.html are drawn. */
+  readonly drawn: number;
   readonly flashAttention: string[];
 }
 
@@ -69,8 +79,24 @@ async function runDemo(): Promise<Demo> {
      FROM ${stream("watch")} w LEFT JOIN (SELECT * FROM ${stream("tensor")} WHERE region_type = 'kv_cache' AND kind = 'tensor') t
        ON t.name = w.tensor AND w.addr BETWEEN t.addr AND t.addr + t.size_bytes - 1`,
   );
+  const looks = await database.rows(
+    `SELECT found, p.rss_bytes AS before, q.rss_bytes AS after
+     FROM (SELECT pid, min(timestamp_ns) AS begin_ns, max(end_ns) AS end_ns, sum(size_bytes) FILTER (kind = 'resident') AS found
+           FROM ${stream("residency")} GROUP BY pid, look HAVING found > 0) l
+     ASOF JOIN ${stream("process")} p ON l.pid = p.pid AND l.begin_ns >= p.timestamp_ns
+     ASOF JOIN ${stream("process")} q ON l.pid = q.pid AND l.end_ns <= q.timestamp_ns`,
+  );
+  const [drawn] = await database.rows(
+    `SELECT sum(resident_fullest_bytes) AS bytes FROM read_parquet('${report.run_dir}/region_map.parquet')`,
+  );
   return {
     report,
+    looks: looks.map(({ found, before, after }) => ({
+      found: Number(found),
+      before: Number(before),
+      after: Number(after),
+    })),
+    drawn: Number(drawn?.bytes),
     steps: steps.map((s) => ({
       begin: Number(s.begin),
       end: Number(s.end),
@@ -117,6 +143,18 @@ describe("the demo, watched", () => {
 
   /** Index of the decode step that holds a time; -1 outside. */
   const stepAt = (time: number): number => decodes.findIndex((step) => step.begin <= time && time <= step.end);
+
+  test("a look finds in memory what the resident set has, and the areas of the page are all of it", () => {
+    expect(demo.looks.length).toBeGreaterThan(2);
+    const apart = demo.looks.map(({ found, before, after }) =>
+      Math.max(0, Math.min(before, after) - found, found - Math.max(before, after)),
+    );
+    // The kernel tells the resident set to 32 pages a CPU and kind, and buffers come and go between its reading and a look.
+    expect(median(apart)).toBeLessThan(2 ** 20);
+    const fullest = Math.max(...demo.looks.map(({ found }) => found));
+    expect(demo.drawn / fullest).toBeLessThanOrEqual(1);
+    expect(demo.drawn / fullest).toBeGreaterThan(0.97);
+  });
 
   test("flash attention was asked for and is what the engine says", () => {
     expect(demo.flashAttention).toEqual(["on"]);

@@ -2,6 +2,7 @@
 
 import type { RowWrites } from "../../label/kv/kv-token.ts";
 import type { Regions } from "../../label/regions/region-map.ts";
+import type { Residency } from "../../label/regions/residency.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import type { RegionType, Step, WatchDesign, WatchEnding, WatchMode } from "../../schema/words.ts";
 import type { FaultSums } from "../process/fault-sums.ts";
@@ -218,6 +219,8 @@ export interface AnalysisInput {
   /** Memory that came less than this before the arming of a watch cannot have been drawn; 0 where it is absent. */
   readonly draw_lag_ns?: number;
   readonly regions: Regions;
+  /** How much of them was in memory; nobody looked where it is absent. */
+  readonly residency?: Residency;
   readonly steps: readonly StepSample[];
   readonly kvRows: readonly KvRowSample[];
   /** Why the engine's steps do not tell the lives of all KV rows; null where they do, or there is no engine. */

@@ -49,6 +49,7 @@ export async function loadInput(labelled: Labelled, facts: RecordedFacts, memory
     window_ns: labelled.window_ns,
     watches: watchSamples(labelled.watches, labelled.regions, labelled.regionIndex),
     regions: labelled.regions,
+    residency: labelled.residency,
     steps,
     kvRows,
     kvUntold: labelled.kvRows.untold,

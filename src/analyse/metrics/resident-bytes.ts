@@ -1,7 +1,9 @@
-/** How much of a class can be resident: the address space that it has may be far larger. */
+/** How much of a class is resident: the address space that it has may be far larger. */
+import { NO_LOOKS, totalsOf } from "../../label/regions/residency.ts";
 import { interval } from "../../statistics/interval.ts";
 import { peakBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
+import { isInside } from "../input/span.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const METRIC = "resident_bytes";
@@ -13,11 +15,36 @@ function targetPeak({ input, span }: Group): number | null {
   return counts?.process?.[index]?.peak_hi_bytes ?? null;
 }
 
+/** What the looks in the span found, most of all and how many they were. */
+function found({ input, regions, span }: Group): { readonly most: number; readonly looks: number } {
+  const { residency = NO_LOOKS } = input;
+  const totals = totalsOf(residency, regions.rows);
+  const looks = residency.look_ns.flatMap((time_ns, look) =>
+    isInside(span, time_ns) && (totals.regions[look] as number) > 0 ? [totals.bytes[look] as number] : [],
+  );
+  return { most: looks.reduce((most, bytes) => Math.max(most, bytes), 0), looks: looks.length };
+}
+
 function figures(group: Group): Figure[] {
   if (group.regions.rows.length === 0) return [];
   const mapped = peakBytes(group.regions, group.span);
   const target = targetPeak(group);
   const most = target === null ? mapped : Math.min(mapped, target);
+  const looked = found(group);
+  if (looked.looks > 0) {
+    return [
+      {
+        metric: METRIC,
+        source: "residency",
+        estimate: interval(looked.most, looked.most, Math.max(looked.most, most)),
+        n: looked.looks,
+        census: true,
+        method:
+          "the look at page tables that found most; no more between two looks than is mapped, and than the target has resident",
+      },
+    ];
+  }
+  const isLooked = (group.input.residency ?? NO_LOOKS).look_ns.length > 0;
   return [
     {
       metric: METRIC,
@@ -28,7 +55,7 @@ function figures(group: Group): Figure[] {
       census: true,
       bound: true,
       method: "the smaller of what the class has mapped and what the target has resident, each at its peak",
-      why: "which of its pages are resident is not recorded",
+      why: isLooked ? "no look at its pages fell into that time" : "which of its pages are resident is not recorded",
     },
   ];
 }
@@ -38,14 +65,17 @@ export const residentBytes: MetricFamily = {
     {
       name: METRIC,
       unit: "bytes",
-      definition: "Most bytes of the class that can be resident at one moment.",
+      definition: "Most bytes of the class that are resident at one moment.",
       formula: "max over moments of the bytes of the class that are resident",
       averaged_over: "nothing",
     },
   ],
   estimator:
-    "An upper end: no more than the class has mapped at one moment, and no more than the target has resident at one (`rss_peak_bytes`). n counts regions.",
-  sources: [["region_map", "every mapping is recorded, and /proc tells what the target has resident"]],
+    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the target, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two processes of the target it counts twice; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the target has resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
+  sources: [
+    ["residency", "/proc/PID/pagemap tells which pages of each mapping are in memory"],
+    ["region_map", "every mapping is recorded, and /proc tells what the target has resident"],
+  ],
   not_by_sampling: null,
   suppressed: "No region of the class.",
   spans: "phases",

@@ -5,6 +5,8 @@ import { type WatchedWord, watchedWord } from "../../config/watched-word.ts";
 export interface AskedParts {
   readonly faults: boolean;
   readonly engine: boolean;
+  /** Which pages are in memory. */
+  readonly residency: boolean;
   /** Accesses to bytes that are drawn at random, or that samples hit. */
   readonly accesses: boolean;
   /** Words that are watched all the time, in place of drawn ones. */
@@ -15,7 +17,13 @@ export interface AskedParts {
 export function askedParts(names: readonly string[] = EBPF_PARTS): AskedParts {
   const words = names.map(watchedWord).filter((word) => word !== null);
   const has = (part: (typeof EBPF_PARTS)[number]): boolean => names.includes(part);
-  return { faults: has("faults"), engine: has("engine"), accesses: has("accesses") && words.length === 0, words };
+  return {
+    faults: has("faults"),
+    engine: has("engine"),
+    residency: has("residency"),
+    accesses: has("accesses") && words.length === 0,
+    words,
+  };
 }
 
 /** Names of --source that are left: without accesses none, for named words their watches. */
@@ -25,9 +33,9 @@ export function sourcesLeft({ accesses, words }: AskedParts, sources: readonly s
 }
 
 /** Why the rest is not known, where something was left out; null where nothing was. */
-export function leftOut({ faults, engine, accesses, words }: AskedParts): string | null {
-  if (faults && engine && accesses) return null;
-  const kept = [...(faults ? ["faults"] : []), ...(engine ? ["engine"] : []), ...(accesses ? ["accesses"] : [])];
+export function leftOut({ words, ...asked }: AskedParts): string | null {
+  if (EBPF_PARTS.every((part) => asked[part])) return null;
+  const kept = EBPF_PARTS.filter((part) => asked[part]);
   const named = words.length > 0 ? [`${words.length} named ${words.length === 1 ? "word" : "words"}`] : [];
   return `--ebpf recorded ${["mappings", ...kept, ...named].join(", ")} alone`;
 }

@@ -7,6 +7,7 @@ import { enginePart, enginePrograms } from "./engine/engine-part.ts";
 import { faultPart, faultPrograms } from "./faults/fault-part.ts";
 import { lifecyclePrograms } from "./lifecycle/lifecycle-part.ts";
 import type { PartPrograms, PlannedPart } from "./part.ts";
+import { residencyPart } from "./residency/residency-part.ts";
 import { chooseSources, type SourceFacts } from "./samples/choose-sources.ts";
 import { samplePart, samplePrograms } from "./samples/sample-part.ts";
 import { watchPart, watchPrograms } from "./watch/watch-part.ts";
@@ -56,7 +57,7 @@ export function planParts(options: PartOptions, facts: SourceFacts): Plan | Extr
   const sources = sourcesLeft(asked, options.sources);
   const choice = chooseSources(sources, facts);
   if (!choice.ok) return choice;
-  const parts: PlannedPart[] = [];
+  const parts: PlannedPart[] = asked.residency ? [residencyPart] : [];
   if (asked.faults) parts.push(faultPart);
   if (asked.engine) parts.push(enginePart(options.engineObjects, options.engines));
   if (choice.clock) parts.push(clockPart({ hz: options.clockHz, seed }));

@@ -105,6 +105,10 @@ function regionRow(
     evidence: "memray",
     confidence: CONFIDENCE.memray,
     candidates: null,
+    resident_bytes: null,
+    resident_looked_ns: null,
+    resident_most_bytes: null,
+    resident_fullest_bytes: null,
   };
 }
 

@@ -9,6 +9,7 @@ import type { EveryColumn, RowOf } from "../../schema/row.ts";
 import type { RegionAccesses } from "../trace/region-accesses.ts";
 import { CENSORED } from "./places.ts";
 import type { RegionFacts, Regions } from "./region-map.ts";
+import { bytesAt, fullestLook, type Residency, staysOf } from "./residency.ts";
 
 const TABLE = "region_map";
 const PAGE_BYTES = 4096;
@@ -28,9 +29,50 @@ function factTexts(facts: readonly RegionFacts[], textOf: (found: RegionFacts) =
   return (what: Uint32Array): StringColumn => ({ codes: what.map((fact) => codes[fact] as number), values });
 }
 
+/** What was seen of the regions, by their rows. */
+interface Seen {
+  readonly accesses: RegionAccesses;
+  readonly residency: Residency;
+}
+
+/** Columns of what was in memory, of some rows. */
+function residentColumns(residency: Residency, regions: number, originNs: bigint) {
+  const fullest = fullestLook(residency, regions);
+  const mostOf = (row: number): number | null => {
+    let most: number | null = null;
+    for (const stay of staysOf(residency, row)) most = Math.max(most ?? 0, residency.bytes[stay] as number);
+    return most;
+  };
+  const latest = (row: number): number => residency.latest[row] ?? -1;
+  return (from: number, end: number) => {
+    const column = (find: (row: number) => bigint | null) => {
+      const values = Array.from({ length: end - from }, (_, i) => find(from + i));
+      return {
+        data: BigUint64Array.from(values, (value) => value ?? 0n),
+        valid: Uint8Array.from(values, (value) => (value === null ? 0 : 1)),
+      };
+    };
+    const bytes = (bytesOf: (row: number) => number | null) =>
+      column((row) => {
+        const found = bytesOf(row);
+        return found === null ? null : BigInt(found);
+      });
+    return {
+      resident_bytes: bytes((row) => residency.bytes[latest(row)] ?? null),
+      resident_looked_ns: column((row) => {
+        const look = residency.last_look[latest(row)];
+        return look === undefined ? null : originNs + BigInt(Math.round(residency.look_ns[look] as number));
+      }),
+      resident_most_bytes: bytes(mostOf),
+      resident_fullest_bytes: bytes((row) => bytesAt(residency, row, fullest)),
+    };
+  };
+}
+
 /** Makes the columns of some rows. */
-function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: bigint) {
+function regionColumns(regions: Regions, { accesses, residency }: Seen, originNs: bigint) {
   const { facts } = regions;
+  const resident = residentColumns(residency, regions.count, originNs);
   const texts = {
     region_type: factTexts(facts, ({ region_type }) => region_type),
     logical_id: factTexts(facts, ({ logical_id }) => logical_id),
@@ -90,6 +132,7 @@ function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: big
         evidence: texts.evidence(what),
         confidence: { data: Float32Array.from(what, (fact) => facts[fact]?.confidence ?? 0) },
         candidates: texts.candidates(what),
+        ...resident(from, end),
       } satisfies EveryColumn<typeof TABLE>,
     };
   };
@@ -103,13 +146,13 @@ function regionColumns(regions: Regions, accesses: RegionAccesses, originNs: big
 export function writeRegionMap(
   runDir: string,
   regions: Regions,
-  accesses: RegionAccesses,
+  seen: Seen,
   originNs: bigint,
   allocations: readonly RowOf<typeof TABLE>[],
 ): void {
   using writer = openParquetWriter(join(runDir, "region_map.parquet"), TABLE);
   const written = collectAfter(GROUP_ROWS);
-  const columns = regionColumns(regions, accesses, originNs);
+  const columns = regionColumns(regions, seen, originNs);
   for (let from = 0; from < regions.count; from += GROUP_ROWS) {
     writer.add(columns(from, Math.min(regions.count, from + GROUP_ROWS)));
     written(GROUP_ROWS);

@@ -1,7 +1,7 @@
-/** What was in memory as areas: a class by its resident bytes, in it layers and tensors by the bytes that they map. */
+/** What was in memory as areas: by class, layer and tensor what a look found of it, or where nobody looked what can have been. */
 import { type HierarchyRectangularNode, hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 import { formatBytes, formatNs } from "../../units.ts";
-import type { RunData } from "../page/data/page-data.ts";
+import type { RegionColumns, RunData } from "../page/data/page-data.ts";
 import { colorOf, element, whyNot } from "./elements.ts";
 
 const HEIGHT = 380;
@@ -18,6 +18,8 @@ interface Part {
   readonly bytes?: number;
   /** Bytes of address space. */
   readonly mapped?: number;
+  /** True where the area is what was found in memory. */
+  readonly isFound?: boolean;
   readonly parts?: Part[];
 }
 
@@ -29,19 +31,42 @@ function fullestMoment(run: RunData): number {
   return time_ms[sizes.indexOf(Math.max(...sizes))] ?? 0;
 }
 
-/** The regions alive at a moment, by class and layer; what is too small to be seen stands together. */
-function partsAt(run: RunData, moment: number): Part {
-  const classes = new Map<string, Map<string, Part[]>>();
-  if ("why" in run.regions) return { name: "", parts: [] };
-  const { birth_ms, death_ms, name, layer, size_bytes, class: types } = run.regions.data;
-  const alive = name.map((_, i) => i).filter((i) => (birth_ms[i] ?? 0) <= moment && moment <= (death_ms[i] ?? 0));
+/** An area for each region that has one, by its row. */
+interface Areas {
+  readonly rows: readonly number[];
+  readonly bytesOf: (row: number) => number;
+  /** True where a look found them; else they are upper ends. */
+  readonly isFound: boolean;
+}
+
+/** What the look that found most in memory found of each region; null where nobody looked. */
+function foundAreas({ resident_bytes }: RegionColumns): Areas | null {
+  if (resident_bytes.every((bytes) => bytes === null)) return null;
+  const rows = [...resident_bytes.keys()].filter((row) => (resident_bytes[row] ?? 0) > 0);
+  return { rows, bytesOf: (row) => resident_bytes[row] ?? 0, isFound: true };
+}
+
+/** What each region that was alive at a moment mapped, of a class no more than can have been in memory. */
+function boundAreas(
+  run: RunData,
+  moment: number,
+  { birth_ms, death_ms, size_bytes, class: types }: RegionColumns,
+): Areas {
+  const alive = [...size_bytes.keys()].filter((i) => (birth_ms[i] ?? 0) <= moment && moment <= (death_ms[i] ?? 0));
   const mapped = run.classes.map((_, index) =>
     alive.reduce((sum, i) => sum + (types[i] === index ? (size_bytes[i] ?? 0) : 0), 0),
   );
   // A reservation maps far more than is in memory: a class is as large as what of it was resident.
   const scales = mapped.map((bytes, index) => Math.min(1, (run.class_bytes[index] ?? bytes) / Math.max(1, bytes)));
-  const total = mapped.reduce((sum, bytes, index) => sum + bytes * (scales[index] ?? 1), 0);
-  for (const i of alive) {
+  return { rows: alive, bytesOf: (row) => (size_bytes[row] ?? 0) * (scales[types[row] ?? 0] ?? 1), isFound: false };
+}
+
+/** The areas by class and layer; what is too small to be seen stands together. */
+function partsOf(run: RunData, { name, layer, size_bytes, class: types }: RegionColumns, areas: Areas): Part {
+  const classes = new Map<string, Map<string, Part[]>>();
+  const { isFound } = areas;
+  const total = areas.rows.reduce((sum, row) => sum + areas.bytesOf(row), 0);
+  for (const i of areas.rows) {
     const type = run.classes[types[i] ?? 0] ?? "unknown";
     const number = layer[i] ?? null;
     const layers = classes.get(type) ?? new Map<string, Part[]>();
@@ -50,12 +75,12 @@ function partsAt(run: RunData, moment: number): Part {
     const parts = layers.get(key) ?? [];
     layers.set(key, parts);
     const map = size_bytes[i] ?? 0;
-    const bytes = map * (scales[types[i] ?? 0] ?? 1);
+    const bytes = areas.bytesOf(i);
     const rest = parts.findIndex((part) => part.name === REST);
     const { bytes: area = 0, mapped: before = 0 } = parts[rest] ?? {};
-    if (bytes >= total * LEAST_SHARE) parts.push({ name: name[i] ?? "", bytes, mapped: map });
-    else if (rest < 0) parts.push({ name: REST, bytes, mapped: map });
-    else parts[rest] = { name: REST, bytes: area + bytes, mapped: before + map };
+    if (bytes >= total * LEAST_SHARE) parts.push({ name: name[i] ?? "", bytes, mapped: map, isFound });
+    else if (rest < 0) parts.push({ name: REST, bytes, mapped: map, isFound });
+    else parts[rest] = { name: REST, bytes: area + bytes, mapped: before + map, isFound };
   }
   return {
     name: "",
@@ -67,8 +92,8 @@ function partsAt(run: RunData, moment: number): Part {
 }
 
 /** `≤ ` before a size that is no more than an upper end. */
-function signOf(run: RunData, name: string): string {
-  return run.class_bytes_read[run.classes.indexOf(name)] === true ? "" : "≤ ";
+function signOf(run: RunData, name: string, { isFound }: Areas): string {
+  return isFound || run.class_bytes_read[run.classes.indexOf(name)] === true ? "" : "≤ ";
 }
 
 function drawnNode(node: HierarchyRectangularNode<Part>): SVGGElement {
@@ -84,7 +109,9 @@ function drawnNode(node: HierarchyRectangularNode<Part>): SVGGElement {
     rect.setAttribute(key, value.toFixed(1));
   rect.setAttribute("fill", colorOf(type ?? ""));
   const title = document.createElementNS(svg, "title");
-  title.textContent = `${[type, layer, node.data.name].filter(Boolean).join(", ")}: ${formatBytes(node.data.mapped ?? 0)} mapped`;
+  const { bytes = 0, mapped = 0, isFound = false } = node.data;
+  const size = `${isFound ? `${formatBytes(bytes)} in memory of ` : ""}${formatBytes(mapped)} mapped`;
+  title.textContent = `${[type, layer, node.data.name].filter(Boolean).join(", ")}: ${size}`;
   group.append(rect, title);
   if (width > READABLE[0] && height > READABLE[1]) {
     const text = document.createElementNS(svg, "text");
@@ -104,8 +131,10 @@ export function drawTreemap(place: HTMLElement, run: RunData): void {
     place.replaceChildren(whyNot(run.regions.why));
     return;
   }
+  const columns = run.regions.data;
   const moment = fullestMoment(run);
-  const root = hierarchy<Part>(partsAt(run, moment), ({ parts }) => parts)
+  const areas = foundAreas(columns) ?? boundAreas(run, moment, columns);
+  const root = hierarchy<Part>(partsOf(run, columns, areas), ({ parts }) => parts)
     .sum(({ bytes }) => bytes ?? 0)
     .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
   const classes = root.children ?? [];
@@ -113,7 +142,7 @@ export function drawTreemap(place: HTMLElement, run: RunData): void {
     element(
       "span",
       { class: `class ${data.name}` },
-      `${data.name} ${signOf(run, data.name)}${formatBytes(value ?? 0)}`,
+      `${data.name} ${signOf(run, data.name, areas)}${formatBytes(value ?? 0)}`,
     ),
   );
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
@@ -134,7 +163,9 @@ export function drawTreemap(place: HTMLElement, run: RunData): void {
     element(
       "p",
       { class: "about" },
-      `What was in memory ${formatNs(moment * 1e6)} into the run, when the target had most of it. A class is as large as its resident bytes (≤ where only an upper end is known); in it each tensor by the bytes that it maps.`,
+      areas.isFound
+        ? "What the look at the target's page tables that found most in memory found of each region: what its resident set counts."
+        : `Nobody looked at which pages were in memory: what can have been there ${formatNs(moment * 1e6)} into the run, when the target had most memory. A class is as large as its resident bytes (≤ where only an upper end is known); in it each tensor by the bytes that it maps.`,
     ),
     element("div", { class: "tools" }, ...key),
     svg,

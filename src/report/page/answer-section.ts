@@ -12,7 +12,7 @@ import { type Html, html } from "./html.ts";
 
 /** What each row asks, for who sees the table for the first time. */
 const MEANING: Readonly<Record<string, string>> = {
-  "in memory": "most bytes resident at one moment",
+  "in memory": "most bytes in memory at one look; ≤ where nobody looked",
   "working set": "bytes touched while tokens are generated",
   read: "bytes loaded per second",
   written: "bytes stored per second",

@@ -10,6 +10,8 @@ export interface RegionColumns {
   /** First byte, as hexadecimal digits. */
   readonly addr: readonly string[];
   readonly size_bytes: readonly number[];
+  /** In memory at the look that found most of all regions; null where that did not see it, and where nobody looked. */
+  readonly resident_bytes: readonly (number | null)[];
   /** ms since the run began; a region that was there before has what it was first seen at. */
   readonly birth_ms: readonly number[];
   readonly death_ms: readonly number[];

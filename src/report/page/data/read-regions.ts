@@ -16,6 +16,8 @@ export interface Region {
   readonly pid: number;
   readonly addr: bigint;
   readonly size_bytes: number;
+  /** At the look that found most of all regions; null where that did not see it, and where nobody looked. */
+  readonly resident_bytes: number | null;
   readonly birth_ns: bigint;
   readonly death_ns: bigint;
   readonly access_rows: number;
@@ -37,9 +39,12 @@ const big = (value: unknown): bigint => (typeof value === "bigint" ? value : 0n)
 export async function readRegions(database: Database, path: string): Promise<Maybe<ReadRegions>> {
   if (!existsSync(path)) return { why: "the run has no region_map.parquet" };
   const scan = parquetScan([path]);
+  const columns = await database.rows(`DESCRIBE SELECT * FROM ${scan}`);
+  // A run that was derived before there were looks is drawn too.
+  const hasLooks = columns.some(({ column_name }) => column_name === "resident_fullest_bytes");
   const rows = await database.rows(
     `SELECT region_id, region_type, mapping_kind, coalesce(tensor, name, mapping_kind, '') AS name, layer, pid, addr,
-       size_bytes, birth_ns, death_ns, access_count, evidence
+       size_bytes, ${hasLooks ? "resident_fullest_bytes" : "NULL"} AS resident_bytes, birth_ns, death_ns, access_count, evidence
      FROM ${scan} WHERE ${MAPPED}
      ORDER BY coalesce(access_count, 0) DESC, tensor IS NULL, size_bytes DESC, region_id LIMIT ${MOST_REGIONS}`,
   );
@@ -55,6 +60,7 @@ export async function readRegions(database: Database, path: string): Promise<May
       pid: Number(row.pid),
       addr: big(row.addr),
       size_bytes: Number(row.size_bytes),
+      resident_bytes: typeof row.resident_bytes === "bigint" ? Number(row.resident_bytes) : null,
       birth_ns: big(row.birth_ns),
       death_ns: big(row.death_ns),
       access_rows: Number(row.access_count ?? 0),
@@ -143,6 +149,7 @@ export function regionColumns(
     layer: regions.map(({ layer }) => layer),
     addr: regions.map(({ addr }) => addr.toString(16)),
     size_bytes: regions.map(({ size_bytes }) => size_bytes),
+    resident_bytes: regions.map(({ resident_bytes }) => resident_bytes),
     birth_ms: regions.map(({ birth_ns }) => ms(birth_ns)),
     death_ms: regions.map(({ death_ns }) => ms(death_ns)),
     access_rows: regions.map(({ access_rows }) => access_rows),

@@ -110,6 +110,14 @@ const RUN: GivenInput = {
   steps: STEPS,
   kvRows: KV_ROWS,
   regions: [region({ region_type: "weight", mapping_kind: "file" }), region({})],
+  residency: {
+    look_ns: [200 * MS],
+    latest: Int32Array.of(0, 1),
+    before: [-1, -1],
+    first_look: [0, 0],
+    last_look: [0, 0],
+    bytes: [4096, 4096],
+  },
   accessSums: SOURCES.filter((source) => source !== "watch").map(sums),
   allocations: [
     {

@@ -25,11 +25,12 @@ describe("the parts of the eBPF collector", () => {
   });
 
   test("are those that were asked for", () => {
-    expect(planned({}).names).toEqual(["faults", "engine", "watch"]);
+    expect(planned({}).names).toEqual(["residency", "faults", "engine", "watch"]);
+    expect(planned({ parts: ["residency"] }).names).toEqual(["residency"]);
     expect(planned({ parts: ["faults"] }).names).toEqual(["faults"]);
     expect(planned({ parts: ["accesses"], sources: ["clock", "watch"] }).names).toEqual(["clock", "watch"]);
     expect(planned({ parts: ["mem:0x1000/8:rw"], sources: ["clock"] }).names).toEqual(["watch"]);
-    expect(planned({ watchRegisters: 0 }).names).toEqual(["faults", "engine"]);
+    expect(planned({ watchRegisters: 0 }).names).toEqual(["residency", "faults", "engine"]);
   });
 
   test("say what they identify and why they identify no more", () => {

@@ -10,6 +10,7 @@ const region = (change: Partial<Region>): Region => ({
   pid: 7,
   addr: 0n,
   size_bytes: 100,
+  resident_bytes: null,
   birth_ns: 0n,
   death_ns: 10n ** 9n,
   access_rows: 0,
