@@ -91,10 +91,10 @@ export function coveredStepNs({ steps }: Span, from: number, end: number): numbe
   return sum;
 }
 
-/** The kind of the step that goes on at a time; null between steps. */
-export function stepAt({ steps }: Span, time: number): Step | null {
+/** The number of the step that goes on at a time; null between steps. */
+export function stepNumberAt({ steps }: Span, time: number): number | null {
   const last = stepBy(steps, time);
-  return time < (steps.end_ns[last] ?? Number.NEGATIVE_INFINITY) ? (steps.kind[last] ?? null) : null;
+  return time < (steps.end_ns[last] ?? Number.NEGATIVE_INFINITY) ? last : null;
 }
 
 /** Tokens that a step decodes: one whose batch could not be read decoded something. */

@@ -4,14 +4,11 @@ import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredTokens } from "../input/span.ts";
-import { countWindows, passesIn, windowOf } from "./count-window.ts";
+import { countWindows, passesIn } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
-import { calibrateSteps } from "./step-calibration.ts";
+import { calibrateSteps, type PassAxis } from "./step-calibration.ts";
 
 export type PassKind = "read" | "write";
-/** What passes are counted over. */
-export type PassAxis = "seconds" | "tokens";
 
 /** Fewer addresses with a pass than this: their share carries the interval, not the resampling. */
 const FEW_HITS = 10;
@@ -68,13 +65,6 @@ function stratumBytes({ weights }: WatchSet): Float64Array {
 
 /** Units of an axis in the time that is looked at, ns or tokens. */
 const UNIT: Readonly<Record<PassAxis, number>> = { seconds: 1e9, tokens: 1 };
-
-/** What each window holds of the axis, ns or tokens. */
-function heldBy(set: WatchSet, axis: PassAxis): Float64Array {
-  const { length_ns, time_ns } = countWindows(set);
-  if (axis === "seconds") return time_ns;
-  return length_ns.map((length, i) => coveredTokens(set.span, ...windowOf(set, i, length)));
-}
 
 /**
  * The interval with room for bytes that were not drawn: that share of them may have no such pass, or twice as many, which no
@@ -134,8 +124,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const { exposures, weights } = set;
   const windows = countWindows(set);
   const { length_ns, unseen, cut } = windows;
-  const passWeight = calibrateSteps(set, windows);
-  const held = heldBy(set, axis);
+  const { held, weight: passWeight } = calibrateSteps(set, windows, axis);
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
@@ -154,10 +143,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     }
     passes += exposure.passes.count;
     if (mine > 0) seen += 1;
-    const stratum = weights.stratum[i] ?? 0;
     const inside = passesIn(set, i, length_ns[i] ?? 0)
       .filter((p) => isOf(exposure, p, kind, generous))
-      .reduce((sum, p) => sum + passWeight(stratum, exposure.passes.start_ns[p] ?? 0), 0);
+      .reduce((sum, p) => sum + passWeight(i, exposure.passes.start_ns[p] ?? 0), 0);
     const mineHeld = held[i] ?? 0;
     allHeld += mineHeld;
     if (inside > 0) {

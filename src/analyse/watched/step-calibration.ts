@@ -1,69 +1,183 @@
-/** Gives the windows of watches as many steps of each kind as the run has. */
+/** Counts passes by whole steps, and gives the windows of watches as many steps of each kind as the run has. */
+import { firstIndex } from "../../statistics/first-index.ts";
 import { wordsOf } from "../../schema/row.ts";
 import type { Step } from "../../schema/words.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredStepNs, coveredSteps, stepAt } from "../input/span.ts";
+import { coveredStepNs, coveredSteps, coveredTokens, stepNumberAt } from "../input/span.ts";
 import { type CountWindows, windowOf } from "./count-window.ts";
 
 /** With fewer windows that hold some of a kind, they say too little of how much of it windows hold. */
 const FEWEST_WINDOWS = 10;
+/** A step of which less than this share of its moments fit into windows is seen whole too seldom. */
+const LEAST_FITTING = 0.2;
+/** Steps of a kind are counted whole where at least this share of them fits. */
+const MOST_FIT = 0.95;
 
 const BETWEEN = "between";
 type Kind = Step | typeof BETWEEN;
 const STEPS = wordsOf("trace", "step");
-const KINDS: readonly Kind[] = [...STEPS, BETWEEN];
 
-/** What a pass of a stratum counts for that begins at a time: 1 where nothing is known of steps. */
-export type PassWeight = (stratum: number, time_ns: number) => number;
+/** What passes are counted over. */
+export type PassAxis = "seconds" | "tokens";
 
-/** Steps of each kind, a cut one by its share, and time between steps, ns. */
+export interface StepCounting {
+  /** What each window holds of the axis, ns or tokens. */
+  readonly held: Float64Array;
+  /** What a pass of an exposure counts for that begins at a time. */
+  readonly weight: (exposure: number, time_ns: number) => number;
+}
+
+/** Steps of each kind, and time between steps, ns. */
 type Amounts = Record<Kind, number>;
 const nothing = (): Amounts => ({ prefill: 0, decode: 0, between: 0 });
 
-interface Held {
-  /** Time of the windows, ns, by the weights of their addresses; so are the amounts. */
+/** The windows of one stratum. */
+interface Stratum {
+  readonly members: number[];
+  /** What a step of a number counts for where a window holds it whole; 0 where it is not counted whole. */
+  readonly whole: (step: number) => number;
+  /** Whether steps of a kind are counted whole. */
+  readonly isWhole: Readonly<Record<Step, boolean>>;
+  /** Time and tokens of the windows, by the weights of their addresses; so are the amounts. */
   time: number;
+  tokens: number;
   readonly amounts: Amounts;
   /** Windows that hold some of a kind. */
   readonly windows: Amounts;
 }
 
 /**
- * Post-strata of what goes on. A step that was to begin while its CPUs were busy with an arming begins right after it and takes longer,
- * so that windows hold more steps, and more time of steps, than as much time of the run does. Passes in steps of a kind count by the
- * steps of that kind in a second of the run over those in a second of the windows, passes between steps by the time between steps
- * in either; of each stratum by itself, as the shorter its windows are, the more steps they hold.
+ * Share of the time of some windows at which a step of a length may begin and end inside its window.
+ * @returns by length, ns
+ */
+function fitting(lengths: readonly number[], weights: readonly number[]): (length: number) => number {
+  const order = lengths.map((_, i) => i).sort((a, b) => (lengths[b] ?? 0) - (lengths[a] ?? 0));
+  const sorted = order.map((i) => lengths[i] ?? 0);
+  const time = [0];
+  const weight = [0];
+  for (const i of order) {
+    time.push((time.at(-1) ?? 0) + (weights[i] ?? 0) * (lengths[i] ?? 0));
+    weight.push((weight.at(-1) ?? 0) + (weights[i] ?? 0));
+  }
+  const all = time.at(-1) ?? 0;
+  return (length) => {
+    const longer = firstIndex(sorted.length, (i) => (sorted[i] ?? 0) > length);
+    return all > 0 ? ((time[longer] ?? 0) - (weight[longer] ?? 0) * length) / all : 0;
+  };
+}
+
+/** Numbers of the steps that lie inside a window as a whole: from the first up to the second. */
+function stepsInside({ span: { steps } }: WatchSet, begin: number, end: number): readonly [from: number, to: number] {
+  const from = firstIndex(steps.begin_ns.length, (k) => (steps.begin_ns[k] ?? 0) < begin);
+  const to = firstIndex(steps.end_ns.length, (k) => (steps.end_ns[k] ?? 0) <= end);
+  return [from, Math.max(from, to)];
+}
+
+function stratumOf(set: WatchSet, members: number[], time_ns: Float64Array): Stratum {
+  const { steps } = set.span;
+  const share = fitting(
+    members.map((i) => time_ns[i] ?? 0),
+    members.map((i) => set.weights.bytes[i] ?? 0),
+  );
+  const shares = Float64Array.from(steps.begin_ns, (begin, k) => share((steps.end_ns[k] ?? begin) - begin));
+  const isWholeKind = (kind: Step): boolean => {
+    let fit = 0;
+    let all = 0;
+    steps.kind.forEach((of, k) => {
+      if (of !== kind) return;
+      all += 1;
+      if ((shares[k] ?? 0) >= LEAST_FITTING) fit += 1;
+    });
+    return all > 0 && fit >= MOST_FIT * all;
+  };
+  const isWhole = { prefill: isWholeKind("prefill"), decode: isWholeKind("decode") };
+  const whole = (k: number): number => {
+    const kind = steps.kind[k];
+    const fits = shares[k] ?? 0;
+    return kind !== undefined && isWhole[kind] && fits >= LEAST_FITTING ? 1 / fits : 0;
+  };
+  return { members, whole, isWhole, time: 0, tokens: 0, amounts: nothing(), windows: nothing() };
+}
+
+/** Adds what one window holds to its stratum. @returns its tokens */
+function addWindow(
+  set: WatchSet,
+  stratum: Stratum,
+  i: number,
+  window: readonly [number, number],
+  time: number,
+): number {
+  const { span } = set;
+  const { steps } = span;
+  const here = nothing();
+  let tokens = 0;
+  const [from, to] = stepsInside(set, ...window);
+  for (let k = from; k < to; k++) {
+    const counts = stratum.whole(k);
+    const kind = steps.kind[k];
+    if (counts === 0 || kind === undefined) continue;
+    here[kind] += counts;
+    tokens += counts * ((steps.tokens[k] ?? 0) - (steps.tokens[k - 1] ?? 0));
+  }
+  for (const kind of STEPS) if (!stratum.isWhole[kind]) here[kind] = coveredSteps(span, kind, ...window);
+  // The steps of a span with tokens are of one kind.
+  if (!STEPS.some((kind) => stratum.isWhole[kind])) tokens = coveredTokens(span, ...window);
+  here.between = Math.max(0, time - coveredStepNs(span, ...window));
+  const w = set.weights.bytes[i] ?? 0;
+  stratum.time += w * time;
+  stratum.tokens += w * tokens;
+  for (const kind of [...STEPS, BETWEEN] as const) {
+    stratum.amounts[kind] += w * here[kind];
+    if (here[kind] > 0) stratum.windows[kind] += 1;
+  }
+  return tokens;
+}
+
+/**
+ * Post-strata of what goes on. A step that was to begin while its CPUs were busy with an arming begins right after it, and one that goes
+ * on while its CPU arms a watch, or takes one out, stands still: windows hold more steps, and more time of steps, than as much time of the
+ * run does, and of a step that an end of the window cuts another share than that of its time. So steps are counted whole where nearly
+ * all of them fit into windows, each by the inverse of the chance that it does (Horvitz and Thompson, JASA 47, 1952), and
+ * by their share of time where they are too long. Passes in steps of a kind count by the steps of that kind in a second, or a token, of the run
+ * over those in the windows, passes between steps by the time between steps in either; of each stratum by itself, as the shorter its
+ * windows are, the more steps they hold.
  * @param windows those in which passes are counted
  */
-export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindows): PassWeight {
+export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindows, axis: PassAxis): StepCounting {
   const { span, weights } = set;
-  const { begin_ns, end_ns, counts } = span.steps;
-  if (span.tokens !== null || begin_ns.length === 0) return () => 1;
+  const { begin_ns, end_ns, counts, tokens, kind: kinds } = span.steps;
+  const isByTime = axis === "seconds";
+  if (begin_ns.length === 0 || (isByTime && span.tokens !== null)) return { held: time_ns, weight: () => 1 };
   const run = nothing();
   for (const kind of STEPS) run[kind] = counts[kind].at(-1) ?? 0;
   run.between = span.window_ns - end_ns.reduce((sum, end, i) => sum + end - (begin_ns[i] ?? end), 0);
-  const strata = new Map<number, Held>();
-  set.exposures.forEach((_, i) => {
-    const time = time_ns[i] ?? 0;
-    if (time <= 0) return;
-    const stratum = weights.stratum[i] ?? 0;
-    const held = strata.get(stratum) ?? { time: 0, amounts: nothing(), windows: nothing() };
-    const window = windowOf(set, i, length_ns[i] ?? 0);
-    const here = nothing();
-    for (const kind of STEPS) here[kind] = coveredSteps(span, kind, ...window);
-    here.between = Math.max(0, time - coveredStepNs(span, ...window));
-    const w = weights.bytes[i] ?? 0;
-    held.time += w * time;
-    for (const kind of KINDS) {
-      held.amounts[kind] += w * here[kind];
-      if (here[kind] > 0) held.windows[kind] += 1;
+  const runHeld = isByTime ? span.window_ns : (tokens.at(-1) ?? 0);
+  const windows = set.exposures.map((_, i) => windowOf(set, i, length_ns[i] ?? 0));
+  const looked = [...set.exposures.keys()].filter((i) => (time_ns[i] ?? 0) > 0);
+  const strata = new Map(
+    [...Map.groupBy(looked, (i) => weights.stratum[i] ?? 0)].map(([s, members]) => [
+      s,
+      stratumOf(set, members, time_ns),
+    ]),
+  );
+  const heldTokens = new Float64Array(set.exposures.length);
+  for (const stratum of strata.values())
+    for (const i of stratum.members) heldTokens[i] = addWindow(set, stratum, i, windows[i] ?? [0, 0], time_ns[i] ?? 0);
+  const weight = (i: number, time: number): number => {
+    const stratum = strata.get(weights.stratum[i] ?? 0);
+    if (stratum === undefined) return 1;
+    const number = stepNumberAt(span, time);
+    const kind: Kind = number === null ? BETWEEN : (kinds[number] ?? BETWEEN);
+    let one = 1;
+    if (number !== null && kind !== BETWEEN && stratum.isWhole[kind]) {
+      const [begin, end] = windows[i] ?? [0, 0];
+      const isInside = (begin_ns[number] ?? 0) >= begin && (end_ns[number] ?? 0) <= end;
+      one = isInside ? stratum.whole(number) : 0;
     }
-    strata.set(stratum, held);
-  });
-  return (stratum, time) => {
-    const held = strata.get(stratum);
-    const kind = stepAt(span, time) ?? BETWEEN;
-    if (held === undefined || held.windows[kind] < FEWEST_WINDOWS) return 1;
-    return run[kind] / span.window_ns / (held.amounts[kind] / held.time);
+    const isCalibrated = isByTime || (kind === BETWEEN && STEPS.some((step) => stratum.isWhole[step]));
+    if (!isCalibrated || stratum.windows[kind] < FEWEST_WINDOWS) return one;
+    const held = isByTime ? stratum.time : stratum.tokens;
+    return (one * (run[kind] / runHeld)) / (stratum.amounts[kind] / held);
   };
+  return { held: isByTime ? time_ns : heldTokens, weight };
 }

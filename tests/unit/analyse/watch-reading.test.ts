@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { coveredStepNs, coveredSteps, coveredTokens, spansOf, stepAt } from "../../../src/analyse/input/span.ts";
+import { coveredStepNs, coveredSteps, coveredTokens, spansOf, stepNumberAt } from "../../../src/analyse/input/span.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
 import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
@@ -96,9 +96,9 @@ describe("spans", () => {
     ]);
     const inSteps = (from: number, end: number) => coveredStepNs(generation, from * MS, end * MS) / MS;
     expect([inSteps(0, 100), inSteps(1, 11), inSteps(3, 9), inSteps(13, 12)]).toEqual([16, 2, 0, 0]);
-    const at = (moment: number) => stepAt(generation, moment * MS);
-    expect([-1, 0, 1, 2, 9].map(at)).toEqual([null, "prefill", "prefill", null, null]);
-    expect([10, 13, 23, 24].map(at)).toEqual(["decode", "decode", "decode", null]);
+    const at = (moment: number) => stepNumberAt(generation, moment * MS);
+    expect([-1, 0, 1, 2, 9].map(at)).toEqual([null, 0, 0, null, null]);
+    expect([10, 13, 23, 24].map(at)).toEqual([1, 2, 2, null]);
     expect(generation.tokens).toBeNull();
   });
 

@@ -174,3 +174,47 @@ test("a few long watches on bytes that are never written do not bound the writes
   expect(row).toMatchObject({ status: "bound", value: null, lo: 0 });
   expect(row?.hi ?? 0).toBeGreaterThan(1 / 6 / 25);
 });
+
+/** When work that was begun is done, as nothing goes on in some stretches of time: these disjoint and in order. */
+function doneAt(from: number, work: number, stalls: readonly (readonly [number, number])[]): number {
+  let [now, left] = [from, work];
+  for (const [begin, end] of stalls) {
+    if (end <= now || begin >= now + left) continue;
+    left -= Math.max(0, begin - now);
+    now = end;
+  }
+  return now + left;
+}
+
+test("reads per token do not depend on steps that stand still while a watch is armed or taken out", () => {
+  const random = seededRandom(3);
+  const window_ns = 9000 * MS;
+  const armed = Array.from({ length: 450 }, (_, i) => 19.5 * MS * (i + 1 + random()));
+  const stalls = armed.flatMap((time) => [
+    [time - 0.1 * MS, time + 0.3 * MS] as const,
+    [time + 1.7 * MS, time + 2.1 * MS] as const,
+  ]);
+  const LENGTH = 0.2 * MS;
+  const steps = Array.from({ length: Math.floor(window_ns / PERIOD_NS) }, (_, i): StepSample => {
+    const due = i * PERIOD_NS;
+    return { step: "decode", begin_ns: due, end_ns: doneAt(due, LENGTH, stalls), n_tokens: 1 };
+  });
+  const watches = armed.map((begin_ns, i): WatchSample => {
+    const place = LENGTH * random();
+    const end_ns = begin_ns + 2 * MS;
+    const times = steps
+      .filter((step) => step.end_ns > begin_ns && step.begin_ns < end_ns)
+      .map((step) => doneAt(step.begin_ns, place, stalls))
+      .filter((time) => time > begin_ns && time < end_ns);
+    const hits = times.map((time) => [time, "load"] as const);
+    const at = { watch_id: i + 1, region_type: "weight", mapping_kind: "file", begin_ns, end_ns } as const;
+    return watch(hits, { ...at, dwell_limit_ns: 2 * MS });
+  });
+  const weights = region({ region_type: "weight", mapping_kind: "file", death_ns: window_ns });
+  const rows = computeMetrics(input({ window_ns, steps, watches, regions: [weights], trap_cost_ns: 16_000 }));
+  const perToken = rows.find(({ metric, step }) => metric === "reads_per_byte_per_token" && step === "decode");
+  expect(perToken).toMatchObject({ status: "ok", source: "watch" });
+  expect(perToken?.value ?? 0).toBeWithin(0.999, 1.001);
+  const whole = rows.find(({ metric, step }) => metric === "read_bytes_per_s" && step === "all")?.value ?? 0;
+  expect(whole / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.995, 1.005);
+});
