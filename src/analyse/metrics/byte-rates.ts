@@ -9,14 +9,7 @@ import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
-import {
-  fewCarry,
-  isCarriedByFew,
-  MOST_UNKNOWN,
-  type PassKind,
-  type PassRate,
-  passRate,
-} from "../watched/pass-rate.ts";
+import { MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
 import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
@@ -45,9 +38,6 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
   }
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
-  if (passes.n_counted >= FEW_SEEN && isCarriedByFew(passes.n_effective)) {
-    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewCarry(passes.n_effective) };
-  }
   if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {
     const why = `${passes.n_counted} of ${passes.n} watched addresses show one in the time in which passes are counted`;
     return { rate: { ...passes.rate, value: null, lo: 0 }, bound: true, why };
@@ -157,7 +147,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time, or in steps over the tokens that these decode in it, as a step that was held up by an arming begins right after it (steps that it holds whole, where nearly all fit into windows, each by the inverse of the chance that it does; else of a step that it holds in part as large a part as of its time): the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). Of a generation as a whole passes in steps count by the steps of their kind in a second of it over those in a second of the windows, passes between steps by the time between steps in either, where ten windows of the stratum hold some. When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time, or in steps over the tokens that these decode in it, as a step that was held up by an arming begins right after it (steps that it holds whole, where nearly all fit into windows, each by the inverse of the chance that it does; else of a step that it holds in part as large a part as of its time): the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). Of a generation as a whole passes in steps count by the steps of their kind in a second of it over those in a second of the windows, passes between steps by the time between steps in either, where ten windows of the stratum hold some. When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata, where few of them carry the sum with the tails of Student's t for so few, and its upper end with room for more like the largest; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [
@@ -170,7 +160,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; few addresses that carry most of it, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; none with such a pass: an upper bound; more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -1,7 +1,8 @@
 /** Counts passes by whole steps, and gives the windows of watches as many steps of each kind as the run has. */
-import { firstIndex } from "../../statistics/first-index.ts";
+
 import { wordsOf } from "../../schema/row.ts";
 import type { Step } from "../../schema/words.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredStepNs, coveredSteps, coveredTokens, stepNumberAt } from "../input/span.ts";
 import { type CountWindows, windowOf } from "./count-window.ts";
@@ -67,10 +68,10 @@ function fitting(lengths: readonly number[], weights: readonly number[]): (lengt
 }
 
 /** Numbers of the steps that lie inside a window as a whole: from the first up to the second. */
-function stepsInside({ span: { steps } }: WatchSet, begin: number, end: number): readonly [from: number, to: number] {
-  const from = firstIndex(steps.begin_ns.length, (k) => (steps.begin_ns[k] ?? 0) < begin);
-  const to = firstIndex(steps.end_ns.length, (k) => (steps.end_ns[k] ?? 0) <= end);
-  return [from, Math.max(from, to)];
+function stepsInside({ span: { steps } }: WatchSet, begin: number, end: number): readonly [first: number, end: number] {
+  const first = firstIndex(steps.begin_ns.length, (k) => (steps.begin_ns[k] ?? 0) < begin);
+  const last = firstIndex(steps.end_ns.length, (k) => (steps.end_ns[k] ?? 0) <= end);
+  return [first, Math.max(first, last)];
 }
 
 function stratumOf(set: WatchSet, members: number[], time_ns: Float64Array): Stratum {
@@ -83,8 +84,8 @@ function stratumOf(set: WatchSet, members: number[], time_ns: Float64Array): Str
   const isWholeKind = (kind: Step): boolean => {
     let fit = 0;
     let all = 0;
-    steps.kind.forEach((of, k) => {
-      if (of !== kind) return;
+    steps.kind.forEach((other, k) => {
+      if (other !== kind) return;
       all += 1;
       if ((shares[k] ?? 0) >= LEAST_FITTING) fit += 1;
     });
@@ -111,8 +112,8 @@ function addWindow(
   const { steps } = span;
   const here = nothing();
   let tokens = 0;
-  const [from, to] = stepsInside(set, ...window);
-  for (let k = from; k < to; k++) {
+  const [first, end] = stepsInside(set, ...window);
+  for (let k = first; k < end; k++) {
     const counts = stratum.whole(k);
     const kind = steps.kind[k];
     if (counts === 0 || kind === undefined) continue;
