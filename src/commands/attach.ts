@@ -31,8 +31,7 @@ export const attachCommand = defineCommand({
         `make them with: mrm-trace run --config ${config}; or leave "models" out, and its options hold here`,
       );
     }
-    const counted = attachSchema.pick({ engine_metrics: true });
-    const options = { ...effective.run, ...parseOptions(counted, givenOptions(counted, args)) };
+    const options = effective.run;
     // Loaded on use: every other command has the same entry point.
     const { attach } = await import("../pipelines/attach.ts");
     const progress = createProgress(process.stderr, { quiet: options.quiet });

@@ -1,6 +1,8 @@
 /** The options of runs by what a user wants to do with them; a verb has those of them that it takes. */
 import type { OptionGroup } from "./verb.ts";
 
+const METRICS_TASK = "tokens as the engine counts them";
+
 export const RUN_GROUPS: readonly OptionGroup[] = [
   {
     task: "the demo, where no command is given",
@@ -34,6 +36,11 @@ export const RUN_GROUPS: readonly OptionGroup[] = [
     example: "mrm-trace run --collector ebpf,memray -- python3 serve.py",
   },
   {
+    task: METRICS_TASK,
+    options: ["engine-metrics"],
+    example: "mrm-trace run --engine-metrics http://127.0.0.1:8080/metrics -- ./llm",
+  },
+  {
     task: "what is kept and printed",
     options: ["output", "run-id", "force", "json", "table", "quiet", "verbose", "debug", "color"],
     example: "mrm-trace run --output shared --run-id first --json -- ./infer",
@@ -41,9 +48,9 @@ export const RUN_GROUPS: readonly OptionGroup[] = [
 ];
 
 export const ATTACH_GROUPS: readonly OptionGroup[] = [
-  ...RUN_GROUPS.map(({ task, options }) => ({ task, options })),
+  ...RUN_GROUPS.filter(({ task }) => task !== METRICS_TASK).map(({ task, options }) => ({ task, options })),
   {
-    task: "tokens as the engine counts them",
+    task: METRICS_TASK,
     options: ["engine-metrics"],
     example: "mrm-trace attach llama-server --duration 60s --engine-metrics http://127.0.0.1:8080/metrics",
   },
@@ -60,5 +67,5 @@ export const COMPARE_GROUPS: readonly OptionGroup[] = [
     options: ["serve", "request-tokens"],
     example: "mrm-trace compare --arms off,ebpf --serve 20s -- llama-server -m model.gguf",
   },
-  ...RUN_GROUPS.map(({ task, options }) => ({ task, options })),
+  ...RUN_GROUPS.filter(({ options }) => !options.includes("serve")).map(({ task, options }) => ({ task, options })),
 ];

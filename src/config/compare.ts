@@ -27,7 +27,7 @@ export type CompareOptions = z.output<typeof compareSchema>;
 /** Options of the tracer that hold in every traced arm; the others are the comparison's own. */
 export const tracerSchema = runSchema.omit({
   ...{ output: true, force: true, run_id: true, collector: true, duration: true, seed: true, baseline: true },
-  ...{ record_only: true, json: true, quiet: true, verbose: true, debug: true, color: true },
+  ...{ engine_metrics: true, record_only: true, json: true, quiet: true, verbose: true, debug: true, color: true },
 });
 
 /** Options of the tracer that were given, as words of a command line. */

@@ -110,6 +110,10 @@ export const runSchema = z.object({
     .boolean()
     .default(false)
     .describe("derive nothing: `mrm-trace analyse` does it later, here or on another machine"),
+  engine_metrics: loopbackAddress
+    .optional()
+    .describe("where a llama-server tells its counters: the tokens that it counts itself stand beside ours")
+    .register(valueHints, { hint: "URL" }),
   json: z.boolean().default(false).describe("print one JSON object on stdout"),
   table: z.boolean().default(false).describe("print every figure with its method and reason"),
   quiet: z.boolean().default(false).describe("print no progress and no result"),
@@ -120,12 +124,7 @@ export const runSchema = z.object({
 export type RunOptions = z.output<typeof runSchema>;
 
 /** What `attach` takes: nothing that needs to launch the target. */
-export const attachSchema = runSchema.omit({ memray: true }).extend({
-  engine_metrics: loopbackAddress
-    .optional()
-    .describe("where a llama-server tells its counters: the tokens that it counts itself stand beside ours")
-    .register(valueHints, { hint: "URL" }),
-});
+export const attachSchema = runSchema.omit({ memray: true });
 export type AttachOptions = z.output<typeof attachSchema>;
 
 /** What `analyse` takes; all but the last few options are for traces that were recorded elsewhere. */

@@ -1,10 +1,11 @@
 /** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
 import type { DemoOptions, RunOptions } from "../config/schema.ts";
-import { EXIT_CODES } from "../errors.ts";
+import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { dieFirst } from "../overhead/priority.ts";
+import { countersOfLaunch, type EngineCounters } from "../record/engine-counters.ts";
 import { type Recorded, recordTarget } from "../record/record-target.ts";
 import type { Recording, StopReason } from "../record/recorder.ts";
 import { openRecordingFolder } from "../record/recording-folder.ts";
@@ -22,6 +23,8 @@ import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
 import { openServing, type ServeRequest } from "./serving.ts";
 
+/** How long a signal waits for the counters of a server, which are gone with it. */
+const COUNTERS_MS = 1000;
 /** How long a target may take to end after it was told to. */
 const GRACE_MS = 10_000;
 
@@ -82,6 +85,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   findProgram(target.command[0] ?? "");
   const serving = request.serve === undefined ? null : await openServing(request.serve, target.command);
   const whole = serving?.command ?? target.command;
+  const counters = await countersOf(request);
   using folder = openRecordingFolder(options, modelId(request.modelName ?? target.modelName, target.command), notice);
   const { directory } = folder;
   request.say(`run directory ${directory.path}`);
@@ -121,8 +125,10 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
     collectors,
     progress,
     expected_ns: request.serve?.duration_ns ?? (decodesForATime ? request.demo.seconds * 1e9 : null),
-    begin() {
-      signals.onFirst((signal) => {
+    async begin() {
+      await counters?.begin();
+      signals.onFirst(async (signal) => {
+        if (counters !== null) await Promise.race([counters.end(), Bun.sleep(COUNTERS_MS)]);
         // A terminal has sent it to the target already: its process group is ours.
         if (signal === "SIGTERM" || !process.stdin.isTTY) launched.signal(signal);
         setTimeout(() => stopped.resolve(reasonOf(signal)), GRACE_MS).unref();
@@ -134,6 +140,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
         setTimeout(() => stopped.resolve("duration"), GRACE_MS).unref();
       });
     },
+    ...(counters === null ? {} : { atEnd: counters.end }),
     rootEnded: () => ended !== null,
     stopped: stopped.promise,
     note: factsNote({ ...circumstances, ended: null, toldToEnd: false }),
@@ -155,9 +162,30 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const cut = signals.received !== null && recording.reason === "target_ended";
   const reason = cut ? reasonOf(signals.received) : recording.reason;
   const untold = texts === null ? null : savePromptOutputs(directory, texts.fd);
-  const end = { ...recorded, ...circumstances, ended, toldToEnd, recording: { ...recording, reason }, untold };
+  const counted = counters === null ? {} : { engineCounts: counters.counts() };
+  const end = {
+    ...recorded,
+    ...circumstances,
+    ended,
+    toldToEnd,
+    recording: { ...recording, reason },
+    untold,
+    ...counted,
+  };
   const concluded = await conclude(end, progress, signals, request.isOwnProcess);
   return { ...concluded, exitCode: exitCodeOf(recording, outOfTime, ended, signals, served) };
+}
+
+/** The counters of the server that is launched, where they are asked for. @throws MrmTraceError usage */
+async function countersOf({ options, command, serve, notice }: RunRequest): Promise<EngineCounters | null> {
+  const { engine_metrics } = options;
+  if (engine_metrics === undefined) return null;
+  if (serve !== undefined || command.length === 0) {
+    const why = serve === undefined ? "the demo is no server" : "our client has the server's count of each request";
+    const hint = "leave it out, or name the command of a server without --serve";
+    throw new MrmTraceError("usage", `--engine-metrics was given, and ${why}`, hint);
+  }
+  return await countersOfLaunch(engine_metrics, notice);
 }
 
 /** True where a recording ended for our sake: a limit or a disk of ours is none of the target's business. */

@@ -27,6 +27,14 @@ async function reading(address: string): Promise<ServerCounters | MrmTraceError>
   }
 }
 
+/** True where nobody listens. @throws MrmTraceError usage, where it is no address of this machine */
+async function isSilent(address: string): Promise<boolean> {
+  const now = await reading(address);
+  if (!(now instanceof MrmTraceError)) return false;
+  if (now.code === "usage") throw now;
+  return /cannot be asked/.test(now.message);
+}
+
 /** What was counted between two readings; numbers that cannot be told are null, with the reason. */
 export function countsBetween(
   first: ServerCounters | MrmTraceError,
@@ -60,6 +68,49 @@ export interface EngineCounters {
   end(): Promise<void>;
   /** What was counted between, as far as was read by now. */
   counts(): EngineCounts;
+}
+
+/** Of a server that has counted nothing. */
+const NOTHING: ServerCounters = { prompt_tokens: 0, generated_tokens: 0, generated_s: 0, requests_under_way: 0 };
+const LOOK_MS = 200;
+
+/** True for what a server says that will not change: that it has no such counters. Loading, it answers with 503. */
+function isFinal({ message }: MrmTraceError): boolean {
+  return /status (?!503)\d|tells no counters/.test(message);
+}
+
+/**
+ * The counters of a server that is about to be launched, and so counts from nothing.
+ * @param notice told once the server is up and tells none
+ * @throws MrmTraceError usage, where something answers there already
+ */
+export async function countersOfLaunch(address: string, notice: (line: string) => void): Promise<EngineCounters> {
+  if (!(await isSilent(address))) {
+    const hint = "give the command another port, or trace what runs: mrm-trace attach PID --engine-metrics URL";
+    throw new MrmTraceError("usage", `something answers at ${address} before the command was launched`, hint);
+  }
+  let last: ServerCounters | MrmTraceError = new MrmTraceError("target", "the server did not answer in time", HINT);
+  let isOver = false;
+  /** Waits until the server is up, to say early what would be told at the end. */
+  const watch = async (): Promise<void> => {
+    while (!isOver) {
+      const now = await reading(address);
+      if (!(now instanceof MrmTraceError)) return;
+      if (isFinal(now)) return notice(`--engine-metrics: ${now.message} (${now.hint})`);
+      await Bun.sleep(LOOK_MS);
+    }
+  };
+  return {
+    async begin() {
+      watch();
+    },
+    async end() {
+      isOver = true;
+      // Asked before a signal is passed on, and again at the end: by then the server may be gone.
+      if (last instanceof MrmTraceError) last = await reading(address);
+    },
+    counts: () => countsBetween(NOTHING, last),
+  };
 }
 
 /** Looks whether the counters can be read. @throws MrmTraceError usage, target */

@@ -104,3 +104,44 @@ for (const [calls, version] of Object.entries(BUILDS)) {
     },
   );
 }
+
+const launched = await fetchLlamaServer(BUILDS.process);
+
+test.skipIf(!launched.ok)(
+  "of a server that run launches the tokens of all of its life stand beside its own count",
+  async () => {
+    if (!launched.ok) return;
+    const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
+      ...{ params: "1m", type: "q8_0", seed: 1 },
+    });
+    const port = freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const args = [
+      "run",
+      "--engine-metrics",
+      `${url}/metrics`,
+      "--ebpf",
+      "engine",
+      "--json",
+      ...QUICK,
+      "--output",
+      output,
+    ];
+    const tracer = startCli([...args, "--", ...launched.command(model, port, 512)], { env: launched.env });
+    await answered(`${url}/health`);
+    const body = JSON.stringify({ prompt: "a b c", n_predict: TOKENS, ignore_eos: true, stream: true });
+    await answered(`${url}/completion`, { method: "POST", body });
+    // It is asked before the signal ends it.
+    tracer.signal("SIGTERM");
+    const report = jsonOf(await tracer.ended) as unknown as Report;
+    expect(report.target.engine_counts).toMatchObject({ generated_tokens: TOKENS, requests_under_way: 0, why: null });
+    expect(report.target.decode_tokens).toBeGreaterThanOrEqual(TOKENS - 1);
+    for (const words of [["--serve", "1s", "--", "true", "{port}"], []]) {
+      const refused = await runCli(["run", "--engine-metrics", `${url}/metrics`, ...words]);
+      expect([refused.exitCode, refused.stderr]).toEqual([
+        2,
+        expect.stringContaining("--engine-metrics was given, and"),
+      ]);
+    }
+  },
+);

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { loopbackUrl } from "../../../src/config/loopback-url.ts";
 import { MrmTraceError } from "../../../src/errors.ts";
-import { countsBetween, openEngineCounters } from "../../../src/record/engine-counters.ts";
+import { countersOfLaunch, countsBetween, openEngineCounters } from "../../../src/record/engine-counters.ts";
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
@@ -41,6 +41,48 @@ describe("the counters of an engine's server", () => {
     expect(counters.counts()).toEqual({
       ...{ prompt_tokens: 0, generated_tokens: 800, generated_tokens_per_s: 100, requests_under_way: 0, why: null },
     });
+  });
+
+  test("of a server that is yet to be launched count from nothing, and the first that is read at the end holds", async () => {
+    const free = await listening(() => {});
+    const [server] = servers.slice(-1);
+    const port = Number(new URL(free).port);
+    await new Promise((done) => server?.close(done));
+    const counters = await countersOfLaunch(free, () => {});
+    await counters.begin();
+    const started = createServer((socket) => socket.once("data", () => socket.end(ok(text(300)))));
+    servers.push(started);
+    await new Promise<void>((done) => {
+      started.listen(port, "127.0.0.1", done);
+    });
+    await counters.end();
+    await new Promise((done) => started.close(done));
+    await counters.end();
+    expect(counters.counts()).toMatchObject({ prompt_tokens: 4, generated_tokens: 300, why: null });
+  });
+
+  test("of a server that is up and tells none are said to be missing at once", async () => {
+    const free = await listening(() => {});
+    const [server] = servers.slice(-1);
+    const port = Number(new URL(free).port);
+    await new Promise((done) => server?.close(done));
+    const { promise: said, resolve } = Promise.withResolvers<string>();
+    const counters = await countersOfLaunch(free, resolve);
+    await counters.begin();
+    const refusing = "HTTP/1.1 501 Not Implemented\r\n\r\n{}";
+    const started = createServer((socket) => socket.once("data", () => socket.end(refusing)));
+    servers.push(started);
+    await new Promise<void>((done) => {
+      started.listen(port, "127.0.0.1", done);
+    });
+    expect(await said).toContain("status 501 (start llama-server with --metrics");
+    await counters.end();
+    expect(counters.counts()).toMatchObject({ generated_tokens: null, why: expect.stringContaining("status 501") });
+  });
+
+  test("are not those of another server, which answers before the command is launched", async () => {
+    const there = await listening((socket) => socket.end(ok(text(1))));
+    expect(countersOfLaunch(there, () => {})).rejects.toThrow("before the command was launched");
   });
 
   test("are read from a server that keeps the connection, when all that it announced is there", async () => {
