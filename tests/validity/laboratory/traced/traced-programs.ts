@@ -19,9 +19,9 @@ interface Recorded extends TracedProgram {
 /** A slow machine, on which a turn takes tens of milliseconds as a token of a large model does. */
 const CYCLE_NS = 400;
 
-/** A kernel of traced-kernels.c. */
+/** A kernel of traced-kernels.c, without libraries: valgrind ends where somebody else has a breakpoint in one of them. */
 export async function recordKernel(kernel: string, turns: number, trace: string): Promise<void> {
-  await recordTrace([compileProgram("traced-kernels"), kernel, String(turns)], trace);
+  await recordTrace([compileProgram("traced-kernels", ["-static"]), kernel, String(turns)], trace);
 }
 
 function kernel(name: string, word: string, turns: number, has_steps = false): Recorded {

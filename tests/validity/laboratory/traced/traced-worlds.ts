@@ -20,8 +20,9 @@ export interface TracedProgram {
   readonly has_steps: boolean;
 }
 
-/** Samples of a run, about. */
+/** Samples of a run, about: enough for most figures, and so few that many are refused. */
 const SAMPLES = 4000;
+const FEW_SAMPLES = 400;
 /** What a PEBS assist misses before it takes its sample, and by how much an imprecise event skids. */
 const SHADOW = { cycles: 8, operations: 0 };
 const SKID = { cycles: 0, operations: 6 };
@@ -45,12 +46,18 @@ const SAMPLINGS: readonly Sampling[] = [
     unshadowed: [],
   },
   { what: ", a skid of up to 6 operations", sampler: pebs(SAMPLES, { load: SKID, store: SKID }), unshadowed: [] },
+  {
+    what: ", few samples",
+    sampler: pebs(FEW_SAMPLES, { load: NO_LAG, store: NO_LAG }),
+    unshadowed: ["loads", "stores"],
+  },
   { what: "", sampler: ibs(SAMPLES), unshadowed: [] },
+  { what: ", few samples", sampler: ibs(FEW_SAMPLES), unshadowed: [] },
   { what: "", sampler: clock(SAMPLES), unshadowed: [] },
 ];
 
 interface Loaded {
-  readonly folder: string;
+  readonly path: string;
   readonly trace: AccessTrace;
   readonly truth: ReadonlyMap<string, Truth>;
 }
@@ -59,11 +66,12 @@ interface Loaded {
 let loaded: Loaded | null = null;
 
 async function load(traces: string, { folder, cycle_ns, has_steps }: TracedProgram): Promise<Loaded> {
-  if (loaded?.folder === folder) return loaded;
+  const path = join(traces, folder);
+  if (loaded?.path === path) return loaded;
   loaded = null;
-  const whole = await loadTrace(join(traces, folder));
+  const whole = await loadTrace(path);
   const trace = has_steps ? whole : { ...whole, steps: [] };
-  loaded = { folder, trace, truth: exactFigures(trace, cycle_ns, passGapNs(null)) };
+  loaded = { path, trace, truth: exactFigures(trace, cycle_ns, passGapNs(null)) };
   return loaded;
 }
 
