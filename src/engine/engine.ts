@@ -52,8 +52,11 @@ export interface Engine {
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
 export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
 
-/** The name that a mapped file gives the tensor which begins at an address of a process; null where none does, or not yet. */
-export type NameAt = (pid: number, addr: bigint) => string | null;
+/**
+ * What the mapped file of weights at an address of a process says of it: the name of the tensor that begins there, null for
+ * none. Null itself where no such file is mapped, or is not known yet.
+ */
+export type NameAt = (pid: number, addr: bigint) => { readonly name: string | null } | null;
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =
@@ -140,6 +143,6 @@ export interface LiveTensor {
   readonly kv_layout: KvLayout | null;
   /** False where nearly every watch would see nothing, such as a table of which few rows are read. */
   readonly drawn: boolean;
-  /** True where the file that is mapped there names it: of the other memory of its process nobody tells anything. */
-  readonly by_file?: true;
+  /** True where a file that is mapped there, or who uses it, tells of it: of the other memory of its process that tells nothing. */
+  readonly is_alone?: true;
 }

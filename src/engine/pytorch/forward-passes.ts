@@ -5,11 +5,14 @@
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { operandWeights } from "./operand-weights.ts";
 import { PROBE } from "./probes.ts";
-import { decodeLookup, type Lookup } from "./tensor-impl.ts";
+import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
 import { tokenTables } from "./token-tables.ts";
 
 interface Pass {
+  /** Names it among all of the process. */
+  readonly number: number;
   readonly row: EngineRow<"step">;
   /** Null where the lookup could not be read. */
   readonly table: string | null;
@@ -28,12 +31,14 @@ const PERIODS = 32;
 /** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
 const NEXT_NS = 1_000_000_000n;
 
-const keyOf = ({ addr, rows, width }: Lookup): string => `0x${addr.toString(16)}/${rows}x${width}`;
+const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
 /** None yet. @param nameAt what the tables are called, where a file tells it */
 export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
   const threads = new Map<number, Thread>();
   const tables = tokenTables(nameAt);
+  const weights = operandWeights(pid, nameAt);
+  let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
   let rows: EngineRow<"step">[] = [];
@@ -65,7 +70,8 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     const tokens = lookup?.tokens ?? null;
     const n_sequences = lookup?.sequences ?? (tokens === 1 ? 1 : null);
     const row = { ...nothing, timestamp_ns, pid, tid, kind: "decode", n_tokens: tokens, n_sequences } as const;
-    thread.pass = { row, table: lookup && keyOf(lookup), drawn_ns: null };
+    passes += 1;
+    thread.pass = { number: passes, row, table: lookup && keyOf(lookup.table), drawn_ns: null };
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
     begins = [...begins.slice(1 - PERIODS), timestamp_ns];
   }
@@ -75,14 +81,25 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     if (lookup === "nowhere") return "null_handle";
     if (lookup?.tokens === 0) return "empty";
     const thread = threadOf(record.tid);
-    const key = lookup && keyOf(lookup);
-    const role = lookup && key ? tables.roleOf(pid, key, lookup.addr) : "unnamed";
+    const key = lookup && keyOf(lookup.table);
+    const role = lookup && key ? tables.roleOf(pid, key, lookup.table.addr) : "unnamed";
     // Without a name, a second table that is looked up before a token is drawn belongs to the same pass, as that of positions.
     const isSecond = role === "unnamed" && thread.pass !== null && thread.pass.drawn_ns === null;
     const isStep = role === "tokens" || (role === "unnamed" && !(isSecond && thread.pass?.table !== key));
     if (isStep) begin(thread, record, lookup);
+    if (lookup !== null && thread.pass !== null) weights.note(lookup.table, thread.pass.number, true, record);
     if (lookup !== null) return "kept";
     return record.unreadable === 0 ? "implausible" : "unreadable";
+  }
+
+  function multiply(record: RawRecord): Outcome {
+    const pass = threads.get(record.tid)?.pass;
+    if (pass == null) return "under_way";
+    const matrix = record.unreadable === 0 ? decodeMatrix(record.payload) : null;
+    if (matrix === "nowhere") return "null_handle";
+    if (matrix !== null) return weights.note(matrix, pass.number, false, record);
+    // Weights of whole numbers are none of ours, and no sign of another layout.
+    return record.unreadable === 0 ? "kept" : "unreadable";
   }
 
   function flush(): void {
@@ -94,6 +111,7 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     useBuild: () => {},
     take(record) {
       if (record.probe === PROBE.embedding) return look(record);
+      if (record.probe === PROBE.linear) return multiply(record);
       const thread = threads.get(record.tid);
       if (thread?.pass == null) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
@@ -101,15 +119,15 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
       return "kept";
     },
     look: () => null,
-    isSettled: () => true,
+    isSettled: weights.isSettled,
     flush,
     takeRows() {
       const taken = rows;
       rows = [];
-      return { tensors: [], steps: taken };
+      return { tensors: weights.takeRows(), steps: taken };
     },
     tokenPeriodsNs: () => begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
     kvHeads: () => [],
-    liveTensors: () => [],
+    liveTensors: weights.live,
   };
 }

@@ -1,33 +1,37 @@
-/** The operators of PyTorch that are probed, once or twice in a forward pass, and what is copied at each. */
+/** The operators of PyTorch that are probed, and what is copied at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
 import { COPIED, STORAGE_POINTER } from "./tensor-impl.ts";
 
+export const ENGINE_NAME = "PyTorch";
+
 /** Probe numbers, as they travel in the cookie. */
-export const PROBE = { embedding: 1, sample: 2 } as const;
+export const PROBE = { embedding: 1, sample: 2, linear: 3 } as const;
 
 /**
- * Arguments of at::_ops::embedding::call, behind the address of its result (System V): a tensor is a pointer to its
- * structure, and an argument one to that.
+ * Arguments of the operators, behind the address of the result (System V): a tensor is a pointer to its structure, and an
+ * argument one to that. at::_ops::embedding::call has a table and indices, at::_ops::linear::call an input and weights.
  */
-const [TABLE, INDICES] = [1, 2] as const;
+const [TABLE, INDICES, WEIGHTS] = [1, 2, 2] as const;
 
 const TENSOR = { form: "bytes", follow: [0], skip: COPIED.tensor.from, bytes: COPIED.tensor.bytes } as const;
+
+type Tensor = typeof TABLE | typeof WEIGHTS;
+const storageOf = (from: Tensor) =>
+  ({
+    form: "bytes",
+    from,
+    follow: [0, STORAGE_POINTER],
+    skip: COPIED.storage.from,
+    bytes: COPIED.storage.bytes,
+  }) as const;
 
 const PLAN = {
   none: capturePlan(),
   /** The storage of the table, the table, the indices. */
-  lookup: capturePlan(
-    {
-      form: "bytes",
-      from: TABLE,
-      follow: [0, STORAGE_POINTER],
-      skip: COPIED.storage.from,
-      bytes: COPIED.storage.bytes,
-    },
-    { ...TENSOR, from: TABLE },
-    { ...TENSOR, from: INDICES },
-  ),
+  lookup: capturePlan(storageOf(TABLE), { ...TENSOR, from: TABLE }, { ...TENSOR, from: INDICES }),
+  /** The storage of the weights, and the weights. */
+  weights: capturePlan(storageOf(WEIGHTS), { ...TENSOR, from: WEIGHTS }),
 } as const;
 
 export interface ProbePoint {
@@ -35,6 +39,8 @@ export interface ProbePoint {
   /** Names of one function in builds of different ages; an object has one of them. */
   readonly symbols: readonly string[];
   readonly capture: (typeof PLAN)[keyof typeof PLAN];
+  /** True where it is taken away while every weight is known that it would tell of. */
+  readonly rests?: true;
 }
 
 export const PROBE_POINTS: readonly ProbePoint[] = [
@@ -45,6 +51,15 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
       "_ZN2at4_ops9embedding4callERKNS_6TensorES4_lbb",
     ],
     capture: PLAN.lookup,
+  },
+  {
+    probe: PROBE.linear,
+    symbols: [
+      "_ZN2at4_ops6linear4callERKNS_6TensorES4_RKSt8optionalIS2_E",
+      "_ZN2at4_ops6linear4callERKNS_6TensorES4_RKN3c108optionalIS2_EE",
+    ],
+    capture: PLAN.weights,
+    rests: true,
   },
   {
     probe: PROBE.sample,
@@ -71,11 +86,11 @@ const LIBRARY = /^libtorch_cpu\.so(?:\.\d+)*$/;
 /** Probes of those operators that the object has; none where it has no lookup of embeddings, by which all are told. */
 export function probesOf(object: EngineObject): EngineProbe[] {
   if (!LIBRARY.test(object.soname ?? "")) return [];
-  const probes = PROBE_POINTS.flatMap(({ probe, symbols, capture }) => {
+  const probes = PROBE_POINTS.flatMap(({ symbols, ...point }) => {
     for (const symbol of symbols) {
       const found = object.symbol(symbol);
       if (found?.type !== "function" || found.fileOffset === null) continue;
-      return [{ symbol, offset: BigInt(found.fileOffset), isReturn: false, probe, capture }];
+      return [{ symbol, offset: BigInt(found.fileOffset), isReturn: false, ...point }];
     }
     return [];
   });

@@ -1,7 +1,7 @@
-/** PyTorch: its forward passes by their lookups of embeddings; it has no names for what it keeps in memory. */
+/** PyTorch: its forward passes by their lookups of embeddings; its weights by what its operators are given; it has no names for them. */
 import type { Engine } from "../engine.ts";
 import { forwardPasses } from "./forward-passes.ts";
-import { PROBE_POINTS, probesOf } from "./probes.ts";
+import { ENGINE_NAME, PROBE_POINTS, probesOf } from "./probes.ts";
 
 /** Builds whose structures were held against what torch itself says; the others are checked by the same rules. */
 const BY_BUILD_ID: ReadonlyMap<string, string> = new Map([
@@ -9,7 +9,7 @@ const BY_BUILD_ID: ReadonlyMap<string, string> = new Map([
 ]);
 
 export const pytorch: Engine = {
-  name: "PyTorch",
+  name: ENGINE_NAME,
   programs: [],
   symbols: PROBE_POINTS.flatMap(({ symbols }) => symbols),
   probesOf,

@@ -1,4 +1,4 @@
-/** A lookup of embeddings from raw bytes: the fields of c10::TensorImpl and c10::StorageImpl, believed where they agree with each other. */
+/** What operators are given, from raw bytes: the fields of c10::TensorImpl and c10::StorageImpl, believed where they agree with each other. */
 
 /** Pointer to the storage, in TensorImpl (c10/core/TensorImpl.h). */
 export const STORAGE_POINTER = 0x10;
@@ -8,28 +8,50 @@ export const COPIED = {
   tensor: { from: 0x10, bytes: 0x98 },
   storage: { from: 0x10, bytes: 0x28 },
 } as const;
-const TENSOR = { dimensions: 0x28, sizes: 0x30, storageOffset: 0x80, elements: 0x88, type: 0x90 } as const;
+const TENSOR = {
+  dimensions: 0x28,
+  sizes: 0x30,
+  strides: 0x58,
+  storageOffset: 0x80,
+  elements: 0x88,
+  type: 0x90,
+  device: 0x92,
+} as const;
 const STORAGE = { data: 0, bytes: 0x20 } as const;
 
 /** Dimensions that the structure holds itself; those of more lie elsewhere. */
 const INLINE_DIMENSIONS = 5;
 const ELEMENT_LIMIT = 2n ** 48n;
 const TOKEN_LIMIT = 2n ** 24n;
-/** Bytes of an element by the number of its type (c10/core/ScalarType.h): half, float, double, bfloat16. */
-const FLOAT_BYTES: ReadonlyMap<number, bigint> = new Map([
-  [5, 2n],
-  [6, 4n],
-  [7, 8n],
-  [15, 2n],
+/** Types of elements by their number (c10/core/ScalarType.h), in the words of safetensors. */
+const FLOATS: ReadonlyMap<number, { readonly name: string; readonly bytes: bigint }> = new Map([
+  [5, { name: "f16", bytes: 2n }],
+  [6, { name: "f32", bytes: 4n }],
+  [7, { name: "f64", bytes: 8n }],
+  [15, { name: "bf16", bytes: 2n }],
 ]);
+/** Number of the kind of device whose memory is that of the process (c10/core/DeviceType.h). */
+const HOST = 0;
 /** int and long. */
 const INDEX_TYPES: ReadonlySet<number> = new Set([3, 4]);
 
-export interface Lookup {
-  /** The table of embeddings: its first byte, rows, and elements of a row. */
+/** A matrix of whole rows, one behind the other in memory, or of whole columns. */
+export interface Matrix {
+  /** Its first byte. */
   readonly addr: bigint;
   readonly rows: bigint;
+  /** Elements of a row. */
   readonly width: bigint;
+  readonly bytes: bigint;
+  readonly type: string;
+  /** False where its rows are a part of longer ones. */
+  readonly isDense: boolean;
+  /** False where it lies on a device. */
+  readonly isInMemory: boolean;
+}
+
+export interface Lookup {
+  readonly table: Matrix;
   /** How many rows are looked up. */
   readonly tokens: number;
   /** Of the batch, where the indices have two dimensions; null where they do not tell it. */
@@ -38,9 +60,11 @@ export interface Lookup {
 
 interface Tensor {
   readonly sizes: readonly bigint[];
+  readonly strides: readonly bigint[];
   readonly elements: bigint;
   readonly storageOffset: bigint;
   readonly type: number;
+  readonly device: number;
 }
 
 /** Null for what cannot be a tensor. */
@@ -48,32 +72,41 @@ function decodeTensor(payload: DataView, start: number): Tensor | null {
   const word = (offset: number): bigint => payload.getBigInt64(start + offset, true);
   const dimensions = word(TENSOR.dimensions);
   if (dimensions < 0n || dimensions > INLINE_DIMENSIONS) return null;
-  const sizes = Array.from({ length: Number(dimensions) }, (_, i) => word(TENSOR.sizes + 8 * i));
+  const words = (offset: number) => Array.from({ length: Number(dimensions) }, (_, i) => word(offset + 8 * i));
+  const [sizes, strides] = [words(TENSOR.sizes), words(TENSOR.strides)];
   const [elements, storageOffset] = [word(TENSOR.elements), word(TENSOR.storageOffset)];
   if (sizes.some((size) => size < 0n || size > ELEMENT_LIMIT)) return null;
   if (sizes.reduce((product, size) => product * size, 1n) !== elements || elements > ELEMENT_LIMIT) return null;
   if (storageOffset < 0n || storageOffset > ELEMENT_LIMIT) return null;
-  return { sizes, elements, storageOffset, type: payload.getUint16(start + TENSOR.type, true) };
+  const [type, device] = [payload.getUint16(start + TENSOR.type, true), payload.getUint8(start + TENSOR.device)];
+  return { sizes, strides, elements, storageOffset, type, device };
 }
 
-/** What a lookup is about: `nowhere` where its table has no memory, as while a program is only traced; null where the bytes contradict each other. */
-export function decodeLookup(payload: DataView): Lookup | "nowhere" | null {
-  const table = decodeTensor(payload, COPIED.storage.bytes);
-  const indices = decodeTensor(payload, COPIED.storage.bytes + COPIED.tensor.bytes);
-  if (table === null || indices === null) return null;
-  const [rows, width, more] = table.sizes;
-  const elementBytes = FLOAT_BYTES.get(table.type);
-  if (rows === undefined || width === undefined || more !== undefined || elementBytes === undefined) return null;
-  if (!INDEX_TYPES.has(indices.type) || indices.elements > TOKEN_LIMIT) return null;
+/** The matrix of a storage and a tensor; `nowhere` where it has no memory, as while a program is only traced; null where the bytes contradict each other. */
+export function decodeMatrix(payload: DataView): Matrix | "nowhere" | null {
+  const tensor = decodeTensor(payload, COPIED.storage.bytes);
+  if (tensor === null) return null;
+  const { sizes, strides, elements, storageOffset, device } = tensor;
+  const [rows, width, more] = sizes;
+  const float = FLOATS.get(tensor.type);
+  if (rows === undefined || width === undefined || more !== undefined || float === undefined) return null;
   const data = payload.getBigUint64(STORAGE.data, true);
   if (data === 0n) return "nowhere";
-  const bytes = payload.getBigInt64(STORAGE.bytes, true);
-  if (bytes < (table.storageOffset + table.elements) * elementBytes) return null;
-  const tokens = Number(indices.elements);
+  if (payload.getBigInt64(STORAGE.bytes, true) < (storageOffset + elements) * float.bytes) return null;
+  const [down, across] = strides;
+  const isDense = (down === width && across === 1n) || (down === 1n && across === rows);
+  const place = { addr: data + storageOffset * float.bytes, bytes: elements * float.bytes };
+  return { ...place, rows, width, type: float.name, isDense, isInMemory: device === HOST };
+}
+
+/** What a lookup is about; what is no lookup of a matrix is told as by `decodeMatrix`. */
+export function decodeLookup(payload: DataView): Lookup | "nowhere" | null {
+  const table = decodeMatrix(payload);
+  const indices = decodeTensor(payload, COPIED.storage.bytes + COPIED.tensor.bytes);
+  if (table === null || indices === null) return null;
+  if (!INDEX_TYPES.has(indices.type) || indices.elements > TOKEN_LIMIT) return null;
+  if (table === "nowhere") return table;
   const [sequences] = indices.sizes;
-  return {
-    addr: data + table.storageOffset * elementBytes,
-    ...{ rows, width, tokens },
-    sequences: indices.sizes.length === 2 && sequences !== undefined ? Number(sequences) : null,
-  };
+  const isBatch = indices.sizes.length === 2 && sequences !== undefined;
+  return { table, tokens: Number(indices.elements), sequences: isBatch ? Number(sequences) : null };
 }

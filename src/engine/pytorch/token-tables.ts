@@ -29,7 +29,7 @@ export function tokenTables(nameAt: NameAt): {
       const table = roles.get(key) ?? { role: "unnamed", left: ASKED };
       roles.set(key, table);
       if (table.left === 0) return table.role;
-      const name = nameAt(pid, addr);
+      const name = nameAt(pid, addr)?.name ?? null;
       table.left = name === null ? table.left - 1 : 0;
       if (name !== null) table.role = roleByName(name);
       return table.role;

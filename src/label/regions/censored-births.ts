@@ -52,7 +52,8 @@ export function sinceFirstLook(lives: readonly TensorLifetime[], there: readonly
   }
   const ended = lives.filter(({ death_ns }) => death_ns !== null);
   return lives.map((life) => {
-    if (!life.birth_censored) return life;
+    // Who was seen to use it has not told of its placing: it may be younger than the look.
+    if (!life.birth_censored || life.evidence === "operand") return life;
     const look_ns = looks.get(life.pid);
     const found_ns = look_ns !== undefined && look_ns > life.birth_ns ? look_ns : life.birth_ns;
     if (life.death_ns !== null && life.death_ns <= found_ns) return life;

@@ -108,9 +108,10 @@ function factList(mappings: readonly MappingFacts[]) {
   return { facts, ofMapping, ofEngine };
 }
 
-/** Where a tensor is, and whether the file that is mapped there tells of it: of other memory that file tells nothing. */
+/** Where a tensor is, whether the file that is mapped there tells of it, and whether who told tells nothing of other memory. */
 interface Cover extends Extent {
   readonly by_file: boolean;
+  readonly is_alone: boolean;
 }
 
 const meet = (one: Extent, other: Extent): boolean =>
@@ -140,8 +141,9 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);
       // What outlived the run leaves nothing of its mapping behind.
       const by_file = region.evidence === "file_header";
+      const is_alone = by_file || region.evidence === "operand";
       if (by_file && mapping !== undefined) namedFiles.add(`${pid}/${mapping.path}`);
-      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file });
+      extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file, is_alone });
     }
     covers.set(pid, extents);
   }
@@ -159,9 +161,9 @@ export function regionMap(inputs: RegionInputs): Regions {
   const { count } = places;
   const { facts, ofMapping, ofEngine } = factList(stays.facts);
   const { covers, namedFiles } = addTensors(inputs, places, ofEngine);
-  const pidsWhere = (byFile: boolean) =>
-    new Set([...covers].filter(([, those]) => those.some(({ by_file }) => by_file === byFile)).map(([pid]) => pid));
-  const [engineTold, fileTold] = [pidsWhere(false), pidsWhere(true)];
+  const pidsWhere = (isSo: (cover: Cover) => boolean) =>
+    new Set([...covers].filter(([, those]) => those.some(isSo)).map(([pid]) => pid));
+  const [engineTold, fileTold] = [pidsWhere(({ is_alone }) => !is_alone), pidsWhere(({ by_file }) => by_file)];
   const judged = collectAfter(COLLECT_AFTER);
   for (let row = 0; row < count; row++) {
     judged(1);

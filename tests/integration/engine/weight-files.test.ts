@@ -114,7 +114,9 @@ describe("a process that maps a file of the format safetensors", () => {
     expect(ended.exitCode).toBe(0);
     const report = jsonOf(ended) as unknown as Report;
     const said = report.warnings.filter((text) => text.startsWith(path));
-    expect(said).toEqual([expect.stringContaining("its tensors were copied, and where to is not identifiable")]);
+    expect(said).toEqual([
+      expect.stringContaining("its tensors were copied, and which of them lies where is not identifiable"),
+    ]);
     const { regions } = weightsOf(report.run_dir);
     const heap = regions.filter(({ mapping_kind }) => mapping_kind === "heap" || mapping_kind === "anon");
     expect([...new Set(heap.map(({ region_type }) => region_type))]).toEqual(["unknown"]);

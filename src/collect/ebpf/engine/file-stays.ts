@@ -52,7 +52,9 @@ export function fileStays(): FileStays {
         const without_ns = (ended_ns ?? now_ns) - gone_ns;
         if (mappings > 0 || without_ns <= held_ns) return [];
         const times = `for ${formatNs(Number(held_ns))}, and its process went on for ${formatNs(Number(without_ns))} without it`;
-        return [`${path} was mapped ${times}: its tensors were copied, and where to is not identifiable`];
+        return [
+          `${path} was mapped ${times}: its tensors were copied, and which of them lies where is not identifiable`,
+        ];
       });
     },
   };

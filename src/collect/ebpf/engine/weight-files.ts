@@ -204,7 +204,7 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
     nameAt(pid, addr) {
       for (const { extent, tensors } of processes.get(pid)?.named.values() ?? []) {
         if (addr < extent.addr || addr >= extent.addr + extent.size_bytes) continue;
-        return tensors.find((tensor) => tensor.addr === addr)?.name ?? null;
+        return { name: tensors.find((tensor) => tensor.addr === addr)?.name ?? null };
       }
       return null;
     },
@@ -214,7 +214,8 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
       );
       if (unwritten > 0) out.push(`${unwritten} tensors of files that were mapped again and again have no name`);
       for (const [name, hasNames] of silent) {
-        const nowhere = "; it maps no file that names its tensors, so its weights are not identifiable either";
+        const nameless = decoding.has(name) ? "have no names" : "are not identifiable either";
+        const nowhere = `; it maps no file that names its tensors, so its weights ${nameless}`;
         const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};
         out.push(`${name}: its ${untold ?? `${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`}`);
       }

@@ -33,7 +33,7 @@ export function tensorsIn(extent: FileExtent, tensors: readonly NamedTensor[]): 
       logical_id: tensor.name,
       kv_layout: null,
       drawn: true,
-      by_file: true,
+      is_alone: true,
     };
   });
 }

@@ -12,10 +12,11 @@ test("whatever bytes lie where a lookup is expected, its tokens are a number tha
       for (const [offset, value] of those) bytes[offset] = value;
       const lookup = decodeLookup(new DataView(bytes.buffer));
       if (lookup === null || lookup === "nowhere") return;
-      const { tokens, sequences, rows, width } = lookup;
+      const { tokens, sequences, table } = lookup;
       expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= 2 ** 24).toBe(true);
       expect(sequences === null || (sequences >= 0 && sequences <= 2 ** 48)).toBe(true);
-      expect(rows * width).toBeLessThanOrEqual(2n ** 48n);
+      expect(table.rows * table.width).toBeLessThanOrEqual(2n ** 48n);
+      expect(table.bytes).toBeLessThanOrEqual(2n ** 51n);
     }),
   );
 });

@@ -2,13 +2,13 @@ import { describe, expect, test } from "bun:test";
 import { forwardPasses } from "../../../../src/engine/pytorch/forward-passes.ts";
 import { PROBE } from "../../../../src/engine/pytorch/probes.ts";
 import { rawRecord } from "../../../fixtures/ggml-structs.ts";
-import { lookupBytes, type TensorFields } from "../../../fixtures/torch-structs.ts";
+import { lookupBytes, type TensorFields, weightBytes } from "../../../fixtures/torch-structs.ts";
 
 const S = 1_000_000_000n;
 const [WORDS, PLACES] = [0x7f00_0000_0000n, 0x7f10_0000_0000n];
 
 function process(names: ReadonlyMap<bigint, string> = new Map()) {
-  const state = forwardPasses(7, (_, addr) => names.get(addr) ?? null);
+  const state = forwardPasses(7, (_, addr) => (names.has(addr) ? { name: names.get(addr) ?? null } : null));
   return {
     state,
     lookup(time: bigint, data: bigint, sizes: readonly number[], table: TensorFields = { sizes: [1000, 64] }, tid = 8) {
@@ -117,6 +117,27 @@ describe("a forward pass", () => {
     expect(lookup(11n, 0n, [1, 4])).toBe("null_handle");
     state.flush();
     expect(passes()).toEqual([]);
+  });
+
+  test("gives the process the weights that it multiplies with, in pass after pass", () => {
+    const { state, lookup } = process();
+    const multiply = (time: bigint) => {
+      const payload = weightBytes({ sizes: [10, 4], strides: [4, 1] }, PLACES);
+      return state.take(rawRecord({ probe: PROBE.linear, time, payload }));
+    };
+    expect(multiply(1n)).toBe("under_way");
+    expect(state.isSettled()).toBe(true);
+    for (let pass = 1n; pass <= 3n; pass++) {
+      lookup(pass * S, WORDS, [1, 1], { sizes: [1000, 64], strides: [64, 1] });
+      expect(multiply(pass * S + 1n)).toBe("kept");
+    }
+    expect(state.isSettled()).toBe(false);
+    const { tensors } = state.takeRows();
+    expect(tensors.map(({ addr, size_bytes, evidence }) => [addr, size_bytes, evidence])).toEqual([
+      [WORDS, 256_000n, "operand"],
+      [PLACES, 160n, "operand"],
+    ]);
+    expect(multiply(4n * S)).toBe("duplicate");
   });
 
   test("that cannot be read has no tokens, and is counted", () => {

@@ -27,7 +27,7 @@ test("a name that comes later counts from then on, and is asked for once it is k
   let asked = 0;
   const tables = tokenTables(() => {
     asked += 1;
-    return name;
+    return { name };
   });
   expect(tables.roleOf(7, "a", 1n)).toBe("unnamed");
   name = "model.embed_tokens.weight";

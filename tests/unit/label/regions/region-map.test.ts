@@ -12,7 +12,7 @@ const ids = { pid: 7, tid: 7 };
 const [LOADER, WEIGHTS, HEAP] = [0x7f0000000000n, 0x7f1000000000n, 0x7f2000000000n];
 const SIZE = 8192n;
 
-/** A loader that maps a file for a moment, the same file mapped for good with one tensor, and a heap. */
+/** A loader that maps a file for a moment, the same file mapped for good with one tensor, and a heap where an operator finds weights later. */
 function writeRun(runDir: string): void {
   const file = { flags: 2, path: "/m.safetensors", inode: 3n, dev: 1, file_offset_bytes: 0n };
   const call = (kind: "mmap" | "munmap", time: bigint, addr: bigint, more: Given<"mapping">): Given<"mapping"> => ({
@@ -38,12 +38,22 @@ function writeRun(runDir: string): void {
     engine: "safetensors",
   } as const;
   writeStream(runDir, "tensor", [{ ...row, timestamp_ns: ORIGIN + 10n }]);
+  const operand = { addr: HEAP, size_bytes: 4096n, buffer: HEAP, buffer_addr: HEAP, buffer_size_bytes: 4096n } as const;
+  const used = {
+    ...ids,
+    ...operand,
+    kind: "graph",
+    region_type: "weight",
+    evidence: "operand",
+    engine: "PyTorch",
+  } as const;
+  writeStream(runDir, "tensor", [{ ...used, timestamp_ns: ORIGIN + 500n }], 1);
   const detail = '{"path":"/m.safetensors","tells_steps":false}';
   const step = { ...ids, kind: "engine", engine: "safetensors", timestamp_ns: ORIGIN + 10n, detail } as const;
   writeStream(runDir, "step", [step]);
 }
 
-test("bytes of a mapped file are weights once, by its header, which tells nothing of the heap", async () => {
+test("bytes of a mapped file are weights once, by its header, and those of an operand by their use; neither tells anything of other memory", async () => {
   const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
   try {
     writeRun(runDir);
@@ -55,6 +65,8 @@ test("bytes of a mapped file are weights once, by its header, which tells nothin
       [WEIGHTS, "runtime", "file_header", null],
       [WEIGHTS + 4096n, "weight", "file_header", "a.weight"],
       [HEAP, "unknown", "mapping", null],
+      [HEAP, "weight", "operand", null],
+      [HEAP + 4096n, "unknown", "mapping", null],
       [HEAP + 4n * SIZE, "unknown", "mapping", null],
     ]);
     // The format is told of, and that no step came says nothing.

@@ -71,7 +71,7 @@ export function drawRegions(
 ): DrawRegion[] {
   const tensors = session.liveTensors();
   const byPid = Map.groupBy(tensors, (tensor) => tensor.pid);
-  const named = new Set(tensors.filter(({ by_file }) => by_file !== true).map(({ pid }) => pid));
+  const named = new Set(tensors.filter(({ is_alone }) => is_alone !== true).map(({ pid }) => pid));
   const wanted = new Map(
     maps.pids().map((pid) => [pid, maps.mapsOf(pid).filter((row) => isWanted(row, named.has(pid)))]),
   );

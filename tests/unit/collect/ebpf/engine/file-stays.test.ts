@@ -10,7 +10,7 @@ test("a file that its process held for less time than it went on without it was 
   stays.unmapped(1, PATH, 2n * SECOND);
   expect(stays.copies((5n * SECOND) / 2n)).toEqual([]);
   expect(stays.copies(12n * SECOND)).toEqual([
-    `${PATH} was mapped for 1.00 s, and its process went on for 10.0 s without it: its tensors were copied, and where to is not identifiable`,
+    `${PATH} was mapped for 1.00 s, and its process went on for 10.0 s without it: its tensors were copied, and which of them lies where is not identifiable`,
   ]);
 });
 

@@ -34,7 +34,7 @@ function strata(tensor: LiveTensor): Record<string, string> {
 }
 
 test("beside tensors that a file names other memory stays what nobody knows, and is drawn whole", () => {
-  expect(strata({ ...weight, by_file: true })).toEqual({
+  expect(strata({ ...weight, is_alone: true })).toEqual({
     "10": "unknown/file",
     "11": "weight/f32",
     "12": "unknown/file",
