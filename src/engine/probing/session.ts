@@ -146,6 +146,12 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     });
   }
 
+  /** True where each process that maps an engine has another one that is built on it. */
+  function isCovered({ name }: Engine): boolean {
+    const pids = [...recorded].map((key) => key.split("/")).filter(([, engine]) => engine === name);
+    return pids.length > 0 && pids.every(([pid]) => covered.get(Number(pid))?.has(name));
+  }
+
   /** False where it was recorded before. */
   function recordAttach(file: EngineFile, pid: number, times: AttachTimes): boolean {
     const key = `${pid}/${file.engine.name}/${file.identity}`;
@@ -172,7 +178,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         engine.retireForgotten();
         for (const { process, look } of engine.look(options.readMemory)) account.countLook(process, look);
         const running = engine.states();
-        probes.setWanted(engine.engine, running.length === 0 || !running.every((state) => state.isSettled()));
+        const isAwaited = running.length === 0 && !isCovered(engine.engine);
+        probes.setWanted(engine.engine, isAwaited || !running.every((state) => state.isSettled()));
       }
       return rows.take(false);
     },
