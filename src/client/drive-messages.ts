@@ -11,9 +11,17 @@ const time_ns = z
   .transform(BigInt);
 const gap_ns = z.int().min(0).nullable();
 
-/** A text, or the numbers of its tokens. */
-export const promptSchema = z.union([z.string(), z.array(count)]);
-export type Prompt = z.output<typeof promptSchema>;
+/** What is asked, in turn. */
+const promptsSchema = z.union([
+  z.object({
+    texts: z.array(z.string().min(1)).min(1),
+    /** How long a prompt may be at most, by the server's own tokens, and whether it is repeated to be so long. */
+    fit: z.object({ tokens: z.int().min(1), is_exact: z.boolean() }).nullable(),
+  }),
+  /** Tokens that are drawn from so many. */
+  z.object({ drawn: z.object({ tokens: z.int().min(1), vocabulary: z.int().min(1), seed: z.number() }) }),
+]);
+export type Prompts = z.output<typeof promptsSchema>;
 
 export const driveSchema = z.object({
   url: z.url(),
@@ -21,8 +29,7 @@ export const driveSchema = z.object({
   clients: z.int().min(1),
   /** Of each answer. */
   tokens: z.int().min(1),
-  /** Taken in turn, from the first. */
-  prompts: z.array(promptSchema).min(1),
+  prompts: promptsSchema,
   /** Requests are begun for so long; null where `requests` says how many there are. */
   duration_ms: z.number().nullable(),
   requests: z.int().min(1).nullable(),

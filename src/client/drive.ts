@@ -1,6 +1,7 @@
 /** Our client: so many requests at once, until its time is over or all were asked. */
 import { quantile } from "../statistics/quantile.ts";
 import type { Drive, DriveMessage } from "./drive-messages.ts";
+import { promptSource } from "./prompts.ts";
 import { untilReady } from "./server-port.ts";
 import { type Exchange, exchange } from "./token-stream.ts";
 
@@ -44,15 +45,16 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
 /**
  * Waits for the server and asks it; a request that is under way when the time is over comes to its end.
  * @param tell is told of each request when it is sent and when it has ended
- * @throws MrmTraceError target, where no server answers in time; what the signal carries, where it comes before that
+ * @throws MrmTraceError target, where no server answers in time, or does not tell its tokens; what the signal carries, where it comes before that
  */
 export async function drive(
   settings: Drive,
   tell: (message: DriveMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { url, clients, tokens, prompts, duration_ms, requests } = settings;
+  const { url, clients, tokens, duration_ms, requests } = settings;
   await untilReady(url, signal);
+  const promptAt = await promptSource(settings, signal);
   const began = performance.now();
   let sent = 0;
   const goesOn = (): boolean => {
@@ -61,7 +63,7 @@ export async function drive(
   };
   const client = async (): Promise<void> => {
     while (goesOn()) {
-      const prompt = prompts[sent % prompts.length] ?? "";
+      const prompt = promptAt(sent);
       const request_id = ++sent;
       tell({ says: "sent", requests: sent });
       const ended = await exchange({ url, prompt, tokens, reuse: true, signal });

@@ -34,7 +34,11 @@ function decodingOf(effective: Effective, command: readonly string[]) {
     const hint = "name a file with one model and one value on each axis, or with options only";
     throw new MrmTraceError("usage", `every arm must do the same work, but received ${what}`, hint);
   }
-  const { demo, workload } = requestOf(plan.experiment, cell.planned, false);
+  const { demo, workload, server } = requestOf(plan.experiment, cell.planned, false);
+  if (server !== null) {
+    const hint = `name it behind --: mrm-trace compare --serve 30s -- ${server.command.slice(0, 3).join(" ")} --port {port}`;
+    throw new MrmTraceError("usage", "an experiment of a server is none that compare can drive", hint);
+  }
   return { demo, decoding: workload };
 }
 

@@ -26,9 +26,11 @@ const aboutSchema = z.strictObject({
 export const modelSchema = z.strictObject({
   id: z.string().trim().min(1).max(200).describe("name of the model; its slug is the folder of its runs"),
   engine: z
-    .enum(["llamacpp", "demo", "vllm"])
-    .describe("llamacpp runs the GGUF at `path`; demo one of random weights; vllm is refused until it is supported"),
-  path: z.string().min(1).optional().describe("GGUF of a llamacpp model, from the current folder"),
+    .enum(["llamacpp", "llama-server", "demo", "vllm", "transformers", "ollama"])
+    .describe(
+      "llamacpp runs the GGUF at `path` in the demo's engine, llama-server in the server of that name on PATH, of which we are the client; demo runs one of random weights; the others are refused, with what is missing",
+    ),
+  path: z.string().min(1).optional().describe("GGUF of a llamacpp or llama-server model, from the current folder"),
   hf_repo: z.string().optional().describe("not fetched: where the file came from"),
   params: demoSchema.shape.params.unwrap().optional().describe("size of a demo model"),
   type: demoSchema.shape.type.unwrap().optional().describe("type of a demo model's weights"),

@@ -5,7 +5,10 @@ import { modelSchema, promptsSchema, type SweepConfig, sweepSchema } from "../co
 import { type ConfigProblem, problemAt, valueAt } from "../config/problem.ts";
 import { isPromptFile, promptFileProblem } from "../demo/prompt-file.ts";
 import { readGgufFile } from "../engine/gguf/file.ts";
+import { MrmTraceError } from "../errors.ts";
 import { modelSlug } from "../run-directory/run-directory.ts";
+import { findProgram } from "../target/held-command.ts";
+import { SERVER_PROGRAM } from "./server-run.ts";
 import { cellsOf, countRuns, promptRoom } from "./sweep.ts";
 
 export interface CheckedConfig {
@@ -67,6 +70,13 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
 /** Control and direction characters, and what a path would read as more than a name. */
 const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 
+/** What an experiment would need of an engine that it cannot run yet. */
+const MISSING = {
+  vllm: "our client asks /completion of llama-server, and vllm answers /v1/completions",
+  transformers: "it has no server to ask, and nothing here loads a model with it",
+  ollama: "our client asks /completion of llama-server, and ollama answers /api/generate",
+} as const;
+
 function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const pathOf = (key: string) => ["models", index, key];
   const value = valueAt(yaml.value, ["models", index]);
@@ -79,9 +89,10 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const parsed = modelSchema.partial({ id: true }).safeParse(value);
   if (!parsed.success) return found;
   const { engine, path, hf_repo, params, type } = parsed.data;
-  if (engine === "vllm") {
-    const hint = "run its models as GGUF with engine: llamacpp, or trace a vllm command: mrm-trace run -- COMMAND";
-    found.push(problemAt(yaml, pathOf("engine"), "vllm is not supported yet", { hint, code: "environment" }));
+  if (engine === "vllm" || engine === "transformers" || engine === "ollama") {
+    const hint = `run its models as GGUF with engine: llama-server, or trace a command of it: mrm-trace run -- COMMAND`;
+    const message = `${engine} is not supported yet: ${MISSING[engine]}`;
+    found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
   } else if (engine === "demo") {
     if (path !== undefined) {
       found.push(
@@ -94,21 +105,37 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
         found.push(problemAt(yaml, pathOf(key), "is of demo models", { hint: "use engine: demo", what: "key" }));
       }
     }
-    found.push(...fileProblems(yaml, pathOf, path, hf_repo));
+    found.push(...fileProblems(yaml, pathOf, engine, path, hf_repo));
+    if (engine === "llama-server" && !isOnPath(SERVER_PROGRAM)) {
+      const hint = "install llama.cpp, and put the folder of its llama-server into PATH";
+      const message = `there is no ${SERVER_PROGRAM} on PATH`;
+      found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
+    }
   }
   return found;
+}
+
+function isOnPath(program: string): boolean {
+  try {
+    findProgram(program);
+    return true;
+  } catch (error) {
+    if (error instanceof MrmTraceError) return false;
+    throw error;
+  }
 }
 
 function fileProblems(
   yaml: ConfigFile["yaml"],
   keyPath: (key: string) => PropertyKey[],
+  engine: string,
   path: string | undefined,
   hf_repo: string | undefined,
 ): ConfigProblem[] {
   if (path === undefined) {
     if (hf_repo === undefined) {
       const hint = "add path: MODEL.gguf; mrm-trace model --out MODEL.gguf writes one of random weights";
-      return [problemAt(yaml, keyPath("engine"), "a llamacpp model needs a path", { hint, received: null })];
+      return [problemAt(yaml, keyPath("engine"), `a ${engine} model needs a path`, { hint, received: null })];
     }
     return [
       problemAt(yaml, keyPath("hf_repo"), "a model from a hub is refused", {

@@ -7,10 +7,12 @@ import { createProgress } from "../report/progress.ts";
 import { forgetLauncher } from "../runtime.ts";
 import { encodeFailure, encodeRun, toJson } from "../schema/run-json.ts";
 import { runRequestSchema } from "./run-request.ts";
+import { serveOf } from "./server-run.ts";
 
 async function oneRun(): Promise<number> {
   try {
     const { model_id, ...request } = runRequestSchema.parse(JSON.parse(await Bun.stdin.text()));
+    const serve = serveOf({ model_id, ...request });
     // The experiment tells of its runs, and keeps the last lines of one that fails.
     const progress = createProgress(process.stderr, { quiet: true });
     const notice = (line: string): void => {
@@ -21,7 +23,8 @@ async function oneRun(): Promise<number> {
     using signals = watchSignals();
     const outcome = await run({
       ...request,
-      command: [],
+      command: request.server?.command ?? [],
+      ...(serve === null ? {} : { serve }),
       modelName: model_id,
       progress,
       say,

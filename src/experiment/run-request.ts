@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { demoSchema, runSchema } from "../config/schema.ts";
 import { experimentFactsSchema } from "../schema/run-details.ts";
+import { serverOf } from "./server-run.ts";
 import type { Experiment, PlannedRun } from "./sweep.ts";
 
 /** What crosses the pipe: options are checked already, with their units read. */
@@ -15,6 +16,8 @@ export const runRequestSchema = z.object({
     prompt_categories: z.array(z.string()),
     is_prompt_exact: z.boolean(),
   }),
+  /** The server that serves the model, with a mark for its port; null for the demo's engine. */
+  server: z.object({ command: z.array(z.string()), vocabulary: z.int().min(1) }).nullable(),
   model_id: z.string(),
   experiment: experimentFactsSchema,
 });
@@ -43,6 +46,7 @@ export function requestOf(experiment: Experiment, planned: PlannedRun, force: bo
       prompt_categories: prompts.categories ?? [],
       is_prompt_exact: prompts.tokens !== undefined,
     },
+    server: serverOf(planned, demo),
     model_id,
     experiment: { name, about: rest, model: { ...model }, ...cell, is_warmup, rep_index },
   };

@@ -1,5 +1,5 @@
 /** A run of which we are the client: the server at a port of its own, what it is asked, and that it ends when all is asked. */
-import type { Prompt } from "../client/drive-messages.ts";
+import type { Prompts } from "../client/drive-messages.ts";
 import { commandAt, freePort, requirePortMark } from "../client/server-port.ts";
 import { type ClientCollector, createClientCollector } from "../collect/client/client-collector.ts";
 import type { Collectors } from "../collect/collectors.ts";
@@ -14,8 +14,7 @@ export interface ServeRequest {
   readonly clients: number;
   /** Of each answer. */
   readonly tokens: number;
-  /** Taken in turn. */
-  readonly prompts: readonly Prompt[];
+  readonly prompts: Prompts;
   /** For how long requests are begun, in ns; null where `requests` says how many there are. */
   readonly duration_ns: number | null;
   readonly requests: number | null;
@@ -48,7 +47,13 @@ export function serveRequest({
   request_tokens,
   prompts,
 }: ServeOptions & { serve: number }): ServeRequest {
-  return { clients, tokens: request_tokens, prompts: promptsOf(prompts), duration_ns: serve, requests: null };
+  return {
+    clients,
+    tokens: request_tokens,
+    prompts: { texts: promptsOf(prompts), fit: null },
+    duration_ns: serve,
+    requests: null,
+  };
 }
 
 export interface Serving {
@@ -67,7 +72,7 @@ export async function openServing(request: ServeRequest, command: readonly strin
     url: `http://127.0.0.1:${port}`,
     clients: request.clients,
     tokens: request.tokens,
-    prompts: [...request.prompts],
+    prompts: request.prompts,
     duration_ms: request.duration_ns === null ? null : request.duration_ns / 1e6,
     requests: request.requests,
   });

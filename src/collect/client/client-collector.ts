@@ -149,7 +149,13 @@ export function createClientCollector(settings: Drive): ClientCollector {
     },
     details() {
       const { clients, tokens, duration_ms, requests, prompts } = settings;
-      const asked = { clients, request_tokens: tokens, duration_ms, requests_asked: requests, prompts: prompts.length };
+      const asked = {
+        clients,
+        request_tokens: tokens,
+        duration_ms,
+        requests_asked: requests,
+        prompts: "texts" in prompts ? prompts.texts.length : null,
+      };
       return { client: { ...asked, requests: sent, ...statuses } };
     },
   };

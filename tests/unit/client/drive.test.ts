@@ -28,7 +28,13 @@ function serverOf(answer: (number: number) => Response): { url: string; asked: u
   return { url: `http://127.0.0.1:${server.port}`, asked };
 }
 
-const SETTINGS: Omit<Drive, "url"> = { clients: 1, tokens: 2, prompts: ["x"], duration_ms: null, requests: 1 };
+const SETTINGS: Omit<Drive, "url"> = {
+  clients: 1,
+  tokens: 2,
+  prompts: { texts: ["x"], fit: null },
+  duration_ms: null,
+  requests: 1,
+};
 
 async function driven(settings: Drive, signal: AbortSignal = AbortSignal.timeout(20_000)) {
   const told: DriveMessage[] = [];
@@ -43,9 +49,9 @@ async function driven(settings: Drive, signal: AbortSignal = AbortSignal.timeout
 describe("our client of a server", () => {
   test("takes its prompts in turn, and tells of each answer times and counts, and no text", async () => {
     const { url, asked } = serverOf(() => new Response(TOKEN + TOKEN + END));
-    const prompts = ["one", [1, 2, 3]];
+    const prompts = { texts: ["one", "two"], fit: null };
     const { sent, ended } = await driven({ ...SETTINGS, url, prompts, requests: 3, clients: 1 });
-    expect(asked).toEqual(["one", [1, 2, 3], "one"]);
+    expect(asked).toEqual(["one", "two", "one"]);
     expect([sent.length, ended.map(({ request_id }) => request_id)]).toEqual([3, [1, 2, 3]]);
     const [first] = ended;
     expect(first).toMatchObject({ status: "answered", http_status: 200, streamed_tokens: 2, output_tokens: 2 });

@@ -187,6 +187,18 @@ describe("an experiment is refused", () => {
     ["with a llamacpp model of no path", `${HEAD}models: [{id: a, engine: llamacpp}]`, 2, "needs a path"],
     ["with a model of a hub", `${HEAD}models: [{id: a, engine: llamacpp, hf_repo: a/b}]`, 2, "from a hub is refused"],
     ["with vllm", `${HEAD}models: [{id: a, engine: vllm, hf_repo: a/b}]`, 3, "vllm is not supported yet"],
+    [
+      "with transformers",
+      `${HEAD}models: [{id: a, engine: transformers}]`,
+      3,
+      "transformers is not supported yet: it has",
+    ],
+    [
+      "with a server's model of no path",
+      `${HEAD}models: [{id: a, engine: llama-server}]`,
+      2,
+      "a llama-server model needs a",
+    ],
     ["with vllm and a mistake", `${HEAD}models: [{id: a, engine: vllm}]\nrn: 1`, 2, "unknown key"],
     ["with prompts of a hub", `${HEAD}${MODEL}prompts: {source: sharegpt}`, 2, "from a hub is refused"],
     ["with prompts of a URL", `${HEAD}${MODEL}prompts: {source: "hf://a/b.jsonl"}`, 2, "from a hub is refused"],
