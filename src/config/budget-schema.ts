@@ -39,7 +39,7 @@ export const budgetSchema = z.strictObject({
   lost: percent.optional().describe("most events lost, of any source, in percent"),
   tracer: z
     .strictObject({
-      slowdown: percent.optional().describe("most that the target may be slowed down, in percent"),
+      slowdown: percent.optional().describe("most that the traced process may be slowed down, in percent"),
       cpu: percent.optional().describe("most CPU time of the tracer, in percent of one CPU"),
       memory: size.optional().describe("most resident memory of the tracer"),
     })

@@ -1,4 +1,4 @@
-/** Defaults of options as a file would say them. */
+/** Values and defaults of options as a file would say them. */
 import { z } from "zod";
 import { bare } from "./schema-keys.ts";
 import { duration, size } from "./values.ts";
@@ -16,8 +16,8 @@ function isQuantity(schema: z.ZodType, quantity: z.ZodType): boolean {
   return inner === quantity || (inner instanceof z.ZodPipe && isQuantity(inner.in as z.ZodType, quantity));
 }
 
-/** A default as a file would say it: quantities with their unit. */
-function defaultText(schema: z.ZodType, value: unknown): unknown {
+/** A value as a file would say it: quantities with their unit. */
+export function optionText(schema: z.ZodType, value: unknown): unknown {
   if (isQuantity(schema, duration) && typeof value === "number")
     return value % 1e9 === 0 ? `${value / 1e9}s` : `${value / 1e6}ms`;
   if (isQuantity(schema, size) && typeof value === "number") {
@@ -29,5 +29,5 @@ function defaultText(schema: z.ZodType, value: unknown): unknown {
 
 /** The default of a key; undefined where it has none. */
 export function defaultOf(schema: z.ZodType): unknown {
-  return schema instanceof z.ZodDefault ? defaultText(schema, schema.def.defaultValue) : undefined;
+  return schema instanceof z.ZodDefault ? optionText(schema, schema.def.defaultValue) : undefined;
 }

@@ -2,7 +2,7 @@
 import type { ArgsDef } from "citty";
 import { z } from "zod";
 import { type Choices, choicesOf } from "./choices.ts";
-import { defaultOf } from "./default-of.ts";
+import { defaultOf, optionText } from "./default-of.ts";
 import { nearestWord } from "./nearest-word.ts";
 import { hintText } from "./type-text.ts";
 
@@ -90,4 +90,17 @@ export function switchWithValue(
 export function nearestFlag(flag: string, flags: ArgsDef): string | null {
   const name = nearestWord(flag.replace(/^-+/, ""), wordsOf(flags));
   return name === null ? null : `--${name}`;
+}
+
+/** Options as words of a command line: all that are not as they are by default, in the order of the schema. */
+export function optionWords(schema: z.ZodObject, options: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, option]) => {
+    const value = options[name];
+    const ordinary = option instanceof z.ZodDefault ? String(defaultOf(option)) : undefined;
+    const text = String(optionText(option, value));
+    if (value === undefined || text === ordinary) return [];
+    const flag = name.replaceAll("_", "-");
+    if (isBoolean(option)) return [value === true ? `--${flag}` : `--no-${flag}`];
+    return [`--${flag}`, text];
+  });
 }

@@ -123,6 +123,20 @@ export const runSchema = z.object({
 });
 export type RunOptions = z.output<typeof runSchema>;
 
+/** Options that say where a run lies and how it is told, not what it is. */
+export const ofPresentation = {
+  output: true,
+  force: true,
+  run_id: true,
+  record_only: true,
+  json: true,
+  table: true,
+  quiet: true,
+  verbose: true,
+  debug: true,
+  color: true,
+} as const satisfies Partial<Record<keyof RunOptions, true>>;
+
 /** What `attach` takes: nothing that needs to launch the target. */
 export const attachSchema = runSchema.omit({ memray: true });
 export type AttachOptions = z.output<typeof attachSchema>;

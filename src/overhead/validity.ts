@@ -44,11 +44,11 @@ type CheckName = keyof typeof THRESHOLDS;
 
 const WORDS: Record<CheckName, readonly [what: string, unit: string]> = {
   loss_pct: ["events lost", " %"],
-  slowdown_pct: ["estimated slowdown of the target", " %"],
-  contention_pct: ["time that the target waited for a CPU that the tracer had", " % of its CPU time"],
+  slowdown_pct: ["estimated slowdown of the process", " %"],
+  contention_pct: ["time that the process waited for a CPU that the tracer had", " % of its CPU time"],
   observer_cpu_pct: ["CPU of the tracer", " % of one CPU"],
   baseline_cpu_pct: ["CPU of the machine before the run", " %"],
-  rss_pct_of_target: ["memory of the tracer against the target's RSS", " %"],
+  rss_pct_of_target: ["memory of the tracer against the process's RSS", " %"],
   rss_pct_of_available: ["memory of the tracer against MemAvailable", " %"],
   throttle_events: ["thermal throttling", " events"],
   peak_temperature_c: ["peak temperature", " C"],

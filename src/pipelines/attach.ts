@@ -1,6 +1,7 @@
 /** Attaching, as one sentence: find the process, look at the machine, attach, record, judge, derive, report. */
 import type { Target } from "../collect/collector.ts";
-import type { AttachOptions } from "../config/schema.ts";
+import { optionWords } from "../config/flags.ts";
+import { type AttachOptions, attachSchema, ofPresentation } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
 import { hostFacts } from "../overhead/host.ts";
@@ -77,7 +78,10 @@ async function attachAndTrace({ options, progress, say, signals, ...request }: A
 
   const stopped = Promise.withResolvers<StopReason>();
   // How a process ended is told to its parent alone.
-  const circumstances = { directory, options, experiment: null, model, host, baseline, ended: null, toldToEnd: false };
+  const ended = { ended: null, toldToEnd: false };
+  const words = optionWords(attachSchema.omit(ofPresentation), options);
+  const repeatedBy = ["mrm-trace", "attach", request.process, ...words];
+  const circumstances = { directory, options, repeatedBy, experiment: null, model, host, baseline, ...ended };
   const recorded = await recordRunning(found, {
     options,
     target,

@@ -16,7 +16,7 @@ import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { createRun, type MadeRun } from "../run-directory/create-run.ts";
 import { type RunFacts, unknownFacts, writeFacts } from "../run-directory/facts.ts";
-import { modelSlug, newRunId } from "../run-directory/run-directory.ts";
+import { modelSlug, newRunId, runPaths } from "../run-directory/run-directory.ts";
 import type { Imported } from "../schema/run-details.ts";
 
 const SIGHT = {
@@ -31,7 +31,9 @@ export function foreignTrace(path: string): string | null {
   if (!existsSync(path)) return null;
   if (!statSync(path).isDirectory()) return resolve(path);
   const inside = join(resolve(path), FILE);
-  return existsSync(inside) && !existsSync(join(path, "capture")) ? inside : null;
+  const { capture, metrics_parquet } = runPaths(path);
+  // No other program writes metrics.parquet: a run of ours is one without its capture too.
+  return existsSync(inside) && !existsSync(capture) && !existsSync(metrics_parquet) ? inside : null;
 }
 
 const MAGIC = "PAR1";

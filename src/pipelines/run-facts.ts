@@ -34,6 +34,8 @@ export interface RunEnd extends Recorded {
   readonly untold?: string | null;
   readonly directory: RunDirectory;
   readonly options: TracerOptions;
+  /** Words of the command line that repeats the run; null where a file of experiments does. */
+  readonly repeatedBy: readonly string[] | null;
   /** What the experiment says of this run; null outside of one. */
   readonly experiment: ExperimentFacts | null;
   /** What the file of the model says; null where none was found. */
@@ -135,6 +137,9 @@ export function factsOfRun(input: RunEnd): RunFacts {
     details: {
       host: { ...input.host },
       options: { ...input.options },
+      ...(input.repeatedBy === null
+        ? {}
+        : { repeated_by: recordedCommand(input.repeatedBy, input.options.record_command) }),
       experiment: input.experiment,
       model: input.model,
       baseline: input.baseline,
@@ -188,7 +193,7 @@ function warningsOf(input: RunEnd): string[] {
   for (const row of recording.ledger) {
     if (!balances(row)) out.push(`the ledger of ${placeWords(row)} does not balance: a counter is wrong`);
   }
-  if (toldToEnd && ended === null) out.push("the target did not end when it was told to, and runs on");
+  if (toldToEnd && ended === null) out.push("the traced process did not end when it was told to, and runs on");
   if (input.untold != null) out.push(input.untold);
   if (tokens.uncalled_graphs > 0) {
     const graphs = formatCounted(tokens.uncalled_graphs, "graph");

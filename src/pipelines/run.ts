@@ -1,5 +1,13 @@
 /** The run, as one sentence: look at the machine, launch the target held, attach, record, judge, derive, report. */
-import type { DemoOptions, RunOptions } from "../config/schema.ts";
+import { optionWords } from "../config/flags.ts";
+import {
+  type DemoOptions,
+  demoSchema,
+  ofPresentation,
+  type RunOptions,
+  runSchema,
+  serveSchema,
+} from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
@@ -21,7 +29,7 @@ import { type Concluded, conclude, factsNote } from "./conclude.ts";
 import { resolveTarget, type Workload } from "./launched-target.ts";
 import { openTextsFile, savePromptOutputs } from "./prompt-outputs.ts";
 import { earlyEnd, factsOfRun, type TargetEnd } from "./run-facts.ts";
-import { openServing, type ServeRequest } from "./serving.ts";
+import { openServing, optionsOf, type ServeRequest } from "./serving.ts";
 
 /** How long a signal waits for the counters of a server, which are gone with it. */
 const COUNTERS_MS = 1000;
@@ -68,6 +76,15 @@ export async function run(request: RunRequest): Promise<RunOutcome> {
   } catch (error) {
     throw shownError(error);
   }
+}
+
+/** The command line that makes such a run; null for a run of an experiment, which its file makes. */
+function repeatedBy({ options, demo, command, workload, experiment, serve }: RunRequest): readonly string[] | null {
+  if (experiment !== undefined || workload !== undefined) return null;
+  const watched = optionWords(runSchema.omit(ofPresentation), options);
+  const served = serve === undefined ? [] : optionWords(serveSchema, optionsOf(serve));
+  const launched = command.length === 0 ? optionWords(demoSchema, demo) : ["--", ...command];
+  return ["mrm-trace", "run", ...watched, ...served, ...launched];
 }
 
 async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
@@ -117,7 +134,8 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   let served: boolean | null = null;
   const { model } = target;
   const decodesForATime = target.isDemo && request.workload === undefined;
-  const circumstances = { directory, options, experiment: request.experiment ?? null, model, host, baseline };
+  const experiment = request.experiment ?? null;
+  const circumstances = { directory, options, repeatedBy: repeatedBy(request), experiment, model, host, baseline };
   const recorded = await recordTarget({
     options,
     target: { pid: launched.pid, command: whole, held: true },

@@ -92,8 +92,7 @@ function requireCapture(runDir: string): void {
   }
   const { capture } = runPaths(resolve(runDir));
   if (existsSync(capture)) return;
-  // A run of ours has its figures beside its trace.
-  if (foreignTrace(runDir) !== null && figuresOf(runDir) === null) {
+  if (foreignTrace(runDir) !== null) {
     const what = "the labelled trace of another program, which has no capture";
     const hint = `run: mrm-trace analyse ${runDir}, and share what mrm-trace show --json prints of it`;
     throw new MrmTraceError("usage", `${runDir} is ${what}`, hint);

@@ -15,6 +15,8 @@ export interface ServeRequest {
   /** Of each answer. */
   readonly tokens: number;
   readonly prompts: Prompts;
+  /** The file from which they are; missing for ours and for those of an experiment. */
+  readonly prompt_file?: string | undefined;
   /** For how long requests are begun, in ns; null where `requests` says how many there are. */
   readonly duration_ns: number | null;
   readonly requests: number | null;
@@ -51,8 +53,19 @@ export function serveRequest({
     clients,
     tokens: request_tokens,
     prompts: { texts: promptsOf(prompts), fit: null },
+    prompt_file: prompts,
     duration_ns: serve,
     requests: null,
+  };
+}
+
+/** The options of the command line that ask for it. */
+export function optionsOf({ clients, tokens, prompt_file, duration_ns }: ServeRequest): ServeOptions {
+  return {
+    serve: duration_ns ?? undefined,
+    clients,
+    request_tokens: tokens,
+    prompts: prompt_file,
   };
 }
 

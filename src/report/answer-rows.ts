@@ -13,7 +13,11 @@ export interface AnswerCell {
   readonly metric: ReportMetric | null;
   /** Of a size, for a bar; null where it is not known, and of all else. */
   readonly bytes: number | null;
+  /** True where the size is no more than an upper end, so that its bar is no value either. */
+  readonly isBound: boolean;
 }
+
+const NO_SIZE = { bytes: null, isBound: false } as const;
 
 export interface AnswerRow {
   readonly label: string;
@@ -96,23 +100,24 @@ export function answeredClasses(
 function sizeCell(dataClass: DataClass, peak_bytes: number): AnswerCell {
   const metric = residentRow(dataClass) ?? null;
   const size = sizeOf(dataClass, peak_bytes);
-  if (size === null) return { line: [{ text: "-", ink: "dim" }], metric, bytes: null };
-  return { line: [{ text: `${size.sign}${formatBytes(size.bytes)}`, ink: "bold" }], metric, bytes: size.bytes };
+  if (size === null) return { line: [{ text: "-", ink: "dim" }], metric, bytes: null, isBound: false };
+  const { bytes, sign } = size;
+  return { line: [{ text: `${sign}${formatBytes(bytes)}`, ink: "bold" }], metric, bytes, isBound: sign !== "" };
 }
 
 /** The figure that answers, else one that says why there is none. */
 function figureAnswer(dataClass: DataClass, names: readonly string[]): AnswerCell {
   const rows = names.map((name) => shownMetric(dataClass, name, null)).filter((row) => row !== undefined);
   const metric = rows.find(isFigure) ?? rows[0];
-  return { line: shortFigure(metric), metric: metric ?? null, bytes: null };
+  return { line: shortFigure(metric), metric: metric ?? null, ...NO_SIZE };
 }
 
 function suitedCell(dataClass: DataClass): AnswerCell {
   const row = shownMetric(dataClass, "suitability", null);
   const label = row?.label ?? null;
-  if (row === undefined || label === null) return { line: shortFigure(row), metric: row ?? null, bytes: null };
+  if (row === undefined || label === null) return { line: shortFigure(row), metric: row ?? null, ...NO_SIZE };
   const text = label === KEPT ? `kept all ${formatNs(Number(row.window_ns))}` : (SUITED[label] ?? label);
-  return { line: [{ text, ink: "bold" }], metric: row, bytes: null };
+  return { line: [{ text, ink: "bold" }], metric: row, ...NO_SIZE };
 }
 
 /** The rows of the answer, with a cell for each class; none where nothing was learnt of any class. */

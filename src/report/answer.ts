@@ -7,7 +7,17 @@ import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
-import { costInShort, engineText, entry, lossInShort, targetText, tokensText, VALIDITY_INK } from "./run-lines.ts";
+import {
+  costInShort,
+  engineText,
+  entry,
+  isWhole,
+  lossInShort,
+  parametersText,
+  targetText,
+  tokensText,
+  VALIDITY_INK,
+} from "./run-lines.ts";
 import { ascii, type Ink, type Line, render, type Terminal, widthOf } from "./terminal.ts";
 
 /** More classes would need a second table; kinds of mapping can be many. */
@@ -16,22 +26,27 @@ const MOST_LINES = 24;
 const BAR_COLUMNS = 4;
 /** What the figures of the table have behind them. */
 const INTERVALS = "± 95 % interval";
-/** What strangers to the table ask first. */
-const SIGNS = "≤ ≥: only this end is known; kept for: from a write to its last read";
+/** What strangers to the table ask first, as many lines of it as find room. */
+const SIGNS = [
+  "≤ ≥ ░: only this end is known; kept for: from write to last read",
+  "read, written: loads and stores of the CPU, not the traffic of DRAM",
+] as const;
+/** Of a bar, and of the bar of a bound, which may end anywhere before. */
+const [VALUE, BOUND] = ["█", "░"];
 
-function sizeRow({ label, cells }: AnswerRow, unicode: boolean): GridRow {
+function sizeRow({ label, cells }: AnswerRow): GridRow {
   const most = Math.max(1, ...cells.map(({ bytes }) => bytes ?? 0));
-  const barred = cells.map(({ line, bytes }): Line => {
+  const barred = cells.map(({ line, bytes, isBound }): Line => {
     if (bytes === null) return line;
     const columns = bytes === 0 ? 0 : Math.max(1, Math.round((BAR_COLUMNS * bytes) / most));
-    return [...line, { text: ` ${(unicode ? "█" : "#").repeat(columns)}`, ink: "dim" }];
+    return [...line, { text: ` ${(isBound ? BOUND : VALUE).repeat(columns)}`, ink: "dim" }];
   });
   return { label, cells: barred };
 }
 
 function gridRows(rows: readonly AnswerRow[], unicode: boolean): GridRow[] {
   const all = rows.map((row) =>
-    row.about === "size" ? sizeRow(row, unicode) : { label: row.label, cells: row.cells.map(({ line }) => line) },
+    row.about === "size" ? sizeRow(row) : { label: row.label, cells: row.cells.map(({ line }) => line) },
   );
   if (unicode) return all;
   // Words stand for signs there, and columns must be as wide as those.
@@ -40,7 +55,7 @@ function gridRows(rows: readonly AnswerRow[], unicode: boolean): GridRow[] {
 }
 
 /** The most memory of the target, in words; null where nobody read it. */
-export function peakText(report: RunReport): string | null {
+function peakText(report: RunReport): string | null {
   const row = rssPeak(report);
   if (row === undefined || !isFigure(row)) return null;
   const spans = figureSpans({ ...row, lo: null, hi: null, status: "ok" });
@@ -70,17 +85,20 @@ interface ClassTable {
   readonly left: number;
 }
 
-function classTable(report: RunReport, { width, unicode }: Terminal, most: number, explained: boolean): ClassTable {
+function classTable(report: RunReport, { width, unicode }: Terminal, most: number, signs: number): ClassTable {
   const { shown, left } = answeredClasses(dataClasses(report), most);
   const rows = gridRows(answerRows(shown, report), unicode);
   if (rows.length === 0) return { lines: [[{ text: NOTHING_LEARNT, ink: "warn" }]], left };
   const corner = unicode ? INTERVALS : ascii(INTERVALS);
   const lines = grid(shown.map(headOf), rows, width, unicode ? "─" : "-", corner);
-  return { lines: [...lines, ...(explained ? oneLine("", SIGNS, width, "dim") : [])], left };
+  return { lines: [...lines, ...SIGNS.slice(0, signs).flatMap((text) => oneLine("", text, width, "dim"))], left };
 }
 
-function validityText({ validity, reasons }: RunReport): string {
+/** The verdict with its first reason; of a run that lost nothing that too, which needs no line of its own. */
+function validityText(report: RunReport): string {
+  const { validity, reasons } = report;
   const [reason, ...others] = reasons;
+  if (reason === undefined && isWhole(report)) return `${validity}, lost ${lossInShort(report)}`;
   if (reason === undefined) return validity;
   return `${validity}: ${reason}${others.length === 0 ? "" : ` (and ${others.length} more)`}`;
 }
@@ -116,16 +134,16 @@ function answerLines(
   const invariant = invarianceText(report);
   const tokens = tokensText(report);
   const engine = engineText(report);
-  const target = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
+  const traced = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const failure = failureText(report);
   const head: Line[] = [
     ...(failure === null ? [] : [[{ text: failure, ink: "bad" } as const]]),
     [
       { text: report.model_id, ink: "bold" },
-      { text: `  ${report.run_id}`, ink: "dim" },
+      { text: `  ${[parametersText(report), report.run_id].filter((text) => text !== null).join("  ")}`, ink: "dim" },
     ],
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),
-    ...oneLine("target", target, width),
+    ...oneLine("process", traced, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
     ...(isSpoilt ? validity : []),
     [],
@@ -134,7 +152,7 @@ function answerLines(
   ];
   const judged: Line[] = [
     ...oneLine("cost", costInShort(report), width),
-    ...oneLine("lost", lossInShort(report), width),
+    ...(isSpoilt || !isWhole(report) ? oneLine("lost", lossInShort(report), width) : []),
     ...(invariant === null ? [] : entry("watching", invariant, width).slice(0, most)),
     ...(isSpoilt ? [] : validity),
   ];
@@ -147,17 +165,22 @@ function answerLines(
   return [...head, ...judged, ...warningLines(report, width, room), ...place];
 }
 
-/** Classes side by side, lines of a broken text, and a line on the table: the first that keep within the lines are taken. */
+/** Classes side by side, lines of a broken text, and lines on the table: the first that keep within the lines are taken. */
 const TRIES = Array.from({ length: MOST_CLASSES }, (_, i) => MOST_CLASSES - i).flatMap((classes) =>
-  [2, 1].flatMap((most) => [true, false].map((explained) => ({ classes, most, explained }))),
+  [2, 1].flatMap((most) => [1, 0].map((signs) => ({ classes, most, signs }))),
 );
 
 /** The answer as text; every line fits into the terminal and ends with a newline. */
 export function renderAnswer(report: RunReport, terminal: Terminal): string {
+  const lay = ({ classes, most, signs }: (typeof TRIES)[number]): Line[] =>
+    answerLines(report, terminal, classTable(report, terminal, classes, signs), most);
   let lines: Line[] = [];
-  for (const { classes, most, explained } of TRIES) {
-    lines = answerLines(report, terminal, classTable(report, terminal, classes, explained), most);
-    if (lines.length <= MOST_LINES) break;
+  for (const tried of TRIES) {
+    lines = lay(tried);
+    if (lines.length > MOST_LINES) continue;
+    // What is left over is for more on the signs: no warning makes room for it.
+    if (tried.signs > 0 && lines.length < MOST_LINES) lines = lay({ ...tried, signs: SIGNS.length });
+    break;
   }
   return render(lines, terminal);
 }

@@ -81,7 +81,7 @@ function countText(exact: number | null, least: number | null, what: string): st
 
 /** Tokens per second of wall time, as engines count, and inside their decode calls. */
 function rateText({ decode_tokens_per_s: wall, decode_call_tokens_per_s: calls }: RunReport["target"]): string[] {
-  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s in decode calls` : null;
+  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s decoding` : null;
   if (isNumber(wall)) return [`${formatCount(wall)}/s${inCalls === null ? "" : ` (${inCalls})`}`];
   return inCalls === null ? [] : [inCalls];
 }
@@ -91,7 +91,7 @@ export function tokensText({ target }: RunReport): string | null {
     ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
     ...rateText(target),
-    ...(isNumber(target.ttft_ms) ? [`TTFT ${formatNs(target.ttft_ms * 1e6)}`] : []),
+    ...(isNumber(target.ttft_ms) ? [`first TTFT ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];
   return parts.length === 0 ? null : parts.join(", ");
 }
@@ -160,10 +160,14 @@ export function engineText(report: RunReport): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
-/** "llama 110M q8_0". */
-function modelText({ architecture, parameters, quantisation }: NonNullable<RunReport["model"]>): string {
-  const size = parameters === null ? null : formatCount(parameters);
-  return [architecture ?? "model", size, quantisation].filter((word) => word !== null).join(" ");
+/** "llama q8_0". */
+function modelText({ architecture, quantisation }: NonNullable<RunReport["model"]>): string {
+  return [architecture ?? "model", quantisation].filter((word) => word !== null).join(" ");
+}
+
+/** The parameters of the model as its tensors have them, whatever its name says; null where its file was not read. */
+export function parametersText({ model }: RunReport): string | null {
+  return model?.parameters == null ? null : `${formatCount(model.parameters)} parameters`;
 }
 
 /** What ran and what watched it. */
@@ -176,12 +180,12 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     [
       { text: "mrm-trace  ", ink: "dim" },
       { text: report.model_id, ink: "bold" },
-      { text: `  ${report.run_id}`, ink: "dim" },
+      { text: `  ${[parametersText(report), report.run_id].filter((text) => text !== null).join("  ")}`, ink: "dim" },
     ],
     // One line: a command may be as long as a page.
     [{ text: "command".padEnd(KEY_WIDTH), ink: "dim" }, { text: report.target.command.join(" ") }],
     ...(engine === null ? [] : entry("engine", engine, width)),
-    ...entry("target", targetText(report), width),
+    ...entry("process", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
     ...(counts === null ? [] : entry("server", counts, width)),
     ...(requests === null ? [] : entry("requests", requests, width)),
@@ -214,8 +218,8 @@ function slowdownText({ observer }: RunReport): string {
   const { value, lo, hi } = observer.slowdown_pct;
   const end = (figure: number | null): string => (isNumber(figure) ? formatCount(figure) : "?");
   return isNumber(value)
-    ? `target slowed by ${pct(value)} (${end(lo)} to ${end(hi)} %)`
-    : "slowdown of the target unknown";
+    ? `process slowed by ${pct(value)} (${end(lo)} to ${end(hi)} %)`
+    : "slowdown of the process unknown";
 }
 
 /** Ends of what another tool recorded: what that cost, and how warm the machine was, is in no file. */
@@ -235,13 +239,13 @@ export function costText(report: RunReport): string[] {
   const rss =
     observer.rss_bytes === null
       ? "tracer's memory unknown"
-      : `${formatBytes(Number(observer.rss_bytes))} of memory, ${pct(observer.rss_pct_of_target)} of the target's RSS and ${pct(observer.rss_pct_of_available)} of MemAvailable`;
+      : `${formatBytes(Number(observer.rss_bytes))} of memory, ${pct(observer.rss_pct_of_target)} of the process's RSS and ${pct(observer.rss_pct_of_available)} of MemAvailable`;
   return [
     `${slowdownText(report)}${isNumber(observer.slowdown_pct.value) ? ` (${observer.slowdown_pct.method})` : ""}; ${traps}, ${bpf}`,
     ...partsText(observer),
     `tracer ${pct(observer.cpu_pct)} of one CPU, ${rss}`,
     ...(isNumber(observer.contention_pct)
-      ? [`target waited ${pct(observer.contention_pct)} of its CPU time for a CPU that the tracer had`]
+      ? [`the process waited ${pct(observer.contention_pct)} of its CPU time for a CPU that the tracer had`]
       : []),
     `machine before the run ${pct(observer.baseline_cpu_pct)} busy`,
   ];
@@ -252,6 +256,16 @@ function agreementText({ observer }: RunReport): string[] {
   const { agreed, compared } = observer.decoder_agreement;
   const pairs = formatCounted(compared, "access");
   return [`decoding told reads from writes as a pair of registers did in ${formatCount(agreed)} of ${pairs}`];
+}
+
+/** True where nothing was lost, as far as anybody knows. */
+export function isWhole({ ledger, loss }: RunReport): boolean {
+  const rows = inNumbers(ledger);
+  return (
+    eventsOf(rows).dropped === 0 &&
+    unreadRows(rows).length === 0 &&
+    loss.every(({ lost_pct }) => !(Number(lost_pct) > 0))
+  );
 }
 
 /** How many events were lost, in one line. */

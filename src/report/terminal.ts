@@ -56,7 +56,16 @@ export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, "?");
 }
 
-const SUBSTITUTES: Record<string, string> = { "±": "+-", "≥": ">=", "≤": "<=", "…": "...", "─": "-", "·": "-" };
+const SUBSTITUTES: Record<string, string> = {
+  "±": "+-",
+  "≥": ">=",
+  "≤": "<=",
+  "…": "...",
+  "─": "-",
+  "·": "-",
+  "█": "#",
+  "░": ":",
+};
 
 /** The text in ASCII: our signs as words, everything else as `?`. */
 export function ascii(text: string): string {

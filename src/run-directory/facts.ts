@@ -8,6 +8,7 @@ import { runDetailsSchema } from "../schema/run-details.ts";
 import { runJsonSchema, toJson, withRatesRenamed } from "../schema/run-json.ts";
 import { JSON_SCHEMA_VERSION } from "../schema/versions.ts";
 import { writeFileAtomic } from "./atomic-file.ts";
+import { runPaths } from "./run-directory.ts";
 import { giveSpareRoom, hasSpareRoom, isFull, takeSpareRoom, writeInSpareRoom } from "./spare-room.ts";
 
 const FILE = "facts.json";
@@ -150,7 +151,15 @@ export function unknownFacts(runId: string, modelId: string, why: string, stoppe
  * @throws MrmTraceError usage where it is no run directory, data_quality where its facts are of another major version or damaged
  */
 export function readFacts(runDir: string, runId: string, modelId: string): RunFacts {
-  if (!existsSync(join(runDir, "capture"))) {
+  const { capture, metrics_parquet } = runPaths(runDir);
+  if (!existsSync(capture) && existsSync(metrics_parquet)) {
+    throw new MrmTraceError(
+      "usage",
+      `the folder capture/ of ${runDir} is missing: without what was recorded nothing can be derived again`,
+      `restore capture/ from a copy; what was derived before is still there: mrm-trace show ${runDir}`,
+    );
+  }
+  if (!existsSync(capture)) {
     throw new MrmTraceError(
       "usage",
       `${runDir} is no run directory: it has no capture folder`,

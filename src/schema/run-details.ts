@@ -56,6 +56,8 @@ export const runDetailsSchema = z.looseObject({
   /** Missing where the tracer was killed before it could say, and where another program recorded. */
   host: hostSchema.optional(),
   options: anything.optional(),
+  /** Words of the command line that repeats the run; none where nothing is kept of command lines, missing in older files. */
+  repeated_by: z.array(z.string()).optional(),
   experiment: experimentFactsSchema.nullable().optional(),
   /** By the header of its file; null where none was found, missing in older files. */
   model: modelFactsSchema.nullable().optional(),

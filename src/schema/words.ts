@@ -168,7 +168,7 @@ export function isGuess(evidence: string): boolean {
 export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed by traps on its bytes" } as const;
 
 /** What a figure is about. */
-export const SCOPES = { class: "of data", process: "the processes of the target as a whole" } as const;
+export const SCOPES = { class: "of data", process: "the traced processes as a whole" } as const;
 export type Scope = keyof typeof SCOPES;
 
 /** What the bytes of a class are. */

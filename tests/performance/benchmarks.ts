@@ -12,6 +12,7 @@ export const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   start: async (options) => (await import("./start.bench.ts")).benchStart(options),
   "tracer-memory": async (options) => (await import("./tracer-memory.bench.ts")).benchTracerMemory(options),
   analyse: async () => (await import("./analyse.bench.ts")).benchAnalyse(),
+  "report-page": async (options) => (await import("./report-page.bench.ts")).benchReportPage(options),
   "python-package": async (options) => (await import("./python-package.bench.ts")).benchPythonPackage(options),
   "perf-import": async (options) => (await import("./perf-import.bench.ts")).benchPerfImport(options),
   "decode-slowdown": async (options) => (await import("./decode-slowdown.bench.ts")).benchDecodeSlowdown(options),

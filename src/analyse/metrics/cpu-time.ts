@@ -32,7 +32,7 @@ export const cpuTime: MetricFamily = {
     {
       name: "cpu_ns",
       unit: "ns",
-      definition: "CPU time of the target's processes, in user mode and in the kernel.",
+      definition: "CPU time of the traced processes, in user mode and in the kernel.",
       formula: "sum over processes of user + system time in S",
       averaged_over: "nothing",
     },
@@ -53,7 +53,7 @@ export const cpuTime: MetricFamily = {
     {
       name: "cpus_busy",
       unit: "CPUs",
-      definition: "CPU time over wall time: how many CPUs the target keeps busy.",
+      definition: "CPU time over wall time: how many CPUs the traced processes keep busy.",
       formula: "cpu_ns / (1e9 S)",
       averaged_over: "time",
     },
@@ -67,7 +67,7 @@ export const cpuTime: MetricFamily = {
   ],
   estimator:
     "Growth of the counters between the readings of /proc, 100 ms apart. Growth between two readings on both sides of an end of the span is shared out by time for the value, and counted not at all and in full for the ends. What a process did after its last reading is not in it.",
-  sources: [[PROCESS, "/proc/PID/stat of every process of the target"]],
+  sources: [[PROCESS, "/proc/PID/stat of every traced process"]],
   not_by_sampling: null,
   suppressed: "No reading in the span.",
   scopes: ["process"],

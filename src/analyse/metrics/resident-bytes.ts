@@ -54,7 +54,7 @@ function figures(group: Group): Figure[] {
       coverage: 1,
       census: true,
       bound: true,
-      method: "the smaller of what the class has mapped and what the target has resident, each at its peak",
+      method: "the smaller of what the class has mapped and what the traced processes have resident, each at its peak",
       why: isLooked ? "no look at its pages fell into that time" : "which of its pages are resident is not recorded",
     },
   ];
@@ -71,10 +71,10 @@ export const residentBytes: MetricFamily = {
     },
   ],
   estimator:
-    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the target, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two processes of the target it counts twice; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the target has resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
+    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
   sources: [
     ["residency", "/proc/PID/pagemap tells which pages of each mapping are in memory"],
-    ["region_map", "every mapping is recorded, and /proc tells what the target has resident"],
+    ["region_map", "every mapping is recorded, and /proc tells what the traced processes have resident"],
   ],
   not_by_sampling: null,
   suppressed: "No region of the class.",

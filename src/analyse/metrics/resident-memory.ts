@@ -58,7 +58,7 @@ function figures(group: Group): Figure[] {
     use.pss_bytes === null
       ? unread(group, [PSS]).map((figure) => ({
           ...figure,
-          why: "not read in this span: every 5 s at most, and never where that would hold a lock of the target for 10 ms",
+          why: "not read in this span: every 5 s at most, and never where that would hold a lock of the traced process for 10 ms",
         }))
       : [atReading(PSS, use.pss_bytes)];
   return [peakFigure(group, use), ...PARTS.map(([metric, part]) => atReading(metric, use.most[part])), ...pss];
@@ -72,7 +72,7 @@ export const residentMemory: MetricFamily = {
       name: PEAK,
       unit: "bytes",
       definition:
-        "Most resident memory of the target's processes at one moment. Pages that several of them share count for each.",
+        "Most resident memory of the traced processes at one moment. Pages that several of them share count for each.",
       formula: "max over moments of the sum over processes of resident bytes",
       averaged_over: "nothing",
     },
@@ -94,7 +94,7 @@ export const residentMemory: MetricFamily = {
   estimator:
     "Read from /proc every 100 ms, the proportional set every 5 s at most. The peak is exact where the kernel's high-water mark of one process rose between two readings inside the span; else it lies between what was read and that mark. Of several processes the sum of the marks is only an upper end. Where nobody read /proc, as in an imported capture of memray, the most that memray read of one process, every 10 ms, is a lower end of the peak of the whole run.",
   sources: [
-    [PROCESS, "/proc/PID/status and smaps_rollup of every process of the target"],
+    [PROCESS, "/proc/PID/status and smaps_rollup of every traced process"],
     [ALLOCATION, "memray reads the resident set of the processes that it traces"],
   ],
   not_by_sampling: null,

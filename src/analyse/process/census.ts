@@ -39,8 +39,8 @@ export function readingFigure(
 export function unread(group: Group, metrics: readonly string[]): Figure[] {
   const why =
     group.input.counts?.process == null
-      ? "nobody read /proc of the target"
-      : "too short: no reading of /proc found the target in it";
+      ? "nobody read /proc of the traced process"
+      : "too short: no reading of /proc found the traced process in it";
   return metrics.map((metric) => notIdentifiable(metric, PROCESS, 0, why));
 }
 

@@ -24,6 +24,7 @@ requestAnimationFrame(() =>
     drawPlots(page);
     eachPlace("treemap", drawTreemap);
     eachPlace("regions", drawRegionTable);
+    performance.mark("drawn");
     document.documentElement.dataset.drawn = "true";
   }),
 );

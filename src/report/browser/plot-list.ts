@@ -46,8 +46,7 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "working_set",
     title: "Working set by window",
-    about:
-      "Bytes touched within any window of length x. A band without a line is a bound. The upright line is one token.",
+    about: "Bytes touched within any window of length x. A hatched band is a bound. The upright line is one token.",
     curves: ["working_set"],
     x: { label: "length of the window", log: true },
     y: { label: "touched", log: true },
@@ -64,7 +63,8 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "write_once",
     title: "Written once, by grain",
-    about: "Share of written blocks of x bytes that are written once. A bar without a dot is a bound.",
+    about:
+      "Share of written blocks of x bytes that are written once, the classes side by side. A dot is a value with its interval; a dashed line is a bound, open where nothing is known.",
     curves: ["write_once"],
     x: { label: "size of a block", log: true },
     y: { label: "written once", log: false, share: true },
@@ -72,8 +72,7 @@ export const PLOTS: readonly PlotKind[] = [
   {
     key: "bandwidth",
     title: "Bytes read and written over time",
-    about:
-      "Solid is read, dashed is written, each as the mean of a slice of the run. A band without a line is a bound.",
+    about: "Solid is read, dashed is written, each as the mean of a slice of the run. A hatched band is a bound.",
     curves: ["read_rate", "write_rate"],
     x: { label: "of the run", log: false },
     y: { label: "per second", log: true },

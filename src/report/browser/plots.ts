@@ -20,16 +20,18 @@ import { logTicks, ticks } from "./axis-ticks.ts";
 import { borderMarks, borderWords, withBorders } from "./border-marks.ts";
 import { type Point, pointsOf, valueText } from "./curve-points.ts";
 import { colorOf, element, tryTo, whyNot } from "./elements.ts";
+import { hatching } from "./hatching.ts";
 import { PLOTS, type PlotKind } from "./plot-list.ts";
-import { pointMarks } from "./point-marks.ts";
+import { fewPointMarks, pointMarks } from "./point-marks.ts";
 
 const HEIGHT = 250;
 /** Of a plot with the borders of devices, each with its name. */
 const HEIGHT_WITH_BORDERS = 380;
 /** The curves after the first of a plot are dashed. */
 const DASHES = "5 3";
-/** So few points are drawn each by itself. */
+/** So few points are drawn each by itself, those of one class so many px beside those of another. */
 const FEW_POINTS = 9;
+const BESIDE_PX = 9;
 const TICKS = 5;
 /** Room for the words of a tick. */
 const TICK_PX = 62;
@@ -50,9 +52,19 @@ function curvesOf(run: RunData, kind: PlotKind): CurveColumns[] {
   return [...best.values()];
 }
 
-/** The points that have a place on these axes: a logarithmic one shows nothing at 0. */
+/** What is rounded to all. */
+const NEARLY_ALL = 0.9995;
+/** A share that may be any. */
+const isAny = ({ y, low, high }: Point): boolean => y === null && (low ?? 0) <= 0 && (high ?? 1) >= NEARLY_ALL;
+
+/** The points that have a place on these axes: a logarithmic one shows nothing at 0, and a share that may be any has none. */
 function drawn(curve: CurveColumns, kind: PlotKind): Point[] {
-  const points = pointsOf(curve).filter(({ x, y }) => (!kind.x.log || x > 0) && (!kind.y.log || y === null || y > 0));
+  const points = pointsOf(curve).filter(
+    (point) =>
+      (!kind.x.log || point.x > 0) &&
+      (!kind.y.log || point.y === null || point.y > 0) &&
+      !(kind.y.share === true && isAny(point)),
+  );
   const last = points.at(-1);
   // The last slice of a timeline goes on to its end.
   const isTimeline = curve.shape === "timeline" && last !== undefined && last.x_end !== null;
@@ -73,17 +85,17 @@ function bounded(points: readonly Point[], [foot]: Domain["y"]): Point[] {
   });
 }
 
-/** Intervals as a band, of few points as bars. */
+/** Intervals as a band; one without any value is a bound, and hatched. */
 function intervals(curve: CurveColumns, points: readonly Point[], stroke: string): Markish[] {
-  if (curve.shape === "line" && points.length < FEW_POINTS) {
-    return [ruleX(points, { x: "x", y1: "low", y2: "high", stroke, strokeWidth: 1.5 })];
-  }
   if (points.length < 2) return [];
-  const options = { x: "x", y1: "low", y2: "high", fill: stroke, fillOpacity: 0.16 };
+  const isBound = points.every(({ y }) => y === null);
+  const fill = isBound ? { fill: hatching(curve.class), fillOpacity: 0.5 } : { fill: stroke, fillOpacity: 0.16 };
+  const options = { x: "x", y1: "low", y2: "high", ...fill };
   return [areaY(points, curve.shape === "line" ? options : { ...options, curve: "step-after" })];
 }
 
-function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, domain: Domain): Markish[] {
+/** @param dx where single points of the class stand beside those of others, in px */
+function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, domain: Domain, dx: number): Markish[] {
   const stroke = colorOf(curve.class);
   const dashes = kind.curves.indexOf(curve.curve) > 0 ? { strokeDasharray: DASHES } : {};
   const base = { x: "x", y: "y", stroke, strokeWidth: 1.8, ...dashes };
@@ -91,11 +103,13 @@ function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, 
   if (curve.shape === "histogram") {
     return [rectY(points, { x1: "x", x2: "x_end", y: "y", fill: stroke, fillOpacity: 0.45, stroke })];
   }
+  if (curve.shape === "line" && points.length < FEW_POINTS) {
+    return fewPointMarks(points, stroke, dx, domain.y);
+  }
   const cut = points.filter(({ n_censored, y }) => n_censored > 0 && y !== null);
   return [
     ...intervals(curve, bounded(points, domain.y), stroke),
     line(points, curve.shape === "line" ? base : { ...base, curve: "step-after" }),
-    ...(curve.shape === "line" && points.length < FEW_POINTS ? [dot(points, { ...base, r: 3, fill: stroke })] : []),
     dot(cut, { x: "x", y: "y", symbol: "plus", stroke, r: 2.5 }),
   ];
 }
@@ -207,7 +221,8 @@ function drawOne(
   const silent = curves.filter(({ points }) => points.length === 0);
   const reasons = new Map<string, string[]>();
   for (const { curve } of silent) {
-    const why = curve.why ?? "no point has a place on these axes";
+    const open = kind.y.share === true && pointsOf(curve).some(isAny) ? "0 to 100 %: it may be any share" : null;
+    const why = curve.why ?? open ?? "no point has a place on these axes";
     reasons.set(why, [...(reasons.get(why) ?? []), curve.class]);
   }
   const parts = [...reasons].map(([reason, classes]) => `${[...new Set(classes)].join(", ")} (${reason})`);
@@ -224,6 +239,7 @@ function drawOne(
       : [];
   const classes = [...new Set(shown.map(({ curve }) => curve.class))];
   const title = `${kind.title}: ${classes.join(", ")}`;
+  const besideOf = (name: string): number => BESIDE_PX * (classes.indexOf(name) - (classes.length - 1) / 2);
   const width = Math.max(280, place.clientWidth);
   const svg = plot({
     width,
@@ -238,7 +254,7 @@ function drawOne(
       ...(kind.y.log ? [] : [ruleY([0], { strokeOpacity: 0.4 })]),
       ...borderMarks(devices, domain),
       ...token.map((period) => ruleX([period], { strokeDasharray: "2 3", stroke: "currentColor" })),
-      ...shown.flatMap(({ curve, points }) => marksOf(curve, points, kind, domain)),
+      ...shown.flatMap(({ curve, points }) => marksOf(curve, points, kind, domain, besideOf(curve.class))),
       tip(
         all,
         pointerX({

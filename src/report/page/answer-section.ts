@@ -1,11 +1,19 @@
 /** The answer on the page: what ran, and what each class of data asks of a memory, with the numbers of the terminal. */
 import type { RunReport } from "../../schema/run-json.ts";
-import { failureText, peakText } from "../answer.ts";
-import { type AnswerCell, type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT } from "../answer-rows.ts";
+import { failureText } from "../answer.ts";
+import {
+  type AnswerCell,
+  type AnswerRow,
+  answeredClasses,
+  answerRows,
+  NOTHING_LEARNT,
+  rssPeak,
+} from "../answer-rows.ts";
 import { type DataClass, dataClasses } from "../classes.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
-import { costInShort, engineText, lossInShort, targetText, tokensText } from "../run-lines.ts";
+import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../run-lines.ts";
+import { shortFigure } from "../short-figure.ts";
 import { printable } from "../terminal.ts";
 import { figureButton, type NextId } from "./figure-button.ts";
 import { type Html, html } from "./html.ts";
@@ -14,14 +22,16 @@ import { type Html, html } from "./html.ts";
 const MEANING: Readonly<Record<string, string>> = {
   "in memory": "most bytes in memory at one look; ≤ where nobody looked",
   "working set": "bytes touched while tokens are generated",
-  read: "bytes loaded per second",
-  written: "bytes stored per second",
+  read: "bytes per second that loads of the CPU asked for: not DRAM traffic, as caches answer most",
+  written: "bytes per second that its stores wrote, into caches first",
   "reads per write": "how often a byte is read before it is written again",
   "never rewritten": "share of the written places that are never rewritten",
   "kept for, p50": "time from a write to its last read, for half of the writes",
   "kept for, p99": "the same for 99 of 100 writes",
   "suits retention": "whether a memory that forgets after a while could hold it",
 };
+
+const HATCHED = "A hatched bar, like ≤, is a bound: the figure lies somewhere below its end.";
 
 /** The classes with an own colour in the style sheet. */
 const COLOURED: ReadonlySet<string> = new Set(["weight", "kv_cache", "activation", "runtime"]);
@@ -36,8 +46,12 @@ export function classHead({ name, guessed_bytes }: DataClass): Html {
   return html`<th scope="col">${className(name)}${guessed_bytes > 0 ? html`<small>by a guess</small>` : null}</th>`;
 }
 
-function cellOf({ line, metric, bytes }: AnswerCell, most: number, nextId: NextId): Html {
-  const bar = bytes === null ? null : html`<meter min="0" max="${most}" value="${bytes}" aria-hidden="true"></meter>`;
+function cellOf({ line, metric, bytes, isBound }: AnswerCell, most: number, nextId: NextId): Html {
+  const kind = isBound ? "bound" : "value";
+  const bar =
+    bytes === null
+      ? null
+      : html`<meter class="${kind}" min="0" max="${most}" value="${bytes}" aria-hidden="true"></meter>`;
   return html`<td>${figureButton(line, metric, nextId)}${bar}</td>`;
 }
 
@@ -60,8 +74,11 @@ function answerTable(report: RunReport, nextId: NextId): Html {
     return html`<tr class="${about}"><th scope="row">${label}<small>${meaning}</small></th>${cells.map((cell) => cellOf(cell, most, nextId))}</tr>`;
   });
   const heads = shown.map(classHead);
+  const hatched = rows.some(({ cells }) => cells.some(({ isBound }) => isBound))
+    ? html`<p class="about">${HATCHED}</p>`
+    : null;
   const others = silent.map(({ name }) => name).join(", ");
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="the answer, a column for each class of data"><table class="answer"><thead><tr><td></td>${heads}</tr></thead><tbody>${body}</tbody></table></div>${hatched}${others === "" ? null : html`<p class="about">Too little was seen of: ${printable(others)}.</p>`}`;
 }
 
 /** A list of words and what they stand for; entries without a text are left out. */
@@ -77,11 +94,13 @@ export function termList(entries: readonly (readonly [term: string, text: string
 /** One run: a sentence on what ran, the table of classes, what it cost and lost, and what would sharpen it. */
 export function answerOfRun(report: RunReport, nextId: NextId): Html {
   const failure = failureText(report);
-  const ran = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
+  const peak = rssPeak(report);
   return html`${failure === null ? null : html`<p class="bad" role="alert">${printable(failure)}</p>`}
 ${termList([
   ["engine", engineText(report)],
-  ["target", ran],
+  ["model", [report.model_id, parametersText(report)].filter((text) => text !== null).join(", ")],
+  ["process", targetText(report)],
+  ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],
 ])}
 ${answerTable(report, nextId)}

@@ -39,7 +39,7 @@ function classTable(report: RunReport, nextId: NextId): Html {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="every figure of each class of data"><table class="figures"><thead><tr><td></td>${heads}</tr></thead>${bodies}</table></div>`;
 }
 
-/** What the target used as a whole, whole run first. */
+/** What the traced processes used as a whole, whole run first. */
 function processTable(report: RunReport, nextId: NextId): Html | null {
   const rows = report.metrics.filter(({ scope }) => scope === "process");
   const spans = [...new Set(rows.map(({ phase, step }) => (step === "all" ? phase : step)))];
@@ -58,7 +58,7 @@ function processTable(report: RunReport, nextId: NextId): Html | null {
     return html`<tbody><tr class="heading"><th scope="rowgroup" colspan="${spans.length + 1}">${heading}</th></tr>${lines}</tbody>`;
   });
   const heads = spans.map((span) => html`<th scope="col">${span === "all" ? "whole run" : printable(span)}</th>`);
-  return html`<h4>The target as a whole</h4><div class="scroll" tabindex="0" role="region" aria-label="what the target used as a whole"><table class="figures"><thead><tr><td></td>${heads}</tr></thead>${bodies}</table></div>`;
+  return html`<h4>The traced processes as a whole</h4><div class="scroll" tabindex="0" role="region" aria-label="what the traced processes used as a whole"><table class="figures"><thead><tr><td></td>${heads}</tr></thead>${bodies}</table></div>`;
 }
 
 /** The figures of one run. */

@@ -24,12 +24,26 @@ export function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(" ");
 }
 
-/** Options of a run that are not as they are by default can be seen in metadata.json; these are what repeats it. */
-function repeats(report: RunReport, metadata: RunMetadata): string | null {
-  const { command } = report.target;
-  if (command.length === 0 || metadata.imported !== undefined || metadata.imported_from !== undefined) return null;
-  const seed = metadata.seed === 1 ? [] : ["--seed", String(metadata.seed)];
-  return shellWords(["mrm-trace", "run", ...seed, "--", ...command]);
+const NOT_KEPT =
+  "Its command line is not in the files: it was not kept (--record-command none), or the run was scrubbed.";
+
+const shell = (words: readonly string[]): Html => html`<pre tabindex="0">${printable(shellWords(words))}</pre>`;
+
+/** What starts such a run again, as one would type it, and what that ran, where the first does not say it. */
+function repeated({ target: { command } }: RunReport, metadata: RunMetadata): Html {
+  const { repeated_by: words, experiment, imported, imported_from } = metadata;
+  if (imported !== undefined || imported_from !== undefined) {
+    return html`<p>${"Recorded by another tool: there is no command that repeats it."}</p>`;
+  }
+  const isSaid = words !== undefined && command.length > 0 && words.slice(-command.length).join() === command.join();
+  const ran =
+    command.length === 0 || isSaid ? null : html`<p class="about">The process that was traced:</p>${shell(command)}`;
+  if (experiment != null) {
+    const again = shell(["mrm-trace", "run", "--config", "FILE"]);
+    return html`<h4>Run it again</h4>${again}<p class="about">FILE holds the experiment ${printable(experiment.name)}, of which this is one run.</p>${ran}`;
+  }
+  if (words !== undefined && words.length > 0) return html`<h4>Run it again</h4>${shell(words)}${ran}`;
+  return ran === null ? html`<p>${NOT_KEPT}</p>` : html`<h4>What ran</h4>${ran}`;
 }
 
 /** Machine, versions and command of one run. */
@@ -48,7 +62,6 @@ export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
   const versions = Object.entries(software)
     .filter(([key]) => key !== "os" && key !== "kernel")
     .map(([key, value]) => `${key.replaceAll("_", "-")} ${text(value) ?? "unknown"}`);
-  const command = repeats(report, metadata);
   return html`${termList([
     ["when", timing.started_at_utc],
     [
@@ -69,5 +82,5 @@ export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
     ["seed", String(metadata.seed)],
     // Not where it lies here: the page is sent to others.
     ["files", `${report.model_id}/${report.run_id}`],
-  ])}${command === null ? html`<p>${"Recorded by another tool: there is no command that repeats it."}</p>` : html`<h4>Run it again</h4><pre tabindex="0">${printable(command)}</pre>`}`;
+  ])}${repeated(report, metadata)}`;
 }

@@ -67,7 +67,8 @@ function sections(): readonly Section[] {
     {
       id: "tensors",
       title: "Regions and tensors",
-      about: "What lay in memory when the target had most of it, by class and layer, and every region with its life.",
+      about:
+        "What lay in memory when the traced process had most of it, by class and layer, and every region with its life.",
       body: (_run, { single }, index) =>
         html`<div data-treemap="${index}"></div><div data-regions="${index}"></div>${regionFigures(single, nextId)}`,
     },
@@ -80,7 +81,7 @@ function sections(): readonly Section[] {
     {
       id: "trust",
       title: "How far to trust it",
-      about: "Validity with each reason, what watching cost the target, and what was lost on the way.",
+      about: "Validity with each reason, what watching cost the traced process, and what was lost on the way.",
       body: ({ report }) => trustOfRun(report),
     },
     {

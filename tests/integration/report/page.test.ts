@@ -192,6 +192,24 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await page.locator('[data-plot="stride"] .why-not').textContent()).toContain("this run has no such curve");
   });
 
+  test("draws shares of several classes at one grain beside each other, and a bound as one", async () => {
+    await using opened = await browser.open(one);
+    const once = opened.page.locator('[data-plot="write_once"]');
+    expect(await once.locator('[data-marks="dot"] circle').count()).toBe(2);
+    // Each points from the end that is known to where the share may lie.
+    expect(await once.locator('[data-marks="dot"] path').count()).toBe(2);
+    const places = await once
+      .locator('[data-marks="rule"] line')
+      .evaluateAll((lines) =>
+        lines
+          .filter((line) => line.getAttribute("x1") === line.getAttribute("x2"))
+          .map((line) => Math.round(line.getBoundingClientRect().left)),
+      );
+    expect(new Set(places).size).toBe(4);
+    expect(await once.locator('[data-marks="rule"][stroke-dasharray] line').count()).toBe(2);
+    expect(await once.locator(".why-not").textContent()).toBe("Not drawn: runtime (0 to 100 %: it may be any share).");
+  });
+
   test("marks every tensor, a bound by the end that is known, among the borders of devices", async () => {
     await using opened = await browser.open(one);
     const tensors = opened.page.locator('[data-plot="read_rate_by_lifetime"]');

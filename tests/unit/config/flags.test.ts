@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseArgs } from "citty";
-import { flagsOf, givenOptions, nearestFlag, unknownFlag } from "../../../src/config/flags.ts";
-import { demoSchema, parseOptions, runSchema } from "../../../src/config/schema.ts";
+import { flagsOf, givenOptions, nearestFlag, optionWords, unknownFlag } from "../../../src/config/flags.ts";
+import { demoSchema, ofPresentation, parseOptions, runSchema } from "../../../src/config/schema.ts";
 
 const flags = { ...flagsOf(runSchema), ...flagsOf(demoSchema) };
 
@@ -73,5 +73,29 @@ describe("a flag that is not known", () => {
     expect(nearestFlag("--JSON", flags)).toBe("--json");
     expect(nearestFlag("--no-flash-atention", flags)).toBe("--no-flash-attention");
     expect(nearestFlag("--something-else-entirely", flags)).toBeNull();
+  });
+});
+
+const watched = runSchema.omit(ofPresentation);
+const wordsOf = (given: object): string[] => optionWords(watched, parseOptions(runSchema, { ...given }));
+
+describe("options as words of a command line", () => {
+  test("are none where all are as they are by default, or only say where a run lies and how it is told", () => {
+    expect(wordsOf({})).toEqual([]);
+    expect(wordsOf({ output: "elsewhere", json: true, color: "never" })).toEqual([]);
+  });
+
+  test("have their units, and lists their commas", () => {
+    expect(wordsOf({ duration: "1500ms", max_size: "64MiB", collector: "ebpf,memray", budget: "0.5%" })).toEqual([
+      ...["--collector", "ebpf,memray", "--duration", "1500ms", "--budget", "0.5", "--max-size", "64MiB"],
+    ]);
+  });
+
+  test("give the same options when they are read again", () => {
+    const demo = parseOptions(demoSchema, { params: "15m", tokens: "64", flash_attention: false });
+    const words = optionWords(demoSchema, demo);
+    expect(words).toEqual(["--params", "15m", "--tokens", "64", "--no-flash-attention"]);
+    const check = wordsOf({ check_invariance: true, ebpf: "mem:0x7f0000000008/8:rw", memray: [] });
+    expect(check).toEqual(["--ebpf", "mem:0x7f0000000008/8:rw", "--memray", "", "--check-invariance"]);
   });
 });

@@ -106,7 +106,7 @@ describe("a summary", () => {
 
   test("gives its reason for every run that is kept out whole, however narrow the terminal", () => {
     const reason =
-      "time that the target waited for a CPU that the tracer had 7.25 % of its CPU time, marginal is at most 5";
+      "time that the process waited for a CPU that the tracer had 7.25 % of its CPU time, marginal is at most 5";
     const kept = result("rep9", 1, { why: `contaminated: ${reason}` });
     const text = summaryText("x", [...results, kept], "results/runs.csv", { width: 50, color: false, unicode: false });
     expect(text.replace(/\n {2}/g, " ")).toContain(`1 run kept out, the first contaminated: ${reason}`);

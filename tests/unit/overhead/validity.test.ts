@@ -44,7 +44,7 @@ describe("the validity class", () => {
     expect(unmeasured(10).reasons).toEqual(["CPU of the tracer 10 % of one CPU, clean is below 10"]);
     expect(unmeasured(20).validity).toBe("contaminated");
     expect(judge({ contention_pct: 2.6 }).reasons).toEqual([
-      "time that the target waited for a CPU that the tracer had 2.6 % of its CPU time, clean is at most 2",
+      "time that the process waited for a CPU that the tracer had 2.6 % of its CPU time, clean is at most 2",
     ]);
   });
 
@@ -61,7 +61,7 @@ describe("the validity class", () => {
     const tight = judge({ ...small, mem_available_bytes: 1000 * MIB });
     expect(tight.validity).toBe("marginal");
     expect(tight.reasons).toEqual([
-      "memory of the tracer against the target's RSS 80 %, marginal is below 15",
+      "memory of the tracer against the process's RSS 80 %, marginal is below 15",
       "memory of the tracer against MemAvailable 4 %, clean is below 2",
     ]);
     expect(judge({ ...small, mem_available_bytes: 400 * MIB }).validity).toBe("contaminated");
@@ -70,7 +70,7 @@ describe("the validity class", () => {
   test("passes memory by one ratio where the other is not measured, and lists it", () => {
     expect(judge({ target_rss_bytes: null })).toMatchObject({
       validity: "clean",
-      not_measured: ["memory of the tracer against the target's RSS"],
+      not_measured: ["memory of the tracer against the process's RSS"],
     });
   });
 

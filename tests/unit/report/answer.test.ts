@@ -16,13 +16,13 @@ describe("the answer of a run", () => {
   test("has what ran, a column for each class of data, cost, loss and validity at 80 columns", () => {
     expect(renderAnswer(demoReport(), plain(80))).toMatchInlineSnapshot(`
       "demo-110m  20261121T101500Z-3fa2
-      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
+      process    pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 prompt, 4213 decoded, 140/s (153/s decoding), first TTFT 213 ms
       validity   marginal: CPU of the machine before the run 17.2 %, clean is below 15
 
       ± 95 % interval  weight          kv_cache        activation    runtime
       ────────────────────────────────────────────────────────────────────────────
-      in memory        ≤ 118 MiB ████  ≤ 36.0 MiB █    ≤ 4.20 MiB █  ≤ 58.2 MiB ██
+      in memory        ≤ 118 MiB ░░░░  ≤ 36.0 MiB ░    ≤ 4.20 MiB ░  ≤ 58.2 MiB ░░
       working set      113 MiB ±4%     22.9 MiB ±9%    too few seen  -
       read             15.1 GiB/s ±2%  868 MiB/s ±10%  -             -
       reads per write  not known       3941 ±12%       1.96 ±9%      -
@@ -30,9 +30,10 @@ describe("the answer of a run", () => {
       kept for, p50    not known       ≥ 28.1 s        4.10 ms ±22%  -
       kept for, p99    -               ≥ 28.1 s        -             -
       suits retention  high            high            low           -
-                 ≤ ≥: only this end is known; kept for: from a write to its last read
+                 ≤ ≥ ░: only this end is known; kept for: from write to last read
+                 read, written: loads and stores of the CPU, not the traffic of DRAM
 
-      cost       target slowed by 0.553 % (0.491 to 2.14 %), tracer 3.12 % of one CPU
+      cost       process slowed by 0.553 % (0.491 to 2.14 %), tracer 3.12 % of one CPU
       lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %)
       warning    12 tensors were placed before the probes were attached; they were
                  found in the graph
@@ -62,8 +63,10 @@ describe("the answer of a run", () => {
     };
     const engine = { name: "llama.cpp", build: "ggml 0.25.1", context: { n_ctx: 512, n_threads: 2 } };
     expect(renderAnswer(demoReport({ model, engine }), plain(80))).toContain(
-      "\nengine     llama.cpp (ggml 0.25.1), llama 110M q8_0, n_ctx 512, n_threads 2\n",
+      "\nengine     llama.cpp (ggml 0.25.1), llama q8_0, n_ctx 512, n_threads 2\n",
     );
+    // Its name may say another number.
+    expect(renderAnswer(demoReport({ model, engine }), plain(80))).toStartWith("demo-110m  110M parameters  2026");
     const bare = { ...model, architecture: null, parameters: null, quantisation: null, layers: null };
     expect(renderAnswer(demoReport({ model: bare }), plain(80))).toContain("\nengine     model\n");
     expect(renderAnswer(demoReport({ engine: { name: "other" } }), plain(80))).toContain(
@@ -83,9 +86,9 @@ describe("the answer of a run", () => {
     expect(lineOf(engine, 2.04, "engine")).toBe("llama.cpp, n_threads 4, 2 busy");
     expect(lineOf(engine, 1.36, "engine")).toBe("llama.cpp, n_threads 4, 1.4 busy");
     expect(lineOf({ name: "other" }, 2.98, "engine")).toBe("other, n_threads not known, 3 busy");
-    expect(lineOf(engine, 3, "target")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
-    expect(lineOf(null, 3.04, "target")).toBe("pid 4242, 2 processes, 9 threads (3 busy), 33.4 s, exit 0");
-    expect(lineOf(null, 8.3, "target")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
+    expect(lineOf(engine, 3, "process")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
+    expect(lineOf(null, 3.04, "process")).toBe("pid 4242, 2 processes, 9 threads (3 busy), 33.4 s, exit 0");
+    expect(lineOf(null, 8.3, "process")).toBe("pid 4242, 2 processes, 9 threads, 33.4 s, exit 0");
   });
 
   test("is by kind of mapping without an engine", () => {
@@ -115,7 +118,7 @@ describe("the answer of a run", () => {
   test("never says that a class had more memory than the target", () => {
     const peak = metricRow("rss_peak_bytes", "all", [1e8, 1e8, 1e8], { scope: "process", phase: "all", step: "all" });
     const text = renderAnswer(demoReport({ metrics: [...demoReport().metrics, peak] }), plain(100));
-    expect(text).toMatch(/^in memory +≤ 95.4 MiB ████ +≤ 36.0 MiB/m);
+    expect(text).toMatch(/^in memory +≤ 95.4 MiB ░░░░ +≤ 36.0 MiB/m);
     expect(text).toContain("peak RSS 95.4 MiB");
   });
 
@@ -130,7 +133,7 @@ describe("the answer of a run", () => {
 
   test("tells first, and whole, why a run may be spoilt", () => {
     const reasons = [
-      "time that the target waited for a CPU that the tracer had 6.1 % of its CPU time, marginal is at most 5",
+      "time that the process waited for a CPU that the tracer had 6.1 % of its CPU time, marginal is at most 5",
     ];
     const more_time = {
       metric: "retention_p50_ns",
@@ -172,6 +175,25 @@ describe("the answer of a run", () => {
     };
     const text = renderAnswer(demoReport({ more_time }), plain(100));
     expect(text).toMatch(/^sharper +run 90.0 s longer to halve the ±22 % of kv_cache, kept for, p50$/m);
+  });
+
+  test("says that nothing was lost in the line of a clean validity, and else in its own", () => {
+    const clean = { validity: "clean", reasons: [], warnings: [], loss: [] } as const;
+    const kept = demoReport().ledger.map((row) => ({
+      ...row,
+      seen: row.kept,
+      filtered: 0,
+      dropped: 0,
+      dropped_by: {},
+    }));
+    const whole = renderAnswer(demoReport({ ...clean, ledger: kept }), plain(80));
+    expect(whole).toMatch(/^validity +clean, lost nothing of \d/m);
+    expect(whole).not.toMatch(/^lost/m);
+    // What is left over tells more of the signs.
+    expect(whole).toContain("not the traffic of DRAM");
+    const cut = renderAnswer(demoReport(clean), plain(80));
+    expect(cut).toMatch(/^lost +13 of 80.3k events/m);
+    expect(cut).toMatch(/^validity +clean$/m);
   });
 
   test("names what leaves no room: warnings that it does not show are counted", () => {

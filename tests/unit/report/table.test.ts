@@ -44,8 +44,8 @@ describe("the report on a terminal", () => {
     expect(renderRun(demoReport(), plain(80))).toMatchInlineSnapshot(`
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf …
-      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
+      process    pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 prompt, 4213 decoded, 140/s (153/s decoding), first TTFT 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has
                  no PMU
       collector  process: proc
@@ -133,14 +133,15 @@ describe("the report on a terminal", () => {
       validity   marginal
                  CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
-      cost       target slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in
+      cost       process slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in
                  166 ms, BPF 12.1 ms
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
                  not bound by --budget: engine probes 0.098 %, faults recorded 0.0107
                  %
-                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's
+                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the process's
                  RSS and 0.41 % of MemAvailable
-                 target waited 0.41 % of its CPU time for a CPU that the tracer had
+                 the process waited 0.41 % of its CPU time for a CPU that the tracer
+                 had
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of
                  153 accesses
@@ -162,8 +163,8 @@ describe("the report on a terminal", () => {
     expect(renderRun(demoReport(), plain(120))).toMatchInlineSnapshot(`
       "mrm-trace  demo-110m  20261121T101500Z-3fa2
       command    mrm-trace-demo --model /root/.cache/mrm-trace/demo-110m-q8_0-1.gguf --seconds 30 --threads 1
-      target     pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
-      tokens     64 prompt, 4213 decoded, 140/s (153/s in decode calls), TTFT 213 ms
+      process    pid 4242, 2 processes, 9 threads, 33.4 s, exit 0
+      tokens     64 prompt, 4213 decoded, 140/s (153/s decoding), first TTFT 213 ms
       collector  ebpf: mapping, fault, engine, watch; no pebs or ibs: this machine has no PMU
       collector  process: proc
 
@@ -248,11 +249,11 @@ describe("the report on a terminal", () => {
       validity   marginal
                  CPU of the machine before the run 17.2 %, clean is below 15
       unmeasured thermal throttling, peak temperature; this machine does not tell
-      cost       target slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in 166 ms, BPF 12.1 ms
+      cost       process slowed by 0.553 % (0.491 to 2.14 %) (model); 18.4k traps in 166 ms, BPF 12.1 ms
                  within --budget: watch traps 0.403 %, watch retargets 0.041 %
                  not bound by --budget: engine probes 0.098 %, faults recorded 0.0107 %
-                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the target's RSS and 0.41 % of MemAvailable
-                 target waited 0.41 % of its CPU time for a CPU that the tracer had
+                 tracer 3.12 % of one CPU, 92.1 MiB of memory, 31.3 % of the process's RSS and 0.41 % of MemAvailable
+                 the process waited 0.41 % of its CPU time for a CPU that the tracer had
                  machine before the run 17.2 % busy
       check      decoding told reads from writes as a pair of registers did in 153 of 153 accesses
       lost       13 of 80.3k events (fault 0.0212 %, process 0.595 %); 14 filtered on purpose
@@ -453,7 +454,7 @@ describe("the report on a terminal", () => {
       plain(100),
     );
     expect(text).toContain("nothing was seen");
-    expect(text).toContain("slowdown of the target unknown");
+    expect(text).toContain("slowdown of the process unknown");
     expect(text).toContain("tracer's memory unknown");
   });
 });

@@ -134,6 +134,13 @@ describe("facts of a run", () => {
     expect(() => readFacts(join(root, "absent"), "", "")).toThrow(MrmTraceError);
   });
 
+  test("of a run whose capture was taken away are refused, naming what is missing and what is left", () => {
+    const dir = mkdtempSync(join(root, "bare-"));
+    writeFileSync(join(dir, "metrics.parquet"), "");
+    const refusal = { code: "usage", message: expect.stringContaining("capture/"), hint: expect.stringContaining(dir) };
+    expect(() => readFacts(dir, "", "")).toThrow(expect.objectContaining(refusal));
+  });
+
   test("that were cut short or changed anywhere are refused in words, never believed in part", () => {
     const dir = runDir();
     writeFacts(dir, FACTS);

@@ -25,7 +25,7 @@ export async function readTimeline(
      FROM (SELECT *, ${ms("timestamp_ns")} AS ms, ntile(${MOST_POINTS}) OVER (ORDER BY timestamp_ns) AS point FROM ${scan})
      GROUP BY point ORDER BY ms`,
   );
-  if (rows.length === 0) return { points: { why: "the target was gone before its memory could be read" }, phases: [] };
+  if (rows.length === 0) return { points: { why: "the process was gone before its memory could be read" }, phases: [] };
   const phases = await database.rows(
     `SELECT phase, step, min(ms) AS begin_ms, max(ms) AS end_ms FROM (
        SELECT phase, step, ms, sum(changed) OVER (ORDER BY ms ROWS UNBOUNDED PRECEDING) AS part FROM (

@@ -629,7 +629,7 @@ describe("a run whose collectors cannot tell", () => {
     expect(unread.length).toBeGreaterThan(0);
     for (const row of unread) {
       expect(row).toMatchObject({ status: "not_identifiable", region_type: "all", value: null });
-      expect(row.why).toBe("nobody read /proc of the target");
+      expect(row.why).toBe("nobody read /proc of the traced process");
     }
   });
 

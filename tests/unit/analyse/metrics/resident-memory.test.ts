@@ -52,7 +52,7 @@ describe("the peak of resident memory where nobody read /proc", () => {
   });
 
   test("is told of the whole run only, and nothing else is told of memory", () => {
-    const refused = { source: "process", status: "not_identifiable", why: "nobody read /proc of the target" };
+    const refused = { source: "process", status: "not_identifiable", why: "nobody read /proc of the traced process" };
     expect(memory(MEMRAY)("rss_peak_bytes", "idle")).toMatchObject([refused]);
     expect(memory(MEMRAY)("rss_anon_most_bytes")).toMatchObject([refused]);
     expect(memory(null)("rss_peak_bytes")).toMatchObject([refused]);

@@ -23,7 +23,7 @@ function textsOf(markup: string, pattern: RegExp): string[] {
 }
 
 /** Cells of a table of the terminal: two spaces and more stand between. */
-const cellsOf = (line: string): string[] => line.split(/ {2,}/).map((cell) => cell.replace(/ *█+$/, "").trim());
+const cellsOf = (line: string): string[] => line.split(/ {2,}/).map((cell) => cell.replace(/ *[█░]+$/, "").trim());
 
 /** The rows of the answer as the page has them: the question, then a cell for each class. */
 function pageRows(report: RunReport): string[][] {
@@ -47,7 +47,7 @@ describe("the answer on the page", () => {
       expect(row).toEqual(line ?? []);
     }
     const { markup } = answerOfRun(report, countIds("why"));
-    for (const key of ["target", "tokens", "cost", "lost"]) {
+    for (const key of ["process", "tokens", "cost", "lost"]) {
       const text =
         lines
           .find(([label]) => label === key)
