@@ -18,7 +18,6 @@ import { type FigureSource, inNumbers } from "../schema/ledger.ts";
 import { lossOf, unreadSources } from "../schema/loss.ts";
 import type { Imported, RunDetails } from "../schema/run-details.ts";
 import { type RunReport, toJson } from "../schema/run-json.ts";
-import type { EngineLimits } from "../sql/database.ts";
 
 export interface Derived {
   readonly report: RunReport;
@@ -100,10 +99,10 @@ export async function derive(directory: RunDirectory, facts: RunFacts, limits: D
       fault_files: analysis.input.counts?.faults?.files ?? null,
     },
   };
-  const { memoryLimitBytes, signal } = limits;
+  const { signal } = limits;
   // First what programs read: on a disk with little room the page may take the rest of it.
   writeMetadata(directory, input);
-  const warned = await writePage(directory, report, input, { memoryLimitBytes, signal });
+  const warned = await writePage(directory, report, input, signal);
   if (warned !== report) writeMetadata(directory, { ...input, report: warned });
   await writeManifest(directory.heldPath, facts.run_id);
   return { report: warned, directory };
@@ -118,16 +117,16 @@ async function writePage(
   directory: RunDirectory,
   report: RunReport,
   input: MetadataInput,
-  limits: EngineLimits,
+  signal: AbortSignal | undefined,
 ): Promise<RunReport> {
   try {
     const { pageOf } = await import("../report/page/page.ts");
     const metadata = metadataInMemory(runMetadata(input));
-    const page = await pageOf([{ report, metadata, heldPath: directory.heldPath }], limits);
+    const page = await pageOf([{ report, metadata, heldPath: directory.heldPath }], signal);
     writeFileAtomic(directory.report_page, page);
     return report;
   } catch (error) {
-    limits.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     rmSync(directory.report_page, { force: true, recursive: true });
     const why = shown(error instanceof Error ? error.message : String(error));
     return { ...report, warnings: [...report.warnings, `report.html was not written: ${why}`] };

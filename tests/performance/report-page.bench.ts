@@ -1,9 +1,7 @@
 /** The page of a run: how long `mrm-trace report` makes it and with how much memory, and how soon a browser shows and zooms it. */
 import { rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { noBrowser, startBrowser } from "../fixtures/browser.ts";
 import { aside, atMost, type BenchOptions, type BenchRow, median } from "./bench-row.ts";
-import { writeLargePageRun } from "./large-page-run.ts";
 
 const LAUNCHER = new URL("../../bin/mrm-trace", import.meta.url).pathname;
 const REPEATS = 5;
@@ -22,7 +20,15 @@ interface Made {
   readonly peak_bytes: number;
 }
 
+/** In a process of its own: the memory of whoever starts the command would count as the command's. */
 async function made(runDir: string, page: string): Promise<Made> {
+  const child = Bun.spawn([process.execPath, import.meta.path, "make", runDir, page], { stdout: "pipe" });
+  const text = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the page of ${runDir} was not made`);
+  return JSON.parse(text) as Made;
+}
+
+async function makeHere(runDir: string, page: string): Promise<Made> {
   const begin = performance.now();
   const child = Bun.spawn([LAUNCHER, "report", runDir, "--out", page], { stdout: "ignore", stderr: "inherit" });
   if ((await child.exited) !== 0) throw new Error(`the page of ${runDir} was not made`);
@@ -56,6 +62,8 @@ interface Load {
 }
 
 async function shown(file: string, what: string): Promise<BenchRow[]> {
+  const { noBrowser, startBrowser } = await import("../fixtures/browser.ts");
+  if (noBrowser !== null) return [];
   await using browser = await startBrowser();
   const loads: Load[] = [];
   for (let i = 0; i < REPEATS; i++) {
@@ -79,6 +87,7 @@ async function shown(file: string, what: string): Promise<BenchRow[]> {
 
 /** Takes half a minute, and 100 MB below the temporary folder. */
 export async function benchReportPage({ quick }: BenchOptions): Promise<BenchRow[]> {
+  const { writeLargePageRun } = await import("./large-page-run.ts");
   const out: BenchRow[] = [];
   for (const { rows, most_s, most_bytes } of quick ? RUNS.slice(0, 1) : RUNS) {
     const what = `page of ${rows.toLocaleString("en")} rows`;
@@ -95,7 +104,7 @@ export async function benchReportPage({ quick }: BenchOptions): Promise<BenchRow
           ? aside(`${what}: most memory`, peak, "bytes")
           : atMost(`${what}: most memory`, peak, "bytes", most_bytes),
         atMost(`${what}: size`, statSync(page).size, "bytes", MOST_PAGE_BYTES),
-        ...(noBrowser === null ? await shown(page, what) : []),
+        ...(await shown(page, what)),
       );
     } finally {
       rmSync(runDir, { recursive: true, force: true });
@@ -105,5 +114,7 @@ export async function benchReportPage({ quick }: BenchOptions): Promise<BenchRow
 }
 
 if (import.meta.main) {
-  process.stdout.write(`${JSON.stringify(await benchReportPage({ blocks: 0, quick: false }), null, 2)}\n`);
+  const [part, runDir = "", page = ""] = process.argv.slice(2);
+  const rows = part === "make" ? await makeHere(runDir, page) : await benchReportPage({ blocks: 0, quick: false });
+  process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
 }

@@ -23,7 +23,7 @@ interface Part {
   readonly parts?: Part[];
 }
 
-/** When the target had most memory, in ms of the run; the middle where nobody read its memory. */
+/** When the process had most memory, in ms of the run; the middle where nobody read its memory. */
 function fullestMoment(run: RunData): number {
   if ("why" in run.timeline) return run.duration_ms / 2;
   const { time_ms, rss_anon_bytes, rss_file_bytes, rss_shmem_bytes } = run.timeline.data;
@@ -164,8 +164,8 @@ export function drawTreemap(place: HTMLElement, run: RunData): void {
       "p",
       { class: "about" },
       areas.isFound
-        ? "What the look at the target's page tables that found most in memory found of each region: what its resident set counts."
-        : `Nobody looked at which pages were in memory: what can have been there ${formatNs(moment * 1e6)} into the run, when the target had most memory. A class is as large as its resident bytes (≤ where only an upper end is known); in it each tensor by the bytes that it maps.`,
+        ? "What the look at the page tables of the process that found most in memory found of each region: what its resident set counts."
+        : `Nobody looked at which pages were in memory: what can have been there ${formatNs(moment * 1e6)} into the run, when the process had most memory. A class is as large as its resident bytes (≤ where only an upper end is known); in it each tensor by the bytes that it maps.`,
     ),
     element("div", { class: "tools" }, ...key),
     svg,

@@ -23,7 +23,7 @@ export async function pageCode(): Promise<PageCode> {
       tsconfig: TSCONFIG,
     });
     const [script = ""] = await Promise.all(outputs.map((output) => output.text()));
-    // What the bundler took goes back, a quarter of all that the page takes, before the SQL engine asks for more.
+    // What the bundler took, a third of all that the page takes, goes back before the tables of the run are read.
     Bun.gc(true);
     const style = await Bun.file(join(BROWSER, "style.css")).text();
     // Inside of a string or a regular expression it means the same; anywhere else it is no code.

@@ -1,7 +1,6 @@
 /** report.html: one file with its data, its script and its style, which loads nothing and sends nothing. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
-import type { EngineLimits } from "../../sql/database.ts";
 import { PLOTS } from "../browser/plot-list.ts";
 import { printable } from "../terminal.ts";
 import { answerOfRun } from "./answer-section.ts";
@@ -123,15 +122,15 @@ function namesOf(runs: readonly FinishedRun[]): string[] {
 
 /**
  * The text of the page of one run, or of several side by side.
- * @param limits of the SQL engine that sums accesses; its signal ends the work
+ * @param signal ends the work
  * @throws MrmTraceError environment where the page's code cannot be built, data_quality where a file of a run is damaged
  */
-export async function pageOf(runs: readonly FinishedRun[], limits: EngineLimits = {}): Promise<string> {
+export async function pageOf(runs: readonly FinishedRun[], signal?: AbortSignal): Promise<string> {
   const code = await pageCode();
   const names = namesOf(runs);
   const read: ReadRun[] = [];
-  // One after the other: each opens an SQL engine.
-  for (const [i, run] of runs.entries()) read.push(await readRun(run, names[i] ?? "", limits));
+  // One after the other: each takes memory while it is read.
+  for (const [i, run] of runs.entries()) read.push(await readRun(run, names[i] ?? "", signal));
   const data = read.map((one) => one.data);
   const page: PageData = { runs: data, devices: data.some(isAmongDevices) ? presetBorders() : [] };
   const all = sections();

@@ -1,68 +1,50 @@
 /** The curves and histograms of a run, for the page's plots. */
 import { existsSync } from "node:fs";
-import type { DuckDBValue } from "@duckdb/node-api";
-import { type Database, parquetScan } from "../../../sql/database.ts";
+import type { RowOf } from "../../../schema/row.ts";
 import type { CurveColumns, Maybe } from "./page-data.ts";
+import { rowsOf } from "./run-table.ts";
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
+type Row = RowOf<"curves">;
 
-function numbers(list: DuckDBValue | undefined): (number | null)[] {
-  if (list === null || typeof list !== "object" || !("items" in list)) return [];
-  return list.items.map((item) => (item === null ? null : Number(item)));
-}
+const classOf = ({ region_type, mapping_kind }: Row): string =>
+  region_type === "unknown" ? (mapping_kind ?? "unknown") : region_type;
 
-function counts(list: DuckDBValue | undefined): number[] {
-  return numbers(list).map((count) => count ?? 0);
-}
+/** What all points of a curve share. */
+const keyOf = (row: Row): string =>
+  [row.curve, row.shape, classOf(row), row.phase, row.step, row.source, row.method, row.x_unit, row.y_unit].join("\0");
 
-function names(list: DuckDBValue | undefined): (string | null)[] {
-  if (list === null || typeof list !== "object" || !("items" in list)) return [];
-  return list.items.map((item) => (typeof item === "string" ? item : null));
-}
-
-/** Every curve of curves.parquet with its points in order of x; of a timeline since `origin_ns`. @throws what the SQL engine throws */
-export async function readCurves(
-  database: Database,
-  path: string,
-  origin_ns: bigint,
-): Promise<Maybe<readonly CurveColumns[]>> {
-  if (!existsSync(path)) return { why: "the run has no curves.parquet: derive it again with mrm-trace analyse" };
-  const lists = ["x", "x_end", "y", "ci_low", "ci_high", "n", "n_censored", "name"].map(
-    (column) => `list(${column} ORDER BY row) AS ${column}`,
-  );
-  const rows = await database.rows(
-    `SELECT curve, shape, CASE WHEN region_type = 'unknown' THEN coalesce(mapping_kind, 'unknown') ELSE region_type END AS class,
-       phase, step, source, method, min(status) AS status, min(why) AS why, x_unit, y_unit, ${lists.join(", ")}, min(row) AS first
-     FROM (
-       SELECT * REPLACE (x - since AS x, x_end - since AS x_end,
-         CASE WHEN shape = 'timeline' THEN 'ns' ELSE x_unit END AS x_unit)
-       FROM (SELECT *, row_number() OVER () AS row, CASE WHEN shape = 'timeline' THEN ${origin_ns}::DOUBLE ELSE 0 END AS since
-         FROM ${parquetScan([path])})
-     )
-     GROUP BY ALL ORDER BY first`,
-  );
+/** The curve of its rows. @param origin_ns when the run began: times of a timeline are since then */
+function curveOf(rows: readonly Row[], first: Row, origin_ns: bigint): CurveColumns {
+  const isTimeline = first.shape === "timeline";
+  const since = isTimeline ? Number(origin_ns) : 0;
+  const later = (x: number | null): number | null => (x === null ? null : x - since);
   return {
-    data: rows.map(
-      (row): CurveColumns => ({
-        curve: text(row.curve),
-        shape: text(row.shape),
-        class: text(row.class),
-        step: row.step === "all" ? text(row.phase) : text(row.step),
-        source: text(row.source),
-        method: text(row.method),
-        status: text(row.status),
-        why: typeof row.why === "string" ? row.why : null,
-        x_unit: text(row.x_unit),
-        y_unit: text(row.y_unit),
-        x: numbers(row.x),
-        x_end: numbers(row.x_end),
-        y: numbers(row.y),
-        ci_low: numbers(row.ci_low),
-        ci_high: numbers(row.ci_high),
-        n: counts(row.n),
-        n_censored: counts(row.n_censored),
-        name: names(row.name),
-      }),
-    ),
+    curve: first.curve,
+    shape: first.shape,
+    class: classOf(first),
+    step: first.step === "all" ? first.phase : first.step,
+    source: first.source,
+    method: first.method,
+    status: first.status,
+    why: rows.map(({ why }) => why).find((why) => why !== null) ?? null,
+    x_unit: isTimeline ? "ns" : first.x_unit,
+    y_unit: first.y_unit,
+    x: rows.map(({ x }) => later(x)),
+    x_end: rows.map(({ x_end }) => later(x_end)),
+    y: rows.map(({ y }) => y),
+    ci_low: rows.map(({ ci_low }) => ci_low),
+    ci_high: rows.map(({ ci_high }) => ci_high),
+    n: rows.map(({ n }) => Number(n)),
+    n_censored: rows.map(({ n_censored }) => Number(n_censored)),
+    name: rows.map(({ name }) => name),
+  };
+}
+
+/** Every curve of curves.parquet with its points in the order of the file. @throws as `rowsOf` */
+export function readCurves(path: string, origin_ns: bigint): Maybe<readonly CurveColumns[]> {
+  if (!existsSync(path)) return { why: "the run has no curves.parquet: derive it again with mrm-trace analyse" };
+  const curves = Map.groupBy(rowsOf(path, "curves"), keyOf);
+  return {
+    data: [...curves.values()].flatMap((rows) => rows.slice(0, 1).map((first) => curveOf(rows, first, origin_ns))),
   };
 }

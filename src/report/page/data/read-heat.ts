@@ -1,136 +1,174 @@
 /** The accesses of a run by time and address, as many cells as a page can hold. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Database, parquetScan } from "../../../sql/database.ts";
+import { NULL_CODE } from "../../../columnar/batch.ts";
+import { collectAfter } from "../../../columnar/collect-after.ts";
+import { openParquetSource } from "../../../columnar/read/parquet-file.ts";
+import { assertRefusal } from "../../../columnar/read/refusal.ts";
+import { loadedGroups, type ScannedGroup } from "../../../columnar/read/scan.ts";
+import { tableFiles } from "../../../run-directory/table-files.ts";
+import { type CellCounter, cellCounter, READ, WRITE } from "./heat-cells.ts";
 import type { HeatMap, Maybe } from "./page-data.ts";
+import { readLooks } from "./read-looks.ts";
 import type { MapOfAddresses, Region } from "./read-regions.ts";
 
 /** Columns of time; a multiple of a power of two, so that two of them can become one. */
 const COLUMNS = 4096;
 /** Rows of each class. */
 export const ROWS_OF_BAND = 512;
-/** 12 bytes each before base64. */
-const MOST_CELLS = 40_000;
-/** So many are summed at first: the SQL engine holds them all. */
-const MOST_SUMS = 300_000;
-/** 16 bytes each before base64. */
-const MOST_LOOKS = 10_000;
-
-/** The files of the trace, in order; the single file of older runs. */
-function traceFiles(runDir: string): string[] {
-  const folder = join(runDir, "trace");
-  if (!existsSync(folder)) return [join(runDir, "trace.parquet")].filter((path) => existsSync(path));
-  return readdirSync(folder)
-    .filter((name) => /^part-\d+\.parquet$/.test(name))
-    .sort()
-    .map((name) => join(folder, name));
-}
+const WORD = 2 ** 32;
+/** What was decompressed of these takes some 20 MB. */
+const ROWS_PER_COLLECTION = 1 << 20;
+const NAMES = ["region_id", "timestamp_ns", "address", "op_type"] as const;
+/** What each kind of access is, as cells count it. */
+const BITS: Readonly<Record<string, number>> = { load: READ, store: WRITE, load_store: READ | WRITE };
 
 const base64 = (array: Uint16Array | Float32Array): string =>
   Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("base64");
 
-/**
- * Where and when the words of a block were watched, by heat.parquet, at the regions of the table `place`; those that were
- * watched longest where there are many. @throws what the SQL engine throws
- */
-async function readLooks(
-  database: Database,
-  path: string,
-  span: { readonly origin_ns: bigint; readonly duration_ns: number },
-): Promise<HeatMap["looks"]> {
-  if (!existsSync(path)) return { looks: 0, column: "", row: "", width: "", height: "" };
-  const perNs = COLUMNS / span.duration_ns;
-  const rows = await database.rows(
-    `SELECT any_value((look.timestamp_ns::BIGINT - ${span.origin_ns}) * ${perNs}) AS c,
-       any_value(place.first_row + (look.addr - place.addr)::DOUBLE * place.row_bytes) AS r,
-       any_value(look.duration_ns * ${perNs}) AS width, any_value(look.size_bytes * place.row_bytes) AS height
-     FROM (SELECT *, row_number() OVER () AS number FROM ${parquetScan([path])} WHERE watched_ns > 0) AS look
-     JOIN place ON look.region_type = place.region_type AND look.addr >= place.addr AND look.addr < place.end_addr
-     GROUP BY number ORDER BY any_value(look.watched_ns) DESC LIMIT ${MOST_LOOKS}`,
-  );
-  const column = (name: string): string => base64(Float32Array.from(rows, (row) => Number(row[name])));
+/** Where the regions of the map lie on it, by their number. */
+interface Places {
+  readonly numberOf: ReadonlyMap<number, number>;
+  /** First byte, as two words. */
+  readonly low: Float64Array;
+  readonly high: Float64Array;
+  readonly first_row: Float64Array;
+  readonly rows_per_byte: Float64Array;
+  readonly last_row: Float64Array;
+}
+
+function placesOf(regions: readonly Region[], map: MapOfAddresses): Places {
+  const room = (): Float64Array => new Float64Array(regions.length);
+  const numberOf = new Map<number, number>();
+  const out = { numberOf, low: room(), high: room(), first_row: room(), rows_per_byte: room(), last_row: room() };
+  for (const [i, { region_id, addr }] of regions.entries()) {
+    const place = map.places[i] ?? null;
+    const band = place === null ? undefined : map.bands[place.band];
+    if (place === null || band === undefined) continue;
+    numberOf.set(region_id, i);
+    out.low[i] = Number(addr & 0xffffffffn);
+    out.high[i] = Number(addr >> 32n);
+    out.rows_per_byte[i] = band.rows / band.bytes;
+    out.first_row[i] = band.row + (place.from_byte * band.rows) / band.bytes;
+    out.last_row[i] = band.row + band.rows - 1;
+  }
+  return out;
+}
+
+interface Span {
+  readonly origin_ns: bigint;
+  readonly duration_ns: number;
+}
+
+/** Room for the columns of a row group, used for one after the other. */
+function groupRoom(rows: number) {
   return {
-    looks: rows.length,
-    column: column("c"),
-    row: column("r"),
-    width: column("width"),
-    height: column("height"),
+    rows,
+    ids: new Uint32Array(rows),
+    times: new Uint32Array(2 * rows),
+    addresses: new Uint32Array(2 * rows),
+    codes: new Uint32Array(rows),
+    hasTime: new Uint8Array(rows),
+    hasAddress: new Uint8Array(rows),
   };
+}
+
+/** Counts the rows of a group that lie on the map; returns how many. */
+function countGroup(
+  group: ScannedGroup,
+  room: ReturnType<typeof groupRoom>,
+  places: Places,
+  { origin_ns, duration_ns }: Span,
+  counter: CellCounter,
+): number {
+  const { ids, times, addresses, codes, hasTime, hasAddress } = room;
+  group.numbers("region_id", ids, null);
+  group.numbers("timestamp_ns", times, hasTime);
+  group.numbers("address", addresses, hasAddress);
+  const bits = group.texts("op_type", codes).map((name) => BITS[name] ?? 0);
+  const [low, high] = [Number(origin_ns & 0xffffffffn), Number(origin_ns >> 32n)];
+  const perNs = COLUMNS / Math.max(1, duration_ns);
+  let placed = 0;
+  for (let i = 0; i < group.rows; i++) {
+    const place = places.numberOf.get(ids[i] as number);
+    if (place === undefined || hasTime[i] === 0 || hasAddress[i] === 0) continue;
+    const time = ((times[2 * i + 1] as number) - high) * WORD + (times[2 * i] as number) - low;
+    const column = Math.min(COLUMNS - 1, Math.max(0, Math.floor(time * perNs)));
+    const offset =
+      ((addresses[2 * i + 1] as number) - (places.high[place] as number)) * WORD +
+      (addresses[2 * i] as number) -
+      (places.low[place] as number);
+    const row = Math.floor(
+      (places.first_row[place] as number) + Math.max(0, offset) * (places.rows_per_byte[place] as number),
+    );
+    const code = codes[i] as number;
+    counter.add(Math.min(places.last_row[place] as number, row), column, code === NULL_CODE ? 0 : (bits[code] ?? 0));
+    placed += 1;
+  }
+  return placed;
+}
+
+/** Rows of files by their footers. @throws Error where one is damaged */
+function rowsIn(paths: readonly string[]): number {
+  let rows = 0;
+  for (const path of paths) {
+    using source = openParquetSource(path);
+    for (const group of source.footer.groups) rows += group.rows;
+  }
+  return rows;
 }
 
 /**
  * Counts the rows of the trace in cells of the map.
  * @param regions by the index of `map.places`
- * @throws what the SQL engine throws
+ * @param signal ends the work
+ * @throws what the signal carries; MrmTraceError as `readLooks` does
  */
 export async function readHeat(
-  database: Database,
   runDir: string,
   regions: readonly Region[],
   map: MapOfAddresses,
-  span: { readonly origin_ns: bigint; readonly duration_ns: number },
+  span: Span,
+  signal?: AbortSignal,
 ): Promise<Maybe<HeatMap>> {
-  const files = traceFiles(runDir);
+  const files = tableFiles(runDir, "trace").filter((path) => existsSync(path));
   if (files.length === 0) return { why: "the run has no trace: no access was recorded" };
   if (map.rows === 0) return { why: "no region of the run is of a class of data, and none was accessed" };
-  await database.run(
-    `CREATE OR REPLACE TEMP TABLE place (region_id BIGINT, region_type VARCHAR, addr UBIGINT, end_addr UBIGINT,
-       first_row DOUBLE, row_bytes DOUBLE, last_row INTEGER)`,
-  );
-  const appender = await database.connection.createAppender("place");
-  for (const [i, region] of regions.entries()) {
-    const place = map.places[i] ?? null;
-    const band = place === null ? undefined : map.bands[place.band];
-    if (place === null || band === undefined) continue;
-    appender.appendBigInt(BigInt(region.region_id));
-    appender.appendVarchar(region.region_type);
-    appender.appendUBigInt(region.addr);
-    appender.appendUBigInt(region.addr + BigInt(region.size_bytes));
-    appender.appendDouble(band.row + (place.from_byte * band.rows) / band.bytes);
-    appender.appendDouble(band.rows / band.bytes);
-    appender.appendInteger(band.row + band.rows - 1);
-    appender.endRow();
+  const places = placesOf(regions, map);
+  let [traced, placed] = [0, 0];
+  let counter: CellCounter;
+  try {
+    traced = rowsIn(files);
+    counter = cellCounter(map.rows, COLUMNS, traced);
+    let room = groupRoom(0);
+    const collect = collectAfter(ROWS_PER_COLLECTION);
+    for await (const group of loadedGroups(files, NAMES)) {
+      signal?.throwIfAborted();
+      if (group.rows > room.rows) room = groupRoom(group.rows);
+      placed += countGroup(group, room, places, span, counter);
+      collect(group.rows);
+    }
+  } catch (error) {
+    signal?.throwIfAborted();
+    assertRefusal(error);
+    return { why: `the trace cannot be read: ${error instanceof Error ? error.message : String(error)}` };
   }
-  appender.closeSync();
-  const scan = parquetScan(files);
-  const [whole] = await database.rows(`SELECT count(*) AS traced FROM ${scan}`);
-  const traced = Number(whole?.traced ?? 0);
-  let shift = 0;
-  while (Math.min(traced, (map.rows * COLUMNS) >> (2 * shift)) > MOST_SUMS) shift += 1;
-  const column = `least(${COLUMNS - 1}, greatest(0, floor((timestamp_ns::BIGINT - ${span.origin_ns}) * ${COLUMNS / Math.max(1, span.duration_ns)})))`;
-  const row = "least(last_row, floor(first_row + greatest(0, address::DOUBLE - addr::DOUBLE) * row_bytes))";
-  await database.run(
-    `CREATE OR REPLACE TEMP TABLE cell AS
-     SELECT ${row}::INTEGER >> ${shift} AS r, ${column}::INTEGER >> ${shift} AS c, count(*) AS accesses,
-       count(*) FILTER (op_type IN ('load', 'load_store')) AS reads,
-       count(*) FILTER (op_type IN ('store', 'load_store')) AS writes
-     FROM ${scan} JOIN place USING (region_id) WHERE timestamp_ns IS NOT NULL GROUP BY ALL`,
-  );
-  const [sums] = await database.rows("SELECT count(*) AS cells, coalesce(sum(accesses), 0) AS placed FROM cell");
-  if (Number(sums?.cells ?? 0) === 0) return { why: "no access was recorded on a region of the map" };
-  let coarser = 0;
-  const grouped =
-    (): string => `SELECT r >> ${coarser} AS r, c >> ${coarser} AS c, sum(reads) AS reads, sum(writes) AS writes
-     FROM cell GROUP BY ALL`;
-  for (;;) {
-    const [size] = await database.rows(`SELECT count(*) AS cells FROM (${grouped()})`);
-    if (Number(size?.cells ?? 0) <= MOST_CELLS) break;
-    coarser += 1;
-  }
-  const cells = await database.rows(`${grouped()} ORDER BY r, c`);
+  if (placed === 0) return { why: "no access was recorded on a region of the map" };
+  const cells = counter.cells();
+  const scale = { origin_ns: span.origin_ns, columns_per_ns: COLUMNS / span.duration_ns };
   return {
     data: {
       columns: COLUMNS,
       rows: map.rows,
       bands: map.bands,
-      cell_size: 1 << (shift + coarser),
-      cells: cells.length,
-      column: base64(Uint16Array.from(cells, ({ c }) => Number(c))),
-      row: base64(Uint16Array.from(cells, ({ r }) => Number(r))),
-      reads: base64(Float32Array.from(cells, ({ reads }) => Number(reads))),
-      writes: base64(Float32Array.from(cells, ({ writes }) => Number(writes))),
-      looks: await readLooks(database, join(runDir, "heat.parquet"), span),
-      elsewhere: traced - Number(sums?.placed ?? 0),
+      cell_size: cells.cell_size,
+      cells: cells.column.length,
+      column: base64(cells.column),
+      row: base64(cells.row),
+      reads: base64(cells.reads),
+      writes: base64(cells.writes),
+      looks: readLooks(join(runDir, "heat.parquet"), regions, map, scale),
+      elsewhere: traced - placed,
     },
   };
 }

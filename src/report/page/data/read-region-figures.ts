@@ -1,7 +1,8 @@
 /** The figures of single regions, of those that have any. */
 import { existsSync } from "node:fs";
 import type { ReportMetric } from "../../../schema/run-json.ts";
-import { type Database, parquetScan } from "../../../sql/database.ts";
+import { isFigure } from "../../figure.ts";
+import { rowsOf } from "./run-table.ts";
 
 /** More nobody reads one by one; the file has them all. */
 const MOST_REGIONS = 50;
@@ -13,15 +14,11 @@ export interface RegionFigures {
   readonly metrics: readonly ReportMetric[];
 }
 
-/** Rows of region_metrics.parquet by region, those with most samples first; none where the run has no such file. @throws what the SQL engine throws */
-export async function readRegionFigures(database: Database, path: string): Promise<RegionFigures[]> {
+/** Rows of region_metrics.parquet by region, those with most samples first; none where the run has no such file. @throws as `rowsOf` */
+export function readRegionFigures(path: string): RegionFigures[] {
   if (!existsSync(path)) return [];
-  const rows = await database.rows(
-    `SELECT *, max(n) OVER (PARTITION BY region_id) AS most FROM ${parquetScan([path])}
-     QUALIFY bool_or(status IN ('ok', 'bound')) OVER (PARTITION BY region_id) ORDER BY most DESC, region_id`,
-  );
-  const regions = new Map<unknown, RegionFigures & { readonly metrics: ReportMetric[] }>();
-  for (const { region_id, name, tensor, layer, most: _, ...columns } of rows) {
+  const regions = new Map<number, RegionFigures & { readonly metrics: ReportMetric[] }>();
+  for (const { region_id, name, tensor, layer, ...columns } of rowsOf(path, "region_metrics")) {
     // Counts are u64 columns; they count samples and ns of a run, which a number holds.
     const numbers = Object.entries(columns).map(([key, value]) => [
       key,
@@ -30,13 +27,18 @@ export async function readRegionFigures(database: Database, path: string): Promi
     // The columns of the table are the fields of a figure.
     const metric = Object.fromEntries(numbers) as unknown as ReportMetric;
     const region = regions.get(region_id) ?? {
-      name: String(tensor ?? name ?? ""),
+      name: tensor ?? name ?? "",
       class: metric.region_type === "unknown" ? (metric.mapping_kind ?? "unknown") : metric.region_type,
-      layer: layer === null || layer === undefined ? null : Number(layer),
+      layer,
       metrics: [],
     };
     regions.set(region_id, region);
     region.metrics.push(metric);
   }
-  return [...regions.values()].slice(0, MOST_REGIONS);
+  const most = ({ metrics }: RegionFigures): number => Math.max(...metrics.map(({ n }) => Number(n)));
+  return [...regions]
+    .filter(([, { metrics }]) => metrics.some(isFigure))
+    .sort(([a, one], [b, other]) => most(other) - most(one) || a - b)
+    .slice(0, MOST_REGIONS)
+    .map(([, region]) => region);
 }

@@ -1,7 +1,10 @@
 /** The regions of a run for the page, and where each lies on its map of addresses. */
 import { existsSync } from "node:fs";
-import { type Database, parquetScan } from "../../../sql/database.ts";
+import { bigintAt, numberAt, textAt } from "../../../columnar/cell.ts";
+import { rowReader } from "../../../columnar/rows.ts";
+import type { RowOf } from "../../../schema/row.ts";
 import type { Band, Maybe, RegionColumns } from "./page-data.ts";
+import { batchesOf } from "./run-table.ts";
 
 /** More are neither seen on a map nor read in a table. */
 export const MOST_REGIONS = 10_000;
@@ -30,47 +33,92 @@ export interface ReadRegions {
 }
 
 /** What memray saw lies inside of the mappings of others. */
-const MAPPED = "(mapping_kind IS NULL OR mapping_kind NOT LIKE 'allocation/%')";
+const isMapped = (kind: string | null): boolean => kind?.startsWith("allocation/") !== true;
 
-const text = (value: unknown): string | null => (typeof value === "string" ? value : null);
-const big = (value: unknown): bigint => (typeof value === "bigint" ? value : 0n);
+/** What says of a region how worth seeing it is. */
+interface Worth {
+  readonly access_rows: number;
+  readonly isTensor: boolean;
+  readonly size_bytes: number;
+  readonly region_id: number;
+}
 
-/** The regions of region_map.parquet on which most accesses fell, of equal ones the largest; by address. @throws what the SQL engine throws */
-export async function readRegions(database: Database, path: string): Promise<Maybe<ReadRegions>> {
+/** Those on which most accesses fell first; of equal ones tensors, then the largest. */
+const byWorth = (a: Worth, b: Worth): number =>
+  b.access_rows - a.access_rows ||
+  Number(b.isTensor) - Number(a.isTensor) ||
+  b.size_bytes - a.size_bytes ||
+  a.region_id - b.region_id;
+
+const byAddress = (a: Region, b: Region): number =>
+  a.pid - b.pid || (a.addr < b.addr ? -1 : a.addr > b.addr ? 1 : 0) || a.region_id - b.region_id;
+
+function regionOf(row: RowOf<"region_map">, { region_id, access_rows, size_bytes }: Worth): Region {
+  return {
+    region_id,
+    region_type: row.region_type ?? "unknown",
+    mapping_kind: row.mapping_kind,
+    name: row.tensor ?? row.name ?? row.mapping_kind ?? "",
+    layer: row.layer,
+    pid: row.pid,
+    addr: row.addr,
+    size_bytes,
+    resident_bytes: row.resident_fullest_bytes === null ? null : Number(row.resident_fullest_bytes),
+    birth_ns: row.birth_ns,
+    death_ns: row.death_ns,
+    access_rows,
+    evidence: row.evidence,
+  };
+}
+
+/**
+ * The regions of region_map.parquet that are most worth seeing, by address. There may be millions: no more are held than twice as many as are kept.
+ * @throws as `batchesOf`
+ */
+export function readRegions(path: string): Maybe<ReadRegions> {
   if (!existsSync(path)) return { why: "the run has no region_map.parquet" };
-  const scan = parquetScan([path]);
-  const columns = await database.rows(`DESCRIBE SELECT * FROM ${scan}`);
-  // A run that was derived before there were looks is drawn too.
-  const hasLooks = columns.some(({ column_name }) => column_name === "resident_fullest_bytes");
-  const rows = await database.rows(
-    `SELECT region_id, region_type, mapping_kind, coalesce(tensor, name, mapping_kind, '') AS name, layer, pid, addr,
-       size_bytes, ${hasLooks ? "resident_fullest_bytes" : "NULL"} AS resident_bytes, birth_ns, death_ns, access_count, evidence
-     FROM ${scan} WHERE ${MAPPED}
-     ORDER BY coalesce(access_count, 0) DESC, tensor IS NULL, size_bytes DESC, region_id LIMIT ${MOST_REGIONS}`,
-  );
-  const [total] = await database.rows(`SELECT count(*) AS regions FROM ${scan} WHERE ${MAPPED}`);
-  if (rows.length === 0) return { why: "the run has no region: nothing told what lay in memory" };
-  const regions = rows.map(
-    (row): Region => ({
-      region_id: Number(row.region_id),
-      region_type: text(row.region_type) ?? "unknown",
-      mapping_kind: text(row.mapping_kind),
-      name: text(row.name) ?? "",
-      layer: row.layer === null ? null : Number(row.layer),
-      pid: Number(row.pid),
-      addr: big(row.addr),
-      size_bytes: Number(row.size_bytes),
-      resident_bytes: typeof row.resident_bytes === "bigint" ? Number(row.resident_bytes) : null,
-      birth_ns: big(row.birth_ns),
-      death_ns: big(row.death_ns),
-      access_rows: Number(row.access_count ?? 0),
-      evidence: text(row.evidence) ?? "",
-    }),
-  );
-  regions.sort(
-    (a, b) => a.pid - b.pid || (a.addr < b.addr ? -1 : a.addr > b.addr ? 1 : 0) || a.region_id - b.region_id,
-  );
-  return { data: { regions, left_out: Number(total?.regions ?? 0) - rows.length } };
+  let best: { readonly worth: Worth; readonly region: Region }[] = [];
+  let least: Worth | null = null;
+  let all = 0;
+  const cut = (): void => {
+    best = best.sort((a, b) => byWorth(a.worth, b.worth)).slice(0, MOST_REGIONS);
+    if (best.length === MOST_REGIONS) least = best.at(-1)?.worth ?? null;
+  };
+  for (const batch of batchesOf(path, "region_map")) {
+    const rowAt = rowReader(batch);
+    const { mapping_kind, access_count, tensor, size_bytes, region_id } = batch.columns;
+    for (let row = 0; row < batch.rows; row++) {
+      if (!isMapped(textAt(mapping_kind, row))) continue;
+      all += 1;
+      const worth = {
+        access_rows: numberAt(access_count, row) ?? 0,
+        isTensor: textAt(tensor, row) !== null,
+        size_bytes: numberAt(size_bytes, row) ?? 0,
+        region_id: numberAt(region_id, row) ?? 0,
+      };
+      if (least !== null && byWorth(least, worth) < 0) continue;
+      best.push({ worth, region: regionOf(rowAt(row), worth) });
+      if (best.length >= 2 * MOST_REGIONS) cut();
+    }
+  }
+  if (all === 0) return { why: "the run has no region: nothing told what lay in memory" };
+  cut();
+  const regions = best.map(({ region }) => region).sort(byAddress);
+  return { data: { regions, left_out: all - regions.length } };
+}
+
+/** From the first birth of a region to the last death; null where there is none. @throws as `batchesOf` */
+export function livesOf(path: string): { readonly first_ns: bigint; readonly last_ns: bigint } | null {
+  if (!existsSync(path)) return null;
+  let [first, last]: [bigint | null, bigint] = [null, 0n];
+  for (const { rows, columns } of batchesOf(path, "region_map")) {
+    for (let row = 0; row < rows; row++) {
+      const [birth, death] = [bigintAt(columns.birth_ns, row) ?? 0n, bigintAt(columns.death_ns, row) ?? 0n];
+      if (first === null || birth < first) first = birth;
+      if (death > last) last = death;
+    }
+  }
+  return first === null ? null : { first_ns: first, last_ns: last };
 }
 
 /** Class of a region as the tables of the run name it: its kind of mapping where nothing tells more. */

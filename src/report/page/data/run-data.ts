@@ -1,22 +1,16 @@
 /** All that the page's own script draws of one run, from the files of its directory. */
-
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { runPaths } from "../../../run-directory/run-directory.ts";
 import type { RunReport } from "../../../schema/run-json.ts";
 import type { RunMetadata } from "../../../schema/run-metadata.ts";
-import { type Database, type EngineLimits, openDatabase, parquetScan } from "../../../sql/database.ts";
 import { peakBytes, sizeOf } from "../../answer-rows.ts";
 import { classNames, dataClasses } from "../../classes.ts";
 import type { RunData } from "./page-data.ts";
 import { readCurves } from "./read-curves.ts";
 import { ROWS_OF_BAND, readHeat } from "./read-heat.ts";
 import { type RegionFigures, readRegionFigures } from "./read-region-figures.ts";
-import { classOfRegion, layOut, readRegions, regionColumns } from "./read-regions.ts";
+import { classOfRegion, layOut, livesOf, readRegions, regionColumns } from "./read-regions.ts";
 import { readTimeline } from "./read-timeline.ts";
-
-/** What the SQL engine may take by itself: it sums, and holds no rows. */
-const MEMORY_BYTES = 128 * 2 ** 20;
 
 /** A run whose files are there. */
 export interface FinishedRun {
@@ -34,37 +28,34 @@ export interface ReadRun {
 }
 
 /** When the run began and how long it was; by what lay in memory where nobody recorded that. */
-async function spanOf(database: Database, { timing, end_ns }: RunMetadata, regionMap: string) {
+function spanOf({ timing, end_ns }: RunMetadata, regionMap: string) {
   const [begin, end] = [BigInt(timing.started_ns), BigInt(end_ns)];
   if (begin > 0n && end > begin) return { origin_ns: begin, duration_ns: Number(end - begin) };
-  const [row] = existsSync(regionMap)
-    ? await database.rows(`SELECT min(birth_ns) AS first, max(death_ns) AS last FROM ${parquetScan([regionMap])}`)
-    : [];
-  const [first, last] = [row?.first, row?.last];
-  if (typeof first !== "bigint" || typeof last !== "bigint") return { origin_ns: begin, duration_ns: 1 };
-  return { origin_ns: first, duration_ns: Math.max(1, Number(last - first)) };
+  const lives = livesOf(regionMap);
+  if (lives === null) return { origin_ns: begin, duration_ns: 1 };
+  return { origin_ns: lives.first_ns, duration_ns: Math.max(1, Number(lives.last_ns - lives.first_ns)) };
 }
 
 /**
  * @param name by which the page tells it from others
- * @throws MrmTraceError or what the SQL engine throws where a file of the run is damaged
+ * @param signal ends the work
+ * @throws MrmTraceError data_quality where a file of the run is damaged; what the signal carries
  */
 export async function readRun(
   { report, metadata, heldPath }: FinishedRun,
   name: string,
-  limits: EngineLimits,
+  signal?: AbortSignal,
 ): Promise<ReadRun> {
   const paths = runPaths(heldPath);
-  await using database = await openDatabase({ threads: 1, memoryLimitBytes: MEMORY_BYTES, ...limits });
-  const span = await spanOf(database, metadata, paths.region_map);
-  const timeline = await readTimeline(database, `${heldPath}/process_timeline.parquet`, span);
-  const read = await readRegions(database, paths.region_map);
-  const single = await readRegionFigures(database, join(heldPath, "region_metrics.parquet"));
+  const span = spanOf(metadata, paths.region_map);
+  const timeline = readTimeline(join(heldPath, "process_timeline.parquet"), span.origin_ns);
+  const read = readRegions(paths.region_map);
+  const single = readRegionFigures(join(heldPath, "region_metrics.parquet"));
   const rate = report.target.decode_tokens_per_s ?? report.target.decode_call_tokens_per_s;
   const shared = {
     name,
     token_ns: rate !== null && rate > 0 ? 1e9 / rate : null,
-    curves: await readCurves(database, `${heldPath}/curves.parquet`, span.origin_ns),
+    curves: readCurves(join(heldPath, "curves.parquet"), span.origin_ns),
     duration_ms: Math.round(span.duration_ns / 1e3) / 1e3,
     timeline: timeline.points,
     phases: timeline.phases,
@@ -93,7 +84,7 @@ export async function readRun(
       class_bytes_read: sizes.map((size) => size?.sign === ""),
       regions: { data: regionColumns(regions, classes, map, span.origin_ns) },
       regions_left_out: left_out,
-      heat: await readHeat(database, heldPath, regions, map, span),
+      heat: await readHeat(heldPath, regions, map, span, signal),
     },
   };
 }

@@ -1,0 +1,37 @@
+/** The tables of a run for its page: read by columns, without an SQL engine, whose code alone would take as much memory as the page. */
+import { columnBatches } from "../../../columnar/arrow/parquet-batches.ts";
+import type { Batch } from "../../../columnar/batch.ts";
+import { assertRefusal } from "../../../columnar/read/refusal.ts";
+import { rowsFromBatch } from "../../../columnar/rows.ts";
+import { MrmTraceError } from "../../../errors.ts";
+import type { TableName } from "../../../schema/columns.ts";
+import type { RowOf } from "../../../schema/row.ts";
+
+/** What a damaged file of a run is answered with. */
+export function unreadable(path: string, error: unknown): MrmTraceError {
+  if (error instanceof MrmTraceError) return error;
+  assertRefusal(error);
+  const why = error instanceof Error ? error.message : String(error);
+  return new MrmTraceError(
+    "data_quality",
+    `${path} cannot be read: ${why}`,
+    "derive it again: mrm-trace analyse RUN_DIR",
+    {
+      cause: error,
+    },
+  );
+}
+
+/** A file of a table, a row group at a time. @throws MrmTraceError data_quality where it is damaged or of another major version */
+export function* batchesOf<N extends TableName>(path: string, table: N): Generator<Batch<N>, void, void> {
+  try {
+    yield* columnBatches(path, table);
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** The rows of a table of few. @throws as `batchesOf` */
+export function rowsOf<N extends TableName>(path: string, table: N): RowOf<N>[] {
+  return [...batchesOf(path, table)].flatMap(rowsFromBatch);
+}
