@@ -6,12 +6,15 @@ export interface SilentEngine {
   readonly library: RegExp;
   /** What is not known of it whatever was seen; of one without it, what `untoldOf` says. */
   readonly untold?: string;
+  /** The one that it is built on, of which nothing is said beside it unless a call of that was seen. */
+  readonly builtOn?: string;
 }
 
 /** Of those that one process maps, the first is told. */
 export const SILENT_ENGINES: readonly SilentEngine[] = [
   {
     name: "vLLM",
+    builtOn: "PyTorch",
     library: /\/vllm\/_C\w{0,16}\.abi3\.so(?: \(deleted\))?$/,
     untold:
       "activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew",

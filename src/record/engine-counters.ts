@@ -1,19 +1,19 @@
 /** Tokens as the engine itself counts them: its server's counters at the begin and at the end of a recording. */
 import { loopbackUrl } from "../config/loopback-url.ts";
-import { type ServerCounters, serverCounters } from "../engine/llama-cpp/server-counters.ts";
+import { type ServerCounters, serverCounters } from "../engine/server-counters.ts";
 import { MrmTraceError } from "../errors.ts";
 import type { EngineCounts } from "../schema/run-json.ts";
 import { loopbackText } from "./loopback-text.ts";
 
 const HINT =
-  "start llama-server with --metrics, and give --engine-metrics its address, as http://127.0.0.1:8080/metrics";
+  "start llama-server with --metrics, or vLLM's server, and give --engine-metrics its address, as http://127.0.0.1:8080/metrics";
 
 /** The counters now. @throws MrmTraceError target, where they cannot be had */
 async function read(address: string): Promise<ServerCounters> {
   const url = loopbackUrl(address);
   if (url === null) throw new MrmTraceError("usage", `${address} is no address of this machine`, HINT);
   const counters = serverCounters(await loopbackText(url, HINT));
-  if (counters === null) throw new MrmTraceError("target", `${address} tells no counters of llama.cpp`, HINT);
+  if (counters === null) throw new MrmTraceError("target", `${address} tells no counters of llama.cpp or vLLM`, HINT);
   return counters;
 }
 

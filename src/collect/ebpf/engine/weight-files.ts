@@ -213,7 +213,10 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
         ([path, reason]) => `no tensor of ${path} has a name, its bytes are taken for weights: ${reason}`,
       );
       if (unwritten > 0) out.push(`${unwritten} tensors of files that were mapped again and again have no name`);
+      const lower = new Set(SILENT_ENGINES.filter(({ name }) => silent.has(name)).map(({ builtOn }) => builtOn));
       for (const [name, hasNames] of silent) {
+        // Processes of an engine that do not infer may map what it is built on alone.
+        if (lower.has(name) && !decoding.has(name) && !hasNames) continue;
         const nameless = decoding.has(name) ? "have no names" : "are not identifiable either";
         const nowhere = `; it maps no file that names its tensors, so its weights ${nameless}`;
         const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};

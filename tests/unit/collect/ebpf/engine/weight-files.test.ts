@@ -161,6 +161,8 @@ test("vLLM is told by its library and not as PyTorch, which it maps too, with wh
   const library = { path: "/venv/vllm/_C_AVX2.abi3.so", inode: 6n, dev: 1 };
   const { steps } = take([...mapped(10, 500, 9, torch), ...mapped(11, 700, 9, library)]);
   expect(steps.map(({ engine }) => engine)).toEqual(["vLLM"]);
+  // Of its processes, those that do not infer may map torch alone.
+  take(mapped(12, 900, 9, torch).map((row) => ({ ...row, pid: 77 })));
   expect(files.warnings(20n, new Set(["vLLM"]))).toEqual([
     "vLLM: its activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew",
   ]);
