@@ -22,7 +22,7 @@ const LEFT_OUT = [
 /** The processes that anything is shown of. */
 function pidsOf({ run }: ExportTask): number[] {
   const pids = new Set<number>();
-  for (const table of ["step", "process", "region_map"] as const) {
+  for (const table of ["step", "process", "allocation_memory", "region_map"] as const) {
     for (const { rows, columns } of run.batches(table)) {
       const pid = columns.pid;
       if (pid === undefined || !("data" in pid)) continue;
@@ -39,7 +39,7 @@ async function write(task: ExportTask, file: NewFile): Promise<void> {
     const hint = "choose another --format, such as csv";
     throw new MrmTraceError(
       "usage",
-      "the run has no steps, regions or readings of /proc, of which a trace is made",
+      "the run has no steps, regions or readings of memory, of which a trace is made",
       hint,
     );
   }

@@ -1,17 +1,17 @@
-/** What /proc said of each process and of the machine, as counters. */
+/** What /proc said of each process and of the machine, and memray of a heap, as counters. */
 import type { RowOf } from "../../schema/row.ts";
 import type { ExportTask } from "../export-format.ts";
 import type { UNIT } from "./messages.ts";
 import type { CounterTrack, TraceWriter } from "./trace-writer.ts";
 
 type Reading = RowOf<"process">;
-interface Counter {
+interface Counter<Row> {
   readonly name: string;
   readonly unit: keyof typeof UNIT;
-  readonly read: (row: Reading) => bigint | null;
+  readonly read: (row: Row) => bigint | null;
 }
 
-const OF_PROCESS: readonly Counter[] = [
+const OF_PROCESS: readonly Counter<Reading>[] = [
   { name: "RSS", unit: "bytes", read: (row) => row.rss_bytes },
   { name: "RSS anonymous", unit: "bytes", read: (row) => row.rss_anon_bytes },
   { name: "RSS file", unit: "bytes", read: (row) => row.rss_file_bytes },
@@ -21,10 +21,16 @@ const OF_PROCESS: readonly Counter[] = [
   { name: "CPU time so far", unit: "ns", read: (row) => row.cpu_user_ns + row.cpu_system_ns },
 ];
 
-const OF_MACHINE: readonly Counter[] = [
+const OF_MACHINE: readonly Counter<Reading>[] = [
   { name: "PSI cpu some so far", unit: "ns", read: (row) => row.psi_cpu_some_ns },
   { name: "PSI memory some so far", unit: "ns", read: (row) => row.psi_memory_some_ns },
   { name: "memory available", unit: "bytes", read: (row) => row.mem_available_bytes },
+];
+
+const OF_HEAP: readonly Counter<RowOf<"allocation_memory">>[] = [
+  { name: "RSS, by memray", unit: "bytes", read: (row) => row.rss_bytes },
+  { name: "allocated, by memray", unit: "bytes", read: (row) => row.live_bytes },
+  { name: "allocations, by memray", unit: "count", read: (row) => row.live_allocations },
 ];
 
 /** Counts only what is new, on a track that is made when there is something. */
@@ -39,10 +45,14 @@ function changes(newTrack: () => CounterTrack) {
   };
 }
 
-/** Writes the counters of the target's processes, and of the machine. */
+/** Writes the counters of the target's processes, of the machine and of heaps. */
 export async function writeProcessCounters({ run, goOn }: ExportTask, writer: TraceWriter): Promise<void> {
   const tracks = new Map<string, ReturnType<typeof changes>>();
-  const count = (pid: number | null, { name, unit, read }: Counter, row: Reading): void => {
+  const count = <Row extends { readonly timestamp_ns: bigint }>(
+    pid: number | null,
+    { name, unit, read }: Counter<Row>,
+    row: Row,
+  ): void => {
     const key = `${pid}/${name}`;
     const track = tracks.get(key) ?? changes(() => writer.counter(pid, name, unit));
     tracks.set(key, track);
@@ -52,6 +62,10 @@ export async function writeProcessCounters({ run, goOn }: ExportTask, writer: Tr
   for (const row of run.rows("process")) {
     if (row.role === "target") for (const counter of OF_PROCESS) count(row.pid, counter, row);
     for (const counter of OF_MACHINE) count(null, counter, row);
+    if (++done % 4096 === 0) await goOn(done, null);
+  }
+  for (const row of run.rows("allocation_memory")) {
+    for (const counter of OF_HEAP) count(row.pid, counter, row);
     if (++done % 4096 === 0) await goOn(done, null);
   }
 }

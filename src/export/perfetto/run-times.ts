@@ -16,6 +16,7 @@ export interface RunTimes {
 const TIMES: readonly (readonly [RunTable, readonly string[]])[] = [
   ["step", ["timestamp_ns", "end_ns"]],
   ["process", ["timestamp_ns"]],
+  ["allocation_memory", ["timestamp_ns"]],
   ["region_map", ["birth_ns", "death_ns"]],
 ];
 

@@ -7,15 +7,22 @@ import type { ExportTask } from "../export-format.ts";
 import { codeFrame } from "./code-frame.ts";
 import type { Stack } from "./stack.ts";
 
+// Samples of some accesses only, such as those above a latency, have a period of 0.
 const SUMS = `
 SELECT pid, dso, symbol, region_type, op_type, source, count(*) AS n, CAST(sum(period) AS DOUBLE) AS total,
-  count(*) FILTER (period IS NULL) AS unknown
+  count(*) FILTER (coalesce(period, 0) = 0) AS unknown
 FROM`;
 
-/** Watched addresses are drawn at random, so their traps say nothing of how often code accesses memory. */
-export async function accessStacks(database: Database, { run, leaveOut, goOn }: ExportTask): Promise<Stack[]> {
+/**
+ * Watched addresses are drawn at random, so their traps say nothing of how often code accesses memory.
+ * @returns how many samples do not say how many accesses they stand for, too: they are in no stack
+ */
+export async function accessStacks(
+  database: Database,
+  { run, leaveOut, goOn }: ExportTask,
+): Promise<{ readonly stacks: readonly Stack[]; readonly unweighed: number }> {
   const files = run.tables.includes("trace") ? tableFiles(run.runDir, "trace").filter((path) => existsSync(path)) : [];
-  if (files.length === 0) return [];
+  if (files.length === 0) return { stacks: [], unweighed: 0 };
   const rows = await database.rows(`${SUMS} ${parquetScan(files)} GROUP BY ALL ORDER BY ALL`);
   await goOn(0, null);
   const stacks: Stack[] = [];
@@ -37,5 +44,5 @@ export async function accessStacks(database: Database, { run, leaveOut, goOn }: 
   if (traps > 0)
     leaveOut(`${formatCounted(traps, "trap")} of watches: their addresses were drawn, so they are no count`);
   if (unknown > 0) leaveOut(`${formatCounted(unknown, "access")} of which nobody knows how many they stand for`);
-  return stacks;
+  return { stacks, unweighed: unknown };
 }

@@ -1,5 +1,6 @@
 /** All that a run tells by code: allocations, page faults and sampled accesses. */
 import { MrmTraceError } from "../../errors.ts";
+import { formatCounted } from "../../units.ts";
 import { openExportDatabase } from "../database.ts";
 import type { ExportTask } from "../export-format.ts";
 import { accessStacks } from "./access-stacks.ts";
@@ -11,8 +12,17 @@ import type { Stack } from "./stack.ts";
 export async function loadStacks(task: ExportTask): Promise<Stack[]> {
   const allocations = await allocationStacks(task);
   await using database = await openExportDatabase(task);
-  const stacks = [...allocations, ...(await faultStacks(database, task)), ...(await accessStacks(database, task))];
+  const faults = await faultStacks(database, task);
+  const accesses = await accessStacks(database, task);
+  const stacks = [...allocations, ...faults, ...accesses.stacks];
   if (stacks.length > 0) return stacks;
+  if (accesses.unweighed > 0) {
+    throw new MrmTraceError(
+      "usage",
+      `the run has no allocations and no page faults, and of its ${formatCounted(accesses.unweighed, "sampled access")} nobody knows how many they stand for`,
+      "export them one by one: mrm-trace export RUN_DIR --format arrow --table trace",
+    );
+  }
   throw new MrmTraceError(
     "usage",
     "the run has no allocations, page faults or sampled accesses, which this format is made of",

@@ -1,6 +1,6 @@
 /** Every export format of a run that is known by hand, read back by the readers that people use. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
@@ -9,6 +9,7 @@ import { progressTo } from "../../../src/api/progress.ts";
 import { FORMAT_NAMES, type FormatName } from "../../../src/export/formats.ts";
 import { type Exported, type ExportRequest, exportRun } from "../../../src/pipelines/export.ts";
 import { writeExportedRun } from "../../fixtures/exported-run.ts";
+import { memrayWriter } from "../../fixtures/memray-writer.ts";
 import { pythonPackage } from "../../fixtures/python-package.ts";
 import { withMounts } from "../../fixtures/with-mounts.ts";
 import { ORIGIN } from "../../unit/label/hand-made-run.ts";
@@ -56,8 +57,8 @@ afterAll(() => {
   for (const path of [runDir, folder]) rmSync(path, { recursive: true });
 });
 
-async function exported(format: FormatName, name: string, choices: Choices = {}): Promise<Exported> {
-  const request = { runDir, format, out: place(name), force: false, progress: progressTo(undefined) };
+async function exported(format: FormatName, name: string, choices: Choices = {}, from = runDir): Promise<Exported> {
+  const request = { runDir: from, format, out: place(name), force: false, progress: progressTo(undefined) };
   const { signal } = new AbortController();
   return await exportRun({
     ...request,
@@ -241,6 +242,30 @@ describe.skipIf(!found.ok)("a timeline", () => {
     expect(counts("PSI memory some so far")).toEqual([[10, 7]]);
     expect(counts("weight mapped")).toEqual([[1, 4096]]);
     expect([parents.RSS, parents.phase, parents["PSI cpu some so far"]]).toEqual(["pid 77", "pid 77", null]);
+  });
+
+  test("of what memray recorded alone has its allocations, and its memory over time", async () => {
+    const writer = memrayWriter({ version: 13, endMs: 1_700_000_000_040, pid: 77 });
+    writer.code(1, "serve", "/srv/serve.py", 12);
+    writer.thread(1);
+    writer.push(1);
+    for (const at of [0, 10, 20, 30]) {
+      writer.memory(1e6, at);
+      writer.allocation("malloc", 0x5000_0000 + at * 4096, 100);
+    }
+    writer.allocation("free", 0x5000_0000, 0);
+    writer.memory(2e6, 40);
+    writer.trailer();
+    const capture = place("alone.bin");
+    writeFileSync(capture, writer.take());
+    const { run_dir } = jsonOf(await runCli(["import", capture, "--json", "--quiet", "--output", place("imported")]));
+    await exported("perfetto", "alone.perfetto-trace", {}, String(run_dir));
+    const { tracks, ...rest } = readBy("perfetto", "alone.perfetto-trace") as unknown as PerfettoTrace;
+    expect(rest).toMatchObject({ open: 0, unknown: 0, clock: true });
+    expect(tracks["runtime regions"]?.filter(([, , name]) => name.startsWith("serve"))).toHaveLength(4);
+    expect(tracks["runtime allocated"]?.at(-1)?.[1]).toBe(300);
+    expect(tracks["allocated, by memray"]?.map(([, bytes]) => bytes)).toEqual([0, 100, 200, 300]);
+    expect(tracks["RSS, by memray"]?.map(([, bytes]) => bytes)).toEqual([1e6, 2e6]);
   });
 
   test("and figures are metrics by OpenTelemetry's own definitions, each with its interval, status and reason", async () => {
