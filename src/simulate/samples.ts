@@ -68,6 +68,7 @@ export function regionsOf(drawn: readonly DrawRegion[], runNs: number): Regions 
       layer: null,
       candidates: [],
       is_read_only: false,
+      is_twin: false,
     };
   });
   list.take(inOrder(list.places, everyRow(list.places.count)));

@@ -22,6 +22,12 @@ export function peakBytes(regions: RegionSet, span: Span, grain = 1): number {
   return peak;
 }
 
+/** As `peakBytes`, of pages: those of a file that a process has mapped more than once are there once. */
+export function peakPageBytes({ all, rows }: RegionSet, span: Span): number {
+  const isTwin = (row: number): boolean => all.facts[all.what[row] as number]?.is_twin === true;
+  return peakBytes({ all, rows: rows.filter((row) => !isTwin(row)) }, span);
+}
+
 /** Goes through births and deaths in order of time; of one moment deaths come first. */
 function mostHeld({ all, rows }: RegionSet, from: number, until: number, grain: number): number {
   const { begin, end, birth_ns, death_ns } = all;

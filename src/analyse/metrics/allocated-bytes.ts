@@ -1,13 +1,13 @@
 /** Bytes that a class holds at most. */
 
-import { peakBytes } from "../input/class-bytes.ts";
+import { peakPageBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { peakFigure } from "../process/allocation-figures.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 function figures(group: Group): Figure[] {
   if (group.allocations !== null) return [peakFigure("allocated_bytes", group.allocations)];
-  const bytes = peakBytes(group.regions, group.span);
+  const bytes = peakPageBytes(group.regions, group.span);
   const value = group.regions.rows.length > 0 ? bytes : null;
   return [
     {
@@ -28,7 +28,7 @@ export const allocatedBytes: MetricFamily = {
       name: "allocated_bytes",
       unit: "bytes",
       definition:
-        "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident.",
+        "Most bytes of the class mapped, placed by the engine or allocated at one moment: address space, of which any part may be resident. The same bytes of a file that a process maps more than once count once.",
       formula: "max over moments of the sum of sizes of the regions alive",
       averaged_over: "nothing",
     },

@@ -1,7 +1,7 @@
 /** How much of a class is resident: the address space that it has may be far larger. */
 import { NO_LOOKS, totalsOf } from "../../label/regions/residency.ts";
 import { interval } from "../../statistics/interval.ts";
-import { peakBytes } from "../input/class-bytes.ts";
+import { peakPageBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { isInside } from "../input/span.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -27,16 +27,18 @@ function found({ input, regions, span }: Group): { readonly most: number; readon
 
 function figures(group: Group): Figure[] {
   if (group.regions.rows.length === 0) return [];
-  const mapped = peakBytes(group.regions, group.span);
+  const mapped = peakPageBytes(group.regions, group.span);
   const target = targetPeak(group);
   const most = target === null ? mapped : Math.min(mapped, target);
   const looked = found(group);
+  // Pages that are mapped twice were counted twice by the look.
+  const held = Math.min(looked.most, mapped);
   if (looked.looks > 0) {
     return [
       {
         metric: METRIC,
         source: "residency",
-        estimate: interval(looked.most, looked.most, Math.max(looked.most, most)),
+        estimate: interval(held, held, Math.max(held, most)),
         n: looked.looks,
         census: true,
         method:
@@ -71,7 +73,7 @@ export const residentBytes: MetricFamily = {
     },
   ],
   estimator:
-    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
+    "What the look that found most of the class found, at about one a second and fewer in a long run; n counts looks. It is no sample: a look asks for every page of every mapping of the traced processes, and a page is resident where the page table of the process has it, as for its resident set. A page of a file counts where the process has touched it, also where other processes share it, and not where the page cache alone has it; in two of them it counts twice, and of a file that one process maps more than once no more than its bytes count; swapped pages and the page of zeros do not count. A tensor has of a page the bytes that it shares with it. Between two looks there may have been more: the upper end of the interval holds at any moment, no more than the class has mapped at one and no more than the traced processes have resident at one (`rss_peak_bytes`). Without a look, that upper end is all there is, and n counts regions.",
   sources: [
     ["residency", "/proc/PID/pagemap tells which pages of each mapping are in memory"],
     ["region_map", "every mapping is recorded, and /proc tells what the traced processes have resident"],

@@ -9,6 +9,7 @@ import { type EngineRegion, engineRegions } from "./engine-regions.ts";
 import { classifyMapping, type Verdict } from "./evidence.ts";
 import { placeIndex } from "./place-index.ts";
 import { CENSORED, goneNs, inOrder, type Places } from "./places.ts";
+import { outlivedTwins } from "./twins.ts";
 import { type Extent, uncovered } from "./uncovered.ts";
 
 /** What a region is; regions of one mapping's kind share it. */
@@ -24,6 +25,8 @@ export interface RegionFacts extends Verdict {
   readonly candidates: readonly string[];
   /** All of it in a file that was mapped before our eyes, to which the process could not write while it was there. */
   readonly is_read_only: boolean;
+  /** Another region of its process holds the same bytes of the same file at the same time: their pages are there once. */
+  readonly is_twin: boolean;
 }
 
 /**
@@ -57,6 +60,13 @@ const REGION_TYPES = wordsOf("region_map", "region_type");
 
 const fileOf = ({ mapping_kind, path }: MappingFacts): string | null => (mapping_kind === "file" ? path : null);
 
+/** A tensor, the mapping in which it lies, and whether that holds all of it. */
+interface PlacedTensor {
+  readonly region: EngineRegion;
+  readonly mapping: MappingFacts | undefined;
+  readonly isInOne: boolean;
+}
+
 /** Facts of regions by what their mappings are and what that was taken for. */
 function factList(mappings: readonly MappingFacts[]) {
   const facts: RegionFacts[] = [];
@@ -80,13 +90,14 @@ function factList(mappings: readonly MappingFacts[]) {
       layer: null,
       candidates: [],
       is_read_only,
+      is_twin: false,
     });
     numbers.set(key, number - 1);
     return number - 1;
   }
 
   /** What a tensor's own mapping says of it is where it lies. */
-  function ofEngine(region: EngineRegion, mapping: MappingFacts | undefined, isInOne: boolean): number {
+  function ofEngine({ region, mapping, isInOne }: PlacedTensor, is_twin: boolean): number {
     const { region_type, evidence, confidence, name, tensor, logical_id, layer, candidates } = region;
     const number = facts.push({
       region_type,
@@ -101,6 +112,7 @@ function factList(mappings: readonly MappingFacts[]) {
       mapping_kind: mapping?.mapping_kind ?? null,
       file: mapping === undefined ? null : fileOf(mapping),
       is_read_only: isInOne && mapping?.is_read_only === true,
+      is_twin,
     });
     return number - 1;
   }
@@ -124,7 +136,7 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
   const namedFiles = new Set<string>();
   if (tensors.length === 0) return { covers, namedFiles };
   const mappingAt = placeIndex(places);
-  const added: [pid: number, extent: Extent, what: number, censored: number][] = [];
+  const added: (PlacedTensor & { readonly pid: number; readonly extent: Extent; readonly censored: number })[] = [];
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
     const extents: Cover[] = [];
     for (const region of engineRegions(lives, originNs)) {
@@ -135,10 +147,10 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const outlives = gone > windowNs;
       const isInOne = row >= 0 && (places.end[row] as number) >= region.end;
       const mapping = row < 0 ? undefined : stays.facts[places.what[row] as number];
-      const what = ofEngine(region, mapping, isInOne);
       const { begin, end, birth_ns } = region;
       const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
-      added.push([pid, { begin, end, birth_ns, death_ns: outlives ? windowNs : gone }, what, censored]);
+      const extent = { begin, end, birth_ns, death_ns: outlives ? windowNs : gone };
+      added.push({ region, mapping, isInOne, pid, extent, censored });
       // What outlived the run leaves nothing of its mapping behind.
       const by_file = region.evidence === "file_header";
       const is_alone = by_file || region.evidence === "operand";
@@ -147,8 +159,16 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
     }
     covers.set(pid, extents);
   }
-  for (const [pid, { begin, end, birth_ns, death_ns }, what, censored] of added) {
-    stays.list.add(pid, begin, end, birth_ns, death_ns, what, censored);
+  const twins = outlivedTwins(
+    added.map(({ pid, region: { tensor }, mapping, extent: { begin, end, birth_ns, death_ns } }) => {
+      if (tensor === null || mapping === undefined || fileOf(mapping) === null) return null;
+      return { bytes: `${pid}/${mapping.inode}/${mapping.path}/${end - begin}/${tensor}`, birth_ns, death_ns };
+    }),
+  );
+  for (const [number, placed] of added.entries()) {
+    const { pid, extent, censored } = placed;
+    const { begin, end, birth_ns, death_ns } = extent;
+    stays.list.add(pid, begin, end, birth_ns, death_ns, ofEngine(placed, twins.has(number)), censored);
   }
   return { covers, namedFiles };
 }

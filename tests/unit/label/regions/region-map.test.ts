@@ -76,3 +76,36 @@ test("bytes of a mapped file are weights once, by its header, and those of an op
     rmSync(runDir, { recursive: true });
   }
 });
+
+test("a file that a process has mapped twice is weights by name in both places, and its bytes are there once", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
+  try {
+    const file = { prot: 1, flags: 2, path: "/m.safetensors", inode: 3n, dev: 1, file_offset_bytes: 0n };
+    const places = [LOADER, WEIGHTS];
+    const call = (addr: bigint, time: bigint, more: Given<"mapping">): Given<"mapping"> => ({
+      ...{ ...ids, kind: "mmap", addr, result: addr, size_bytes: SIZE, exec_epoch: 0, ...more },
+      timestamp_ns: ORIGIN + time,
+    });
+    const mapped = places.map((addr, i) => call(addr, BigInt(10 * i), file));
+    writeStream(runDir, "mapping", [...mapped, call(HEAP, 1000n, { flags: 0x22 })]);
+    const tensor = { kind: "tensor", name: "a.weight", size_bytes: 4096n, region_type: "weight" } as const;
+    writeStream(
+      runDir,
+      "tensor",
+      places.map((buffer, i) => ({
+        ...{ ...ids, ...tensor, evidence: "file_header", engine: "safetensors", addr: buffer + 4096n },
+        ...{ buffer, buffer_addr: buffer, buffer_size_bytes: SIZE, timestamp_ns: ORIGIN + BigInt(10 * i) },
+      })),
+    );
+    await using database = await openDatabase();
+    const { regions } = await labelRun(database, runDir, "run");
+    const found = Array.from({ length: regions.count }, (_, row) => regionAt(regions, row));
+    const named = found.filter((region) => region?.tensor === "a.weight");
+    expect(named.map((region) => [region?.addr, region?.region_type, region?.is_twin])).toEqual([
+      [LOADER + 4096n, "weight", false],
+      [WEIGHTS + 4096n, "weight", true],
+    ]);
+  } finally {
+    rmSync(runDir, { recursive: true });
+  }
+});
