@@ -26,6 +26,8 @@ const UNTIMED = [
   "tests/integration/run/import",
   "tests/integration/run/hostile-memory",
   "tests/integration/run/memray",
+  "tests/integration/run/serve-others",
+  "tests/integration/experiment/server",
   "tests/integration/package",
   "tests/integration/report",
 ] as const;

@@ -1,5 +1,6 @@
 /** What the process of our client is told, and what it tells: a JSON object a line each. */
 import { z } from "zod";
+import { SERVER_APIS } from "../config/schema.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../schema/words.ts";
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as [RequestStatus, ...RequestStatus[]];
@@ -25,6 +26,7 @@ export type Prompts = z.output<typeof promptsSchema>;
 
 export const driveSchema = z.object({
   url: z.url(),
+  api: z.enum(SERVER_APIS),
   /** Requests under way at once. */
   clients: z.int().min(1),
   /** Of each answer. */

@@ -1,4 +1,5 @@
 /** Our client: so many requests at once, until its time is over or all were asked. */
+import { z } from "zod";
 import { quantile } from "../statistics/quantile.ts";
 import type { Drive, DriveMessage } from "./drive-messages.ts";
 import { promptSource } from "./prompts.ts";
@@ -17,7 +18,7 @@ function statusOf({ is_whole, http_status }: Exchange, isGivenUp: boolean) {
 
 /** What is told of a request that has ended; no text of it. */
 export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boolean): DriveMessage {
-  const { engine, gaps_ms } = ended;
+  const { counts, gaps_ms } = ended;
   const gap_ns = (p: number): number | null => {
     const gap_ms = quantile(gaps_ms, p);
     return gap_ms === null ? null : Math.round(gap_ms * 1e6);
@@ -35,11 +36,20 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
     token_gap_p50_ns: gap_ns(0.5),
     token_gap_p99_ns: gap_ns(0.99),
     token_gap_max_ns: gap_ns(1),
-    prompt_tokens: engine?.whole_prompt_tokens ?? null,
-    evaluated_tokens: engine?.prompt_tokens ?? null,
-    output_tokens: engine?.tokens ?? null,
-    sequence_id: engine?.slot ?? null,
+    prompt_tokens: counts?.prompt_tokens ?? null,
+    evaluated_tokens: counts?.evaluated_tokens ?? null,
+    output_tokens: counts?.output_tokens ?? null,
+    sequence_id: counts?.sequence_id ?? null,
   };
+}
+
+const modelsSchema = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
+
+/** The name of the model that a server has, the first of several; null where it tells none, which some take for theirs. */
+async function firstModel(url: string, signal: AbortSignal): Promise<string | null> {
+  const response = await fetch(`${url}/v1/models`, { keepalive: false, headers: { connection: "close" }, signal });
+  const listed = response.ok ? modelsSchema.safeParse(await response.json().catch(() => null)).data : undefined;
+  return listed?.data[0]?.id ?? null;
 }
 
 /**
@@ -52,8 +62,9 @@ export async function drive(
   tell: (message: DriveMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { url, clients, tokens, duration_ms, requests } = settings;
+  const { url, api, clients, tokens, duration_ms, requests } = settings;
   await untilReady(url, signal);
+  const model = api === "openai" ? await firstModel(url, signal) : null;
   const promptAt = await promptSource(settings, signal);
   const began = performance.now();
   let sent = 0;
@@ -66,7 +77,7 @@ export async function drive(
       const prompt = promptAt(sent);
       const request_id = ++sent;
       tell({ says: "sent", requests: sent });
-      const ended = await exchange({ url, prompt, tokens, reuse: true, signal });
+      const ended = await exchange({ url, api, prompt, tokens, model, reuse: true, signal });
       tell(endedMessage(request_id, ended, signal.aborted));
       if (ended.failure !== null) await Bun.sleep(PAUSE_MS);
     }

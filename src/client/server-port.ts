@@ -7,6 +7,7 @@ export const PORT_MARK = "{port}";
 /** A model that is read from a slow disk takes minutes. */
 const READY_MS = 300_000;
 const LOOK_MS = 50;
+const NOT_FOUND = 404;
 
 /** A port of the loopback interface that nobody listens on now. */
 export function freePort(): Promise<number> {
@@ -36,15 +37,23 @@ export function commandAt(command: readonly string[], port: number): string[] {
   return command.map((word) => word.replaceAll(PORT_MARK, String(port)));
 }
 
+/** Whether a server answers so that it can serve: at /health, or where it has no such address, at its list of models. */
+async function isReady(url: string, signal: AbortSignal): Promise<boolean> {
+  for (const path of ["/health", "/v1/models"]) {
+    const asked = fetch(`${url}${path}`, { keepalive: false, headers: { connection: "close" }, signal });
+    const answer = await asked.catch(() => null);
+    // Whatever it says beside its status is not read.
+    await answer?.body?.cancel();
+    if (answer?.status !== NOT_FOUND) return answer?.ok === true;
+  }
+  return false;
+}
+
 /** Waits until a server says that it can serve. @throws MrmTraceError target, where none does in time; what `signal` carries */
 export async function untilReady(url: string, signal: AbortSignal): Promise<void> {
   const began = performance.now();
   while (!signal.aborted) {
-    const asked = fetch(`${url}/health`, { keepalive: false, headers: { connection: "close" }, signal });
-    const health = await asked.catch(() => null);
-    // Whatever it says beside its status is not read.
-    await health?.body?.cancel();
-    if (health?.ok) return;
+    if (await isReady(url, signal)) return;
     if (performance.now() - began > READY_MS) {
       const hint = `let the command listen on 127.0.0.1 and the port ${PORT_MARK}`;
       throw new MrmTraceError("target", `no server answered on ${url} in ${READY_MS / 1000} s`, hint);

@@ -1,11 +1,13 @@
-/** One streamed completion of a llama-server, as a client sees it: when each token came. */
+/** One streamed completion of a server, as a client sees it: when each token came. */
+import type { ServerApi } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
-import { type EngineTimings, engineTimings } from "./engine-timings.ts";
+import { type CompletionRequest, DIALECTS, type ServerCounts } from "./dialects.ts";
+import type { EngineTimings } from "./engine-timings.ts";
 
 /** Far more than any event and any answer have: what a server sends beyond is no answer. */
 const [MOST_LINE_CHARS, MOST_BYTES] = [2 ** 20, 2 ** 26];
-const HINT = "check that the command is a llama-server, which --serve drives, and what it prints";
+const HINT = "check that the command is a server that --serve can drive, a llama-server unless --api says otherwise";
 
 /** What became of one request, however it ended. */
 export interface Exchange {
@@ -22,6 +24,8 @@ export interface Exchange {
   readonly gaps_ms: readonly number[];
   /** What the server says of the same tokens; null where it says nothing that can be read. */
   readonly engine: EngineTimings | null;
+  /** The last that the server counted; null where it counts nothing. */
+  readonly counts: ServerCounts | null;
   /** True once its last event came. */
   readonly is_whole: boolean;
   /** Why it is not whole; null where it is, or where the server just ended it. */
@@ -33,13 +37,9 @@ export interface StreamedTokens extends Pick<Exchange, "tokens" | "gaps_ms" | "e
   readonly ttft_ms: number;
 }
 
-export interface TokenRequest {
+export interface TokenRequest extends CompletionRequest {
   readonly url: string;
-  /** A text, or the numbers of its tokens. */
-  readonly prompt: string | readonly number[];
-  readonly tokens: number;
-  /** Whether the server may take over what it has of an earlier prompt that begins alike. */
-  readonly reuse: boolean;
+  readonly api: ServerApi;
   readonly signal: AbortSignal;
 }
 
@@ -59,23 +59,14 @@ async function* dataLines(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/**
- * Tokens of the answer up to an event, as llama-server says in each: a token whose character is not whole yet has no event
- * of its own. Null where an event says nothing that can be meant.
- */
-function tokensSoFar(event: string, most: number): number | null {
-  const said = Number(/"tokens_predicted":\s*(\d{1,9})\b/.exec(event)?.[1] ?? Number.NaN);
-  return said <= most ? said : null;
-}
-
 const msBetween = (from_ns: bigint, to_ns: bigint): number => Number(to_ns - from_ns) / 1e6;
 
 /**
  * Asks for a completion and reads its stream to the end, or to its failure, which it tells and does not throw. An event
  * that does not say how many tokens there are by now is one token.
  */
-export async function exchange({ url, prompt, tokens, reuse, signal }: TokenRequest): Promise<Exchange> {
-  const body = { prompt, n_predict: tokens, stream: true, ignore_eos: true, temperature: 0, cache_prompt: reuse };
+export async function exchange({ url, api, signal, ...request }: TokenRequest): Promise<Exchange> {
+  const dialect = DIALECTS[api];
   const sent_ns = monotonicNs();
   let http_status: number | null = null;
   let first_token_ns: bigint | null = null;
@@ -83,12 +74,13 @@ export async function exchange({ url, prompt, tokens, reuse, signal }: TokenRequ
   let received = 0;
   const gaps_ms: number[] = [];
   let engine: EngineTimings | null = null;
+  let counts: ServerCounts | null = null;
   let is_whole = false;
   let failure: Error | null = null;
   try {
-    const response = await fetch(`${url}/completion`, {
+    const response = await fetch(`${url}${dialect.path}`, {
       method: "POST",
-      body: JSON.stringify(body),
+      body: JSON.stringify(dialect.body(request)),
       headers: { "content-type": "application/json", connection: "close" },
       keepalive: false,
       signal,
@@ -100,9 +92,9 @@ export async function exchange({ url, prompt, tokens, reuse, signal }: TokenRequ
     }
     for await (const line of dataLines(response.body)) {
       const now_ns = monotonicNs();
-      const isLast = /"stop":\s*true/.test(line);
-      const soFar = tokensSoFar(line, tokens);
-      const fresh = soFar === null ? (isLast ? 0 : 1) : Math.max(0, soFar - received);
+      const event = dialect.read(line, request.tokens);
+      const { tokens_so_far: soFar } = event;
+      const fresh = soFar === null ? event.tokens : Math.max(0, soFar - received);
       if (fresh > 0) {
         const gap_ms = last_token_ns === null ? null : msBetween(last_token_ns, now_ns) / fresh;
         if (gap_ms !== null) for (let i = 0; i < fresh; i++) gaps_ms.push(gap_ms);
@@ -110,8 +102,9 @@ export async function exchange({ url, prompt, tokens, reuse, signal }: TokenRequ
         last_token_ns = now_ns;
         received += fresh;
       }
-      if (isLast) {
-        engine = engineTimings(line);
+      counts = event.counts ?? counts;
+      if (event.is_last) {
+        engine = event.engine;
         is_whole = true;
         break;
       }
@@ -120,7 +113,7 @@ export async function exchange({ url, prompt, tokens, reuse, signal }: TokenRequ
     failure = error instanceof Error ? error : new Error(String(error));
   }
   const times = { sent_ns, first_token_ns, last_token_ns, end_ns: monotonicNs() };
-  return { ...times, http_status, tokens: received, gaps_ms, engine, is_whole, failure };
+  return { ...times, http_status, tokens: received, gaps_ms, engine, counts, is_whole, failure };
 }
 
 /**

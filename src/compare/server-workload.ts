@@ -16,7 +16,8 @@ const PROMPT = "The quick brown fox jumps over the lazy dog and then sleeps a wh
 /** One request warms it up, then requests follow each other until the time is over. */
 async function serveBlock(url: string, options: ServerOptions, signal: AbortSignal): Promise<StreamedTokens[]> {
   // The same work in every unit, whatever the server keeps.
-  const request = { url, prompt: PROMPT, tokens: options.tokens, reuse: false, signal };
+  const asked = { prompt: PROMPT, tokens: options.tokens, reuse: false, model: null };
+  const request = { url, api: "llama-server" as const, ...asked, signal };
   await streamTokens(request);
   const answers: StreamedTokens[] = [];
   for (const began = performance.now(); performance.now() - began < options.block_ns / 1e6; ) {

@@ -190,11 +190,21 @@ export const resumeSchema = z.object({
   resume: z.boolean().default(false).describe("skip the runs of the experiment that are complete"),
 });
 
+/** How our own client asks a server. */
+export const SERVER_APIS = ["llama-server", "openai"] as const;
+export type ServerApi = (typeof SERVER_APIS)[number];
+
 /** Our own client of a server, which `run` launches. */
 export const serveSchema = z.object({
   serve: duration
     .optional()
-    .describe("be the client of the command, a llama-server, for so long: what its requests took stands in the run"),
+    .describe("be the client of the command, a server, for so long: what its requests took stands in the run"),
+  api: z
+    .enum(SERVER_APIS)
+    .default("llama-server")
+    .describe(
+      "how that server is asked: llama-server, which tells most, or openai, as many others are (/v1/completions)",
+    ),
   clients: whole(1, 64).default(1).describe("requests of that client under way at once"),
   request_tokens: whole(2, 1e6).default(128).describe("tokens of one request of that client"),
   prompts: z

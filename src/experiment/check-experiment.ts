@@ -72,9 +72,10 @@ const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 
 /** What an experiment would need of an engine that it cannot run yet. */
 const MISSING = {
-  vllm: "our client asks /completion of llama-server, and vllm answers /v1/completions",
+  vllm: "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
   transformers: "it has no server to ask, and nothing here loads a model with it",
-  ollama: "our client asks /completion of llama-server, and ollama answers /api/generate",
+  ollama:
+    "nothing here starts its server and gives it a model, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
 } as const;
 
 function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {

@@ -37,7 +37,13 @@ export function serveOf({ workload, demo, options, server }: OneRunRequest): Ser
   if (server === null) return null;
   const { prompt_tokens: tokens, sequences } = demo;
   const { prompt_file, prompt_categories, is_prompt_exact: is_exact, prompts: requests } = workload;
-  const asked = { clients: Math.min(sequences, requests), tokens: workload.output_tokens, duration_ns: null, requests };
+  const asked = {
+    api: "llama-server" as const,
+    clients: Math.min(sequences, requests),
+    tokens: workload.output_tokens,
+    duration_ns: null,
+    requests,
+  };
   if (prompt_file === null) {
     return { ...asked, prompts: { drawn: { tokens, vocabulary: server.vocabulary, seed: options.seed } } };
   }

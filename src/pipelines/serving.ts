@@ -3,7 +3,7 @@ import type { Prompts } from "../client/drive-messages.ts";
 import { commandAt, freePort, requirePortMark } from "../client/server-port.ts";
 import { type ClientCollector, createClientCollector } from "../collect/client/client-collector.ts";
 import type { Collectors } from "../collect/collectors.ts";
-import type { ServeOptions } from "../config/schema.ts";
+import type { ServeOptions, ServerApi } from "../config/schema.ts";
 import { readPrompts } from "../demo/prompt-file.ts";
 import { MrmTraceError, reasonText } from "../errors.ts";
 import { asUser } from "../target/acting-user.ts";
@@ -11,6 +11,7 @@ import { invokingUser } from "../target/invoking-user.ts";
 
 /** What the client asks. */
 export interface ServeRequest {
+  readonly api: ServerApi;
   readonly clients: number;
   /** Of each answer. */
   readonly tokens: number;
@@ -45,11 +46,13 @@ function promptsOf(file: string | undefined): string[] {
 /** The options of the command line as what is asked. @throws MrmTraceError usage, where there are no prompts in the file */
 export function serveRequest({
   serve,
+  api,
   clients,
   request_tokens,
   prompts,
 }: ServeOptions & { serve: number }): ServeRequest {
   return {
+    api,
     clients,
     tokens: request_tokens,
     prompts: { texts: promptsOf(prompts), fit: null },
@@ -60,9 +63,10 @@ export function serveRequest({
 }
 
 /** The options of the command line that ask for it. */
-export function optionsOf({ clients, tokens, prompt_file, duration_ns }: ServeRequest): ServeOptions {
+export function optionsOf({ api, clients, tokens, prompt_file, duration_ns }: ServeRequest): ServeOptions {
   return {
     serve: duration_ns ?? undefined,
+    api,
     clients,
     request_tokens: tokens,
     prompts: prompt_file,
@@ -83,6 +87,7 @@ export async function openServing(request: ServeRequest, command: readonly strin
   const port = await freePort();
   const client = createClientCollector({
     url: `http://127.0.0.1:${port}`,
+    api: request.api,
     clients: request.clients,
     tokens: request.tokens,
     prompts: request.prompts,

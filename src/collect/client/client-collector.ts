@@ -148,7 +148,7 @@ export function createClientCollector(settings: Drive): ClientCollector {
       ];
     },
     details() {
-      const { clients, tokens, duration_ms, requests, prompts } = settings;
+      const { api, clients, tokens, duration_ms, requests, prompts } = settings;
       const asked = {
         clients,
         request_tokens: tokens,
@@ -156,7 +156,7 @@ export function createClientCollector(settings: Drive): ClientCollector {
         requests_asked: requests,
         prompts: "texts" in prompts ? prompts.texts.length : null,
       };
-      return { client: { ...asked, requests: sent, ...statuses } };
+      return { client: { api, ...asked, requests: sent, ...statuses } };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../../src/api/open-run.ts";
 import { tableBatches } from "../../../src/columnar/read/table-batches.ts";
@@ -102,18 +102,4 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
     expect(timesOf(copies)).toEqual(timesOf(figures));
     expect(rowsOf(run_dir, "request").every(({ pid }) => pid !== report.target.pid)).toBe(true);
   });
-});
-
-test("a client without a server, a port or prompts is refused with what is missing", async () => {
-  const told = async (...words: string[]): Promise<[number, string]> => {
-    const { exitCode, stderr } = await runCli(["run", ...words, "--output", output]);
-    return [exitCode, stderr];
-  };
-  expect(await told("--serve", "1s")).toEqual([2, expect.stringContaining("no command to be the client of")]);
-  expect(await told("--clients", "2", "--", "true")).toEqual([2, expect.stringContaining("no --serve")]);
-  expect(await told("--serve", "1s", "--", "true")).toEqual([2, expect.stringContaining("{port}")]);
-  const empty = join(output, "empty.txt");
-  writeFileSync(empty, "\n");
-  const unprompted = await told("--serve", "1s", "--prompts", empty, "--", "true", "{port}");
-  expect(unprompted).toEqual([2, expect.stringContaining("no prompts in it")]);
 });

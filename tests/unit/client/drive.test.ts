@@ -29,6 +29,7 @@ function serverOf(answer: (number: number) => Response): { url: string; asked: u
 }
 
 const SETTINGS: Omit<Drive, "url"> = {
+  api: "llama-server",
   clients: 1,
   tokens: 2,
   prompts: { texts: ["x"], fit: null },
@@ -108,5 +109,36 @@ describe("our client of a server", () => {
     over.abort();
     const { sent, ended } = await waiting;
     expect([sent.length, ended.map(({ status }) => status)]).toEqual([1, ["cut"]]);
+  });
+
+  test("asks servers of the common form by the name of their model, and takes what they count", async () => {
+    const asked: unknown[] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/v1/models") return Response.json({ object: "list", data: [{ id: "m1" }, { id: "m2" }] });
+        if (pathname !== "/v1/completions") return new Response("no", { status: 404 });
+        asked.push(await request.json());
+        const chunk = (text: string): string => `data: {"choices":[{"text":${JSON.stringify(text)}}],"usage":null}\n\n`;
+        const usage =
+          'data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}\n\n';
+        return new Response(`${chunk("a")}${chunk("b")}${chunk("")}${usage}data: [DONE]\n\n`);
+      },
+    });
+    servers.push(server);
+    const { ended } = await driven({ ...SETTINGS, api: "openai", url: `http://127.0.0.1:${server.port}` });
+    expect(asked).toMatchObject([{ model: "m1", prompt: "x", max_tokens: 2, stream_options: { include_usage: true } }]);
+    expect(ended).toMatchObject([
+      {
+        status: "answered",
+        streamed_tokens: 2,
+        prompt_tokens: 9,
+        evaluated_tokens: 5,
+        output_tokens: 3,
+        sequence_id: null,
+      },
+    ]);
   });
 });

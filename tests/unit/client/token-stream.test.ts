@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { streamTokens } from "../../../src/client/token-stream.ts";
 
+const ASKED = { api: "llama-server" as const, prompt: "p", reuse: false, model: null };
 const servers: { stop: (force?: boolean) => unknown }[] = [];
 afterAll(() => {
   for (const server of servers) server.stop(true);
@@ -28,8 +29,7 @@ function serverOf(pieces: readonly string[], status = 200): string {
   return `http://127.0.0.1:${server.port}`;
 }
 
-const ask = (url: string) =>
-  streamTokens({ url, prompt: "p", reuse: false, tokens: 3, signal: AbortSignal.timeout(5000) });
+const ask = (url: string) => streamTokens({ url, ...ASKED, tokens: 3, signal: AbortSignal.timeout(5000) });
 const token = (text: string): string => `data: {"content":${JSON.stringify(text)},"stop":false}\n\n`;
 const END = 'data: {"content":"","stop":true,"timings":{}}\n\n';
 
@@ -47,7 +47,7 @@ describe("a streamed completion", () => {
     const holding = (tokens: number): string => `data: {"content":"a","stop":false,"tokens_predicted":${tokens}}\n\n`;
     const ending = (tokens: number): string => `data: {"content":"","stop":true,"tokens_predicted":${tokens}}\n\n`;
     const asked = (...pieces: string[]) =>
-      streamTokens({ url: serverOf(pieces), prompt: "p", reuse: false, tokens: 7, signal: AbortSignal.timeout(5000) });
+      streamTokens({ url: serverOf(pieces), ...ASKED, tokens: 7, signal: AbortSignal.timeout(5000) });
     const answer = await asked(holding(1), holding(2), holding(5), ending(6));
     expect([answer.tokens, answer.gaps_ms.length]).toEqual([6, 5]);
     // Three tokens of one event have a third of its time each.

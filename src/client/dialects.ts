@@ -1,0 +1,121 @@
+/** How servers are asked for a streamed completion, and what the events of their answers say. */
+import { z } from "zod";
+import type { ServerApi } from "../config/schema.ts";
+import { type EngineTimings, engineTimings } from "./engine-timings.ts";
+
+/** What a server counts of a request; null where it does not say. */
+export interface ServerCounts {
+  readonly prompt_tokens: number | null;
+  /** Those of them that it worked on: the others were in its cache. */
+  readonly evaluated_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly sequence_id: number | null;
+}
+
+export interface AnswerEvent {
+  /** Tokens of the answer up to this event; null where it does not say. */
+  readonly tokens_so_far: number | null;
+  /** Tokens that it brings, where it does not say how many there are by now. */
+  readonly tokens: number;
+  readonly is_last: boolean;
+  /** Null where it counts nothing. */
+  readonly counts: ServerCounts | null;
+  readonly engine: EngineTimings | null;
+}
+
+export interface CompletionRequest {
+  /** A text, or the numbers of its tokens. */
+  readonly prompt: string | readonly number[];
+  readonly tokens: number;
+  /** Whether the server may take over what it has of an earlier prompt that begins alike, where it can be told. */
+  readonly reuse: boolean;
+  /** Name of the model, where the server has one; null for the one that it has. */
+  readonly model: string | null;
+}
+
+export interface Dialect {
+  readonly path: string;
+  body(request: CompletionRequest): Readonly<Record<string, unknown>>;
+  /** @param data of an event @param most tokens of the answer */
+  read(data: string, most: number): AnswerEvent;
+}
+
+/**
+ * Tokens of the answer up to an event, as llama-server says in each: a token whose character is not whole yet has no event
+ * of its own. Null where an event says nothing that can be meant.
+ */
+function tokensSoFar(data: string, most: number): number | null {
+  const said = Number(/"tokens_predicted":\s*(\d{1,9})\b/.exec(data)?.[1] ?? Number.NaN);
+  return said <= most ? said : null;
+}
+
+/** llama.cpp's own, which tells most: in each event how many tokens there are, in the last its times and the slot. */
+const llamaServer: Dialect = {
+  path: "/completion",
+  body: ({ prompt, tokens, reuse }) => ({
+    ...{ prompt, n_predict: tokens, stream: true, ignore_eos: true, temperature: 0, cache_prompt: reuse },
+  }),
+  read(data, most) {
+    const is_last = /"stop":\s*true/.test(data);
+    const engine = is_last ? engineTimings(data) : null;
+    const counts =
+      engine === null
+        ? null
+        : {
+            prompt_tokens: engine.whole_prompt_tokens,
+            evaluated_tokens: engine.prompt_tokens,
+            output_tokens: engine.tokens,
+            sequence_id: engine.slot,
+          };
+    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts, engine };
+  },
+};
+
+const count = z.int().min(0).max(4e9);
+const chunkSchema = z.object({
+  choices: z.array(z.object({ text: z.string().nullable().catch(null) })).catch([]),
+  usage: z
+    .object({
+      prompt_tokens: count,
+      completion_tokens: count,
+      prompt_tokens_details: z.object({ cached_tokens: count }).nullable().catch(null),
+    })
+    .nullable()
+    .catch(null),
+});
+
+/** What many servers have in common; an event with text is one token, as none says how many it brings. */
+const openAi: Dialect = {
+  path: "/v1/completions",
+  body: ({ prompt, tokens, model }) => ({
+    ...(model === null ? {} : { model }),
+    ...{ prompt, max_tokens: tokens, stream: true, stream_options: { include_usage: true }, temperature: 0 },
+  }),
+  read(data) {
+    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
+    if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
+    let object: unknown;
+    try {
+      object = JSON.parse(data);
+    } catch {
+      return nothing;
+    }
+    const chunk = chunkSchema.safeParse(object).data;
+    if (chunk === undefined) return nothing;
+    const { choices, usage } = chunk;
+    const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;
+    const isKnown = usage !== null && cached !== null && cached <= usage.prompt_tokens;
+    const counts =
+      usage === null
+        ? null
+        : {
+            prompt_tokens: usage.prompt_tokens,
+            evaluated_tokens: isKnown ? usage.prompt_tokens - cached : null,
+            output_tokens: usage.completion_tokens,
+            sequence_id: null,
+          };
+    return { ...nothing, tokens: choices.some(({ text }) => (text ?? "") !== "") ? 1 : 0, counts };
+  },
+};
+
+export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = { "llama-server": llamaServer, openai: openAi };
