@@ -3,18 +3,19 @@
  * How often the intervals of figures hold the truth: `bun run truth [--sources | --traced] [--seeds N] [--most N] [--first N] [--jobs N]
  * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
  * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
- * of which the exact trace is sampled; with --write their table of docs/accuracy.md is written anew. With --most
+ * of which the exact trace is sampled; with --write their table of docs/accuracy.md or docs/accuracy-samples.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
  *
- * --traced needs valgrind, cc and git. It records the traces first: with --traces they are kept in FOLDER and not recorded again.
+ * --traced needs valgrind, cc and git. It records the traces first, which takes some 10 minutes: with --traces they are kept in FOLDER
+ * and not recorded again. 200 runs of each of its worlds take some 8 minutes on one CPU.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type CoverageRow, coverageOf } from "../src/simulate/coverage.ts";
-import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
+import { accuracyTable, shortTable } from "../tests/validity/laboratory/accuracy-table.ts";
 import { SOURCE_WORLDS, sourceCoverage } from "../tests/validity/laboratory/sources/source-worlds.ts";
 import { recordAll, TRACED_PROGRAMS } from "../tests/validity/laboratory/traced/traced-programs.ts";
 import { tracedWorlds } from "../tests/validity/laboratory/traced/traced-worlds.ts";
@@ -45,7 +46,7 @@ const all =
   sourceWorlds?.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) })) ??
   WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
-const PAGE = join(import.meta.dir, "..", "docs", "accuracy.md");
+const PAGE = join(import.meta.dir, "..", "docs", values.traced ? "accuracy-samples.md" : "accuracy.md");
 const TABLE = values.traced ? "table of traced programs" : values.sources ? "table of other sources" : "table";
 const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
@@ -89,7 +90,7 @@ if (values.share !== undefined) {
   const rows = (await Promise.all(Array.from({ length: jobs }, (_, job) => rowsOf(job)))).flat();
   const order = new Map(worlds.map(({ name }, i) => [name, i]));
   rows.sort((a, b) => (order.get(a.world) ?? 0) - (order.get(b.world) ?? 0));
-  const table = accuracyTable(rows);
+  const table = values.traced ? shortTable(rows) : accuracyTable(rows);
   process.stdout.write(`${table}\n`);
   if (values.write) {
     const page = readFileSync(PAGE, "utf8");

@@ -35,12 +35,29 @@ function summaryOf(rows: readonly CoverageRow[]): string {
   ].join(" ");
 }
 
-/** Markdown, a row for each world and metric in which any run told something. */
-export function accuracyTable(rows: readonly CoverageRow[]): string {
+/** True where every run gave a bound that is right, or every run the same value, which is true. */
+const isPlain = ({ runs, ok, held, bound, right, half_width }: CoverageRow): boolean =>
+  (bound === runs && right === runs) || (ok === runs && held === runs && half_width === 0);
+
+/** Markdown as accuracyTable has it, but rows of which there is nothing more to say are only counted. */
+export function shortTable(rows: readonly CoverageRow[]): string {
+  const plain = rows.filter(isPlain).length;
+  const said = `${plain} rows are not shown: in every run a bound that is right, or in every run the same value, which is true.`;
+  return `${said} ${accuracyTable(rows, (row) => !isPlain(row))}`;
+}
+
+/**
+ * Markdown, a row for each world and metric in which any run told something.
+ * @param isShown what is summed up with the others may be left out of the rows
+ */
+export function accuracyTable(
+  rows: readonly CoverageRow[],
+  isShown: (row: CoverageRow) => boolean = () => true,
+): string {
   const telling = rows.filter(({ ok, bound }) => ok + bound > 0);
   // How many runs there were is said once where that is the same of all.
   const isUneven = telling.some(({ runs }) => runs !== telling[0]?.runs);
-  const lines = telling.map((row) => {
+  const lines = telling.filter(isShown).map((row) => {
     const { ratio, half_width } = row;
     const isTold = row.ok >= FEW && ratio !== null && half_width !== null;
     const value = isTold ? [ratio.toFixed(3), `${(100 * half_width).toPrecision(2)} %`] : ["", ""];
