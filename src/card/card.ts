@@ -1,6 +1,7 @@
 /** One Markdown page of evidence for a run: what, how, on which machine, how valid, which figures, what it cost and lost. */
 import { basename } from "node:path";
-import { costInShort, engineText, lossInShort, targetText, tokensText } from "../report/run-lines.ts";
+import { shellWords } from "../report/page/machine-section.ts";
+import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../report/run-lines.ts";
 import type { Manifest } from "../run-directory/manifest.ts";
 import type { RunReport } from "../schema/run-json.ts";
 import type { RunMetadata } from "../schema/run-metadata.ts";
@@ -44,14 +45,16 @@ function whatLines({ report, metadata }: CardInput): string[] {
   });
   return [
     ...item("model", report.model_id),
+    ...item("its tensors have", parametersText(report)),
     ...item("run", report.run_id),
+    ...item("repeated by", shellWords(metadata.repeated_by ?? [])),
     ...item(
       `command, recorded ${field(metadata.options, "record_command") ?? "masked"}`,
       command.length === 0 ? "not recorded" : command.join(" "),
     ),
     ...listed("engine", engines),
     ...item("engine and model", engineText(report)),
-    ...item("target", targetText(report)),
+    ...item("process", targetText(report)),
     ...item("tokens", tokensText(report)),
   ];
 }

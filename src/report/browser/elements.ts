@@ -1,4 +1,5 @@
 /** Elements of the page by their tag, with their attributes and what they hold: text is text, never markup. */
+import { COLOURED } from "./coloured-classes.ts";
 
 type Attributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -21,9 +22,9 @@ export function whyNot(why: string): HTMLElement {
   return element("p", { class: "why-not" }, `Not drawn: ${why}.`);
 }
 
-/** The colour of a class of data, as the style sheet has it. */
+/** The colour of a class, as the style sheet has it. */
 export function colorOf(name: string): string {
-  return ["weight", "kv_cache", "activation", "runtime"].includes(name) ? `var(--${name})` : "var(--other)";
+  return COLOURED.has(name) ? `var(--${name})` : "var(--other)";
 }
 
 /** The same colour as numbers, for a canvas. */

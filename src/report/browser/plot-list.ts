@@ -9,6 +9,8 @@ export interface PlotKind {
   readonly x: { readonly label: string; readonly log: boolean };
   /** A share is drawn from 0 to 1. */
   readonly y: { readonly label: string; readonly log: boolean; readonly share?: boolean };
+  /** True where x is one of a few: each point stands by itself, those of the classes side by side. */
+  readonly isDiscrete?: boolean;
   /** A line where one token period lies. */
   readonly tokenLine?: boolean;
   /** Borders of memory devices. */
@@ -67,6 +69,7 @@ export const PLOTS: readonly PlotKind[] = [
       "Share of written blocks of x bytes that are written once, the classes side by side. A dot is a value with its interval; a dashed line is a bound, open where nothing is known.",
     curves: ["write_once"],
     x: { label: "size of a block", log: true },
+    isDiscrete: true,
     y: { label: "written once", log: false, share: true },
   },
   {

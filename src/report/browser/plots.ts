@@ -29,8 +29,8 @@ const HEIGHT = 250;
 const HEIGHT_WITH_BORDERS = 380;
 /** The curves after the first of a plot are dashed. */
 const DASHES = "5 3";
-/** So few points are drawn each by itself, those of one class so many px beside those of another. */
-const FEW_POINTS = 9;
+/** Fewer points make no line: each is drawn by itself, those of one class so many px beside those of another. */
+const FEW_POINTS = 3;
 const BESIDE_PX = 9;
 const TICKS = 5;
 /** Room for the words of a tick. */
@@ -57,13 +57,15 @@ const NEARLY_ALL = 0.9995;
 /** A share that may be any. */
 const isAny = ({ y, low, high }: Point): boolean => y === null && (low ?? 0) <= 0 && (high ?? 1) >= NEARLY_ALL;
 
+/** Whether anything of a point can be drawn. */
+const isSomewhere = ({ y, low, high }: Point, log: boolean): boolean =>
+  (y === null ? [low, high] : [y]).some((end) => end !== null && (!log || end > 0));
+
 /** The points that have a place on these axes: a logarithmic one shows nothing at 0, and a share that may be any has none. */
 function drawn(curve: CurveColumns, kind: PlotKind): Point[] {
   const points = pointsOf(curve).filter(
     (point) =>
-      (!kind.x.log || point.x > 0) &&
-      (!kind.y.log || point.y === null || point.y > 0) &&
-      !(kind.y.share === true && isAny(point)),
+      (!kind.x.log || point.x > 0) && isSomewhere(point, kind.y.log) && !(kind.y.share === true && isAny(point)),
   );
   const last = points.at(-1);
   // The last slice of a timeline goes on to its end.
@@ -103,7 +105,7 @@ function marksOf(curve: CurveColumns, points: readonly Point[], kind: PlotKind, 
   if (curve.shape === "histogram") {
     return [rectY(points, { x1: "x", x2: "x_end", y: "y", fill: stroke, fillOpacity: 0.45, stroke })];
   }
-  if (curve.shape === "line" && points.length < FEW_POINTS) {
+  if (curve.shape === "line" && (kind.isDiscrete === true || points.length < FEW_POINTS)) {
     return fewPointMarks(points, stroke, dx, domain.y);
   }
   const cut = points.filter(({ n_censored, y }) => n_censored > 0 && y !== null);

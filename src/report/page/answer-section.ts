@@ -9,6 +9,7 @@ import {
   NOTHING_LEARNT,
   rssPeak,
 } from "../answer-rows.ts";
+import { COLOURED } from "../browser/coloured-classes.ts";
 import { type DataClass, dataClasses } from "../classes.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
@@ -32,9 +33,6 @@ const MEANING: Readonly<Record<string, string>> = {
 };
 
 const HATCHED = "A hatched bar, like ≤, is a bound: the figure lies somewhere below its end.";
-
-/** The classes with an own colour in the style sheet. */
-const COLOURED: ReadonlySet<string> = new Set(["weight", "kv_cache", "activation", "runtime"]);
 
 /** The name of a class with its colour. */
 export function className(name: string): Html {

@@ -320,5 +320,18 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await page.locator("nav").isVisible()).toBe(false);
     expect(await page.getByRole("button", { name: "zoom in" }).isVisible()).toBe(false);
     expect(await page.locator("#answer table").isVisible()).toBe(true);
+    // As wide as A4 between its margins: nobody can scroll there.
+    await page.setViewportSize({ width: 720, height: 1000 });
+    const cut = await page.evaluate(() =>
+      [...document.querySelectorAll(".scroll > table")]
+        .filter((table) => table.getBoundingClientRect().right > document.documentElement.clientWidth)
+        .map((table) => table.className),
+    );
+    expect(cut).toEqual([]);
+    const swatch = await page.evaluate(() => {
+      const key = document.querySelector("#plots .class");
+      return key === null ? "" : getComputedStyle(key, "::before").printColorAdjust;
+    });
+    expect(swatch).toBe("exact");
   });
 });

@@ -174,6 +174,14 @@ describe("a terminal that is lost", () => {
     expect(stdout.toString()).toBe("129\n");
     const metadata = metadataOf(join(output, "sh", "one"));
     expect(metadata).toMatchObject({ stopped_by: "hangup", target: { exit_code: null, signal: "SIGHUP" } });
+    // What makes such a run again does not say where this one lies.
+    expect(metadata.repeated_by).toEqual([
+      "mrm-trace",
+      "run",
+      ...QUICK.filter((word) => word !== "--quiet"),
+      "--",
+      ...command,
+    ]);
     expect(existsSync(join(output, "sh", "one", "manifest.json"))).toBe(true);
   });
 
@@ -186,7 +194,9 @@ describe("a terminal that is lost", () => {
       const script = IN_TERMINAL.replace('b"ready"', 'b"recording"');
       const { stdout } = Bun.spawnSync(["python3", "-c", script, process.execPath, CLI, ...words]);
       expect(stdout.toString()).toBe("129\n");
-      expect(metadataOf(join(output, "sleep", "one"))).toMatchObject({ stopped_by: "hangup" });
+      const metadata = metadataOf(join(output, "sleep", "one"));
+      expect(metadata).toMatchObject({ stopped_by: "hangup" });
+      expect(metadata.repeated_by.slice(0, 3)).toEqual(["mrm-trace", "attach", String(target.pid)]);
       expect(isRunning(target.pid)).toBe(true);
     } finally {
       target.kill("SIGKILL");
