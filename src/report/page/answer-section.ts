@@ -22,7 +22,7 @@ import { type Html, html } from "./html.ts";
 /** What each row asks, for who sees the table for the first time. */
 const MEANING: Readonly<Record<string, string>> = {
   "in memory": "most bytes in memory at one look; ≤ where nobody looked",
-  "working set": "bytes touched while tokens are generated",
+  "working set": "bytes touched within two decode calls, or 100 ms without an engine",
   read: "bytes per second that loads of the CPU asked for: not DRAM traffic, as caches answer most",
   written: "bytes per second that its stores wrote, into caches first",
   "reads per write": "how often a byte is read before it is written again",
@@ -93,10 +93,11 @@ export function termList(entries: readonly (readonly [term: string, text: string
 export function answerOfRun(report: RunReport, nextId: NextId): Html {
   const failure = failureText(report);
   const peak = rssPeak(report);
+  const parameters = parametersText(report);
   return html`${failure === null ? null : html`<p class="bad" role="alert">${printable(failure)}</p>`}
 ${termList([
   ["engine", engineText(report)],
-  ["model", [report.model_id, parametersText(report)].filter((text) => text !== null).join(", ")],
+  ["model", parameters === null ? null : `${report.model_id}, ${parameters}`],
   ["process", targetText(report)],
   ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],
