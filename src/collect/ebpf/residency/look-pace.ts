@@ -6,8 +6,8 @@ export interface LookPace {
   looked(beginNs: bigint, heldNs: bigint, rows: number): void;
 }
 
-/** Until the first look: a program that is started has mapped its libraries by then. */
-const FIRST_NS = 250_000_000n;
+/** Until the first look: by then other parts have found their tensors and drawn their first watches, which is not to wait for it. */
+const FIRST_NS = 1_000_000_000n;
 /** Least time between the begins of two looks. */
 const LEAST_NS = 1_000_000_000n;
 /** Looks hold the lock for at most 1/SHARE of the time. */
