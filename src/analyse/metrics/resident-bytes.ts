@@ -42,7 +42,7 @@ function figures(group: Group): Figure[] {
         n: looked.looks,
         census: true,
         method:
-          "the look at page tables that found most; no more between two looks than is mapped, and than the target has resident",
+          "the look at page tables that found most; no more between two looks than is mapped, and than the traced processes have resident",
       },
     ];
   }
