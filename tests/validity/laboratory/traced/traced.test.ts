@@ -9,7 +9,7 @@ import { exactFigures } from "./exact-figures.ts";
 import { recordKernel } from "./traced-programs.ts";
 import { type TracedProgram, tracedWorlds } from "./traced-worlds.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const hasValgrind = Bun.which("valgrind") !== null;
 if (!hasValgrind) process.stderr.write("skipped: samples of an exact trace: valgrind is not installed\n");
