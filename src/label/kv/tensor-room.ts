@@ -52,8 +52,10 @@ export function tokensIn(tokens: readonly KvToken[], { cells, streams, birth_ns,
   const held = tokens
     .map((_, i) => i)
     .filter((i) => {
-      const { write_ns } = tokens[i] as KvToken;
-      return birth_ns <= write_ns && write_ns < death_ns;
+      const { write_ns, written_by_ns } = tokens[i] as KvToken;
+      // A cache may first be seen while a batch fills it, which has begun before.
+      const seen_ns = Number.isFinite(written_by_ns) ? written_by_ns : write_ns;
+      return birth_ns <= seen_ns && write_ns < death_ns;
     });
   for (const members of Map.groupBy(held, (i) => streamOf(tokens[i] as KvToken)).values()) {
     const kept = wrapped(

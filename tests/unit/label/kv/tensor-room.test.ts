@@ -64,3 +64,12 @@ test("rows end with their tensor, and what was written before it was there is no
     null,
   ]);
 });
+
+test("a tensor that is first seen while a batch fills it holds what that batch writes", () => {
+  const { tokens } = kvTokens([batch(100, 0, 2), batch(200, 2)]);
+  const held = (birth_ns: number) => tokensIn(tokens, { ...ROOM, birth_ns }).map((token) => token !== null);
+  expect([held(103), held(106)]).toEqual([
+    [true, true, true],
+    [false, false, true],
+  ]);
+});
