@@ -84,14 +84,18 @@ const chunkSchema = z.object({
     .catch(null),
 });
 
-/** What many servers have in common; an event with text is one token, as none says how many it brings. */
+/**
+ * What many servers have in common. An event with text is one token, but where it says how many there are by now, as vLLM's does
+ * when it is asked to, which goes on past the words that end an answer too; others leave what they do not know.
+ */
 const openAi: Dialect = {
   path: "/v1/completions",
   body: ({ prompt, tokens, model }) => ({
     ...(model === null ? {} : { model }),
-    ...{ prompt, max_tokens: tokens, stream: true, stream_options: { include_usage: true }, temperature: 0 },
+    ...{ prompt, max_tokens: tokens, stream: true, temperature: 0, ignore_eos: true },
+    stream_options: { include_usage: true, continuous_usage_stats: true },
   }),
-  read(data) {
+  read(data, most) {
     const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
     if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
     let object: unknown;
@@ -114,7 +118,10 @@ const openAi: Dialect = {
             output_tokens: usage.completion_tokens,
             sequence_id: null,
           };
-    return { ...nothing, tokens: choices.some(({ text }) => (text ?? "") !== "") ? 1 : 0, counts };
+    // What is counted behind the answer brings nothing.
+    const said = choices.length > 0 && usage !== null ? usage.completion_tokens : Number.NaN;
+    const tokens = choices.some(({ text }) => (text ?? "") !== "") ? 1 : 0;
+    return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts };
   },
 };
 

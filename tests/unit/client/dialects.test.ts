@@ -12,6 +12,19 @@ describe("events of the common form", () => {
     expect(read(" [DONE]")).toMatchObject({ tokens: 0, is_last: true });
   });
 
+  test("are as many tokens as they say that there are by now, and none where that cannot be meant", () => {
+    const usage = { prompt_tokens: 9, completion_tokens: 3 };
+    expect(read({ choices: [{ text: "a" }], usage }).tokens_so_far).toBe(3);
+    expect(read({ choices: [], usage }).tokens_so_far).toBeNull();
+    const more = { ...usage, completion_tokens: 101 };
+    expect(read({ choices: [{ text: "a" }], usage: more })).toMatchObject({ tokens_so_far: null, tokens: 1 });
+  });
+
+  test("are asked to say so, and that no word ends an answer", () => {
+    const body = DIALECTS.openai.body({ prompt: "p", tokens: 5, reuse: true, model: null });
+    expect(body).toMatchObject({ ignore_eos: true, stream_options: { continuous_usage_stats: true } });
+  });
+
   test("count what was worked on where they say what was cached, and nothing that cannot be meant", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3 };
     const counts = (more: object) => read({ choices: [], usage: { ...usage, ...more } }).counts;
