@@ -83,7 +83,7 @@ function watchPoints(group: Group, kind: PassKind): CurvePoint[] | string {
   });
 }
 
-/** What steps write is all that is written to rows; what they need is the least that is read. */
+/** What steps write is all that is written to rows, unless rows come back from elsewhere; what they need is the least that is read. */
 function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[] {
   const steps = input.steps.filter((s) => Number.isFinite(s.begin_ns)).sort((a, b) => a.begin_ns - b.begin_ns);
   const sums = kvStepSums(kvRows, input.steps, span);
@@ -102,8 +102,8 @@ function stepPoints({ kvRows, input, span }: Group, kind: PassKind): CurvePoint[
   return edges.map(([x, x_end], i) => {
     const time = coveredNs(span, x, x_end);
     const rate = time > 0 ? (1e9 * (totals[i] ?? 0)) / time : null;
-    const isRead = kind === "read";
-    return { x, x_end, y: isRead ? null : rate, lo: isRead ? rate : null, hi: null, n: n[i] ?? 0 };
+    const isLeast = kind === "read" || sums.isRestored;
+    return { x, x_end, y: isLeast ? null : rate, lo: isLeast ? rate : null, hi: null, n: n[i] ?? 0 };
   });
 }
 

@@ -9,7 +9,7 @@ import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
-import { MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
+import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
 import { MOST_YOUNG, youngReason } from "../watched/young-memory.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
@@ -38,6 +38,9 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
   }
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
+  if (passes.n_counted >= FEW_SEEN && isHeldByFew(passes)) {
+    return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewHold(passes.n_windows) };
+  }
   if (passes.n_counted > 0 && passes.n_counted < FEW_SEEN) {
     const why = `${passes.n_counted} of ${passes.n} watched addresses show one in the time in which passes are counted`;
     return { rate: { ...passes.rate, value: null, lo: 0 }, bound: true, why };
@@ -79,6 +82,9 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
 
 const REWRITTEN = "rows were rewritten in their places, or may have been: each is counted with its first write";
 
+const RESTORED =
+  "rows came back from what the engine had saved: those that it gave up again before a step had them are not told";
+
 /** Share of the tokens whose step is not known to have written a row: each token that is decoded writes one. */
 function untoldShare({ written_bytes, tokens }: KvStepSums): number {
   let all = 0;
@@ -103,14 +109,16 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const isRead = kind === "read";
   const most = estimate.hi === null ? null : estimate.hi / (1 - untoldShare(sums));
   // A shift of the context rewrites keys where they lie: how often a row was is not told by the step that wrote it first.
-  const isLeast = isRead || group.kvRows.some(({ writes }) => writes !== "once");
+  const isRewritten = group.kvRows.some(({ writes }) => writes !== "once");
+  const isLeast = isRead || isRewritten || sums.isRestored;
+  const why = isRead ? NEED_IS_LESS : isRewritten ? REWRITTEN : RESTORED;
   return {
     metric,
     source: "step",
     // A step loads a row that it needs once at least: for each head of a group, or row of queries, once more perhaps.
     estimate: isLeast ? interval(null, estimate.lo, null) : interval(estimate.value, estimate.lo, most),
     ...(isLeast ? { bound: true } : {}),
-    ...(isLeast && top.length >= FEWEST ? { why: isRead ? NEED_IS_LESS : REWRITTEN } : {}),
+    ...(isLeast && top.length >= FEWEST ? { why } : {}),
     n: top.length,
     coverage: 1,
     method: `KV rows that the engine's steps ${isRead ? "need" : "write"}, ${perToken ? "over the bytes of the class, " : ""}BCa over steps; n counts steps`,
@@ -147,7 +155,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
       },
     ],
     estimator:
-      "Passes in a window after the arming, over its time, or in steps over the tokens that these decode in it, as a step that was held up by an arming begins right after it (steps that it holds whole, where nearly all fit into windows, each by the inverse of the chance that it does; else of a step that it holds in part as large a part as of its time): the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). Of a generation as a whole passes in steps count by the steps of their kind in a second of it over those in a second of the windows, passes between steps by the time between steps in either, where ten windows of the stratum hold some. When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata, where few of them carry the sum with the tails of Student's t for so few, and its upper end with room for more like the largest; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places it is a lower bound; what a step needs bounds what it reads from below.",
+      "Passes in a window after the arming, over its time, or in steps over the tokens that these decode in it, as a step that was held up by an arming begins right after it (steps that it holds whole, where nearly all fit into windows, each by the inverse of the chance that it does; else of a step that it holds in part as large a part as of its time): the same window for all watches of a stratum, so short that next to none of them has made its last trap in it (what would be lost is at most 0.1 % of the passes). Of a generation as a whole passes in steps count by the steps of their kind in a second of it over those in a second of the windows, passes between steps by the time between steps in either, where ten windows of the stratum hold some. When watches begin does not depend on what they see, so busy and idle moments count as they come. Over each stratum the sum of passes over the sum of time or tokens, strata by their bytes; BCa over addresses within strata, where few of them carry the sum with the tails of Student's t for so few, and its upper end with room for more like the largest; of steps the interval allows for bytes not drawn that have no such pass, or twice as many; with fewer than ten addresses that show such a pass, Clopper-Pearson on their share. Times the bytes drawn, and in steps the tokens per second, or neither. Bytes that come into being in the span are written before a watch can be drawn from them: the upper end of writes allows for once. What is younger than the lag of the draws behind the map cannot be drawn: the upper end allows for twice its share. KV rows by steps: sums per step over time or the bytes of the class; steps of which no row is known to be written widen the upper end of writes, and where rows may be rewritten in their places, or come back from what the engine had saved, it is a lower bound; what a step needs bounds what it reads from below.",
     sources:
       kind === "write"
         ? [
@@ -160,7 +168,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -10,6 +10,11 @@ export interface KvStepSums {
   readonly written_bytes: Float64Array;
   readonly needed_bytes: Float64Array;
   readonly tokens: Float64Array;
+  /**
+   * True where rows came back from what the engine had saved: no step wrote them, and of those that it gave up again before a step
+   * had them nobody tells.
+   */
+  readonly isRestored: boolean;
 }
 
 /** Index of the first begin > time. */
@@ -32,10 +37,15 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
   const add = (sums: Float64Array, i: number, x: number): void => {
     sums[i] = (sums[i] ?? 0) + x;
   };
+  let isRestored = false;
   for (const row of rows) {
     // A row that was there is needed by the first batch already, and is not written by it.
     const w = Math.max(0, after(begins, row.write_ns) - (row.is_written ? 0 : 1));
-    if (row.is_written && w > 0) add(written, w - 1, row.size_bytes);
+    if (row.is_written && w > 0) {
+      add(written, w - 1, row.size_bytes);
+      // Steps write while they go on; what comes back does between two of them.
+      if (row.write_ns > (all[w - 1]?.end_ns ?? Number.POSITIVE_INFINITY)) isRestored = true;
+    }
     if (Number.isNaN(row.last_read_ns) || row.total_reads <= 0) continue;
     const last = Math.max(w, after(begins, row.last_read_ns));
     const from = last > w ? w : Math.max(0, w - 1);
@@ -49,5 +59,6 @@ export function kvStepSums(rows: readonly KvRowSample[], steps: readonly StepSam
     written_bytes: Float64Array.from(mine, (i) => written[i] ?? 0),
     needed_bytes: Float64Array.from(mine, (i) => Math.max(0, needed[i] ?? 0)),
     tokens: Float64Array.from(mine, (i) => Math.max(1, all[i]?.n_tokens ?? 1)),
+    isRestored,
   };
 }

@@ -24,6 +24,16 @@ export const FEWEST_CARRYING = 8;
  */
 export const isCarriedByFew = (carrying: number, fewest = FEWEST_CARRYING): boolean => carrying < fewest;
 
+/**
+ * True where few addresses carry a sum as few windows hold most of the time: they speak for no more addresses than they are, and one
+ * that is used more often may easily be none of these. Few that carry it as they are used so often have wide intervals instead.
+ */
+export const isHeldByFew = ({ n_effective, n_windows }: PassRate): boolean =>
+  isCarriedByFew(n_effective) && isCarriedByFew(n_windows);
+
+export const fewHold = (n: number): string =>
+  `as much as ${Math.round(n)} long watches hold most of the time that was looked at`;
+
 export const fewCarry = (n: number): string => `${Math.round(n)} of the addresses carry most of it`;
 
 export interface PassRate {
@@ -38,6 +48,8 @@ export interface PassRate {
   readonly n_counted: number;
   /** How many addresses that count alike would carry as much: few where some carry most of the sum. */
   readonly n_effective: number;
+  /** How many windows that are alike would hold as much of the axis: few where some are far longer than the others. */
+  readonly n_windows: number;
   /** Share of the passes in which neither read nor write is known. */
   readonly unknown: number;
   /** Passes that may have been missed over all of them: the interval of the rate holds them. */
@@ -199,6 +211,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     n_seen: seen,
     n_counted: counted,
     n_effective: carrying,
+    n_windows: carryingUnits(held),
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
     cut,

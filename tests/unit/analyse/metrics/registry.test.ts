@@ -287,6 +287,15 @@ describe("KV rows by the engine's steps", () => {
     expect(printed.map((r) => r.source)).toEqual(["step"]);
   });
 
+  test("writes are a bound from below where rows came back between two steps, of which some may be given up unseen", () => {
+    const between = ((STEPS[7]?.end_ns ?? 0) + (STEPS[8]?.begin_ns ?? 0)) / 2;
+    const kvRows = rows(false).map((row, i) => (i === 7 ? { ...row, write_ns: between } : row));
+    const all = computeMetrics(input({ steps: STEPS, kvRows, regions: CACHE }));
+    const writes = one(all, "write_bytes_per_s", "decode", "step");
+    expect(writes).toMatchObject({ status: "bound", value: null, hi: null });
+    expect(writes.why).toContain("came back");
+  });
+
   test("writes of rows that may be rewritten in their places are at least the first ones", () => {
     const kvRows = rows(false).map((row, i) => (i === 7 ? { ...row, writes: "perhaps_more" as const } : row));
     const writes = one(
