@@ -1,0 +1,102 @@
+#!/usr/bin/env bun
+/**
+ * What `mrm-trace run` says of activations and weights of real llama.cpp, with their times, held against when each node of each
+ * graph began and ended: `bun scripts/truth-nodes.ts [--cases TEXT] [--seconds N] [--runs N] [--first N] [--write]`. The engine's callback
+ * is asked before and after each node, in the very run that is traced, with one thread or two. With --write the table of
+ * docs/accuracy-programs.md is written anew. It needs root, cc and git, and some 25 s for a run.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { passGapNs } from "../src/analyse/watched/passes.ts";
+import { openRun } from "../src/api/open-run.ts";
+import { demoCacheDir } from "../src/demo/cache.ts";
+import { ensureDemoEngine } from "../src/demo/install.ts";
+import type { ModelType } from "../src/demo/model/weight-type.ts";
+import { writeModel } from "../src/demo/model/write-model.ts";
+import { type Answer, answerOf, summary } from "../src/simulate/coverage.ts";
+import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
+import { outputOf } from "../tests/fixtures/output-of.ts";
+import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
+import { nodeLogOf, truthsOfNodes } from "../tests/validity/laboratory/node-log.ts";
+import { writeTable } from "../tests/validity/laboratory/program-table.ts";
+import { tracedRun } from "../tests/validity/laboratory/traced-program.ts";
+
+interface Case {
+  readonly name: string;
+  readonly params: "1m" | "15m";
+  readonly type: ModelType;
+  /** As llama-cycles.c has it. */
+  readonly form: string;
+  readonly sequences: number;
+}
+
+const CASES: readonly Case[] = [
+  { name: "24 M f16, flash attention", params: "15m", type: "f16", form: "flash,1,keep", sequences: 1 },
+  { name: "24 M q8_0, flash attention, 2 threads", params: "15m", type: "q8_0", form: "flash,1,keep,2", sequences: 1 },
+  { name: "24 M q4_0 repacked, 4 sequences", params: "15m", type: "q4_0", form: "plain,4,keep", sequences: 4 },
+  { name: "0.4 M f16, flash attention", params: "1m", type: "f16", form: "flash,1,keep", sequences: 1 },
+];
+const CLASSES = ["activation", "weight"] as const;
+const PROGRAMS = "decoding, four ways";
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: "string", default: "" },
+    seconds: { type: "string", default: "8" },
+    runs: { type: "string", default: "1" },
+    first: { type: "string", default: "1" },
+    write: { type: "boolean", default: false },
+  },
+});
+const folder = mkdtempSync(join(tmpdir(), "mrm-truth-nodes-"));
+/** Shared memory, so that the program's own log is no anonymous memory. */
+const shared = mkdtempSync("/dev/shm/mrm-truth-");
+
+/** The figures of one run by their class, phase and name, each beside what is true. */
+async function answersOf({ driver, libraries }: Cycles, one: Case, seed: number) {
+  const model = join(folder, `${one.params}-${one.type}.gguf`);
+  if (!existsSync(model)) await writeModel({ params: one.params, type: one.type, seed: 1 }, model);
+  const log = join(shared, "log");
+  const traced = tracedRun(join(folder, one.name), [driver, libraries, model, one.form, values.seconds, log], seed);
+  await outputOf(traced.command);
+  using run = openRun(traced.runDir() ?? "");
+  const nodes = nodeLogOf(readFileSync(log));
+  const gap_ns = passGapNs(run.metadata.trap_cost_ns);
+  return CLASSES.flatMap((type) => {
+    const truths = truthsOfNodes(nodes, type, one.sequences, gap_ns);
+    return run
+      .metrics()
+      .filter((row) => row.source === "watch" && row.region_type === type && row.phase === "generation")
+      .flatMap((row) => {
+        const truth = truths[row.step === "decode" ? "decode" : "generation"];
+        if (row.step === "prefill" || !truth.has(row.metric)) return [];
+        if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) return [];
+        const name = `${row.metric} of ${type}${row.step === "decode" ? ", decode" : ""}`;
+        return [{ name, ...answerOf(row, truth.get(row.metric) ?? null) }];
+      });
+  });
+}
+
+try {
+  const cycles = await compileCycles(await ensureDemoEngine(demoCacheDir()), folder);
+  const answers: (Answer & { readonly name: string })[] = [];
+  for (const one of CASES.filter(({ name }) => name.includes(values.cases))) {
+    const first = Number(values.first);
+    for (let seed = first; seed < first + Number(values.runs); seed++) {
+      answers.push(...(await answersOf(cycles, one, seed)));
+      process.stderr.write(`${one.name} ${seed}\n`);
+    }
+  }
+  // One program alone has too few runs to tell how often intervals hold.
+  const rows = [...Map.groupBy(answers, ({ name }) => name)].flatMap(([metric, same]) =>
+    summary(PROGRAMS, same).map((row) => ({ ...row, metric })),
+  );
+  const table = accuracyTable(rows);
+  process.stdout.write(`${table}\n`);
+  if (values.write) writeTable("nodes", table);
+} finally {
+  rmSync(folder, { recursive: true });
+  rmSync(shared, { recursive: true });
+}

@@ -1,0 +1,249 @@
+/** What llama-server says in its log of its slots, replayed: which rows of the cache each batch writes and needs, apart from what the tracer sees. */
+import { quantileOf, type Truth } from "../../../src/simulate/reference.ts";
+
+/** A row of the cache: what one token has in all layers. */
+export interface ServerRow {
+  readonly slot: number;
+  readonly position: number;
+  /** Begin and end of the batch that wrote it, or twice when the server restored it from a prompt that it had saved. */
+  readonly written: readonly [begin_ns: number, end_ns: number];
+  readonly isRestored: boolean;
+  /** Begin and end of the last batch that needed it; null where none did. */
+  needed: readonly [begin_ns: number, end_ns: number] | null;
+  needs: number;
+  /** When the server gave it up; null where it lived to the end. */
+  evict_ns: number | null;
+}
+
+/** A batch: times in ns since the start of the log. */
+export interface ServerBatch {
+  readonly begin_ns: number;
+  end_ns: number;
+  readonly tokens: number;
+  readonly sequences: number;
+  /** Rows that its sequences have, those that it writes among them: what attention goes over. */
+  readonly visible: number;
+  /** Of these the ones that were there before it. */
+  readonly needed: number;
+}
+
+export interface ServerLog {
+  readonly rows: readonly ServerRow[];
+  readonly batches: readonly ServerBatch[];
+}
+
+/** A batch that goes on, and the span that its rows hold. */
+interface OpenBatch {
+  readonly batch: ServerBatch;
+  readonly written: [begin_ns: number, end_ns: number];
+}
+
+const TIME = /^(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) /;
+const PROMPT = /id +(\d+) \| task -?\d+ \| new prompt, .*task\.n_tokens = (\d+)/;
+const TRIM = /id +(\d+) \| task -?\d+ \| cached n_tokens = \d+, memory_seq_rm \[(\d+), end\)/;
+const TOKEN = /id +(\d+) \| task -?\d+ \| slot decode token, .*n_tokens = (\d+)/;
+const CLEAR = /id +(\d+) \| task -?\d+ \| clearing prompt with/;
+const RESTORE = /state_read_meta: cell_count = (\d+), dest_seq_id = (\d+)/;
+const DECODE = /srv +decode: n_batch \(effective\) = \d+, off = (\d+)/;
+/** What it says next after a batch. */
+const DECODED = /process_toke:|start_loop: update slots/;
+
+function timeOf(line: string): number | null {
+  const [, minutes, seconds, ms, us] = TIME.exec(line) ?? [];
+  return us === undefined
+    ? null
+    : 1e3 * (6e7 * Number(minutes) + 1e6 * Number(seconds) + 1e3 * Number(ms) + Number(us));
+}
+
+/** The two numbers that a pattern finds. */
+function numbers(pattern: RegExp, line: string): readonly [number, number] | null {
+  const found = pattern.exec(line);
+  return found === null ? null : [Number(found[1]), Number(found[2])];
+}
+
+/** @throws Error where the log does not hold together */
+export function serverLogOf(text: string): ServerLog {
+  const rows: ServerRow[] = [];
+  const batches: ServerBatch[] = [];
+  const slots = new Map<number, ServerRow[]>();
+  const prompts = new Map<number, number>();
+  /** Tokens that the next batch has of each slot. */
+  const next = new Map<number, number>();
+  let open: OpenBatch | null = null;
+  const rowsOf = (slot: number): ServerRow[] => {
+    const mine = slots.get(slot) ?? [];
+    slots.set(slot, mine);
+    return mine;
+  };
+  const trim = (slot: number, from: number, time: number): void => {
+    for (const row of rowsOf(slot).splice(from)) row.evict_ns = time;
+  };
+  const restore = (slot: number, count: number, time: number): void => {
+    trim(slot, 0, time);
+    for (let position = 0; position < count; position++) {
+      const row: ServerRow = {
+        ...{ slot, position, written: [time, time], isRestored: true },
+        ...{ needed: null, needs: 0, evict_ns: null },
+      };
+      rowsOf(slot).push(row);
+      rows.push(row);
+    }
+  };
+  const decode = (time: number): OpenBatch => {
+    const span: [number, number] = [time, time];
+    let needed = 0;
+    let tokens = 0;
+    for (const [slot, count] of next) {
+      const mine = rowsOf(slot);
+      needed += mine.length;
+      tokens += count;
+      for (const row of mine) {
+        row.needed = span;
+        row.needs += 1;
+      }
+      for (let i = 0; i < count; i++) {
+        const row: ServerRow = {
+          ...{ slot, position: mine.length, written: span, isRestored: false },
+          ...{ needed: null, needs: 0, evict_ns: null },
+        };
+        mine.push(row);
+        rows.push(row);
+      }
+    }
+    const batch = { begin_ns: time, end_ns: time, tokens, sequences: next.size, needed, visible: needed + tokens };
+    if (tokens > 0) batches.push(batch);
+    next.clear();
+    return { batch, written: span };
+  };
+  for (const line of text.split("\n")) {
+    const time = timeOf(line);
+    if (time === null) continue;
+    if (open !== null && DECODED.test(line)) {
+      open.batch.end_ns = time;
+      open.written[1] = time;
+      open = null;
+    }
+    const [prompt, trimmed, token] = [numbers(PROMPT, line), numbers(TRIM, line), numbers(TOKEN, line)];
+    if (prompt !== null) prompts.set(...prompt);
+    if (trimmed !== null) {
+      const [slot, from] = trimmed;
+      trim(slot, from, time);
+      if (rowsOf(slot).length !== from) throw new Error(`slot ${slot} has fewer rows than it keeps: ${line}`);
+      next.set(slot, (prompts.get(slot) ?? 0) - from);
+    }
+    if (token !== null) {
+      const [slot, position] = token;
+      if (rowsOf(slot).length !== position) throw new Error(`slot ${slot} has another number of rows: ${line}`);
+      next.set(slot, 1);
+    }
+    const cleared = numbers(CLEAR, line);
+    if (cleared !== null) trim(cleared[0], 0, time);
+    const restored = numbers(RESTORE, line);
+    if (restored !== null) restore(restored[1], restored[0], time);
+    const decoding = DECODE.exec(line);
+    if (decoding !== null) {
+      if (decoding[1] !== "0") throw new Error(`a batch in parts: ${line}`);
+      open = decode(time);
+    }
+  }
+  return { rows, batches };
+}
+
+const isDecode = ({ tokens, sequences }: ServerBatch): boolean => tokens <= sequences;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+const exactly = (value: number): Truth => ({ lo: value, hi: value });
+
+/** What the server restores of a saved prompt and gives up again before a batch had it: it is written, and no batch ever tells of it. */
+const isUntold = ({ isRestored, needs, evict_ns }: ServerRow): boolean =>
+  isRestored && needs === 0 && evict_ns !== null;
+
+/** How long each row that a batch had was needed: from begin or end of what wrote it, to begin or end of the last batch that needed it. */
+export function needsOf({ rows }: ServerLog): { readonly least: number[]; readonly most: number[] } {
+  const told = rows.filter((row) => !isUntold(row));
+  return {
+    least: told.map(({ written, needed }) => (needed === null ? 0 : Math.max(0, needed[0] - written[1]))),
+    most: told.map(({ written, needed }) => (needed === null ? 0 : needed[1] - written[0])),
+  };
+}
+
+/** A quantile of times of which the least and the most are known. */
+export function quantileBetween(least: readonly number[], most: readonly number[], q: number): Truth | null {
+  const [low, high] = [quantileOf(least, q), quantileOf(most, q)];
+  return low === null || high === null ? null : { lo: low.lo, hi: high.hi };
+}
+
+/** What the cache has, and the weights. */
+export interface ServerMemory {
+  /** Cells of the cache, of all slots together. */
+  readonly cells: number;
+  readonly row_bytes: number;
+  /** Of those that a step reads as a whole. */
+  readonly weight_bytes: number;
+  /** A batch with which the engine tried its cache: how long before the first one of the log, ns, and its tokens; 0 where it did not. */
+  readonly tried_ns: number;
+  readonly tried_tokens: number;
+}
+
+/** Figures of one run by `metric of class`, those of decode steps with `, decode` behind. */
+export function serverTruth(
+  log: ServerLog,
+  { cells, row_bytes, weight_bytes, tried_ns, tried_tokens }: ServerMemory,
+): Map<string, Truth> {
+  const { batches, rows } = log;
+  const seconds = ((batches.at(-1)?.end_ns ?? 0) - (batches[0]?.begin_ns ?? 0) + tried_ns) / 1e9;
+  const decodes = batches.filter(isDecode);
+  const of = (some: readonly ServerBatch[], what: "tokens" | "needed" | "visible"): number =>
+    sum(some.map((batch) => batch[what]));
+  const tokens = of(decodes, "tokens");
+  const restored = rows.filter(({ isRestored }) => isRestored).length;
+  const told = rows.filter((row) => !isUntold(row)).length + tried_tokens;
+  const perToken = (value: number): Truth => exactly(value / tokens);
+  return new Map([
+    ["reads_per_byte_per_token of weight, decode", perToken(decodes.length)],
+    ["reads_per_byte_per_token of kv_cache, decode", perToken(of(decodes, "visible") / cells)],
+    // What is restored is written between two steps, which is decode time where these are near.
+    ["writes_per_byte_per_token of kv_cache, decode", { lo: 1 / cells, hi: (1 + restored / tokens) / cells }],
+    ["read_bytes_per_s of kv_cache", exactly((row_bytes * of(batches, "visible")) / seconds)],
+    ["write_bytes_per_s of kv_cache", exactly((row_bytes * (rows.length + tried_tokens)) / seconds)],
+    // A prompt is multiplied by a few of its tokens at a time: the weights may be gone over anew for each.
+    [
+      "read_bytes_per_s of weight",
+      {
+        lo: (weight_bytes * batches.length) / seconds,
+        hi: (weight_bytes * sum(batches.map((batch) => (isDecode(batch) ? 1 : Math.ceil(batch.tokens / 4))))) / seconds,
+      },
+    ],
+    ["needs_per_write of kv_cache", exactly(sum(rows.map(({ needs }) => needs)) / told)],
+    ["write_once_ratio of kv_cache", exactly(1)],
+  ]);
+}
+
+/** A row of `kv_block_lifecycle` of one tensor, times in ns since the begin of the first batch of the log. */
+export interface SeenRow {
+  readonly sequence_id: number | null;
+  readonly position: number | null;
+  readonly write_ns: number;
+  readonly evict_ns: number | null;
+  readonly total_reads: number;
+}
+
+/** Times of two clocks that tell of one moment differ by so much at most: between them lies a line of the log. */
+const MOST_APART_NS = 20e6;
+
+/** How many rows of the log the tracer has as they are there: of that sequence and position, written, needed and given up alike. */
+export function agreeingRows({ rows, batches }: ServerLog, seen: readonly SeenRow[]): { agree: number; all: number } {
+  const first = batches[0]?.begin_ns ?? 0;
+  const last = (batches.at(-1)?.end_ns ?? 0) - first;
+  const keyOf = (slot: number | null, position: number | null): string => `${slot} ${position}`;
+  const inOrder = seen.toSorted((a, b) => a.write_ns - b.write_ns);
+  const byPlace = Map.groupBy(inOrder, ({ sequence_id, position }) => keyOf(sequence_id, position));
+  const isNear = (mine: number, theirs: number): boolean => Math.abs(mine - (theirs - first)) <= MOST_APART_NS;
+  const told = rows.filter((row) => !isUntold(row));
+  const agree = told.filter((row) => {
+    const other = byPlace.get(keyOf(row.slot, row.position))?.shift();
+    if (other === undefined || !isNear(other.write_ns, row.written[0]) || other.total_reads !== row.needs) return false;
+    if (row.evict_ns === null) return other.evict_ns === null || other.evict_ns >= last - MOST_APART_NS;
+    return other.evict_ns !== null && isNear(other.evict_ns, row.evict_ns);
+  });
+  return { agree: agree.length, all: Math.max(told.length, seen.length) };
+}
