@@ -107,7 +107,7 @@ export function drawHeatMap(place: HTMLElement, run: RunData): void {
     element("span", { class: "key write" }, "written"),
     element("span", { class: "key read" }, "read, in the colour of its class"),
     ...(heat.looks.looks === 0 ? [] : [element("span", { class: "key looked" }, "watched, and not used then")]),
-    element("span", { class: "key mapped" }, "in memory, not looked at"),
+    element("span", { class: "key mapped" }, "mapped, not looked at"),
     ...["prefill", "decode"]
       .filter((name) => run.phases.some(({ step }) => step === name))
       .map((name) => element("span", { class: `key ${name}` }, name)),

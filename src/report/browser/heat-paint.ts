@@ -3,7 +3,7 @@ import { formatBytes, formatCount, formatNs } from "../../units.ts";
 import type { HeatMap, RunData } from "../page/data/page-data.ts";
 import { ticks } from "./axis-ticks.ts";
 import { computedColor } from "./elements.ts";
-import type { Cells } from "./heat-data.ts";
+import { type Cells, momentOf } from "./heat-data.ts";
 import type { View } from "./heat-view.ts";
 
 /** Heights in CSS pixels, from the top. */
@@ -189,10 +189,7 @@ function paintAxis(pen: Pen, { run, ink, height, width }: Scene, view: View, x: 
     pen.fillRect(x(ms), line, 1, 5);
     const align = x(ms) < LAYOUT.left + 16 ? "left" : x(ms) > width - 30 ? "right" : "center";
     label(pen, formatNs(ms * 1e6), x(ms), line + 16, align, ink.text);
-    if ("why" in run.timeline) continue;
-    const { time_ms, token_index } = run.timeline.data;
-    const place = time_ms.findIndex((time) => time >= ms);
-    const token = place < 0 ? null : (token_index[place] ?? null);
+    const { token } = momentOf(run, ms);
     if (token !== null) label(pen, formatCount(token), x(ms), line + 32, align, ink.text);
   }
   label(pen, "time", LAYOUT.left - 8, line + 16, "right", ink.text);
