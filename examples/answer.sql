@@ -1,6 +1,6 @@
--- What a run says, in SQL. Paths are below the folder of the run.
+-- What a run says, in SQL. Paths are below the folder of the run: cd RUN_DIR && duckdb -f /path/to/answer.sql
 
--- Figures with a value, by class of data, times in s.
+-- Figures with a value, by class of data, times in s. The step tells prompts from decoded tokens.
 SELECT
   metric,
   region_type,
@@ -9,15 +9,16 @@ SELECT
   CASE unit WHEN 'ns' THEN lo / 1e9 ELSE lo END AS lo,
   CASE unit WHEN 'ns' THEN hi / 1e9 ELSE hi END AS hi,
   CASE unit WHEN 'ns' THEN 's' ELSE unit END AS unit,
-  n
+  n,
+  step
 FROM 'metrics.parquet'
 WHERE status = 'ok' AND scope = 'class'
 ORDER BY metric, region_type, phase;
 
--- The largest regions, and how often each was seen to be used.
+-- The regions that were seen to be used most.
 SELECT name, region_type, size_bytes, (death_ns - birth_ns) / 1e9 AS lived_s, access_count
 FROM 'region_map.parquet'
-ORDER BY size_bytes DESC
+ORDER BY access_count DESC, size_bytes DESC
 LIMIT 10;
 
 -- Loads and stores seen of each tensor. A row stands for as many accesses as its period says. Watches are no sample of the rest.

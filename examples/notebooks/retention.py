@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-run = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+# The folder of the run: the argument of a script; in Jupyter the one of the notebook, or what you write here.
+run = Path(sys.argv[1] if len(sys.argv) > 1 and "ipykernel" not in sys.modules else ".")
 metrics = pd.read_parquet(run / "metrics.parquet")
 curves = pd.read_parquet(run / "curves.parquet")
 
@@ -18,10 +19,15 @@ curves = pd.read_parquet(run / "curves.parquet")
 # The quantiles of each class. Where bytes outlived the run the figure is a bound: the run says at least so long.
 
 # %%
-quantiles = metrics[metrics.metric.str.match(r"retention_p\d+_ns") & metrics.value.notna()].copy()
+quantiles = metrics[metrics.metric.str.match(r"retention_p\d+_ns")].copy()
 for end in ["value", "lo", "hi"]:
     quantiles[end] /= 1e9
-print(quantiles[["region_type", "phase", "metric", "status", "lo", "value", "hi", "n", "n_censored"]].to_string(index=False))
+shown = quantiles[quantiles.status.isin(["ok", "bound"])]
+columns = ["region_type", "phase", "metric", "status", "lo", "value", "hi", "n", "n_censored"]
+print(shown[columns].to_string(index=False) if len(shown) > 0 else "no quantile is known")
+if len(shown) < len(quantiles):
+    why = quantiles.why.mode().iat[0]
+    print(f"{len(quantiles) - len(shown)} others have no value, mostly for this reason: {why}")
 
 # %% [markdown]
 # The curves, a line a point: `#` is the share that is still needed after so many seconds.

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-run = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+# The folder of the run: the argument of a script; in Jupyter the one of the notebook, or what you write here.
+run = Path(sys.argv[1] if len(sys.argv) > 1 and "ipykernel" not in sys.modules else ".")
 metrics = pd.read_parquet(run / "metrics.parquet")
 kv = pd.read_parquet(run / "kv_block_lifecycle.parquet")
 

@@ -57,11 +57,20 @@ describe("reading a run", () => {
   });
 
   /** Runs one script after the other in one interpreter, as each alone takes a second to begin. */
-  const SCRIPTS = `import runpy, sys
-for path in sys.argv[2:]:
+  const SCRIPTS = `import os, runpy, sys
+run, *paths = sys.argv[1:]
+for path in paths:
     print("\\0" + path)
-    sys.argv = [path, sys.argv[1]]
-    runpy.run_path(path, run_name="__main__")`;
+    sys.argv = [path, run]
+    runpy.run_path(path, run_name="__main__")
+# As Jupyter has it: in the folder of the run, with arguments of its own.
+sys.modules["ipykernel"] = sys
+os.chdir(run)
+for path in paths:
+    if "notebooks" in path:
+        sys.argv = ["ipykernel_launcher.py", "-f", "kernel.json"]
+        print("\\0" + path)
+        runpy.run_path(path, run_name="__main__")`;
 
   test.skipIf(!python.ok)("in pandas, polars and each notebook gives what it promises", async () => {
     if (!python.ok) throw new Error(python.reason);
@@ -74,10 +83,11 @@ for path in sys.argv[2:]:
     };
     const paths = Object.keys(promised).map((name) => join(EXAMPLES, name));
     const said = (await printed([python.python, "-c", SCRIPTS, runDir, ...paths])).split("\0").slice(1);
-    expect(said).toHaveLength(paths.length);
+    expect(said).toHaveLength(paths.length + 3);
     for (const [i, [name, says]] of Object.entries(promised).entries()) {
       expect(said[i]).toStartWith(join(EXAMPLES, name));
       expect(said[i]).toMatch(says);
+      if (name.startsWith("notebooks")) expect(said.filter((text) => text === said[i])).toHaveLength(2);
     }
   });
 
