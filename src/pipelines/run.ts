@@ -35,6 +35,8 @@ import { openServing, optionsOf, type ServeRequest } from "./serving.ts";
 const COUNTERS_MS = 1000;
 /** How long a target may take to end after it was told to. */
 const GRACE_MS = 10_000;
+/** The same of a server that has answered all: one gives a large model back, and nobody waits at a terminal for it. */
+const SERVER_GRACE_MS = 60_000;
 
 export interface RunRequest {
   readonly options: RunOptions;
@@ -155,7 +157,7 @@ async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
       serving?.client.over.then((failure) => {
         served = failure === null;
         launched.signal("SIGTERM");
-        setTimeout(() => stopped.resolve("duration"), GRACE_MS).unref();
+        setTimeout(() => stopped.resolve("duration"), SERVER_GRACE_MS).unref();
       });
     },
     ...(counters === null ? {} : { atEnd: counters.end }),

@@ -18,6 +18,7 @@ const model = join(output, "model.gguf");
 afterAll(() => rmSync(output, { recursive: true }));
 afterEach(endLeftRuns);
 
+const CLIENTS = 2;
 const server = await fetchLlamaServer(BUILDS.process);
 if (!server.ok) process.stderr.write(`skipped: requests of our own client: ${server.reason}\n`);
 
@@ -34,8 +35,18 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
   beforeAll(async () => {
     if (!server.ok) throw new Error(server.reason);
     await writeModel({ params: "1m", type: "f16", seed: 1 }, model);
-    const asked = ["--serve", "1s", "--clients", "2", "--request-tokens", "30", "--ebpf", "engine", "--json"];
-    const command = server.command(model, "{port}", 1024, { slots: 2 });
+    const asked = [
+      "--serve",
+      "1s",
+      "--clients",
+      String(CLIENTS),
+      "--request-tokens",
+      "30",
+      "--ebpf",
+      "engine",
+      "--json",
+    ];
+    const command = server.command(model, "{port}", 1024, { slots: CLIENTS });
     ended = await runCli(["run", ...asked, ...QUICK, "--output", output, "--", ...command], { env: server.env });
     report = jsonOf(ended) as unknown as RunJson;
     rows = rowsOf(report.run_dir, "request");
@@ -44,14 +55,21 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
 
   test("has every request that the server's log has, and ends the server when all is asked", () => {
     expect(ended.exitCode).toBe(0);
-    const logged = ended.stderr.match(/print_timing: .* total time =/g)?.length ?? 0;
-    expect(logged).toBeGreaterThan(4);
-    expect(report.requests).toMatchObject({ requests: logged, answered: logged, why: null });
+    // The server logs from a thread, of which the last lines may be lost with it.
+    const logged = ended.stderr.match(/total time =/g)?.length ?? 0;
+    expect(rows.length).toBeGreaterThanOrEqual(Math.max(CLIENTS, logged));
+    expect(rows.length).toBeLessThanOrEqual(logged + CLIENTS);
+    expect(report.requests).toMatchObject({ requests: rows.length, answered: rows.length, why: null });
     expect(rows.map(({ request_id }) => request_id).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: logged }, (_, i) => i + 1),
+      Array.from({ length: rows.length }, (_, i) => i + 1),
     );
     expect(report.ledger).toContainEqual(
-      expect.objectContaining({ stream: "request", stage: "observe", seen: String(logged), kept: String(logged) }),
+      expect.objectContaining({
+        stream: "request",
+        stage: "observe",
+        seen: String(rows.length),
+        kept: String(rows.length),
+      }),
     );
     expect(report.warnings.filter((line) => line.includes("client"))).toEqual([]);
   });
@@ -70,8 +88,9 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
     const evaluated = sum(figures.map((figure) => figure.evaluated_tokens));
     expect(sum(batches.map(({ n_tokens }) => n_tokens))).toBe(evaluated + figures.length * 29);
     expect(report.requests?.prompt_tokens).toBe(String(sum(figures.map((figure) => figure.prompt_tokens))));
-    // All questions begin alike.
-    expect(Number(report.requests?.reused_tokens)).toBeGreaterThan(0);
+    // All questions begin alike: a slot that has served has their beginning.
+    expect(figures.filter(({ reused_tokens }) => reused_tokens === 0).length).toBeLessThanOrEqual(CLIENTS);
+    expect(report.requests?.reused_tokens).toBe(String(sum(figures.map((figure) => figure.reused_tokens))));
   });
 
   test("tells of each its times in their order, and the bytes of KV of its tokens", () => {
