@@ -188,7 +188,7 @@ export const DERIVED_TABLES = {
         "kv_bytes",
         "u64",
         "bytes",
-        "Bytes of the KV rows that its sequence wrote and held behind its last batch, by the engine's steps; those of a prefix that it took over are among them.",
+        "Bytes of the KV rows that its sequence wrote and held behind its last batch, by the engine's steps; those of a prefix that it took over are among them. Null unless the rows of all of its tokens are known.",
       ),
       opt("why", "string", "", "Why wait_ns or kv_bytes are not known; null where both are."),
     ],

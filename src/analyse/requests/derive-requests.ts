@@ -20,10 +20,12 @@ function lastBatches(
   pid: number | null,
   originNs: bigint,
 ): Moment[] {
-  return requests.flatMap(({ request_id, sequence_id }, i) => {
+  return requests.flatMap(({ request_id: id, sequence_id: sequence, prompt_tokens, output_tokens }, i) => {
     const last_ns = batches[i]?.last_ns ?? null;
-    if (last_ns === null || sequence_id === null || pid === null) return [];
-    return [{ id: request_id, pid, sequence: sequence_id, at_ns: originNs + BigInt(Math.round(last_ns)) }];
+    if (last_ns === null || sequence === null || pid === null) return [];
+    // The last token of an answer is never put in.
+    const tokens = (prompt_tokens ?? 0) + (output_tokens ?? 0) - 1;
+    return [{ id, pid, sequence, tokens, at_ns: originNs + BigInt(Math.round(last_ns)) }];
   });
 }
 

@@ -24,7 +24,7 @@ function whyNot(
   if (output_tokens === null) return "the server does not say how many tokens it had";
   if (batches.first_ns === null) return "its first batch was not seen";
   if (batches.last_ns === null) return "its last batch was not seen";
-  return kv_bytes === null ? "no row of its sequence is known" : null;
+  return kv_bytes === null ? "not all rows of its sequence are known" : null;
 }
 
 /**

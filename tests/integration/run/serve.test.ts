@@ -19,6 +19,8 @@ afterAll(() => rmSync(output, { recursive: true }));
 afterEach(endLeftRuns);
 
 const CLIENTS = 2;
+/** Of the keys and values of a token, in all layers of the model. */
+const PER_TOKEN_BYTES = 512;
 const server = await fetchLlamaServer(BUILDS.process);
 if (!server.ok) process.stderr.write(`skipped: requests of our own client: ${server.reason}\n`);
 
@@ -94,12 +96,14 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
   });
 
   test("tells of each its times in their order, and the bytes of KV of its tokens", () => {
-    const perToken = figures.map(({ kv_bytes, prompt_tokens, output_tokens, why }) => {
+    // Of what was written before the tensors of the cache were known, on a machine that has no time, there are no rows.
+    const whole = figures.filter(({ why }) => why !== "not all rows of its sequence are known");
+    const perToken = whole.map(({ kv_bytes, prompt_tokens, output_tokens, why }) => {
       expect(why).toBeNull();
       // The last token is never put in.
       return Number(kv_bytes) / ((prompt_tokens ?? 0) + (output_tokens ?? 0) - 1);
     });
-    expect([new Set(perToken).size, Number.isInteger(perToken[0])]).toEqual([1, true]);
+    expect(perToken.filter((bytes) => bytes !== PER_TOKEN_BYTES)).toEqual([]);
     for (const { ttft_ns, wait_ns, sequence_id } of figures) {
       expect([0, 1]).toContain(sequence_id ?? -1);
       expect(wait_ns ?? -1n).toBeGreaterThanOrEqual(0n);

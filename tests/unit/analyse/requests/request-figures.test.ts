@@ -90,7 +90,7 @@ describe("the figures of requests", () => {
     expect(why({ sequence_id: 5 })).toContain("no batch of its sequence");
     expect(why({ output_tokens: null })).toContain("how many tokens it had");
     expect(why({ output_tokens: 50 })).toBe("its last batch was not seen");
-    expect(why({})).toBe("no row of its sequence is known");
+    expect(why({})).toBe("not all rows of its sequence are known");
     expect(why({}, [])).toContain("no batch of its sequence");
     expect(why({}, [...steps, batch(9900, [[1, 0, 1]], 9)])).toContain("one process that decodes");
     const [unsaid] = requestFigures([request(1, { prompt_tokens: 7 })], steps, new Map());
