@@ -23,6 +23,9 @@ export interface OperandWeights {
 
 interface Operand {
   readonly matrix: Matrix;
+  /** Its addresses as numbers, which are exact below 2^53: each new one is held against all others. */
+  readonly begin: number;
+  readonly end: number;
   readonly isTable: boolean;
   readonly first_ns: bigint;
   /** The last pass in which it was multiplied with, and in which it was looked up in. */
@@ -40,9 +43,6 @@ const SEEN_NS = 500_000_000n;
 const QUIET_PASSES = 16;
 /** A program that makes its weights anew for each use would fill our memory. */
 const OPERANDS = 8192;
-
-const meet = (one: Matrix, other: Matrix): boolean =>
-  one.addr < other.addr + other.bytes && other.addr < one.addr + one.bytes;
 
 /** None seen yet. @param nameAt what a mapped file says of an address */
 export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
@@ -69,9 +69,11 @@ export function operandWeights(pid: number, nameAt: NameAt): OperandWeights {
   function create(key: string, matrix: Matrix, isTable: boolean, when: When): Operand {
     const never = Number.NEGATIVE_INFINITY;
     const lastPass = { linear: never, table: never };
-    const operand: Operand = { matrix, isTable, first_ns: when.timestamp_ns, lastPass, passes: 0, role: "seen" };
+    const [begin, end] = [Number(matrix.addr), Number(matrix.addr + matrix.bytes)];
+    const first = { first_ns: when.timestamp_ns, lastPass, passes: 0 };
+    const operand: Operand = { matrix, begin, end, isTable, ...first, role: "seen" };
     for (const other of operands.values()) {
-      if (!meet(other.matrix, matrix)) continue;
+      if (other.begin >= end || begin >= other.end) continue;
       refuse(other, when);
       operand.role = "refused";
     }
