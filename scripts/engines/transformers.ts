@@ -6,10 +6,11 @@
  * packages of PyPI, 5.6 GB installed; needs python3-venv and root. Ends with 1 where a byte is labelled wrongly, or one
  * that lies in the file has no name, or a step is not a forward pass, or one of those has no step.
  */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
+import { runEngine } from "../../tests/fixtures/engine-run.ts";
 import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
 
 const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
@@ -205,6 +206,24 @@ function tell(what: string, { report, said }: { report: Report; said: Said }, co
   for (const warning of report.warnings) say(`       ${warning}`);
 }
 
+/** Models whose tables have no names, with positions, types of tokens, an encoder, and several ways to draw a token. */
+const KINDS = ["gpt2", "gpt2_sampled", "gpt2_beams", "bert", "t5"] as const;
+const KINDS_PROGRAM = new URL("../../tests/fixtures/transformers_kinds.py", import.meta.url).pathname;
+
+/** Holds the steps of one kind of model against its own forward passes, without a name of any table. */
+async function tellKind(kind: (typeof KINDS)[number]): Promise<void> {
+  const [version] = readdirSync(join(environment, "lib"));
+  const library = join(environment, "lib", version ?? "", "site-packages", "torch", "lib", "libtorch_cpu.so");
+  const run = await runEngine([python, KINDS_PROGRAM, kind], { objects: [library] });
+  const told = run.steps.filter((step) => step.kind === "decode").map(({ n_tokens }) => n_tokens);
+  const passes = JSON.parse(run.stdout.trim().split("\n").at(-1) ?? "[]") as number[];
+  const isGood = passes.length > 0 && JSON.stringify(told) === JSON.stringify(passes);
+  if (!isGood) failed += 1;
+  say(
+    `${isGood ? "right" : "WRONG"}  ${kind}: ${told.length} steps for ${passes.length} forward passes, tokens compared one by one`,
+  );
+}
+
 const folder = mkdtempSync(join(tmpdir(), "mrm-engines-"));
 try {
   const output = join(folder, "results");
@@ -212,6 +231,7 @@ try {
   tell("run, weights mapped", await launched(folder, "mapped", output), false);
   tell("attach, weights mapped", await attached(model, "mapped", output), false);
   tell("attach, weights converted to bf16", await attached(model, "bf16", output), true);
+  for (const kind of KINDS) await tellKind(kind);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
