@@ -1,7 +1,8 @@
 /** The operators of PyTorch that are probed, and what is copied at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
-import { COPIED, STORAGE_POINTER } from "./tensor-impl.ts";
+import { COPIED } from "./tensor-impl.ts";
+import { TORCH } from "./torch-layout.ts";
 
 export const ENGINE_NAME = "PyTorch";
 
@@ -21,7 +22,7 @@ const storageOf = (from: Tensor) =>
   ({
     form: "bytes",
     from,
-    follow: [0, STORAGE_POINTER],
+    follow: [0, TORCH.tensor.storage],
     skip: COPIED.storage.from,
     bytes: COPIED.storage.bytes,
   }) as const;

@@ -1,35 +1,21 @@
 /** What operators are given, from raw bytes: the fields of c10::TensorImpl and c10::StorageImpl, believed where they agree with each other. */
 
-/** Pointer to the storage, in TensorImpl (c10/core/TensorImpl.h). */
-export const STORAGE_POINTER = 0x10;
+import { TORCH, TORCH_FLOATS } from "./torch-layout.ts";
 
-/** Which bytes are copied of each structure, and where its fields lie in the copy; alike in torch 2.13 and 2.15. */
+/** Which bytes are copied of each structure. */
 export const COPIED = {
-  tensor: { from: 0x10, bytes: 0x98 },
-  storage: { from: 0x10, bytes: 0x28 },
+  tensor: { from: TORCH.tensor.storage, bytes: 0x98 },
+  storage: { from: TORCH.storage.data, bytes: 0x28 },
 } as const;
-const TENSOR = {
-  dimensions: 0x28,
-  sizes: 0x30,
-  strides: 0x58,
-  storageOffset: 0x80,
-  elements: 0x88,
-  type: 0x90,
-  device: 0x92,
-} as const;
-const STORAGE = { data: 0, bytes: 0x20 } as const;
+
+/** Where a field lies in the copy of a tensor, and in that of a storage, which comes first. */
+const ofTensor = (field: keyof typeof TORCH.tensor): number => TORCH.tensor[field] - COPIED.tensor.from;
+const ofStorage = (field: keyof typeof TORCH.storage): number => TORCH.storage[field] - COPIED.storage.from;
 
 /** Dimensions that the structure holds itself; those of more lie elsewhere. */
 const INLINE_DIMENSIONS = 5;
 const ELEMENT_LIMIT = 2n ** 48n;
 const TOKEN_LIMIT = 2n ** 24n;
-/** Types of elements by their number (c10/core/ScalarType.h), in the words of safetensors. */
-const FLOATS: ReadonlyMap<number, { readonly name: string; readonly bytes: bigint }> = new Map([
-  [5, { name: "f16", bytes: 2n }],
-  [6, { name: "f32", bytes: 4n }],
-  [7, { name: "f64", bytes: 8n }],
-  [15, { name: "bf16", bytes: 2n }],
-]);
 /** Number of the kind of device whose memory is that of the process (c10/core/DeviceType.h). */
 const HOST = 0;
 /** int and long. */
@@ -70,15 +56,18 @@ interface Tensor {
 /** Null for what cannot be a tensor. */
 function decodeTensor(payload: DataView, start: number): Tensor | null {
   const word = (offset: number): bigint => payload.getBigInt64(start + offset, true);
-  const dimensions = word(TENSOR.dimensions);
+  const dimensions = word(ofTensor("dimensions"));
   if (dimensions < 0n || dimensions > INLINE_DIMENSIONS) return null;
   const words = (offset: number) => Array.from({ length: Number(dimensions) }, (_, i) => word(offset + 8 * i));
-  const [sizes, strides] = [words(TENSOR.sizes), words(TENSOR.strides)];
-  const [elements, storageOffset] = [word(TENSOR.elements), word(TENSOR.storageOffset)];
+  const [sizes, strides] = [words(ofTensor("sizes")), words(ofTensor("strides"))];
+  const [elements, storageOffset] = [word(ofTensor("elements")), word(ofTensor("offset"))];
   if (sizes.some((size) => size < 0n || size > ELEMENT_LIMIT)) return null;
   if (sizes.reduce((product, size) => product * size, 1n) !== elements || elements > ELEMENT_LIMIT) return null;
   if (storageOffset < 0n || storageOffset > ELEMENT_LIMIT) return null;
-  const [type, device] = [payload.getUint16(start + TENSOR.type, true), payload.getUint8(start + TENSOR.device)];
+  const [type, device] = [
+    payload.getUint16(start + ofTensor("type"), true),
+    payload.getUint8(start + ofTensor("device")),
+  ];
   return { sizes, strides, elements, storageOffset, type, device };
 }
 
@@ -88,14 +77,15 @@ export function decodeMatrix(payload: DataView): Matrix | "nowhere" | null {
   if (tensor === null) return null;
   const { sizes, strides, elements, storageOffset, device } = tensor;
   const [rows, width, more] = sizes;
-  const float = FLOATS.get(tensor.type);
+  const float = TORCH_FLOATS.get(tensor.type);
   if (rows === undefined || width === undefined || more !== undefined || float === undefined) return null;
-  const data = payload.getBigUint64(STORAGE.data, true);
+  const data = payload.getBigUint64(ofStorage("data"), true);
   if (data === 0n) return "nowhere";
-  if (payload.getBigInt64(STORAGE.bytes, true) < (storageOffset + elements) * float.bytes) return null;
+  const elementBytes = BigInt(float.bytes);
+  if (payload.getBigInt64(ofStorage("bytes"), true) < (storageOffset + elements) * elementBytes) return null;
   const [down, across] = strides;
   const isDense = (down === width && across === 1n) || (down === 1n && across === rows);
-  const place = { addr: data + storageOffset * float.bytes, bytes: elements * float.bytes };
+  const place = { addr: data + storageOffset * elementBytes, bytes: elements * elementBytes };
   return { ...place, rows, width, type: float.name, isDense, isInMemory: device === HOST };
 }
 

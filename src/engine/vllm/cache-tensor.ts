@@ -1,7 +1,7 @@
 /** The cache of one layer, from the tensors of keys and values that its attention gets. */
 import type { KvLayout } from "../../regions/kv-layout.ts";
+import { TORCH, TORCH_FLOATS } from "../pytorch/torch-layout.ts";
 import { COPIED, SHAPE_FROM } from "./probes.ts";
-import { TORCH, TORCH_TYPES } from "./torch-layout.ts";
 
 /** Memory that keeps keys, values or both of a layer's tokens, in blocks. */
 export interface CachePlace {
@@ -22,6 +22,8 @@ export interface LayerCache {
   readonly places: readonly CachePlace[];
 }
 
+/** Also of bytes, as a quantised cache has. */
+const TYPES = new Map([...TORCH_FLOATS, [0, { name: "u8", bytes: 1 }]]);
 const DIMENSIONS = 4;
 const MOST = 2 ** 46;
 const MOST_BLOCK_TOKENS = 1024;
@@ -40,7 +42,7 @@ function countAt(view: DataView, offset: number): number {
 export function layerCache(payload: DataView): LayerCache | null {
   const { tensor, storage } = TORCH;
   const field = (offset: number): number => COPIED.shape + offset - SHAPE_FROM;
-  const type = TORCH_TYPES.get(payload.getUint16(field(tensor.type), true));
+  const type = TYPES.get(payload.getUint16(field(tensor.type), true));
   const lists = (offset: number) =>
     Array.from({ length: DIMENSIONS }, (_, i) => countAt(payload, field(offset) + 8 * i));
   const [blocks = 0, heads = 0, block_tokens = 0, head_elements = 0] = lists(tensor.sizes);

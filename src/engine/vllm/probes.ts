@@ -1,7 +1,7 @@
 /** The functions of vLLM's CPU backend that are probed, and what the kernel program copies at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { type BlockOffsets, type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
-import { TORCH } from "./torch-layout.ts";
+import { TORCH } from "../pytorch/torch-layout.ts";
 
 export const ENGINE_NAME = "vLLM";
 
