@@ -1,9 +1,9 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of activations and weights of real llama.cpp, with their times, held against when each node of each
- * graph began and ended: `bun scripts/truth-nodes.ts [--cases TEXT] [--seconds N] [--runs N] [--first N] [--write]`. The engine's callback
- * is asked before and after each node, in the very run that is traced, with one thread or two. With --write the table of
- * docs/accuracy-programs.md is written anew. It needs root, cc and git, and some 25 s for a run.
+ * graph began and ended: `bun scripts/truth-nodes.ts [--cases TEXT] [--seconds N] [--runs N] [--first N]`. The engine's callback
+ * is asked before and after each node, in the very run that is traced, with one thread or two. It needs root, cc
+ * and git, and some 25 s for a run.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,6 @@ import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
 import { outputOf } from "../tests/fixtures/output-of.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
 import { nodeLogOf, truthsOfNodes } from "../tests/validity/laboratory/node-log.ts";
-import { writeTable } from "../tests/validity/laboratory/program-table.ts";
 import { tracedRun } from "../tests/validity/laboratory/traced-program.ts";
 
 interface Case {
@@ -47,7 +46,6 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "8" },
     runs: { type: "string", default: "1" },
     first: { type: "string", default: "1" },
-    write: { type: "boolean", default: false },
   },
 });
 const folder = mkdtempSync(join(tmpdir(), "mrm-truth-nodes-"));
@@ -93,9 +91,7 @@ try {
   const rows = [...Map.groupBy(answers, ({ name }) => name)].flatMap(([metric, same]) =>
     summary(PROGRAMS, same).map((row) => ({ ...row, metric })),
   );
-  const table = accuracyTable(rows);
-  process.stdout.write(`${table}\n`);
-  if (values.write) writeTable("nodes", table);
+  process.stdout.write(`${accuracyTable(rows)}\n`);
 } finally {
   rmSync(folder, { recursive: true });
   rmSync(shared, { recursive: true });
