@@ -118,7 +118,8 @@ function drawnNode(node: HierarchyRectangularNode<Part>): SVGGElement {
     text.setAttribute("x", (node.x0 + 4).toFixed(1));
     text.setAttribute("y", (node.y0 + 13).toFixed(1));
     const room = Math.floor((width - 8) / 6.2);
-    const { name } = node.data;
+    // Of a path its end says most.
+    const name = node.data.name.slice(node.data.name.lastIndexOf("/") + 1);
     text.textContent = name.length > room ? `${name.slice(0, Math.max(1, room - 1))}…` : name;
     group.append(text);
   }
