@@ -35,6 +35,31 @@ export function pointsOf(curve: CurveColumns): Point[] {
   });
 }
 
+/** Neighbours among the points of a curve that have a value, or that are bounds. */
+export interface Stretch {
+  readonly isBound: boolean;
+  readonly points: readonly Point[];
+}
+
+/**
+ * The stretches of a curve, each as long as its kind lasts; where one ends the next begins, at the same point.
+ * @param isLine true where neighbours are joined by a straight line: what leads to a bound or away from it is no value
+ */
+export function stretchesOf(points: readonly Point[], isLine: boolean): Stretch[] {
+  const stretches: { readonly isBound: boolean; readonly points: Point[] }[] = [];
+  let before: Point | null = null;
+  for (const point of points) {
+    if (before !== null) {
+      const isBound = before.y === null || (isLine && point.y === null);
+      const last = stretches.at(-1);
+      if (last?.isBound === isBound) last.points.push(point);
+      else stretches.push({ isBound, points: [before, point] });
+    }
+    before = point;
+  }
+  return stretches;
+}
+
 /** From here on a time is in days. */
 const LONG_NS = 2 * 86_400e9;
 

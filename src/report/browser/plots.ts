@@ -18,7 +18,7 @@ import {
 import type { CurveColumns, DeviceBorder, PageData, RunData } from "../page/data/page-data.ts";
 import { logTicks, ticks } from "./axis-ticks.ts";
 import { borderMarks, borderWords, withBorders } from "./border-marks.ts";
-import { type Point, pointsOf, valueText } from "./curve-points.ts";
+import { type Point, pointsOf, stretchesOf, valueText } from "./curve-points.ts";
 import { colorOf, element, tryTo, whyNot } from "./elements.ts";
 import { hatching } from "./hatching.ts";
 import { PLOTS, type PlotKind } from "./plot-list.ts";
@@ -87,13 +87,14 @@ function bounded(points: readonly Point[], [foot]: Domain["y"]): Point[] {
   });
 }
 
-/** Intervals as a band; one without any value is a bound, and hatched. */
+/** Intervals as a band, hatched where they are bounds. */
 function intervals(curve: CurveColumns, points: readonly Point[], stroke: string): Markish[] {
-  if (points.length < 2) return [];
-  const isBound = points.every(({ y }) => y === null);
-  const fill = isBound ? { fill: hatching(curve.class), fillOpacity: 0.5 } : { fill: stroke, fillOpacity: 0.16 };
-  const options = { x: "x", y1: "low", y2: "high", ...fill };
-  return [areaY(points, curve.shape === "line" ? options : { ...options, curve: "step-after" })];
+  const isLine = curve.shape === "line";
+  return stretchesOf(points, isLine).map(({ isBound, points: stretch }) => {
+    const fill = isBound ? { fill: hatching(curve.class), fillOpacity: 0.5 } : { fill: stroke, fillOpacity: 0.16 };
+    const options = { x: "x", y1: "low", y2: "high", ...fill };
+    return areaY(stretch, isLine ? options : { ...options, curve: "step-after" });
+  });
 }
 
 /** @param dx where single points of the class stand beside those of others, in px */
