@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* A batch that llama.cpp is given by value: its arrays of positions and sequences as runs. */
+#ifndef MRM_ENGINE_BATCH_H
+#define MRM_ENGINE_BATCH_H
+
+#include "engine-record.h"
+
+#define MAX_TOKEN_SEQUENCES 8
+
+/* What is known of a batch while its tokens are walked; the last run is here as well, to compare the next token with. */
+struct walk {
+	__u64 position;
+	__u64 sequence_count;
+	__u64 sequences;
+	struct engine_batch_run *runs;
+	struct engine_batch_run last;
+	__u32 n_runs;
+	__u32 tokens_held;
+};
+
+/* The position and the sequences of a token, as a run of one; not 0 where they cannot be read. */
+static __always_inline int read_token(const struct walk *w, __u32 index, struct engine_batch_run *token)
+{
+	__s32 sequence = 0, n = 1;
+	__u64 list = 0;
+
+	token->position = -1;
+	token->tokens = 1;
+	token->sequence = 0;
+	token->sequences = 1;
+	token->sequence_mask = 1;
+	if (w->position && bpf_probe_read_user(&token->position, sizeof(token->position), (void *)(w->position + index * 4ull)))
+		return 1;
+	if (!w->sequences || !w->sequence_count)
+		return 0;
+	if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
+	    bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)) || n < 1)
+		return 1;
+	token->sequences = n;
+	token->sequence_mask = 0;
+	for (int i = 0; i < MAX_TOKEN_SEQUENCES && i < n; i++) {
+		if (bpf_probe_read_user(&sequence, sizeof(sequence), (void *)(list + i * 4ull)))
+			return 1;
+		if (i == 0)
+			token->sequence = sequence;
+		if (sequence >= 0 && sequence < 64)
+			token->sequence_mask |= 1ull << sequence;
+	}
+	return 0;
+}
+
+static long walk_token(__u32 index, void *context)
+{
+	struct walk *w = context;
+	struct engine_batch_run *last = &w->last, token;
+	__u32 run = w->n_runs;
+
+	if (read_token(w, index, &token))
+		return 1;
+	if (run && token.sequence == last->sequence && token.sequences == last->sequences &&
+	    token.sequence_mask == last->sequence_mask &&
+	    (!w->position || token.position == last->position + (__s32)last->tokens)) {
+		run--;
+		token.position = last->position;
+		token.tokens = last->tokens + 1;
+	}
+	if (run >= ENGINE_BATCH_RUNS)
+		return 1;
+	w->runs[run] = token;
+	w->last = token;
+	w->n_runs = run + 1;
+	w->tokens_held++;
+	return 0;
+}
+
+/* The arrays of a batch that is passed by value. */
+static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+{
+	char *from = STRUCT_ADDRESS(ctx);
+	struct walk w = {};
+	struct engine_record *r =
+		open_record(hit, sizeof(struct engine_batch) + ENGINE_BATCH_RUNS * sizeof(struct engine_batch_run));
+
+	if (!r)
+		return 0;
+	struct engine_batch *batch = (struct engine_batch *)(r + 1);
+	__s32 n = 0;
+
+	w.runs = (struct engine_batch_run *)(batch + 1);
+	if (bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||
+	    bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||
+	    bpf_probe_read_user(&w.sequence_count, sizeof(w.sequence_count), from + plan->batch_sequence_counts) ||
+	    bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences))
+		r->unreadable = 1;
+	else if (n > 0)
+		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, &w, 0);
+	batch->n_tokens = n;
+	batch->has_positions = w.position != 0;
+	batch->runs = w.n_runs;
+	batch->tokens_held = w.tokens_held;
+	close_record(r);
+	return 0;
+}
+
+#endif

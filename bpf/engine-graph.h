@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What an operand of a graph's node holds: the cells of the cache that a batch writes, as runs. */
+#ifndef MRM_ENGINE_GRAPH_H
+#define MRM_ENGINE_GRAPH_H
+
+#include "engine-record.h"
+
+/* What is known of a graph while its nodes are gone through. */
+struct search {
+	__u64 nodes;
+	__u64 found;
+	__u32 operation;
+	__u32 node_operation;
+	__u32 node_owner;
+	__u32 tensor_buffer;
+	__u32 buffer_usage;
+	__u32 passing_usage;
+};
+
+static long find_operation(__u32 index, void *context)
+{
+	struct search *s = context;
+	__u64 node = 0, owner = 0, buffer = 0;
+	__u32 operation = 0, usage = 0;
+
+	if (bpf_probe_read_user(&node, sizeof(node), (void *)(s->nodes + index * 8ull)) ||
+	    bpf_probe_read_user(&operation, sizeof(operation), (void *)(node + s->node_operation)))
+		return 1;
+	if (operation != s->operation)
+		return 0;
+	if (bpf_probe_read_user(&owner, sizeof(owner), (void *)(node + s->node_owner)) ||
+	    bpf_probe_read_user(&buffer, sizeof(buffer), (void *)(owner + s->tensor_buffer)) ||
+	    bpf_probe_read_user(&usage, sizeof(usage), (void *)(buffer + s->buffer_usage)) || usage == s->passing_usage)
+		return 0;
+	s->found = node;
+	return 1;
+}
+
+/* What is known of an operand while its numbers are gone through; the last run is here as well. */
+struct numbers {
+	__u64 data;
+	struct engine_index_run *runs;
+	struct engine_index_run last;
+	__u32 wide;
+	__u32 n_runs;
+	__u32 held;
+};
+
+static long walk_number(__u32 index, void *context)
+{
+	struct numbers *n = context;
+	__u64 number = 0;
+	__u32 run = n->n_runs;
+
+	if (n->wide ? bpf_probe_read_user(&number, 8, (void *)(n->data + index * 8ull))
+		    : bpf_probe_read_user(&number, 4, (void *)(n->data + index * 4ull)))
+		return 1;
+	if (number >> 32)
+		return 1;
+	if (run && number == (__u64)n->last.first + n->last.count) {
+		run--;
+		n->last.count++;
+	} else {
+		n->last.first = number;
+		n->last.count = 1;
+	}
+	if (run >= ENGINE_INDEX_RUNS)
+		return 1;
+	n->runs[run] = n->last;
+	n->n_runs = run + 1;
+	n->held++;
+	return 0;
+}
+
+/* The numbers in the operand of the graph's first node of an operation that writes what stays, as runs. */
+static __always_inline void read_indexes(struct engine_indexes *out, const struct engine_capture *plan, __u64 graph)
+{
+	struct search s = {
+		.operation = plan->operation,
+		.node_operation = plan->node_operation,
+		.node_owner = plan->node_owner,
+		.tensor_buffer = plan->tensor_buffer,
+		.buffer_usage = plan->buffer_usage,
+		.passing_usage = plan->passing_usage,
+	};
+	struct numbers n = { .runs = (struct engine_index_run *)(out + 1) };
+	__u64 operand = 0, target = 0, elements = 0;
+	__u32 type = 0;
+	__s32 count = 0;
+
+	out->target = 0;
+	out->elements = 0;
+	out->runs = 0;
+	out->held = 0;
+	out->pad = 0;
+	if (bpf_probe_read_user(&count, sizeof(count), (void *)(graph + plan->graph_count)) || count <= 0 ||
+	    bpf_probe_read_user(&s.nodes, sizeof(s.nodes), (void *)(graph + plan->graph_nodes)))
+		return;
+	bpf_loop(count < ENGINE_NODES ? count : ENGINE_NODES, find_operation, &s, 0);
+	if (!s.found || bpf_probe_read_user(&operand, sizeof(operand), (void *)(s.found + plan->node_operand)) ||
+	    bpf_probe_read_user(&target, sizeof(target), (void *)(s.found + plan->tensor_data)) ||
+	    bpf_probe_read_user(&type, sizeof(type), (void *)(operand + plan->tensor_type)) ||
+	    bpf_probe_read_user(&elements, sizeof(elements), (void *)(operand + plan->tensor_elements)) ||
+	    bpf_probe_read_user(&n.data, sizeof(n.data), (void *)(operand + plan->tensor_data)))
+		return;
+	n.wide = type == plan->wide_type;
+	if ((!n.wide && type != plan->narrow_type) || elements > MAX_BATCH_TOKENS)
+		return;
+	bpf_loop(elements, walk_number, &n, 0);
+	out->target = target;
+	out->elements = elements;
+	out->runs = n.n_runs;
+	out->held = n.held;
+}
+
+/* The parts of a plan, then what an operand in the graph holds that the first of them was copied from. */
+static __always_inline int record_graph(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+{
+	struct engine_record *r =
+		open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_indexes) +
+					 ENGINE_INDEX_RUNS * sizeof(struct engine_index_run));
+
+	if (!r)
+		return 0;
+	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	read_indexes((struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT), plan, hit->args[plan->source[0] & 3]);
+	close_record(r);
+	return 0;
+}
+
+#endif
