@@ -41,7 +41,9 @@ function united(first: Float64Array, last: Float64Array, count: number, apart: n
   for (const i of order) {
     const [begin, end] = [first[i] as number, last[i] as number];
     const before = kept - 1;
-    if (kept > 0 && begin <= (sortedLast[before] as number) + 1 + apart) {
+    // The first granule, of null pointers, stays where it is: it holds nothing that only touches it.
+    const isNull = kept > 0 && sortedLast[before] === 0;
+    if (kept > 0 && begin <= (isNull ? 0 : (sortedLast[before] as number) + 1 + apart)) {
       if (end > (sortedLast[before] as number)) sortedLast[before] = end;
       continue;
     }

@@ -70,8 +70,8 @@ export function surveyCapture(): Survey {
     const [low, high] = [words[2 * row] as number, words[2 * row + 1] as number];
     const first = granuleOf(low, high);
     const bytes = (lengths[2 * row] as number) + (lengths[2 * row + 1] as number) * WORD;
-    // A length that no address space has is no range.
-    const isRange = hasLength && bytes > 0 && bytes < 2 ** 47;
+    // A length that no address space has is no range. An address of 0 is one that a call left open: its length says not where.
+    const isRange = hasLength && bytes > 0 && bytes < 2 ** 47 && (low > 0 || high > 0);
     islands.add(first, isRange ? first + Math.floor(((low % GRANULE_BYTES) + bytes - 1) / GRANULE_BYTES) : first);
   }
 

@@ -21,7 +21,7 @@ let planted = 0;
 const secret = (): string => `planted${planted++}Zq`;
 const SECRET = /planted\d+Zq/;
 /** Numbers that would tell of the machine: addresses, an inode, a time, processes. */
-const PLACES = [0x7f00_0000_0000n, 0x7f10_0000_0000n, 0x7f20_0000_0000n, 0x5511_2233_4455n];
+const PLACES = [0x7f00_0000_0000n, 0x7f10_0000_0000n, 0x7f20_0000_0000n, 0x5511_2233_4455n, 0x2143_7000n];
 const INODE = 987_654_321n;
 const PID = 77;
 const TID = 61_234;
@@ -40,6 +40,17 @@ function plantInStreams(): void {
       },
     ),
     1,
+  );
+  // The heap of a program whose code lies low, and a call for much room at no address, which was refused.
+  const low = { addr: PLACES[4] ?? 0n, result: PLACES[4] ?? 0n, path: "[heap]" };
+  writeStream(
+    runDir,
+    "mapping",
+    [
+      { ...call, ...low },
+      { ...call, addr: 0n, size_bytes: 2n ** 36n, result: -12n },
+    ],
+    2,
   );
   const tensor = { ...ids, timestamp_ns: at(2), kind: "tensor", evidence: "engine_probe", size_bytes: 256n } as const;
   writeStream(

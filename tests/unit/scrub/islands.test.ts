@@ -67,6 +67,18 @@ test("null stays null, and what is the kernel's stays there", () => {
   expect(moved(move, kernel)).not.toBe(kernel);
 });
 
+test("a program that lies right behind the first granule is moved all the same", () => {
+  const { move } = relocationOf(
+    surveyOf([
+      [0n, 1n],
+      [GRANULE, 16n * GRANULE],
+    ]).islands(),
+  );
+  expect(moved(move, 8n)).toBe(8n);
+  expect(moved(move, GRANULE)).toBeGreaterThan(2n ** 31n);
+  expect(moved(move, 16n * GRANULE) - moved(move, GRANULE)).toBe(15n * GRANULE);
+});
+
 test("very many ranges become fewer that hold them all, in memory that is bounded", () => {
   const survey = surveyIslands();
   const granules = Array.from({ length: 100_000 }, (_, i) => 1000 + 3 * i);
