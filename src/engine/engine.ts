@@ -39,6 +39,8 @@ export interface Engine {
   readonly programs: readonly string[];
   /** Names of engines whose calls its own steps make: in a process that maps this one, they tell nothing. None unless told. */
   readonly builtOn?: readonly string[];
+  /** The function that is called before any of its steps; unless told, nothing is. */
+  readonly beforeSteps?: string;
   /** Exact names of its functions, by which an object is told to be a part of it. */
   readonly symbols: readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */

@@ -7,6 +7,7 @@ import { processState } from "./process-state.ts";
 export const llamaCpp: Engine = {
   name: ENGINE_NAME,
   programs: ["llama-server", "llama-cli", "llama-bench", "koboldcpp"],
+  beforeSteps: "llama_init_from_model",
   symbols: PROBE_POINTS.map(({ symbol }) => symbol),
   probesOf,
   aboutBuild(build) {

@@ -19,6 +19,7 @@ import { type EngineFile, objectProbes, openEngineObject } from "./object-probes
 import { measureProbeNs } from "./probe-cost.ts";
 import { decodeRecord } from "./raw-record.ts";
 import { type KernelCounts, recordAccount } from "./record-account.ts";
+import { type UnseenBegin, unseenBegin } from "./unseen-begin.ts";
 
 export interface EngineSessionOptions {
   /** The map of watched processes; the caller keeps it. */
@@ -45,10 +46,17 @@ export interface EngineSession {
    * Probes an object for each engine that it belongs to; once per file, once recorded per process.
    * @param path the mapped object, as its process names it
    * @param pid who mapped it
-   * @param mappedNs when it was mapped, where known: the gap until the probes is recorded
+   * @param mappedNs when it was mapped, or seen to be: the gap until the probes is recorded
    * @param openPath where this process can open it, `path` unless told; null where no way leads to it any more
+   * @param sawMapping true where its process was seen to map it: what went by since is missing
    */
-  attachObject(path: string, pid: number, mappedNs?: bigint, openPath?: string | null): Promise<AttachResult>;
+  attachObject(
+    path: string,
+    pid: number,
+    mappedNs?: bigint,
+    openPath?: string | null,
+    sawMapping?: boolean,
+  ): Promise<AttachResult>;
   /** Rows of `tensor` and `step` since the last call; never blocks. */
   drain(): Batch[];
   /** What became of records so far. */
@@ -83,7 +91,7 @@ function kernelCounts(object: BpfObject): KernelCounts {
 }
 
 /** Batches of what the engines tell: tensors at once, for watches are drawn from them; steps of some time together. */
-function gatheredRows(engines: readonly FollowedProcesses[]) {
+function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin) {
   let steps: RowOf<"step">[] = [];
   let gatheredNs = 0n;
   const decoding = new Set<string>();
@@ -91,6 +99,7 @@ function gatheredRows(engines: readonly FollowedProcesses[]) {
     decoding,
     addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
       if (rows.some(({ kind }) => kind === "decode")) decoding.add(engine.name);
+      unseen.take(engine.name, rows);
       steps.push(...rows.map((row) => ({ ...row, engine: engine.name })));
     },
     take(all: boolean): Batch[] {
@@ -128,7 +137,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const probes = objectProbes({ object, multi, engines, captures });
   const followed = engines.map((engine) => followedProcesses(engine, nameAt));
   const states = () => followed.flatMap((engine) => engine.states());
-  const rows = gatheredRows(followed);
+  const unseen = unseenBegin();
+  const rows = gatheredRows(followed, unseen);
   const account = recordAccount();
   /** By process, engines that another one there is built on. */
   const covered = new Map<number, Set<string>>();
@@ -163,12 +173,22 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     return true;
   }
 
+  function tellGaps(files: readonly EngineFile[], pid: number, mappedNs: bigint): void {
+    for (const { engine, symbols, attachedNs } of files) {
+      if (engine.beforeSteps === undefined || !symbols.includes(engine.beforeSteps)) continue;
+      unseen.tellGap(engine.name, pid, Math.max(0, Number(attachedNs - mappedNs)));
+    }
+  }
+
+  const ledger = (): LedgerRow[] => [...account.ledger(kernelCounts(object), probes.counts), ...unseen.ledger()];
+
   return {
-    async attachObject(path, pid, mappedNs, openPath = path) {
+    async attachObject(path, pid, mappedNs, openPath = path, sawMapping = false) {
       const began = monotonicNs();
       const files = probes.attach(path, openPath);
       const ended = monotonicNs();
       const fresh = files.filter((file) => recordAttach(file, pid, { mappedNs, began, ended }));
+      if (sawMapping && mappedNs !== undefined) tellGaps(fresh, pid, mappedNs);
       return { attached: fresh.length > 0, symbols: files.flatMap(({ symbols }) => symbols), took_ns: ended - began };
     },
     drain() {
@@ -183,19 +203,20 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       }
       return rows.take(false);
     },
-    account: () => stopped?.ledger ?? account.ledger(kernelCounts(object), probes.counts),
+    account: () => stopped?.ledger ?? ledger(),
     stop() {
       if (stopped) return stopped;
       probes[Symbol.dispose]();
       takeRecords();
       for (const engine of followed) engine.flush();
-      stopped = { batches: rows.take(true), ledger: account.ledger(kernelCounts(object), probes.counts) };
+      stopped = { batches: rows.take(true), ledger: ledger() };
       owned.dispose();
       return stopped;
     },
     forget(pid) {
       for (const engine of followed) engine.forget(pid);
       covered.delete(pid);
+      unseen.forget(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
     decoding: rows.decoding,

@@ -15,6 +15,7 @@ import { readGgufFile } from "../../../src/engine/gguf/file.ts";
 import { llamaCpp } from "../../../src/engine/llama-cpp/llama-cpp.ts";
 import { captureTable } from "../../../src/engine/probing/capture-table.ts";
 import { objectProbes } from "../../../src/engine/probing/object-probes.ts";
+import { monotonicNs } from "../../../src/kernel/libc.ts";
 import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
 import { createTokenCount, tokenFacts } from "../../../src/record/token-count.ts";
 import { balances, type Stage } from "../../../src/schema/ledger.ts";
@@ -247,9 +248,11 @@ describe("the graph reader alone", () => {
   });
 
   test("finds them in a process that had loaded its model before the probes were there", async () => {
+    let mappedNs = 0n;
     const decoding = async (pid: number) => {
       // The cache's file stays mapped once it is loaded; the context follows within milliseconds.
       while (!readFileSync(`/proc/${pid}/maps`, "utf8").includes(models.q8_0 ?? "")) await Bun.sleep(5);
+      mappedNs = monotonicNs();
       await Bun.sleep(500);
     };
     let live: { regions: Set<string>; heads: number; layouts: Set<unknown> } | null = null;
@@ -258,6 +261,7 @@ describe("the graph reader alone", () => {
       { seconds: 2 },
       {
         when: decoding,
+        mappedNs: () => mappedNs,
         async meanwhile(session) {
           await Bun.sleep(500);
           const regions = new Set(session.liveTensors().map(({ region_type }) => region_type as string));
@@ -268,6 +272,10 @@ describe("the graph reader alone", () => {
       },
     );
     expect(run.steps.filter(({ kind }) => kind === "model_load")).toEqual([]);
+    // Batches that were over before the probes came are no part of any count, and are said to be missing.
+    const missing = run.ledger.find(({ stream, stage }) => stream === "step" && stage === "observe");
+    expect(missing?.unseen_estimate).toBeGreaterThan(0);
+    expect(lostPct(run.ledger, "step")).toBeGreaterThan(1);
     expect(placed(run, "kv_cache")).toEqual(caches(512));
     expect(placed(run, "weight", "engine_graph")).toEqual(inFile("q8_0"));
     const regions = new Set(["weight", "kv_cache", "activation"]);

@@ -33,7 +33,8 @@ export function createEngineObjects(session: EngineSession): EngineObjects {
         if (offered.has(key)) continue;
         offered.add(key);
         try {
-          await session.attachObject(row.path, row.pid, row.timestamp_ns, file?.openPath ?? null);
+          const isSeen = row.kind === "file";
+          await session.attachObject(row.path, row.pid, row.timestamp_ns, file?.openPath ?? null, isSeen);
         } catch (error) {
           refused.set(row.path, error instanceof Error ? error.message : String(error));
         }
