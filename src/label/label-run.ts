@@ -188,7 +188,7 @@ export async function labelRun(
     regions,
     regionIndex: index,
     residency,
-    allocationRegions: allocations.length,
+    allocationRegions: allocations.count,
     steps,
     timeline,
     forks,

@@ -6,7 +6,7 @@ import { type Capture, reasonOf, type Segment } from "./capture.ts";
 import { columnList } from "./stream-columns-sql.ts";
 
 /** One thread: each holds a row group, and the order of what it writes is that of the files. */
-const LIMITS = { threads: 1, memoryLimitBytes: 96 * 2 ** 20 };
+const LIMITS = { threads: 1, memoryLimitBytes: 64 * 2 ** 20 };
 const STREAMS = ["allocation", "allocation_total", "allocation_stack", "allocation_site"] as const;
 
 async function unreadable(

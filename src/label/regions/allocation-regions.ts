@@ -112,16 +112,26 @@ function regionRow(
   };
 }
 
+/** The largest allocations; rows of the region map are made of some at a time, as all of them would take as much again. */
+export interface AllocationRegions {
+  readonly count: number;
+  /** Rows of the map, from the first of a range to the last before its end. */
+  rows(from: number, end: number): RowOf<"region_map">[];
+}
+
 /**
  * The largest allocations as rows of the region map, numbered on from the regions; at the bound, those within 0.5 % of a
  * size come as they stand in the capture. Segments that cannot be read are added to `capture.skipped`.
  */
-export async function allocationRegions(capture: Capture, regions: Regions): Promise<RowOf<"region_map">[]> {
-  if (capture.segments.allocation.length === 0) return [];
+export async function allocationRegions(capture: Capture, regions: Regions): Promise<AllocationRegions> {
+  if (capture.segments.allocation.length === 0) return { count: 0, rows: () => [] };
   const found = await withAllocations(capture, async (allocations) => {
     const choice = await chooseSizes(allocations);
     return choice === null ? [] : await allocations.rows(rowsOf(choice));
   });
   const epochOf = epochs(regions);
-  return found.map((row, i) => regionRow(row, regions.count + 1 + i, epochOf));
+  return {
+    count: found.length,
+    rows: (from, end) => found.slice(from, end).map((row, i) => regionRow(row, regions.count + 1 + from + i, epochOf)),
+  };
 }

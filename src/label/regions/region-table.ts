@@ -5,8 +5,9 @@ import { collectAfter } from "../../columnar/collect-after.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import type { Encodable } from "../../columnar/write/encodable.ts";
 import { openParquetWriter } from "../../columnar/write/parquet-writer.ts";
-import type { EveryColumn, RowOf } from "../../schema/row.ts";
+import type { EveryColumn } from "../../schema/row.ts";
 import type { RegionAccesses } from "../trace/region-accesses.ts";
+import type { AllocationRegions } from "./allocation-regions.ts";
 import { CENSORED } from "./places.ts";
 import type { RegionFacts, Regions } from "./region-map.ts";
 import { bytesAt, fullestLook, type Residency, staysOf } from "./residency.ts";
@@ -14,6 +15,8 @@ import { bytesAt, fullestLook, type Residency, staysOf } from "./residency.ts";
 const TABLE = "region_map";
 const PAGE_BYTES = 4096;
 const GROUP_ROWS = 1 << 15;
+/** Rows that are objects for a moment. */
+const OBJECT_ROWS = 1 << 13;
 
 /** Texts of a column by the facts of the rows; null where there is none. */
 function factTexts(facts: readonly RegionFacts[], textOf: (found: RegionFacts) => string | null) {
@@ -148,7 +151,7 @@ export function writeRegionMap(
   regions: Regions,
   seen: Seen,
   originNs: bigint,
-  allocations: readonly RowOf<typeof TABLE>[],
+  allocations: AllocationRegions,
 ): void {
   using writer = openParquetWriter(join(runDir, "region_map.parquet"), TABLE);
   const written = collectAfter(GROUP_ROWS);
@@ -157,6 +160,10 @@ export function writeRegionMap(
     writer.add(columns(from, Math.min(regions.count, from + GROUP_ROWS)));
     written(GROUP_ROWS);
   }
-  writer.add(batchFromRows(TABLE, allocations));
+  const madeOfObjects = collectAfter(2 * OBJECT_ROWS);
+  for (let from = 0; from < allocations.count; from += OBJECT_ROWS) {
+    writer.add(batchFromRows(TABLE, allocations.rows(from, Math.min(allocations.count, from + OBJECT_ROWS))));
+    madeOfObjects(OBJECT_ROWS);
+  }
   writer.finish();
 }
