@@ -91,6 +91,8 @@ export async function recordTarget({
     collectors: able,
   });
   beginFacts(note.path, note.text(recordedWith(nothingYet(started_ns))));
+  // What was read to start is not needed again; from now on memory is beside the process.
+  Bun.gc(true);
   await request.begin();
   const recording = await record({
     runDir: directory.heldPath,
