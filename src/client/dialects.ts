@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { ServerApi } from "../config/schema.ts";
 import { type EngineTimings, engineTimings } from "./engine-timings.ts";
+import { parsedJson } from "./parsed-json.ts";
 
 /** What a server counts of a request; null where it does not say. */
 export interface ServerCounts {
@@ -98,13 +99,7 @@ const openAi: Dialect = {
   read(data, most) {
     const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
     if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
-    let object: unknown;
-    try {
-      object = JSON.parse(data);
-    } catch {
-      return nothing;
-    }
-    const chunk = chunkSchema.safeParse(object).data;
+    const chunk = chunkSchema.safeParse(parsedJson(data)).data;
     if (chunk === undefined) return nothing;
     const { choices, usage } = chunk;
     const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;

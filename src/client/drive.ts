@@ -1,6 +1,7 @@
 /** Our client: so many requests at once, until its time is over or all were asked. */
 import { z } from "zod";
 import { quantile } from "../statistics/quantile.ts";
+import { ask } from "./ask.ts";
 import type { Drive, DriveMessage } from "./drive-messages.ts";
 import { promptSource } from "./prompts.ts";
 import { untilReady } from "./server-port.ts";
@@ -47,7 +48,7 @@ const modelsSchema = z.object({ data: z.array(z.object({ id: z.string().min(1) }
 
 /** The name of the model that a server has, the first of several; null where it tells none, which some take for theirs. */
 async function firstModel(url: string, signal: AbortSignal): Promise<string | null> {
-  const response = await fetch(`${url}/v1/models`, { keepalive: false, headers: { connection: "close" }, signal });
+  const response = await ask(`${url}/v1/models`, signal);
   const listed = response.ok ? modelsSchema.safeParse(await response.json().catch(() => null)).data : undefined;
   return listed?.data[0]?.id ?? null;
 }

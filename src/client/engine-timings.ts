@@ -1,5 +1,6 @@
 /** What a llama-server says of the tokens that it streamed, in the last event of the stream. */
 import { z } from "zod";
+import { parsedJson } from "./parsed-json.ts";
 
 /** No answer has more; below 2^32, so that they fit their columns and sums stay exact. */
 const tokens = z.int().min(0).max(4e9);
@@ -31,13 +32,7 @@ export interface EngineTimings {
 
 /** The timings in the text of an event; null where it is no JSON, or has none that can be meant. */
 export function engineTimings(event: string): EngineTimings | null {
-  let object: unknown;
-  try {
-    object = JSON.parse(event);
-  } catch {
-    return null;
-  }
-  const said = finalEvent.safeParse(object).data;
+  const said = finalEvent.safeParse(parsedJson(event)).data;
   if (said === undefined) return null;
   const { prompt_n, predicted_n, predicted_ms } = said.timings;
   const whole = said.tokens_evaluated;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { MrmTraceError } from "../errors.ts";
 import { seededRandom } from "../statistics/prng.ts";
+import { ask } from "./ask.ts";
 import type { Drive } from "./drive-messages.ts";
 
 /** A text, or the numbers of its tokens. */
@@ -11,13 +12,7 @@ const answerSchema = z.object({ tokens: z.array(z.int().min(0)) });
 
 /** A text in the tokens of the server. @throws MrmTraceError target, where it does not tell them */
 async function tokenised(url: string, content: string, add_special: boolean, signal: AbortSignal): Promise<number[]> {
-  const response = await fetch(`${url}/tokenize`, {
-    method: "POST",
-    body: JSON.stringify({ content, add_special }),
-    headers: { "content-type": "application/json", connection: "close" },
-    keepalive: false,
-    signal,
-  });
+  const response = await ask(`${url}/tokenize`, signal, { content, add_special });
   const tokens = response.ok ? answerSchema.safeParse(await response.json()).data?.tokens : undefined;
   if (tokens !== undefined) return tokens;
   const hint = "check that the command is a llama-server, which tells the tokens of a text at /tokenize";

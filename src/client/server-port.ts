@@ -1,6 +1,7 @@
 /** Where a server that we launch will listen, and when it does. */
 import { createServer } from "node:net";
 import { MrmTraceError } from "../errors.ts";
+import { ask } from "./ask.ts";
 
 /** What the command line of a server holds in place of its port. */
 export const PORT_MARK = "{port}";
@@ -40,8 +41,7 @@ export function commandAt(command: readonly string[], port: number): string[] {
 /** Whether a server answers so that it can serve: at /health, or where it has no such address, at its list of models. */
 async function isReady(url: string, signal: AbortSignal): Promise<boolean> {
   for (const path of ["/health", "/v1/models"]) {
-    const asked = fetch(`${url}${path}`, { keepalive: false, headers: { connection: "close" }, signal });
-    const answer = await asked.catch(() => null);
+    const answer = await ask(`${url}${path}`, signal).catch(() => null);
     // Whatever it says beside its status is not read.
     await answer?.body?.cancel();
     if (answer?.status !== NOT_FOUND) return answer?.ok === true;

@@ -2,6 +2,7 @@
 import type { ServerApi } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
+import { ask } from "./ask.ts";
 import { type CompletionRequest, DIALECTS, type ServerCounts } from "./dialects.ts";
 import type { EngineTimings } from "./engine-timings.ts";
 
@@ -78,13 +79,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
   let is_whole = false;
   let failure: Error | null = null;
   try {
-    const response = await fetch(`${url}${dialect.path}`, {
-      method: "POST",
-      body: JSON.stringify(dialect.body(request)),
-      headers: { "content-type": "application/json", connection: "close" },
-      keepalive: false,
-      signal,
-    });
+    const response = await ask(`${url}${dialect.path}`, signal, dialect.body(request));
     http_status = response.status;
     if (!response.ok || response.body === null) {
       await response.body?.cancel();

@@ -2,6 +2,7 @@
 import { runsOf } from "../../label/kv/kv-tokens.ts";
 import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
 import type { RowOf } from "../../schema/row.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 
 export type RequestRow = RowOf<"request">;
 
@@ -45,13 +46,7 @@ function sequenceBatches(steps: readonly StepRow[], pid: number | null): Map<num
 
 /** How many of the batches began by a time. */
 function begunBy(batches: readonly SequenceBatch[], time_ns: number): number {
-  let [low, high] = [0, batches.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((batches[middle]?.begin_ns ?? 0) <= time_ns) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstIndex(batches.length, (i) => (batches[i]?.begin_ns ?? 0) <= time_ns);
 }
 
 /** The last batch between two times that satisfies. */

@@ -1,6 +1,7 @@
 /** Our own client of a server that we launched, as a collector: a row for each request, when it has ended. */
 import { join } from "node:path";
 import { type Drive, driveMessageSchema, type EndedExchange } from "../../client/drive-messages.ts";
+import { parsedJson } from "../../client/parsed-json.ts";
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { RUNTIME, RUNTIME_ENV } from "../../runtime.ts";
@@ -49,7 +50,7 @@ export function createClientCollector(settings: Drive): ClientCollector {
   const whyNotAll = (): string | null => (toldToEnd ? null : failure);
 
   function take(line: string, pid: number): void {
-    const message = driveMessageSchema.safeParse(safeJson(line)).data;
+    const message = driveMessageSchema.safeParse(parsedJson(line)).data;
     if (message === undefined) unreadable += 1;
     else if (message.says === "sent") sent = message.requests;
     else if (message.says === "over") failure = message.failure;
@@ -159,13 +160,4 @@ export function createClientCollector(settings: Drive): ClientCollector {
       return { client: { api, ...asked, requests: sent, ...statuses } };
     },
   };
-}
-
-function safeJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    // Counted as what cannot be read.
-    return null;
-  }
 }

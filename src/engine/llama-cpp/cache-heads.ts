@@ -1,5 +1,6 @@
 /** Where the next token of each sequence will stand, by context: fed by batches, and by what changes a cache. */
 import type { KvHead } from "../engine.ts";
+import { periodsBetween } from "../probing/step-periods.ts";
 import type { BatchRun } from "./decode-step.ts";
 import { ENGINE_NAME } from "./probes.ts";
 
@@ -186,9 +187,7 @@ export function cacheHeads(): CacheHeads {
       made.delete(context);
     },
     tokenPeriodsNs() {
-      return [...heads.values()].flatMap(({ begins }) =>
-        begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
-      );
+      return [...heads.values()].flatMap(({ begins }) => periodsBetween(begins));
     },
     kvHeads: (pid) =>
       [...heads]

@@ -5,6 +5,7 @@
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { periodsBetween } from "../probing/step-periods.ts";
 import { operandWeights } from "./operand-weights.ts";
 import { PROBE } from "./probes.ts";
 import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
@@ -126,7 +127,7 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
       rows = [];
       return { tensors: weights.takeRows(), steps: taken };
     },
-    tokenPeriodsNs: () => begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
+    tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
     liveTensors: weights.live,
   };

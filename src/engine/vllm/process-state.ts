@@ -3,6 +3,7 @@ import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
 import type { EngineProcess, EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { periodsBetween } from "../probing/step-periods.ts";
 import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
 import { type RequestRows, requestRows, type SharedRows } from "./request-rows.ts";
@@ -152,7 +153,7 @@ export function follow(pid: number): EngineProcess {
       steps = [];
       return taken;
     },
-    tokenPeriodsNs: () => begins.slice(1).map((time, i) => Number(time - (begins[i] ?? time))),
+    tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
     liveTensors: () => [...live.values()],
   };

@@ -1,6 +1,7 @@
 /** Where and when words were watched, whether they were used or not, for the map of addresses. */
 import { existsSync } from "node:fs";
 import { bigintAt, numberAt, textAt } from "../../../columnar/cell.ts";
+import { firstIndex } from "../../../statistics/first-index.ts";
 import type { HeatMap } from "./page-data.ts";
 import type { MapOfAddresses, Region } from "./read-regions.ts";
 import { batchesOf } from "./run-table.ts";
@@ -44,13 +45,8 @@ function placedRegions(regions: readonly Region[], map: MapOfAddresses): Readonl
 
 /** A region that holds an address: where several do, they lie at the same place of the map. */
 function holderOf(placed: readonly Placed[], addr: number): Placed | null {
-  let [from, end] = [0, placed.length];
-  while (from < end) {
-    const middle = (from + end) >> 1;
-    if ((placed[middle]?.addr ?? 0) <= addr) from = middle + 1;
-    else end = middle;
-  }
-  for (let i = from - 1; i >= 0; i--) {
+  const behind = firstIndex(placed.length, (i) => (placed[i]?.addr ?? 0) <= addr);
+  for (let i = behind - 1; i >= 0; i--) {
     const one = placed[i];
     if (one === undefined || one.furthest <= addr) return null;
     if (addr < one.end_addr) return one;
