@@ -169,8 +169,8 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_PARTS 4
 #define ENGINE_FOLLOWS 2
 #define ENGINE_ARGUMENTS 5
-#define ENGINE_BATCH_RUNS 128
-#define ENGINE_INDEX_RUNS 128
+#define ENGINE_FEW_RUNS 128
+#define ENGINE_MANY_RUNS 512
 #define ENGINE_NODES 512
 #define ENGINE_BLOCK_REQUESTS 256
 #define ENGINE_BLOCK_RUNS 512

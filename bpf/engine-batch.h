@@ -49,9 +49,8 @@ static __always_inline int read_token(const struct walk *w, __u32 index, struct 
 	return 0;
 }
 
-static long walk_token(__u32 index, void *context)
+static __always_inline long take_token(struct walk *w, __u32 index, const __u32 most)
 {
-	struct walk *w = context;
 	struct engine_batch_run *last = &w->last, token;
 	__u32 run = w->n_runs;
 
@@ -64,7 +63,7 @@ static long walk_token(__u32 index, void *context)
 		token.position = last->position;
 		token.tokens = last->tokens + 1;
 	}
-	if (run >= ENGINE_BATCH_RUNS)
+	if (run >= most)
 		return 1;
 	w->runs[run] = token;
 	w->last = token;
@@ -73,33 +72,54 @@ static long walk_token(__u32 index, void *context)
 	return 0;
 }
 
-/* The arrays of a batch that is passed by value. */
-static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static long walk_few(__u32 index, void *context)
 {
-	char *from = STRUCT_ADDRESS(ctx);
-	struct walk w = {};
-	struct engine_record *r =
-		open_record(hit, sizeof(struct engine_batch) + ENGINE_BATCH_RUNS * sizeof(struct engine_batch_run));
+	return take_token(context, index, ENGINE_FEW_RUNS);
+}
+
+static long walk_many(__u32 index, void *context)
+{
+	return take_token(context, index, ENGINE_MANY_RUNS);
+}
+
+static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n, int failed, const __u32 most)
+{
+	struct engine_record *r = open_record(hit, sizeof(struct engine_batch) + most * sizeof(struct engine_batch_run));
 
 	if (!r)
 		return 0;
 	struct engine_batch *batch = (struct engine_batch *)(r + 1);
-	__s32 n = 0;
 
-	w.runs = (struct engine_batch_run *)(batch + 1);
-	if (bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||
-	    bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||
-	    bpf_probe_read_user(&w.sequence_count, sizeof(w.sequence_count), from + plan->batch_sequence_counts) ||
-	    bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences))
+	w->runs = (struct engine_batch_run *)(batch + 1);
+	if (failed)
 		r->unreadable = 1;
+	else if (n > 0 && most == ENGINE_FEW_RUNS)
+		bpf_loop(n, walk_few, w, 0);
 	else if (n > 0)
-		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_token, &w, 0);
+		bpf_loop(n < MAX_BATCH_TOKENS ? n : MAX_BATCH_TOKENS, walk_many, w, 0);
 	batch->n_tokens = n;
-	batch->has_positions = w.position != 0;
-	batch->runs = w.n_runs;
-	batch->tokens_held = w.tokens_held;
+	batch->has_positions = w->position != 0;
+	batch->runs = w->n_runs;
+	batch->tokens_held = w->tokens_held;
 	close_record(r);
 	return 0;
+}
+
+/* The arrays of a batch that is passed by value; a small batch cannot have more runs than tokens. */
+static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+{
+	char *from = STRUCT_ADDRESS(ctx);
+	struct walk w = {};
+	__s32 n = 0;
+	int failed = bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||
+		     bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||
+		     bpf_probe_read_user(&w.sequence_count, sizeof(w.sequence_count),
+					 from + plan->batch_sequence_counts) ||
+		     bpf_probe_read_user(&w.sequences, sizeof(w.sequences), from + plan->batch_sequences);
+
+	if (n <= ENGINE_FEW_RUNS)
+		return record_runs(hit, &w, n, failed, ENGINE_FEW_RUNS);
+	return record_runs(hit, &w, n, failed, ENGINE_MANY_RUNS);
 }
 
 #endif

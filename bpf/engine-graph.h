@@ -36,19 +36,20 @@ static long find_operation(__u32 index, void *context)
 	return 1;
 }
 
-/* What is known of an operand while its numbers are gone through; the last run is here as well. */
+/* The operand of the node that was found, and what is known of it while its numbers are gone through; the last run is here as well. */
 struct numbers {
+	__u64 target;
 	__u64 data;
 	struct engine_index_run *runs;
 	struct engine_index_run last;
+	__u32 elements;
 	__u32 wide;
 	__u32 n_runs;
 	__u32 held;
 };
 
-static long walk_number(__u32 index, void *context)
+static __always_inline long take_number(struct numbers *n, __u32 index, const __u32 most)
 {
-	struct numbers *n = context;
 	__u64 number = 0;
 	__u32 run = n->n_runs;
 
@@ -64,7 +65,7 @@ static long walk_number(__u32 index, void *context)
 		n->last.first = number;
 		n->last.count = 1;
 	}
-	if (run >= ENGINE_INDEX_RUNS)
+	if (run >= most)
 		return 1;
 	n->runs[run] = n->last;
 	n->n_runs = run + 1;
@@ -72,8 +73,18 @@ static long walk_number(__u32 index, void *context)
 	return 0;
 }
 
-/* The numbers in the operand of the graph's first node of an operation that writes what stays, as runs. */
-static __always_inline void read_indexes(struct engine_indexes *out, const struct engine_capture *plan, __u64 graph)
+static long walk_few_numbers(__u32 index, void *context)
+{
+	return take_number(context, index, ENGINE_FEW_RUNS);
+}
+
+static long walk_many_numbers(__u32 index, void *context)
+{
+	return take_number(context, index, ENGINE_MANY_RUNS);
+}
+
+/* The operand of the graph's first node of an operation that writes what stays; no target where there is none. */
+static __always_inline void find_operand(struct numbers *n, const struct engine_capture *plan, __u64 graph)
 {
 	struct search s = {
 		.operation = plan->operation,
@@ -83,16 +94,10 @@ static __always_inline void read_indexes(struct engine_indexes *out, const struc
 		.buffer_usage = plan->buffer_usage,
 		.passing_usage = plan->passing_usage,
 	};
-	struct numbers n = { .runs = (struct engine_index_run *)(out + 1) };
 	__u64 operand = 0, target = 0, elements = 0;
 	__u32 type = 0;
 	__s32 count = 0;
 
-	out->target = 0;
-	out->elements = 0;
-	out->runs = 0;
-	out->held = 0;
-	out->pad = 0;
 	if (bpf_probe_read_user(&count, sizeof(count), (void *)(graph + plan->graph_count)) || count <= 0 ||
 	    bpf_probe_read_user(&s.nodes, sizeof(s.nodes), (void *)(graph + plan->graph_nodes)))
 		return;
@@ -101,31 +106,50 @@ static __always_inline void read_indexes(struct engine_indexes *out, const struc
 	    bpf_probe_read_user(&target, sizeof(target), (void *)(s.found + plan->tensor_data)) ||
 	    bpf_probe_read_user(&type, sizeof(type), (void *)(operand + plan->tensor_type)) ||
 	    bpf_probe_read_user(&elements, sizeof(elements), (void *)(operand + plan->tensor_elements)) ||
-	    bpf_probe_read_user(&n.data, sizeof(n.data), (void *)(operand + plan->tensor_data)))
+	    bpf_probe_read_user(&n->data, sizeof(n->data), (void *)(operand + plan->tensor_data)))
 		return;
-	n.wide = type == plan->wide_type;
-	if ((!n.wide && type != plan->narrow_type) || elements > MAX_BATCH_TOKENS)
+	n->wide = type == plan->wide_type;
+	if ((!n->wide && type != plan->narrow_type) || elements > MAX_BATCH_TOKENS)
 		return;
-	bpf_loop(elements, walk_number, &n, 0);
-	out->target = target;
-	out->elements = elements;
-	out->runs = n.n_runs;
-	out->held = n.held;
+	n->target = target;
+	n->elements = elements;
 }
 
-/* The parts of a plan, then what an operand in the graph holds that the first of them was copied from. */
-static __always_inline int record_graph(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static __always_inline int record_numbers(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+					  struct numbers *n, const __u32 most)
 {
 	struct engine_record *r =
 		open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_indexes) +
-					 ENGINE_INDEX_RUNS * sizeof(struct engine_index_run));
+					 most * sizeof(struct engine_index_run));
 
 	if (!r)
 		return 0;
+	struct engine_indexes *out = (struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT);
+
 	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
-	read_indexes((struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT), plan, hit->args[plan->source[0] & 3]);
+	n->runs = (struct engine_index_run *)(out + 1);
+	if (n->elements && most == ENGINE_FEW_RUNS)
+		bpf_loop(n->elements, walk_few_numbers, n, 0);
+	else if (n->elements)
+		bpf_loop(n->elements, walk_many_numbers, n, 0);
+	out->target = n->target;
+	out->elements = n->elements;
+	out->runs = n->n_runs;
+	out->held = n->held;
+	out->pad = 0;
 	close_record(r);
 	return 0;
+}
+
+/* The parts of a plan, then what an operand in the graph holds that the first of them was copied from: its numbers as runs. */
+static __always_inline int record_graph(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+{
+	struct numbers n = {};
+
+	find_operand(&n, plan, hit->args[plan->source[0] & 3]);
+	if (n.elements <= ENGINE_FEW_RUNS)
+		return record_numbers(ctx, hit, plan, &n, ENGINE_FEW_RUNS);
+	return record_numbers(ctx, hit, plan, &n, ENGINE_MANY_RUNS);
 }
 
 #endif

@@ -12,8 +12,8 @@
  * its first look at a large process.
  */
 #define RING_BYTES (8 << 20)
-/* More tokens than a batch has. */
-#define MAX_BATCH_TOKENS 8192
+/* As many tokens of a batch as are gone through; a program may hand over a whole long context at once. */
+#define MAX_BATCH_TOKENS (1 << 17)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

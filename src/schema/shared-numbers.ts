@@ -47,14 +47,14 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `batch_runs`: of one batch. `index_runs`: of one operand. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through. */
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `few_runs`: of a batch, or of an operand, with as many tokens at most; `many_runs`: of a larger one. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through. */
 export const ENGINE = {
   captures: 512,
   parts: 4,
   follows: 2,
   arguments: 5,
-  batch_runs: 128,
-  index_runs: 128,
+  few_runs: 128,
+  many_runs: 512,
   nodes: 512,
   block_requests: 256,
   block_runs: 512,

@@ -36,7 +36,7 @@ function sequencesOf(count: number, first: number, mask: bigint): readonly numbe
 function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
   const count = payload.getUint32(HEAD.offsets.runs, true);
   if (payload.getUint32(HEAD.offsets.tokens_held, true) !== n_tokens) return null;
-  if (count > ENGINE.batch_runs) return null;
+  if (HEAD.bytes + count * RUN.bytes > payload.byteLength) return null;
   const hasPositions = payload.getUint32(HEAD.offsets.has_positions, true) !== 0;
   const runs: BatchRun[] = [];
   let held = 0;
@@ -58,7 +58,7 @@ function runsOf(payload: DataView, n_tokens: number): BatchRun[] | null {
 
 /** Decodes what the kernel program found in a llama_batch and its arrays; null where it cannot be one. */
 export function decodeBatch(payload: DataView, unreadable: number): DecodedBatch | null {
-  if (payload.byteLength < HEAD.bytes + ENGINE.batch_runs * RUN.bytes || unreadable !== 0) return null;
+  if (payload.byteLength < HEAD.bytes + ENGINE.few_runs * RUN.bytes || unreadable !== 0) return null;
   const n_tokens = payload.getInt32(HEAD.offsets.n_tokens, true);
   if (n_tokens < 0 || n_tokens > TOKEN_LIMIT) return null;
   return { n_tokens, runs: runsOf(payload, n_tokens) };

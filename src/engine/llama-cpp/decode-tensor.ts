@@ -12,7 +12,7 @@ export interface RawTensor {
   readonly ne: readonly number[];
   /** Stride per dimension in bytes. */
   readonly nb: readonly number[];
-  /** From the first byte to the last, as ggml counts them. */
+  /** From the first byte to the last, as ggml counts them; 0 for a tensor without elements. */
   readonly sizeBytes: number;
   readonly buffer: bigint;
   readonly viewSrc: bigint;
@@ -84,13 +84,12 @@ export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTen
     ne.push(Number(view.getBigInt64(offsets.ne + i * 8, true)));
     nb.push(Number(view.getBigUint64(offsets.nb + i * 8, true)));
   }
-  // A batch without outputs makes tensors without elements.
-  if (ne.includes(0) && ne.every((n) => n >= 0 && n <= SIZE_LIMIT_BYTES)) return no("empty");
-  if (ne.some((n) => n < 1 || n > SIZE_LIMIT_BYTES)) return no("shape");
+  if (ne.some((n) => n < 0 || n > SIZE_LIMIT_BYTES)) return no("shape");
   if (ne.reduce((a, b) => a * b, 1) > SIZE_LIMIT_BYTES) return no("shape");
   if ((ne[0] ?? 0) % type.blockElements !== 0) return no("shape");
   if (nb.some((n) => n > SIZE_LIMIT_BYTES)) return no("stride");
-  const sizeBytes = tensorSpanBytes(type, ne, nb);
+  // A batch without outputs makes tensors without elements, whose operands are those of any other.
+  const sizeBytes = ne.includes(0) ? 0 : tensorSpanBytes(type, ne, nb);
   if (sizeBytes === null) return no("stride");
   const name = printableName(view, offsets.name, offsets.nameBytes);
   if (name === null) return no("name");
@@ -128,7 +127,8 @@ export function decodeTensor(view: DataView, layout: GgmlLayout): Checked<RawTen
 export function decodeFreshTensor(view: DataView, layout: GgmlLayout): Checked<RawTensor, TensorDoubt> {
   const decoded = decodeTensor(view, layout);
   if (!decoded.ok) return decoded;
-  const { buffer, data, viewSrc, type, nb } = decoded.value;
+  const { buffer, data, viewSrc, type, nb, sizeBytes } = decoded.value;
+  if (sizeBytes === 0) return { ok: false, doubt: "empty" };
   if (buffer !== 0n || data !== 0n || viewSrc !== 0n) return { ok: false, doubt: "pointer" };
   return type.blockBytes === nb[0] ? decoded : { ok: false, doubt: "stride" };
 }

@@ -129,8 +129,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     if (owner === null) return null;
     const { at: ownerAt, tensor } = owner;
     if (!owners.has(ownerAt)) {
-      // Not placed yet, or an operand that needs no memory.
-      if (tensor.data === 0n || tensor.buffer === 0n) return tensor.name;
+      // Not placed yet, an operand that needs no memory, or one without elements.
+      if (tensor.data === 0n || tensor.buffer === 0n || tensor.sizeBytes === 0) return tensor.name;
       const buffer = bufferOf(tensor);
       if (buffer === null) return tensor.name;
       if (!liesIn(tensor.data, tensor.sizeBytes, buffer)) {

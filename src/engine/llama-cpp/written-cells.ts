@@ -52,12 +52,13 @@ export interface WrittenCells {
 
 /** Null for a graph that writes no cache, or more places than were copied. */
 export function writtenCells(payload: DataView): WrittenCells | null {
-  if (payload.byteLength < START + HEAD.bytes + ENGINE.index_runs * RUN.bytes) return null;
+  if (payload.byteLength < START + HEAD.bytes + ENGINE.few_runs * RUN.bytes) return null;
   const field = (name: keyof typeof HEAD.offsets): number => payload.getUint32(START + HEAD.offsets[name], true);
   const addr = payload.getBigUint64(START + HEAD.offsets.target, true);
   const tokens = field("elements");
   const runs = field("runs");
-  if (addr === 0n || tokens === 0 || field("held") !== tokens || runs > ENGINE.index_runs) return null;
+  if (addr === 0n || tokens === 0 || field("held") !== tokens) return null;
+  if (START + HEAD.bytes + runs * RUN.bytes > payload.byteLength) return null;
   const ranges: CellRange[] = [];
   let held = 0;
   for (let i = 0; i < runs; i++) {

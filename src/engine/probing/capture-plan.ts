@@ -106,8 +106,12 @@ export interface CapturePlan {
 }
 
 const PLAN = recordLayout("engine_capture");
-const BATCH_BYTES = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
-const INDEX_BYTES = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
+const batchBytes = (runs: number): number =>
+  recordLayout("engine_batch").bytes + runs * recordLayout("engine_batch_run").bytes;
+const indexBytes = (runs: number): number =>
+  recordLayout("engine_indexes").bytes + runs * recordLayout("engine_index_run").bytes;
+const BATCH_BYTES = batchBytes(ENGINE.many_runs);
+const INDEX_BYTES = indexBytes(ENGINE.many_runs);
 const BLOCK_BYTES =
   recordLayout("engine_blocks").bytes +
   ENGINE.block_requests * recordLayout("engine_block_request").bytes +
@@ -136,11 +140,11 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const sizes = parts.map(partBytes);
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
-    return { parts, at: [0], bytes: BATCH_BYTES, least: BATCH_BYTES, room: BATCH_BYTES };
+    return { parts, at: [0], bytes: BATCH_BYTES, least: batchBytes(ENGINE.few_runs), room: BATCH_BYTES };
   const last = parts.at(-1);
   if (last !== undefined && isBehind(last) && fits(sizes.slice(0, -1), starts, "compact")) {
     const bytes = ENGINE_ROOM.compact + partBytes(last);
-    const least = last.form === "blocks" ? ENGINE_ROOM.compact : bytes;
+    const least = ENGINE_ROOM.compact + (last.form === "blocks" ? 0 : indexBytes(ENGINE.few_runs));
     return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.compact], bytes, least, room: bytes };
   }
   if (parts.length === 0) return { parts, at: [], bytes: 0, least: 0, room: 0 };

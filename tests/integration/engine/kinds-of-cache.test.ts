@@ -11,7 +11,7 @@ import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 const build = await fetchLlamaServer();
 if (!build.ok) process.stderr.write(`skipped: kinds of caches of llama.cpp: ${build.reason}\n`);
-const DRIVER = new URL("../../fixtures/llama_api.py", import.meta.url).pathname;
+const DRIVER = new URL("../../fixtures/llama_kinds.py", import.meta.url).pathname;
 const PROMPT = 40;
 const DECODED = 100;
 

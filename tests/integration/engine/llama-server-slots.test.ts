@@ -9,6 +9,7 @@ import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
 import { BUILDS, fetchLlamaServer, type LlamaServer, type Slots } from "../../fixtures/llama-server.ts";
+import { savedKeys } from "../../fixtures/saved-keys.ts";
 import { waitUntil } from "../../fixtures/wait-until.ts";
 
 setDefaultTimeout(120_000);
@@ -91,34 +92,6 @@ async function serveMany(port: number, { clients, requests, most, alone, givenUp
   await Promise.all(Array.from({ length: clients }, client));
   if (alone !== undefined) await ask(PREFIX, alone, false);
   return decoded;
-}
-
-/**
- * Keys of the first layer by position, as llama_state_seq_get_data writes them of a sequence: behind a mark and its number
- * come by stream its cells, then of each layer the keys of these cells.
- */
-function savedKeys(state: Uint8Array, rowBytes: number): Map<number, string> {
-  const view = new DataView(state.buffer, state.byteOffset, state.length);
-  const keys = new Map<number, string>();
-  const streams = view.getUint32(8, true);
-  let next = 12;
-  // A sequence is in one stream.
-  for (let i = 0; i < streams && view.getUint32(next, true) === 0; i++) next += 4;
-  if (next + 4 > state.length) return keys;
-  const positions: number[] = [];
-  const cells = view.getUint32(next, true);
-  next += 4;
-  for (let i = 0; i < cells; i++) {
-    positions.push(view.getInt32(next, true));
-    next += 8 + 4 * view.getUint32(next + 4, true);
-  }
-  // Some numbers, more of them in newer builds; the last are the bytes of a row.
-  while (view.getBigUint64(next, true) !== BigInt(rowBytes)) next += 4;
-  for (const [i, position] of positions.entries()) {
-    const start = next + 8 + i * rowBytes;
-    keys.set(position, state.subarray(start, start + rowBytes).toHex());
-  }
-  return keys;
 }
 
 interface Held {

@@ -34,10 +34,14 @@ describe("a tensor from its bytes", () => {
     expect(tensorSpanBytes(f16, [64, 10, 1, 1], [2, 256, 2560, 2560])).toBe(64 * 2 + 9 * 256);
   });
 
+  test("has no bytes where it has no elements, and is no tensor that is placed then", () => {
+    expect(decode({ ne: [64, 0, 1, 1] })).toMatchObject({ ok: true, value: { ne: [64, 0, 1, 1], sizeBytes: 0 } });
+    expect(fresh({ ne: [64, 0, 1, 1] })).toEqual({ ok: false, doubt: "empty" });
+  });
+
   test("is doubted for its type, shape, strides, name and pointers", () => {
     expect(decode({ type: 4 })).toEqual({ ok: false, doubt: "type" });
     expect(decode({ type: 999 })).toEqual({ ok: false, doubt: "type" });
-    expect(decode({ ne: [0, 1, 1, 1] })).toEqual({ ok: false, doubt: "empty" });
     expect(decode({ ne: [0, -1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
     expect(decode({ ne: [-4, 1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });
     expect(decode({ type: 2, ne: [33, 1, 1, 1] })).toEqual({ ok: false, doubt: "shape" });

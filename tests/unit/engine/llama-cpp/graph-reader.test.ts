@@ -54,6 +54,17 @@ describe("the graph reader", () => {
     expect(reading).toMatchObject({ nodes: 2, complete: true, refused: {}, flashAttention: null });
   });
 
+  test("goes through tensors without elements, as a batch without outputs makes them, to what they would be made of", () => {
+    const { tensor, graph } = world();
+    const last = tensor("norm", { ne: [64, 0, 1, 1], src: [tensor("Kcur-0"), tensor("output_norm.weight")] });
+    const reading = graph([
+      last,
+      tensor("result_output", { ne: [512, 0, 1, 1], src: [tensor("output.weight"), last] }),
+    ]);
+    expect(names(reading)).toEqual(["Kcur-0", "output.weight", "output_norm.weight"]);
+    expect(reading).toMatchObject({ nodes: 2, complete: true, refused: {} });
+  });
+
   test("finds the operands in the buffers of an older build", () => {
     const { memory, tensor, graph } = world();
     const buffer = memory.put(0x1_0030_0000n, olderBufferBytes(DATA, 1 << 20, 1));

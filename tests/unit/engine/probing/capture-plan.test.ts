@@ -32,7 +32,7 @@ describe("a plan of what a probe copies", () => {
     expect(capturePlan(part(120))).toMatchObject({ at: [0], bytes: 120, room: 128 });
     expect(capturePlan(part(120), part(336))).toMatchObject({ at: [0, 120], bytes: 456, room: 512 });
     expect(capturePlan(part(1024))).toMatchObject({ at: [0], room: 1024 });
-    const batch = recordLayout("engine_batch").bytes + ENGINE.batch_runs * recordLayout("engine_batch_run").bytes;
+    const batch = recordLayout("engine_batch").bytes + ENGINE.many_runs * recordLayout("engine_batch_run").bytes;
     expect(capturePlan({ form: "batch", offsets: BATCH })).toMatchObject({ at: [0], bytes: batch, room: batch });
   });
 
@@ -82,7 +82,7 @@ describe("a plan of what a probe copies", () => {
 
   test("has the numbers of an operand behind its parts, and says how to find them", () => {
     const plan = capturePlan(part(64), { ...part(96), follow: [16, 0] } as CapturePart, INDEXES);
-    const bytes = recordLayout("engine_indexes").bytes + ENGINE.index_runs * recordLayout("engine_index_run").bytes;
+    const bytes = recordLayout("engine_indexes").bytes + ENGINE.many_runs * recordLayout("engine_index_run").bytes;
     expect(plan).toMatchObject({ at: [0, 64, 256], bytes: 256 + bytes, room: 256 + bytes });
     const view = new DataView(planBytes(plan).buffer);
     const { offsets } = recordLayout("engine_capture");
