@@ -551,4 +551,8 @@ _Static_assert(__builtin_offsetof(struct engine_counts, foreign) == 8, "engine_c
 _Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 16, "engine_counts.ring_full");
 _Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 24, "engine_counts.unreadable");
 
+#ifdef HEADER_MARK
+static const char header_mark[] __attribute__((section("mrm.header"), used)) = HEADER_MARK;
+#endif
+
 #endif

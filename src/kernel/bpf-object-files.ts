@@ -1,6 +1,7 @@
 /** The compiled BPF objects: where they are, and which they are. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { headerMark } from "../schema/c-header.ts";
 
 // From this file, never from the working folder: the package ships the objects beside the source.
 const FOLDER = join(import.meta.dir, "../../dist/bpf");
@@ -9,6 +10,11 @@ const SUFFIX = ".bpf.o";
 /** Path of the object that is compiled from bpf/NAME.bpf.c. */
 export function bpfObjectPath(name: string): string {
   return join(FOLDER, `${name}${SUFFIX}`);
+}
+
+/** Whether the bytes of an object were compiled with the header that this source would write: what it copies lies where we look for it. */
+export function hasThisHeader(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(`${headerMark()}\0`);
 }
 
 /** SHA-256 of every object that is there, by name; none where nothing was built. */

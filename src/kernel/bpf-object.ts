@@ -4,7 +4,7 @@ import { MrmTraceError } from "../errors.ts";
 import { registerPrograms } from "./bpf-costs.ts";
 import { captureLibbpfLog, refusal } from "./bpf-error.ts";
 import { type BpfMap, openMap } from "./bpf-map.ts";
-import { bpfObjectPath } from "./bpf-object-files.ts";
+import { bpfObjectPath, hasThisHeader } from "./bpf-object-files.ts";
 import { type BpfProgram, openProgram } from "./bpf-program.ts";
 import { possibleCpus } from "./cpus.ts";
 import { addressOf, cString, stableBytes } from "./foreign-memory.ts";
@@ -83,6 +83,14 @@ async function tryOpen(name: string, options: LoadOptions): Promise<Opened> {
   const owned = new DisposableStack();
   owned.defer(() => lib.bpf_object__close(object));
   try {
+    if (!hasThisHeader(bytes)) {
+      // Such a one runs, and what it copies is taken for something else, or for nothing.
+      throw new MrmTraceError(
+        "environment",
+        `the BPF object ${name} was compiled from another source than this one`,
+        "run scripts/build-bpf in a work tree; add a package again that has it",
+      );
+    }
     prepare(object, name, options);
     const result = lib.bpf_object__load(object);
     if (result !== 0) {

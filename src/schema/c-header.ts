@@ -1,5 +1,6 @@
 /** The C header that the kernel programs share with the reader, from the tables with ring columns. */
 
+import { createHash } from "node:crypto";
 import { type Column, columnsOf, TABLES, type TableName } from "./columns.ts";
 import { recordStructs } from "./records.ts";
 import { numberDefines } from "./shared-numbers.ts";
@@ -102,6 +103,19 @@ export function cHeader(): string {
       );
     }
   }
-  out.push(...numberDefines(), ...recordStructs(), "", "#endif", "");
+  out.push(...numberDefines(), ...recordStructs());
+  // scripts/build-bpf gives the mark; whoever only looks whether a program compiles needs none.
+  out.push(
+    "",
+    "#ifdef HEADER_MARK",
+    'static const char header_mark[] __attribute__((section("mrm.header"), used)) = HEADER_MARK;',
+    "#endif",
+  );
+  out.push("", "#endif", "");
   return out.join("\n");
+}
+
+/** Text that every object has which was compiled with this header, and no other one: it has the SHA-256 of the header. */
+export function headerMark(): string {
+  return `mrm-trace header ${createHash("sha256").update(cHeader()).digest("hex")}`;
 }

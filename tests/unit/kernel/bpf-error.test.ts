@@ -7,6 +7,7 @@ import { refusal } from "../../../src/kernel/bpf-error.ts";
 import { loadBpfObject } from "../../../src/kernel/bpf-object.ts";
 import { bpfObjectPath } from "../../../src/kernel/bpf-object-files.ts";
 import { perfEventOpen } from "../../../src/kernel/perf-event.ts";
+import { headerMark } from "../../../src/schema/c-header.ts";
 
 describe("a refused BPF call", () => {
   test("is told with errno, the end of the verifier's log, and a fix", () => {
@@ -36,13 +37,15 @@ describe("a refused BPF call", () => {
   });
 });
 
-/** Loads dist/bpf/NAME.bpf.o from a folder of its own, compiled from this text. */
-async function loadingFails(body: string): Promise<MrmTraceError> {
+/** Loads dist/bpf/NAME.bpf.o from a folder of its own, compiled from this text with a header of that mark. */
+async function loadingFails(body: string, mark = headerMark()): Promise<MrmTraceError> {
   const folder = mkdtempSync(join(tmpdir(), "mrm-bpf-"));
   try {
     const source = join(folder, "broken.bpf.c");
     const license = 'char LICENSE[] __attribute__((section("license"))) = "Dual BSD/GPL";';
-    writeFileSync(source, `#define SEC(name) __attribute__((section(name), used))\n${body}\n${license}\n`);
+    const header = `static const char mark[] SEC("mrm.header") = "${mark}";`;
+    const words = ["#define SEC(name) __attribute__((section(name), used))", body, header, license];
+    writeFileSync(source, `${words.join("\n")}\n`);
     const object = join(folder, "broken.bpf.o");
     const clang = Bun.spawnSync(["clang-19", "-g", "-O2", "-target", "bpf", "-c", source, "-o", object], {
       stderr: "pipe",
@@ -68,6 +71,12 @@ describe("a BPF object", () => {
     expect(error.message).toMatch(/failed: (EACCES|EINVAL)\n/);
     expect(error.message).toContain("invalid mem access");
     expect(error.hint).toContain("verifier");
+  });
+
+  test("that was compiled with another header is refused, and answered with the command that builds it", async () => {
+    const error = await loadingFails('SEC("tp/syscalls/sys_enter_brk") int good(void *ctx) { return 0; }', "another");
+    expect(error).toMatchObject({ code: "environment", hint: expect.stringContaining("run scripts/build-bpf") });
+    expect(error.message).toEndWith("was compiled from another source than this one");
   });
 
   test("that is no ELF file is refused", async () => {
