@@ -4,6 +4,7 @@ import { optionWords } from "../config/flags.ts";
 import { type AttachOptions, attachSchema, ofPresentation } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
+import { compileLittle } from "../overhead/compiling.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { dieFirst } from "../overhead/priority.ts";
 import { openEngineCounters } from "../record/engine-counters.ts";
@@ -54,6 +55,7 @@ export async function attach(request: AttachRequest): Promise<AttachOutcome> {
 }
 
 async function attachAndTrace({ options, progress, say, signals, ...request }: AttachRequest): Promise<AttachOutcome> {
+  if (request.isOwnProcess) compileLittle();
   const found = runningProcess(request.process);
   const target: Target = { pid: found.pid, command: found.command, held: false };
   await requireCollectors(collectorsOf(options, { engineObjects: [], rawDir: "" }), target);

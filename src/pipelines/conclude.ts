@@ -1,6 +1,7 @@
 /** The end of a run, however it was recorded: what it was worth, and everything that is derived from it. */
 
 import { MrmTraceError } from "../errors.ts";
+import { compileAsUsual } from "../overhead/compiling.ts";
 import { stepBack } from "../overhead/priority.ts";
 import type { Recorded, RecordingNote } from "../record/record-target.ts";
 import { reasonOf, type SignalWatch } from "../record/signals.ts";
@@ -52,7 +53,10 @@ export async function conclude(
     completeFacts(directory.heldPath, facts);
     if (options.record_only) return { report: null, directory };
     using _working = tellWorking(progress, "analysing");
-    if (isOwnProcess) stepBack();
+    if (isOwnProcess) {
+      stepBack();
+      compileAsUsual();
+    }
     // Loaded only now: what analyses takes memory that the tracer does not need while it records.
     const { derive } = await import("./derive.ts");
     const limits = { ...derivingLimits(directory.path), signal };

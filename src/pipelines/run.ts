@@ -11,6 +11,7 @@ import {
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { measureBaseline } from "../overhead/baseline.ts";
+import { compileLittle } from "../overhead/compiling.ts";
 import { hostFacts } from "../overhead/host.ts";
 import { dieFirst } from "../overhead/priority.ts";
 import { countersOfLaunch, type EngineCounters } from "../record/engine-counters.ts";
@@ -91,6 +92,7 @@ function repeatedBy({ options, demo, command, workload, experiment, serve }: Run
 
 async function launchAndTrace(request: RunRequest): Promise<RunOutcome> {
   const { options, signals, notice, progress } = request;
+  if (request.isOwnProcess) compileLittle();
   const asked = collectorsOf(options, { engineObjects: [], rawDir: "" });
   await requireCollectors(asked, { pid: process.pid, command: request.command, held: true });
   const abort = new AbortController();

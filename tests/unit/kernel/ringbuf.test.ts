@@ -124,6 +124,20 @@ describe("the reader of a ring buffer", () => {
     expect(ring.produced).toBeGreaterThan(10 * SIZE);
   });
 
+  test("maps every page once, as each mapping counts as memory of the reader", () => {
+    using ring = fakeRing();
+    using reader = openRingBuffer(ring.map);
+    const mapped = readFileSync("/proc/self/maps", "utf8")
+      .split("\n")
+      .filter((line) => /mrm-ringbuf/.test(line));
+    const bytes = mapped.map((line) => {
+      const [from, to] = (line.split(" ")[0] ?? "").split("-").map((word) => Number.parseInt(word, 16));
+      return (to ?? 0) - (from ?? 0);
+    });
+    expect(bytes.reduce((sum, n) => sum + n, 0)).toBe(2 * PAGE_BYTES + SIZE);
+    expect(reader.pending()).toBe(false);
+  });
+
   test("stops at a record longer than the buffer, which no kernel writes", () => {
     using ring = fakeRing();
     using reader = openRingBuffer(ring.map);
