@@ -412,7 +412,9 @@ struct engine_capture {
 	__u16 torch_strides;
 	__u16 torch_offset;
 	__u16 torch_data;
-	__u16 pad[3];
+	__u8 go_registers;
+	__u8 batch_flat;
+	__u16 pad[2];
 	__u8 source[4];
 	__u8 form[4];
 	__u8 count_argument[4];
@@ -456,7 +458,9 @@ _Static_assert(__builtin_offsetof(struct engine_capture, torch_sizes) == 50, "en
 _Static_assert(__builtin_offsetof(struct engine_capture, torch_strides) == 52, "engine_capture.torch_strides");
 _Static_assert(__builtin_offsetof(struct engine_capture, torch_offset) == 54, "engine_capture.torch_offset");
 _Static_assert(__builtin_offsetof(struct engine_capture, torch_data) == 56, "engine_capture.torch_data");
-_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 58, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, go_registers) == 58, "engine_capture.go_registers");
+_Static_assert(__builtin_offsetof(struct engine_capture, batch_flat) == 59, "engine_capture.batch_flat");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 60, "engine_capture.pad");
 _Static_assert(__builtin_offsetof(struct engine_capture, source) == 64, "engine_capture.source");
 _Static_assert(__builtin_offsetof(struct engine_capture, form) == 68, "engine_capture.form");
 _Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 72, "engine_capture.count_argument");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A batch that llama.cpp is given by value: its arrays of positions and sequences as runs. */
+/* A batch that a function is given by value: its arrays of positions and sequences as runs. */
 #ifndef MRM_ENGINE_BATCH_H
 #define MRM_ENGINE_BATCH_H
 
@@ -16,6 +16,8 @@ struct walk {
 	struct engine_batch_run last;
 	__u32 n_runs;
 	__u32 tokens_held;
+	/* One sequence for each token. */
+	__u32 is_flat;
 };
 
 /* The position and the sequences of a token, as a run of one; not 0 where they cannot be read. */
@@ -31,6 +33,13 @@ static __always_inline int read_token(const struct walk *w, __u32 index, struct 
 	token->sequence_mask = 1;
 	if (w->position && bpf_probe_read_user(&token->position, sizeof(token->position), (void *)(w->position + index * 4ull)))
 		return 1;
+	if (w->is_flat) {
+		if (bpf_probe_read_user(&list, sizeof(list), (void *)(w->sequences + index * 8ull)) || list >> 31)
+			return 1;
+		token->sequence = list;
+		token->sequence_mask = list < 64 ? 1ull << list : 0;
+		return 0;
+	}
 	if (!w->sequences || !w->sequence_count)
 		return 0;
 	if (bpf_probe_read_user(&n, sizeof(n), (void *)(w->sequence_count + index * 4ull)) ||
@@ -109,7 +118,7 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
 {
 	char *from = STRUCT_ADDRESS(ctx);
-	struct walk w = {};
+	struct walk w = { .is_flat = plan->batch_flat };
 	__s32 n = 0;
 	int failed = bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||
 		     bpf_probe_read_user(&w.position, sizeof(w.position), from + plan->batch_positions) ||

@@ -34,6 +34,10 @@ struct {
 	((to)[0] = (ctx)->di, (to)[1] = (ctx)->si, (to)[2] = (ctx)->dx, (to)[3] = (ctx)->cx, (to)[4] = (ctx)->r8, \
 	 (to)[5] = (ctx)->r9)
 #define RETURNED(ctx) ((ctx)->ax)
+/* Go's own convention (ABIInternal): ax, bx, cx, di, si, r8; of the registers in `to`, those that are the same are moved. */
+#define GO_ARGS(ctx, to)                                                                                 \
+	((to)[5] = (to)[4], (to)[4] = (to)[1], (to)[2] = (to)[3], (to)[3] = (to)[0], (to)[0] = (ctx)->ax, \
+	 (to)[1] = (ctx)->bx)
 #else
 /* AAPCS64: large structures by value are passed as a pointer to a copy, here the second argument. */
 #define REGS(ctx) (((struct user_pt_regs *)(ctx))->regs)
@@ -42,6 +46,7 @@ struct {
 	((to)[0] = REGS(ctx)[0], (to)[1] = REGS(ctx)[1], (to)[2] = REGS(ctx)[2], (to)[3] = REGS(ctx)[3], \
 	 (to)[4] = REGS(ctx)[4], (to)[5] = REGS(ctx)[5])
 #define RETURNED(ctx) (REGS(ctx)[0])
+#define GO_ARGS(ctx, to) ((void)(to))
 #endif
 
 static __always_inline struct engine_counts *counts(void)

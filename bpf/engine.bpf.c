@@ -42,14 +42,16 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	}
 	hit.exec_epoch = target->exec_epoch;
 	hit.capture = bpf_get_attach_cookie(ctx);
-	if (is_return)
-		hit.args[0] = RETURNED(ctx);
-	else
-		ARGS(ctx, hit.args);
-
 	plan = bpf_map_lookup_elem(&engine_captures, &hit.capture);
 	if (!plan)
 		return 0;
+	if (is_return) {
+		hit.args[0] = RETURNED(ctx);
+	} else {
+		ARGS(ctx, hit.args);
+		if (plan->go_registers)
+			GO_ARGS(ctx, hit.args);
+	}
 	if (plan->walks == ENGINE_WALK_BATCH)
 		return record_batch(ctx, &hit, plan);
 	if (plan->walks == ENGINE_WALK_GRAPH)

@@ -115,7 +115,9 @@ async function serve(model: string, engine: Readonly<Record<string, string>>): P
 interface Report {
   readonly run_dir: string;
   readonly warnings: readonly string[];
-  readonly target: Readonly<Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s", number | null>>;
+  readonly target: Readonly<
+    Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s" | "decode_call_tokens_per_s", number | null>
+  >;
   readonly labels: readonly { readonly region_type: string; readonly bytes: string }[];
 }
 
@@ -128,7 +130,7 @@ interface Tried {
 /** Attaches to the server with its runner, asks, and ends the recording. */
 async function traced(served: Served): Promise<Tried> {
   const [runner = 0] = children(served.pid);
-  const args = ["attach", String(served.pid), "--json", "--verbose", "--baseline", "100ms"];
+  const args = ["attach", String(served.pid), "--json", "--verbose", "--baseline", "100ms", ...process.argv.slice(2)];
   const tracer: Started = startCli([...args, "--output", join(folder, "results")]);
   await tracer.said("recording");
   const answers: Answer[] = [];
@@ -144,27 +146,45 @@ async function traced(served: Served): Promise<Tried> {
 interface Tensor {
   readonly kind: string;
   readonly name: string | null;
+  readonly logical_id: string | null;
   readonly region_type: string | null;
   readonly size_bytes: bigint;
 }
 
-/** Prints what was known beside what is true. */
-function tell({ report, answers, runner }: Tried, model: string): boolean {
+interface KvBlock {
+  readonly layer: number | null;
+  readonly position: number | null;
+  readonly write_ns: bigint;
+}
+
+/**
+ * Prints what was known beside what is true.
+ * @param ahead steps of each answer that are computed before it is known that it has ended: their token is thrown away
+ */
+function tell({ report, answers, runner }: Tried, model: string, ahead: number): boolean {
   const gguf = readGgufFile(model);
   if (!gguf.ok) throw new Error(gguf.reason);
   using opened = openRun(report.run_dir);
-  const rows = (table: "tensor" | "step") => opened.table(table).toArray() as unknown as Record<string, unknown>[];
+  const rows = (table: "tensor" | "step" | "kv_block_lifecycle") =>
+    opened.table(table).toArray() as unknown as Record<string, unknown>[];
   const tensors = rows("tensor") as unknown as Tensor[];
   const names = (type: string) =>
-    new Set(tensors.filter(({ region_type, name }) => region_type === type && name !== null).map(({ name }) => name));
+    new Set(
+      tensors.filter(({ region_type }) => region_type === type).map(({ name, logical_id }) => name ?? logical_id),
+    );
   const inFile = gguf.directory.tensors.map(({ name }) => name);
   const found = names("weight");
   const engines = rows("step").filter(({ kind }) => kind === "engine");
-  const decodes = rows("step").filter(({ kind }) => kind === "decode").length;
+  const decodes = rows("step").filter(({ kind }) => kind === "decode");
   const sum = (of: (answer: Answer) => number) => answers.reduce((total, answer) => total + of(answer), 0);
   const generated = sum(({ eval_count }) => eval_count);
   // The first token of an answer comes from the step of its prompt.
-  const stepped = generated - answers.length;
+  const stepped = generated - answers.length + ahead * answers.length;
+  const blocks = rows("kv_block_lifecycle") as unknown as KvBlock[];
+  const begins = new Set(decodes.map(({ timestamp_ns }) => timestamp_ns));
+  const written = new Set(
+    blocks.filter((row) => begins.has(row.write_ns)).map((row) => `${row.write_ns}/${row.position}`),
+  );
   const named = inFile.filter((name) => found.has(name)).length;
   const bytes = (type: string) =>
     report.labels.filter((row) => row.region_type === type).reduce((total, row) => total + Number(row.bytes), 0);
@@ -174,32 +194,41 @@ function tell({ report, answers, runner }: Tried, model: string): boolean {
   say(
     `  weights      ${named} of the file's ${inFile.length} tensors by name; ${bytes("weight")} of ${fileBytes} bytes`,
   );
-  say(`  KV cache     ${names("kv_cache").size} tensors by name; ${bytes("kv_cache")} bytes`);
+  say(`  KV cache     ${names("kv_cache").size} tensors by name or layer; ${bytes("kv_cache")} bytes`);
   say(`  activations  ${bytes("activation")} bytes`);
-  say(`  steps        ${decodes} seen`);
+  say(`  steps        ${decodes.length} seen`);
   say(`  tokens       ${report.target.decode_tokens} decoded, ${report.target.prompt_tokens} of prompt seen`);
   say(
-    `  by Ollama    ${generated} generated, of which ${stepped} in a step of their own; ${sum((a) => a.prompt_eval_count)} of prompt`,
+    `  by Ollama    ${generated} generated, the first of ${answers.length} answers in the step of its prompt, ${ahead * answers.length} thrown away: ${stepped} in a step of their own; ${sum((a) => a.prompt_eval_count)} of prompt, with those that were in its cache`,
   );
+  const steppedTokens = (report.target.decode_tokens ?? 0) + (report.target.prompt_tokens ?? 0);
+  say(`  KV rows      of ${written.size} tokens in each tensor, of ${steppedTokens} in steps`);
+  const { decode_tokens_per_s: wall, decode_call_tokens_per_s: calls } = report.target;
+  const eval_s = sum((a) => a.eval_duration) / 1e9;
   say(
-    `  per second   ${report.target.decode_tokens_per_s?.toFixed(1)} seen, ${(generated / (sum((a) => a.eval_duration) / 1e9)).toFixed(1)} by Ollama`,
+    `  per second   ${wall?.toFixed(1)} seen, ${calls?.toFixed(1)} in the calls; ${(generated / eval_s).toFixed(1)} by Ollama, ${((generated - answers.length) / eval_s).toFixed(1)} without the first of each answer`,
   );
   for (const text of report.warnings) say(`  warning      ${text}`);
   const tokens = report.target.decode_tokens ?? 0;
-  return named === inFile.length && bytes("weight") === fileBytes && Math.abs(tokens - stepped) <= 0.01 * stepped;
+  return (
+    named === inFile.length &&
+    bytes("weight") === fileBytes &&
+    Math.abs(tokens - stepped) <= 0.01 * stepped &&
+    written.size === steppedTokens
+  );
 }
 
 mkdirSync(join(folder, "store"), { recursive: true });
 await build();
 const model = await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 });
 let isKnown = true;
-for (const [name, engine] of [
-  ["llama.cpp's runner", {}],
-  ["Ollama's own engine", { OLLAMA_NEW_ENGINE: "1" }],
+for (const [name, ahead, engine] of [
+  ["llama.cpp's runner", 0, {}],
+  ["Ollama's own engine", 1, { OLLAMA_NEW_ENGINE: "1" }],
 ] as const) {
   say(`ollama ${VERSION}, ${name}`);
   await using served = await serve(model, engine);
-  isKnown = tell(await traced(served), model) && isKnown;
+  isKnown = tell(await traced(served), model, ahead) && isKnown;
 }
 say(isKnown ? "ollama: all weights by name, all tokens" : "ollama: not all is known, see above");
 process.exit(isKnown ? 0 : 1);

@@ -69,6 +69,8 @@ export type Outcome =
   | "empty"
   /** A call about no buffer at all. */
   | "null_handle"
+  /** A buffer of what one graph is given, and what lies in it: it is freed behind that graph. */
+  | "passing"
   /** A buffer that another probe told of already, or a call of an engine that another one in its process is built on. */
   | "duplicate"
   /** A buffer that is not in the process's memory, such as a GPU's. */

@@ -110,7 +110,24 @@ export function createTensorMap(): TensorMap {
     return buffer;
   }
 
-  function placeOwn(buffer: Buffer, row: RowOf<"tensor">, region_type: DataClass | null): void {
+  /** What stood for the buffer of a tensor that is alone in it, and of which a graph tells now what it is: it was so from the birth on. */
+  function takeShared(buffer: Buffer, row: RowOf<"tensor">): TensorLifetime | null {
+    const { shared, sharedRows } = buffer;
+    const [placed] = sharedRows.values();
+    if (row.kind !== "graph" || shared === null || placed === undefined || sharedRows.size > 1) return null;
+    if (placed.addr !== row.addr || placed.size_bytes !== row.size_bytes) return null;
+    all.splice(all.indexOf(shared), 1);
+    buffer.shared = null;
+    sharedRows.clear();
+    return shared;
+  }
+
+  function placeOwn(
+    buffer: Buffer,
+    row: RowOf<"tensor">,
+    region_type: DataClass | null,
+    before: TensorLifetime | null = null,
+  ): void {
     const key = `${row.addr}/${row.name}`;
     const same = buffer.own.get(key);
     if (same && same.death_ns === null && same.size_bytes === row.size_bytes) return;
@@ -122,7 +139,11 @@ export function createTensorMap(): TensorMap {
     }
     const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
     const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
-    const birth = { buffer: row.buffer, birth_ns: row.timestamp_ns, birth_censored: row.kind !== "tensor" };
+    const birth = {
+      buffer: row.buffer,
+      birth_ns: before?.birth_ns ?? row.timestamp_ns,
+      birth_censored: before?.birth_censored ?? row.kind !== "tensor",
+    };
     const stated = { region_type, kv_layout: layoutOf(row) };
     const tensor = { ...place, ...birth, ...stated, death_ns: null, ended_by: null, candidates: null };
     buffer.own.set(key, open(tensor));
@@ -168,7 +189,7 @@ export function createTensorMap(): TensorMap {
       return;
     }
     const buffer = openBuffer(`${row.pid}/${row.buffer ?? `at ${row.addr}`}`, row, addr, size_bytes);
-    if (OWN_CLASSES.has(row.region_type)) placeOwn(buffer, row, row.region_type);
+    if (OWN_CLASSES.has(row.region_type)) placeOwn(buffer, row, row.region_type, takeShared(buffer, row));
     else if (buffer.usage === "weights") placeOwn(buffer, row, "weight");
     else placeShared(buffer, row);
   }

@@ -180,7 +180,11 @@ export const RECORDS = {
     ["torch_strides", "u16"],
     ["torch_offset", "u16"],
     ["torch_data", "u16"],
-    ["pad", "u16", 3],
+    /** Not 0 for a function of Go, which gets its arguments in registers of its own. */
+    ["go_registers", "u8"],
+    /** Not 0 for a batch that has one sequence (i64) for each token instead of lists of them. */
+    ["batch_flat", "u8"],
+    ["pad", "u16", 2],
     /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
     ["source", "u8", ENGINE.parts],
     ["form", "u8", ENGINE.parts],

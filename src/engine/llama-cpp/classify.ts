@@ -40,6 +40,11 @@ export function classify(name: string, usage: TensorUsage): TensorClass {
   };
 }
 
+/** True for a name that llama.cpp gives to a cache of any kind. */
+export function isCacheName(name: string): boolean {
+  return CACHE.test(name);
+}
+
 /** K or V when the name is that of an attention cache. */
 export function cachePart(name: string): "k" | "v" | null {
   const part = CACHE.exec(name)?.[1];

@@ -1,6 +1,7 @@
 /** The graph reader: from a ggml_cgraph in the target's memory to the tensors that it uses, read-only and bounded. */
 import type { ReadMemory } from "../engine.ts";
-import { cachePart } from "./classify.ts";
+import { type CacheRole, cacheRole } from "./cache-role.ts";
+import { cachePart, isCacheName } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
 import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
@@ -50,6 +51,12 @@ function chunked(read: ReadMemory): ReadMemory {
   };
 }
 
+/** A tensor that owns its bytes. */
+interface Owner {
+  readonly at: bigint;
+  readonly tensor: RawTensor;
+}
+
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -76,6 +83,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   const tensors = new Map<bigint, RawTensor | null>();
   const buffers = new Map<bigint, GraphTensor["buffer"] | null>();
   const owners = new Map<bigint, GraphTensor>();
+  /** Nodes by which caches without a name were told, by owner. */
+  const writers = new Map<bigint, bigint>();
   let complete = true;
   let views = 0;
 
@@ -112,7 +121,7 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   }
 
   /** The tensor that owns the bytes of the one at `pointer`. */
-  function ownerOf(pointer: bigint): { readonly at: bigint; readonly tensor: RawTensor } | null {
+  function ownerOf(pointer: bigint): Owner | null {
     let current = pointer;
     for (let depth = 0; depth < VIEW_DEPTH; depth++) {
       const tensor = tensorAt(current);
@@ -124,22 +133,36 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     return null;
   }
 
-  function visit(pointer: bigint): string | null {
+  function visit(pointer: bigint): Owner | null {
     const owner = ownerOf(pointer);
     if (owner === null) return null;
     const { at: ownerAt, tensor } = owner;
     if (!owners.has(ownerAt)) {
       // Not placed yet, an operand that needs no memory, or one without elements.
-      if (tensor.data === 0n || tensor.buffer === 0n || tensor.sizeBytes === 0) return tensor.name;
+      if (tensor.data === 0n || tensor.buffer === 0n || tensor.sizeBytes === 0) return owner;
       const buffer = bufferOf(tensor);
-      if (buffer === null) return tensor.name;
+      if (buffer === null) return owner;
       if (!liesIn(tensor.data, tensor.sizeBytes, buffer)) {
         refuse("outside_buffer");
-        return tensor.name;
+        return owner;
       }
       owners.set(ownerAt, { tensor, buffer });
     }
-    return tensor.name;
+    return owner;
+  }
+
+  /** A tensor without a cache's name into which rows are set, and that keeps them: what it is, the node tells. */
+  function giveRole(writer: bigint, node: RawTensor, { at: ownerAt, tensor }: Owner): void {
+    const placed = owners.get(ownerAt);
+    if (placed === undefined || placed.role || placed.buffer.usage !== "any" || isCacheName(tensor.name)) return;
+    const role = cacheRole(node, tensor, tensorAt);
+    if (role === null) return;
+    owners.set(ownerAt, { ...placed, role });
+    writers.set(ownerAt, writer);
+  }
+
+  function partOf({ at: ownerAt, tensor }: Owner): "k" | "v" | null {
+    return owners.get(ownerAt)?.role?.part ?? cachePart(tensor.name);
   }
 
   const head = read(address, COPIED_BYTES.graph);
@@ -165,11 +188,14 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     nodes += 1;
     const owner = visit(pointer);
     const [, index] = node.src;
-    if (node.op === SET_ROWS && owner !== null && index !== undefined && cachePart(owner) === "k") indexes.add(index);
+    if (node.op === SET_ROWS && owner !== null) {
+      giveRole(pointer, node, owner);
+      if (index !== undefined && partOf(owner) === "k") indexes.add(index);
+    }
     const parts = new Set<string>();
     for (const operand of node.src) {
-      const name = visit(operand);
-      const part = name === null ? null : cachePart(name);
+      const used = visit(operand);
+      const part = used === null ? null : partOf(used);
       if (part !== null) parts.add(part);
     }
     usesCache ||= parts.size > 0;
@@ -178,10 +204,18 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
   // The target goes on while we read: what is not the same a second time may be half of one graph and half of the next.
   const readAgain = chunked(readMemory);
-  for (const [address, { tensor }] of owners) {
-    const bytes = readAgain(address, layout.tensor.bytes);
+  const tensorAgain = (pointer: bigint): RawTensor | null => {
+    const bytes = readAgain(pointer, layout.tensor.bytes);
     const again = bytes && decodeTensor(viewOf(bytes), layout);
-    if (again?.ok && sameTensor(again.value, tensor)) continue;
+    return again?.ok ? again.value : null;
+  };
+  const sameRole = (address: bigint, owner: RawTensor, role: CacheRole): boolean => {
+    const node = tensorAgain(writers.get(address) ?? 0n);
+    return node !== null && JSON.stringify(cacheRole(node, owner, tensorAgain)) === JSON.stringify(role);
+  };
+  for (const [address, { tensor, role }] of owners) {
+    const again = tensorAgain(address);
+    if (again !== null && sameTensor(again, tensor) && (role === undefined || sameRole(address, again, role))) continue;
     owners.delete(address);
     refuse("changed_while_read");
   }

@@ -5,7 +5,8 @@ import type { WordOf } from "../../schema/row.ts";
 import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { classify, classOfBuffer, isDrawn, layoutOf } from "./classify.ts";
+import type { CacheRole } from "./cache-role.ts";
+import { classify, classOfBuffer, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
@@ -41,6 +42,8 @@ export interface TensorMap {
   isSettled(): boolean;
   /** Others may come: a model is loaded, or a context made. */
   unsettle(): void;
+  /** Every graph gets buffers of its own from now on for what it is given: those of no usage are not told. */
+  passInputs(): void;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   cacheAt(addr: bigint): CacheShape | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
@@ -51,6 +54,8 @@ export interface TensorMap {
 export interface GraphTensor {
   readonly tensor: RawTensor;
   readonly buffer: { readonly addr: bigint; readonly sizeBytes: number; readonly usage: TensorUsage };
+  /** Of a cache that has no name. */
+  readonly role?: CacheRole;
 }
 
 /** Room that an aligned base may take from a buffer. */
@@ -78,6 +83,23 @@ interface From {
   readonly time: bigint;
   readonly tid: number;
   readonly graph: boolean;
+  readonly role?: CacheRole | undefined;
+}
+
+/** What a tensor is: by its name and its buffer, or by the graph that writes it. */
+function classOf(name: string, usage: TensorUsage, role: CacheRole | undefined): TensorClass {
+  if (role === undefined) return classify(name, usage);
+  const { layer, part } = role;
+  return {
+    region_type: "kv_cache",
+    layer,
+    logical_id: layer === null || part === null ? null : `layer${layer}.${part}`,
+  };
+}
+
+/** Names a tensor in its buffer; what a graph tells of one that was placed without a name is news. */
+function placeKey({ name }: RawTensor, addr: bigint, role: CacheRole | undefined): string {
+  return `${addr}/${role === undefined ? name : "cache"}`;
 }
 
 /** An empty map of process `pid`. */
@@ -90,6 +112,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   let rows: EngineRow<"tensor">[] = [];
   /** Tensors since the last that was new. */
   let repeated = 0;
+  let passesInputs = false;
 
   function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
@@ -127,10 +150,10 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   function tensorRow(
     kind: WordOf<"tensor", "kind">,
     buffer: LiveBuffer,
-    tensor: Omit<LiveTensor, "region_type">,
+    tensor: Omit<LiveTensor, "region_type"> & TensorClass,
     from: From,
   ) {
-    const { name, tensor_type, addr, size_bytes, ne, kv_layout } = tensor;
+    const { name, tensor_type, addr, size_bytes, ne, region_type, layer, logical_id, kv_layout } = tensor;
     rows.push({
       timestamp_ns: from.time,
       pid,
@@ -145,17 +168,19 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       buffer_addr: buffer.addr,
       buffer_size_bytes: BigInt(buffer.sizeBytes),
       usage: buffer.usage,
-      ...classify(name ?? "", buffer.usage),
+      ...{ region_type, layer, logical_id },
       ...layoutColumns(kv_layout),
       evidence: from.graph ? "engine_graph" : "engine_probe",
     });
   }
 
   function place(buffer: LiveBuffer, tensor: RawTensor, addr: bigint, from: From): void {
-    const { region_type, layer, logical_id } = classify(tensor.name, buffer.usage);
-    const name = tensor.name === "" ? null : tensor.name;
+    const { role } = from;
+    const { region_type, layer, logical_id } = classOf(tensor.name, buffer.usage, role);
+    // The name of a tensor that got none is its number in a graph.
+    const name = tensor.name === "" || role !== undefined ? null : tensor.name;
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
-    const place = `${addr}/${tensor.name}`;
+    const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
     buffer.placed.add(place);
     const placed: LiveTensor = {
@@ -165,12 +190,12 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       tensor_type: tensor.type.name,
       addr,
       size_bytes: tensor.sizeBytes,
-      ne: tensor.ne,
+      ne: role === undefined ? tensor.ne : [role.elements, role.cells, 1, 1],
       nb: tensor.nb,
       region_type: region_type ?? "runtime",
       layer,
       logical_id,
-      kv_layout: layoutOf(tensor.name, null),
+      kv_layout: role?.layout ?? layoutOf(tensor.name, null),
       drawn: isDrawn(tensor.name),
     };
     buffer.tensors.set(addr, placed);
@@ -178,11 +203,16 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       weights.bytes += tensor.sizeBytes;
       weights.tensors += 1;
     }
-    tensorRow(from.graph ? "graph" : "tensor", buffer, placed, from);
+    tensorRow(from.graph ? "graph" : "tensor", buffer, { ...placed, region_type }, from);
   }
 
   /** The buffer that a record names: the known one, else the one its bytes describe, where what is placed in it lies. */
-  function named(record: RawRecord, bytes: DataView, placedAt: bigint | null = null): LiveBuffer | Outcome {
+  function named(
+    record: RawRecord,
+    bytes: DataView,
+    placedAt: bigint | null = null,
+    passes = passesInputs,
+  ): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
     const existing = buffers.get(handle);
@@ -194,13 +224,14 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     if (raw === null) return existing ?? "implausible";
     if (raw.sizeBytes === 0) return "simulated";
     if (same(existing, raw.context, raw.sizeBytes)) return existing;
+    if (passes && raw.usage === "any") return "passing";
     // No row: it was made before the probes were there, and nobody saw when.
     return open(handle, raw.context, raw.sizeBytes, raw.usage);
   }
 
   /** Sends a record about a buffer on to `then`. */
-  function withBuffer(record: RawRecord, then: (buffer: LiveBuffer) => void): Outcome {
-    const buffer = named(record, record.payload);
+  function withBuffer(record: RawRecord, then: (buffer: LiveBuffer) => void, passes = passesInputs): Outcome {
+    const buffer = named(record, record.payload, null, passes);
     if (typeof buffer === "string") return buffer;
     then(buffer);
     return "kept";
@@ -210,6 +241,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     const handle = record.args[0];
     if (sizeBytes === 0 || handle === 0n) return "simulated";
     if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";
+    if (passesInputs && usage === "any") return "passing";
     repeated = 0;
     bufferRow("buffer", open(handle, addr, sizeBytes, usage), record.timestamp_ns, record.tid);
     return "kept";
@@ -245,14 +277,18 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     bufferUsage(record) {
       const usage = usageOf(Number(BigInt.asIntN(32, record.args[1])));
       if (usage === null) return "implausible";
-      return withBuffer(record, (buffer) => {
-        buffer.usage = usage;
-        for (const [addr, tensor] of buffer.tensors) {
-          const { region_type } = classify(tensor.name ?? "", usage);
-          buffer.tensors.set(addr, { ...tensor, region_type: region_type ?? "runtime" });
-        }
-        bufferRow("usage", buffer, record.timestamp_ns, record.tid);
-      });
+      return withBuffer(
+        record,
+        (buffer) => {
+          buffer.usage = usage;
+          for (const [addr, tensor] of buffer.tensors) {
+            const { region_type } = classify(tensor.name ?? "", usage);
+            buffer.tensors.set(addr, { ...tensor, region_type: region_type ?? "runtime" });
+          }
+          bufferRow("usage", buffer, record.timestamp_ns, record.tid);
+        },
+        usage === "any" && passesInputs,
+      );
     },
     bufferCleared(record) {
       return withBuffer(record, (buffer) => bufferRow("clear", buffer, record.timestamp_ns, record.tid));
@@ -264,23 +300,30 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       });
     },
     addFromGraph(found, time, tid) {
-      const { tensor, buffer } = found;
+      const { tensor, buffer, role } = found;
       let owner = buffers.get(tensor.buffer);
       if (!same(owner, buffer.addr, buffer.sizeBytes)) {
         owner = open(tensor.buffer, buffer.addr, buffer.sizeBytes, buffer.usage);
       }
-      if (owner.placed.has(`${tensor.data}/${tensor.name}`)) return false;
-      place(owner, tensor, tensor.data, { time, tid, graph: true });
+      if ([placeKey(tensor, tensor.data, role), `${tensor.data}/cache`].some((key) => owner.placed.has(key)))
+        return false;
+      place(owner, tensor, tensor.data, { time, tid, graph: true, role });
       return true;
     },
-    layOut({ tensor }, flash, time, tid) {
+    layOut({ tensor, role }, flash, time, tid) {
+      if (role !== undefined) return;
       const buffer = buffers.get(tensor.buffer);
       const existing = buffer?.tensors.get(tensor.data);
       const kv_layout = layoutOf(tensor.name, flash);
       if (!buffer || !existing || existing.name !== tensor.name || existing.kv_layout?.form === kv_layout?.form) return;
       const withLayout = { ...existing, kv_layout };
       buffer.tensors.set(tensor.data, withLayout);
-      tensorRow("layout", buffer, withLayout, { time, tid, graph: true });
+      tensorRow(
+        "layout",
+        buffer,
+        { ...withLayout, ...classify(tensor.name, buffer.usage) },
+        { time, tid, graph: true },
+      );
     },
     takeRows() {
       const taken = rows;
@@ -295,6 +338,9 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
         return { cells, streams: outer.reduce((product, n) => product * n, 1) };
       }
       return null;
+    },
+    passInputs() {
+      passesInputs = true;
     },
     isSettled: () => repeated >= SETTLED_AFTER,
     unsettle() {

@@ -1,7 +1,7 @@
-/** The exported functions of llama.cpp and ggml that are probed, and what the kernel program copies at each. */
+/** The functions of llama.cpp, ggml and Ollama's own engine that are probed, and what the kernel program copies at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
-import { BATCH, COPIED_BYTES, GGML_LAYOUT } from "./offsets.ts";
+import { BATCH, COPIED_BYTES, GGML_LAYOUT, GO_BATCH } from "./offsets.ts";
 import { PLACED_PARTS } from "./placed-pieces.ts";
 import { indexOffsets } from "./written-cells.ts";
 
@@ -37,6 +37,10 @@ export const PROBE = {
   batch_add_seq: 26,
   batch_set_pos: 27,
   batch_empty: 28,
+  go_forward: 29,
+  go_cache: 30,
+  go_remove: 31,
+  go_copy: 32,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -66,6 +70,9 @@ export const CAPTURE = {
   position: capturePlan({ form: "bytes", from: 2, bytes: COPIED_BYTES.position }),
   /** llama_context_params, passed by value. */
   params: capturePlan({ form: "bytes", from: "structure", bytes: COPIED_BYTES.params }),
+  /** What Ollama's own engine hands to a forward pass, by value. */
+  goBatch: { ...capturePlan({ form: "batch", offsets: GO_BATCH }), isGo: true },
+  goArguments: { ...capturePlan(), isGo: true },
   /** A graph, the head of its first node, and the rows of the cache that it writes. */
   graph: capturePlan(
     { form: "bytes", from: 0, bytes: COPIED_BYTES.graph },
@@ -83,14 +90,14 @@ function point(symbol: string, probe: Probe, entry: CapturePlan | null, ret: Cap
  * return, and each tensor placed in it. Rows are made once. The constructor's arguments say where the buffer is and how
  * large without any structure.
  */
-export const PROBE_POINTS: readonly ProbePoint[] = [
+const GGML_POINTS: readonly ProbePoint[] = [
   { ...point("ggml_backend_tensor_alloc", PROBE.tensor_alloc, CAPTURE.tensor, null), rests: true },
   point("ggml_backend_buft_alloc_buffer", PROBE.buffer_alloc, null, CAPTURE.buffer),
   point("ggml_backend_buffer_init", PROBE.buffer_init, CAPTURE.none, CAPTURE.buffer),
   point("ggml_backend_buffer_free", PROBE.buffer_free, CAPTURE.buffer, null),
   point("ggml_backend_buffer_set_usage", PROBE.buffer_usage, CAPTURE.buffer, null),
   point("ggml_backend_buffer_clear", PROBE.buffer_clear, CAPTURE.buffer, null),
-  point("ggml_graph_compute", PROBE.graph_compute, CAPTURE.graph, null),
+  point("ggml_graph_compute", PROBE.graph_compute, CAPTURE.graph, CAPTURE.none),
   point("llama_model_load_from_file", PROBE.model_load, CAPTURE.path, CAPTURE.none),
   point("llama_model_load_from_splits", PROBE.model_load, CAPTURE.none, CAPTURE.none),
   point("llama_model_init_from_user", PROBE.model_load, CAPTURE.none, CAPTURE.none),
@@ -120,6 +127,24 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   point("llama_model_free", PROBE.model_free, CAPTURE.none, null),
   point("llama_free", PROBE.context_free, CAPTURE.none, null),
 ];
+
+const OLLAMA = "github.com/ollama/ollama";
+
+/**
+ * Functions of Ollama's own engine, which calls ggml and not llama.cpp. A return is never probed: Go moves its stacks. Where
+ * its batch lies on the stack is known for x86-64.
+ */
+const GO_POINTS: readonly ProbePoint[] =
+  process.arch === "x64"
+    ? [
+        point(`${OLLAMA}/model.Forward`, PROBE.go_forward, CAPTURE.goBatch, null),
+        point(`${OLLAMA}/kvcache.(*Causal).Init`, PROBE.go_cache, CAPTURE.goArguments, null),
+        point(`${OLLAMA}/kvcache.(*Causal).Remove`, PROBE.go_remove, CAPTURE.goArguments, null),
+        point(`${OLLAMA}/kvcache.(*Causal).CopyPrefix`, PROBE.go_copy, CAPTURE.goArguments, null),
+      ]
+    : [];
+
+export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...GO_POINTS];
 
 /** Probes of those functions that the object has. */
 export function probesOf(object: EngineObject): EngineProbe[] {

@@ -57,7 +57,8 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
         case PROBE.buffer_free:
           return map.bufferFreed(record);
         case PROBE.graph_compute:
-          noteGraph(record);
+          if (!record.isReturn) noteGraph(record);
+          else if (steps.isOfGraphs()) map.passInputs();
           break;
         case PROBE.context_init:
           // Another context may build graphs of its own at the addresses of an old one.

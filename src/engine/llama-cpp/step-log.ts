@@ -2,10 +2,12 @@
 import type { WordOf } from "../../schema/row.ts";
 import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { cacheHeads, type PlacedRun, sequencesIn } from "./cache-heads.ts";
+import { batchFacts, hex, i32, tokensIn } from "./batch-facts.ts";
+import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import { filledBatches } from "./filled-batches.ts";
+import { graphSteps } from "./graph-steps.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import { PROBE } from "./probes.ts";
 import { type CacheShape, type CellRange, cellsOfRuns, writtenCells } from "./written-cells.ts";
@@ -18,6 +20,8 @@ export interface StepLog {
   /** What the engine runs with, as it became known. */
   tellSettings(settings: Readonly<Record<string, unknown>>, time: bigint, tid: number): void;
   takeRows(): EngineRow<"step">[];
+  /** True once graphs were steps by themselves, without a call that decodes. */
+  isOfGraphs(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;
   tokenPeriodsNs(): number[];
@@ -77,6 +81,7 @@ const FILLS: ReadonlySet<number> = new Set([
   PROBE.batch_set_pos,
   PROBE.batch_empty,
 ]);
+const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
 const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode, PROBE.process]);
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
@@ -86,36 +91,6 @@ export const GRAPH_UNREADABLE = 1;
 const DECODE = 1;
 /** Bit of LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: what attention keeps is not part of the state. */
 const PARTIAL = 1n;
-
-/** An address as text, for the detail of a row. */
-function hex(value: bigint): string {
-  return `0x${value.toString(16)}`;
-}
-
-const i32 = (value: bigint): number => Number(BigInt.asIntN(32, value));
-
-const tokensIn = (runs: readonly PlacedRun[]): number => runs.reduce((sum, { tokens }) => sum + tokens, 0);
-
-/** What the columns and the detail of a batch say of its tokens. */
-function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
-  if (runs === null || n_tokens === 0) return { columns: {}, detail: {} };
-  const sequences = sequencesIn(runs);
-  const [run] = runs;
-  const isOne = sequences.size === 1;
-  const columns = {
-    n_sequences: sequences.size,
-    position_first: isOne ? Math.min(...runs.map(({ position }) => position)) : null,
-    sequence_id: isOne ? (run?.sequences[0] ?? null) : null,
-  };
-  // One run of one sequence is what the columns say.
-  if (isOne && runs.length === 1) return { columns, detail: {} };
-  const kv_rows = runs.map(({ sequences: ids, position, tokens }) => [
-    ids.length === 1 ? ids[0] : ids,
-    position,
-    tokens,
-  ]);
-  return { columns, detail: { kv_rows } };
-}
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
@@ -150,6 +125,13 @@ export function stepLog(context: StepContext): StepLog {
       detail: Object.keys(facts).length === 0 ? null : JSON.stringify(facts),
     };
   }
+
+  const ofGraphs = graphSteps({
+    heads,
+    cacheAt,
+    rowOf: (record, kind) => rowOf(record, kind, {}),
+    push: (row) => void rows.push(row),
+  });
 
   function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
@@ -306,10 +288,12 @@ export function stepLog(context: StepContext): StepLog {
     if (kind === "graph") {
       if (record.unreadable & GRAPH_UNREADABLE) return "unreadable";
       const written = writtenCells(record.payload);
+      const tokens = tokensOfGraph(record.payload, layout);
+      ofGraphs.begin(record, tokens, written);
       for (const probe of [PROBE.decode, PROBE.process]) {
         const call = open.get(`${record.tid}/${probe}`);
         if (call === undefined) continue;
-        call.graphTokens += tokensOfGraph(record.payload, layout) ?? 0;
+        call.graphTokens += tokens ?? 0;
         call.cells.push(...(written?.ranges ?? []));
         call.cache = written?.addr ?? call.cache;
       }
@@ -328,6 +312,7 @@ export function stepLog(context: StepContext): StepLog {
   function flush(): void {
     for (const call of open.values()) if (call.isStep) rows.push(call.row);
     open.clear();
+    ofGraphs.flush();
   }
 
   return {
@@ -337,6 +322,9 @@ export function stepLog(context: StepContext): StepLog {
     take(record) {
       if (record.probe === PROBE.get_memory) return askMemory(record);
       if (FILLS.has(record.probe)) return fill(record);
+      if (OF_GO.has(record.probe)) return ofGraphs.take(record);
+      if (record.probe === PROBE.graph_compute && record.isReturn) return ofGraphs.end(record);
+      if (record.probe === PROBE.decode || record.probe === PROBE.process) ofGraphs.leave();
       const kind = KIND_OF.get(record.probe);
       if (kind === undefined) return "implausible";
       if (!RETURNS.has(record.probe)) return single(record, kind);
@@ -350,6 +338,7 @@ export function stepLog(context: StepContext): StepLog {
       rows = [];
       return taken;
     },
+    isOfGraphs: ofGraphs.hasStepped,
     flush,
     tokenPeriodsNs: heads.tokenPeriodsNs,
     kvHeads: () => heads.kvHeads(pid),

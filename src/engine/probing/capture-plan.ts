@@ -17,9 +17,9 @@ export interface BatchOffsets {
   readonly tokens: number;
   /** Array of i32. */
   readonly positions: number;
-  /** Array of i32: the length of each list of sequences. */
-  readonly sequenceCounts: number;
-  /** Array of lists of i32. */
+  /** Array of i32: the length of each list of sequences. Null for a batch whose tokens have one sequence each. */
+  readonly sequenceCounts: number | null;
+  /** Array of lists of i32; of i64 without lists. */
   readonly sequences: number;
 }
 
@@ -103,6 +103,8 @@ export interface CapturePlan {
   readonly least: number;
   /** Bytes that the record has for them. */
   readonly room: number;
+  /** True for a function of Go, whose arguments are in registers of its own: the first is the receiver of a method. */
+  readonly isGo?: true;
 }
 
 const PLAN = recordLayout("engine_capture");
@@ -157,11 +159,12 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
 }
 
 /** The plan as the kernel program reads it. */
-export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<ArrayBuffer> {
+export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(new ArrayBuffer(PLAN.bytes));
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
   view.setUint16(offsets.room, room, true);
+  view.setUint8(offsets.go_registers, isGo === true ? 1 : 0);
   view.setUint8(offsets.parts, parts.filter((part) => !isBehind(part)).length);
   for (const [i, part] of parts.entries()) {
     if (!isBehind(part)) {
@@ -172,7 +175,8 @@ export function planBytes({ parts, at: starts, room }: CapturePlan): Uint8Array<
       view.setUint8(offsets.walks, ENGINE_WALK.batch);
       view.setUint16(offsets.batch_tokens, part.offsets.tokens, true);
       view.setUint16(offsets.batch_positions, part.offsets.positions, true);
-      view.setUint16(offsets.batch_sequence_counts, part.offsets.sequenceCounts, true);
+      view.setUint16(offsets.batch_sequence_counts, part.offsets.sequenceCounts ?? part.offsets.sequences, true);
+      view.setUint8(offsets.batch_flat, part.offsets.sequenceCounts === null ? 1 : 0);
       view.setUint16(offsets.batch_sequences, part.offsets.sequences, true);
       continue;
     }

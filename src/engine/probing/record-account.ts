@@ -3,7 +3,15 @@ import type { LedgerRow, Stage } from "../../schema/ledger.ts";
 import type { Look, Outcome } from "../engine.ts";
 import { graphTally } from "./graph-tally.ts";
 
-const FILTERED: readonly Outcome[] = ["simulated", "empty", "duplicate", "null_handle", "not_in_memory", "under_way"];
+const FILTERED: readonly Outcome[] = [
+  "simulated",
+  "empty",
+  "passing",
+  "duplicate",
+  "null_handle",
+  "not_in_memory",
+  "under_way",
+];
 const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"];
 
 /** Counts of the kernel program. */
@@ -48,6 +56,7 @@ export function recordAccount(): RecordAccount {
     kept: 0,
     simulated: 0,
     empty: 0,
+    passing: 0,
     duplicate: 0,
     null_handle: 0,
     not_in_memory: 0,

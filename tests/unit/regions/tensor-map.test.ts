@@ -46,6 +46,30 @@ test("weights keep their tensor from placement to the free of the buffer, once",
   ]);
 });
 
+test("a tensor that is alone in its buffer is a cache from its birth on where a graph tells so later", () => {
+  const map = createTensorMap();
+  const alone = { name: null, size_bytes: 0x1000n };
+  map.apply(row("buffer", 1));
+  map.apply(row("tensor", 2, alone));
+  map.apply(row("graph", 5, { ...alone, region_type: "kv_cache", logical_id: "layer3.k", layer: 3 }));
+  map.apply(row("free", 9));
+  expect(map.lifetimes()).toMatchObject([
+    { region_type: "kv_cache", logical_id: "layer3.k", birth_ns: 2n, birth_censored: false, death_ns: 9n },
+  ]);
+});
+
+test("what shares a buffer with others keeps its place where a graph tells of one of them", () => {
+  const map = createTensorMap();
+  map.apply(row("buffer", 1));
+  map.apply(row("tensor", 2));
+  map.apply(row("tensor", 3, { addr: 0x1100n }));
+  map.apply(row("graph", 5, { region_type: "kv_cache", logical_id: "layer3.k", layer: 3 }));
+  expect(map.lifetimes().map(({ region_type, birth_ns }) => [region_type, birth_ns])).toEqual([
+    [null, 2n],
+    ["kv_cache", 5n],
+  ]);
+});
+
 test("tensors that share a compute buffer are its candidates", () => {
   const map = createTensorMap();
   map.apply(row("tensor", 1, { name: "x", region_type: "activation" }));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { COLUMNS, ROWS } from "../../../../src/regions/kv-layout.ts";
 import {
   bufferBytes,
   fakeMemory,
@@ -112,6 +113,51 @@ describe("the graph reader", () => {
       return graph([tensor("other", { op: 42, src: [values, values] }), ...nodes]).caches;
     };
     expect([caches([]), caches([0, 0, 0]), caches([0, 1, 0])]).toEqual([0, 1, 2]);
+  });
+
+  test("tells what a cache without a name is: by the node that sets its rows, and the nearest weight of a layer before that", () => {
+    const { tensor, graph } = world();
+    const hidden = tensor("node_9", { src: [tensor("blk.2.ffn_down.weight")] });
+    const layer = (n: number) => {
+      const list = tensor("leaf_1");
+      const written = (part: string) =>
+        tensor(`${part}`, { src: [tensor("", { src: [tensor(`blk.${n}.attn_${part}.weight`), hidden] })] });
+      const keys = tensor("leaf_2", { ne: [8, 2, 64, 1] });
+      const values = tensor("", { ne: [64, 8, 2, 1] });
+      const set = (cache: bigint, part: string, ne: readonly number[]) =>
+        tensor("node_3", { op: 42, ne, viewSrc: cache, src: [written(part), list, cache] });
+      return [set(keys, "k", [16, 64, 1, 1]), set(values, "v", [1, 64, 16, 1]), tensor("kqv", { src: [keys, values] })];
+    };
+    const reading = graph([...layer(3), ...layer(4)]);
+    const shape = { elements: 16, cells: 64 };
+    expect(reading.tensors.flatMap(({ role }) => (role ? [role] : []))).toEqual(
+      [3, 4].flatMap((n) => [
+        { layer: n, part: "k" as const, layout: ROWS, ...shape },
+        { layer: n, part: "v" as const, layout: COLUMNS, ...shape },
+      ]),
+    );
+    expect(reading).toMatchObject({ caches: 2, flashAttention: true });
+  });
+
+  test("gives no role to what is no cache: a tensor of a graph, a cache with a name, other shapes", () => {
+    const { memory, tensor, graph } = world();
+    const compute = memory.put(0x1_0030_0000n, bufferBytes(DATA, 1 << 20, 2));
+    const set = (cache: bigint, ne: readonly number[]) => tensor("node", { op: 42, ne, viewSrc: cache, src: [cache] });
+    const nodes = [
+      set(tensor("leaf_1", { ne: [8, 64, 1, 1], buffer: compute }), [8, 64, 1, 1]),
+      set(tensor("cache_k_l0", { ne: [8, 64, 1, 1] }), [8, 64, 1, 1]),
+      set(tensor("leaf_2", { ne: [8, 64, 1, 1] }), [8, 32, 1, 1]),
+      set(tensor("leaf_3", { ne: [8, 64, 2, 1] }), [8, 64, 2, 1]),
+      tensor("leaf_4", { op: 42, ne: [8, 64, 1, 1] }),
+    ];
+    expect(graph(nodes).tensors.map(({ role }) => role)).toEqual(nodes.map(() => undefined));
+  });
+
+  test("tells no layer of a cache before which no weight of one is found", () => {
+    const { tensor, graph } = world();
+    const cache = tensor("leaf_2", { ne: [8, 64, 1, 1] });
+    const [found] = graph([tensor("node", { op: 42, ne: [8, 64, 1, 1], viewSrc: cache, src: [tensor("x")] })]).tensors;
+    expect(found?.role).toEqual({ layer: null, part: null, layout: ROWS, elements: 8, cells: 64 });
   });
 
   test("counts what it does not believe, by reason, and goes on", () => {

@@ -4,6 +4,7 @@ import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { type TensorMap, tensorMap } from "../../../../src/engine/llama-cpp/placed-tensors.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import type { RawRecord } from "../../../../src/engine/probing/raw-record.ts";
+import { ROWS } from "../../../../src/regions/kv-layout.ts";
 import {
   bufferBytes,
   olderBufferBytes,
@@ -154,5 +155,44 @@ describe("the tensor map of a process", () => {
     map.tensorAlloc(alloc(BASE + 64n, { name: "blk.1.a.weight", ne: [8, 1, 1, 1] }));
     map.tensorAlloc(alloc(BASE + 128n, { name: "cache_k_l0" }));
     expect(map.weights).toEqual({ bytes: 48, tensors: 2 });
+  });
+
+  test("names a cache without a name by layer and part, once, whatever a later graph shows of it", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    const decoded = decodeTensor(
+      viewOf(tensorBytes({ name: "leaf_7", ne: [8, 2, 64, 1], buffer: HANDLE, data: BASE })),
+      GGML_LAYOUT,
+    );
+    if (!decoded.ok) throw new Error(decoded.doubt);
+    const buffer = { addr: BASE, sizeBytes: 4096, usage: "any" } as const;
+    const role = { layer: 3, part: "k", layout: ROWS, elements: 16, cells: 64 } as const;
+    construct(map, BASE, 4096n);
+    map.takeRows();
+    const found = { tensor: decoded.value, buffer };
+    expect(map.addFromGraph({ ...found, role }, 5n, 8)).toBe(true);
+    expect([map.addFromGraph({ ...found, role }, 6n, 8), map.addFromGraph(found, 7n, 8)]).toEqual([false, false]);
+    map.layOut({ ...found, role }, false, 8n, 8);
+    expect(map.takeRows()).toMatchObject([
+      {
+        ...{ kind: "graph", name: null, region_type: "kv_cache", layer: 3, logical_id: "layer3.k" },
+        ...{ shape: "16x64x1x1", kv_layout: "rows" },
+      },
+    ]);
+    expect(map.live()).toMatchObject([{ region_type: "kv_cache", logical_id: "layer3.k", ne: [16, 64, 1, 1] }]);
+    expect(map.cacheAt(BASE)).toEqual({ cells: 64, streams: 1 });
+  });
+
+  test("leaves out the buffers of what each graph is given, once it is told to, but for those that get a usage", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    map.passInputs();
+    expect(construct(map, BASE, 4096n)).toBe("passing");
+    const small = bufferBytes(BASE, 4096);
+    expect(map.tensorAlloc(alloc(BASE, { name: "" }, small))).toBe("passing");
+    expect(map.bufferFreed(about(PROBE.buffer_free, [HANDLE], small))).toBe("passing");
+    expect(map.takeRows()).toEqual([]);
+    expect(construct(map, BASE, 65536n)).toBe("passing");
+    expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 2n]))).toBe("kept");
+    expect(map.tensorAlloc(alloc(BASE, { name: "Kcur-0" }, bufferBytes(BASE, 65536, 2)))).toBe("kept");
+    expect(map.takeRows()).toMatchObject([{ kind: "usage", usage: "compute" }, { name: "Kcur-0" }]);
   });
 });

@@ -44,6 +44,20 @@ describe("a plan of what a probe copies", () => {
     expect(() => capturePlan(...Array.from({ length: ENGINE.parts + 1 }, () => part(8)))).toThrow(RangeError);
   });
 
+  test("says of a function of Go that its arguments are in other registers, and of a batch that it has no lists", () => {
+    const { offsets } = recordLayout("engine_capture");
+    const flags = (plan: ReturnType<typeof capturePlan>) => {
+      const view = new DataView(planBytes(plan).buffer);
+      return [view.getUint8(offsets.go_registers), view.getUint8(offsets.batch_flat)];
+    };
+    expect(flags(capturePlan())).toEqual([0, 0]);
+    expect(flags(capturePlan({ form: "batch", offsets: BATCH }))).toEqual([0, 0]);
+    expect(flags({ ...capturePlan(), isGo: true })).toEqual([1, 0]);
+    expect(
+      flags({ ...capturePlan({ form: "batch", offsets: { ...BATCH, sequenceCounts: null } }), isGo: true }),
+    ).toEqual([1, 1]);
+  });
+
   test("reaches the kernel program with every number of every form", () => {
     const plan = capturePlan(
       { form: "array", from: 2, bytes: 64, countArgument: 3, elementBytes: 4 },

@@ -1,0 +1,34 @@
+/** What a row tells of a batch: its tokens by sequence and position, and numbers that arguments of functions are. */
+import { type PlacedRun, sequencesIn } from "./cache-heads.ts";
+
+/** An address as text, for the detail of a row. */
+export function hex(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}
+
+/** The whole number that an argument of 4 bytes is. */
+export const i32 = (value: bigint): number => Number(BigInt.asIntN(32, value));
+
+/** Tokens of all runs. */
+export const tokensIn = (runs: readonly PlacedRun[]): number => runs.reduce((sum, { tokens }) => sum + tokens, 0);
+
+/** What the columns and the detail of a batch say of its tokens. */
+export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
+  if (runs === null || n_tokens === 0) return { columns: {}, detail: {} };
+  const sequences = sequencesIn(runs);
+  const [run] = runs;
+  const isOne = sequences.size === 1;
+  const columns = {
+    n_sequences: sequences.size,
+    position_first: isOne ? Math.min(...runs.map(({ position }) => position)) : null,
+    sequence_id: isOne ? (run?.sequences[0] ?? null) : null,
+  };
+  // One run of one sequence is what the columns say.
+  if (isOne && runs.length === 1) return { columns, detail: {} };
+  const kv_rows = runs.map(({ sequences: ids, position, tokens }) => [
+    ids.length === 1 ? ids[0] : ids,
+    position,
+    tokens,
+  ]);
+  return { columns, detail: { kv_rows } };
+}

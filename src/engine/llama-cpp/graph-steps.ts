@@ -1,0 +1,170 @@
+/**
+ * Steps of an engine that hands graphs to ggml itself, such as Ollama's own, which is written in Go: every graph that writes a
+ * cache is a batch. Where the program has its names, Go says of which sequences and positions a batch is before its graph
+ * is computed, one batch ahead.
+ */
+import type { EngineRow, Outcome } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
+import { batchFacts, i32 } from "./batch-facts.ts";
+import type { CacheHeads, PlacedRun } from "./cache-heads.ts";
+import { type DecodedBatch, decodeBatch } from "./decode-step.ts";
+import { PROBE } from "./probes.ts";
+import { type CacheShape, cellsOfRuns, type WrittenCells } from "./written-cells.ts";
+
+export interface GraphSteps {
+  /** Takes a call of Go: a batch that is handed over, or a change of the cache. */
+  take(record: RawRecord): Outcome;
+  /** A graph is computed outside of every call that decodes. @param tokens of its first node; null where that tells none */
+  begin(record: RawRecord, tokens: number | null, written: WrittenCells | null): void;
+  end(record: RawRecord): Outcome;
+  /** A call that decodes began or returned: graphs are its, and not steps. */
+  leave(): void;
+  /** True once a graph was a step. */
+  hasStepped(): boolean;
+  /** Ends the graphs that have not returned: rows without an end. */
+  flush(): void;
+}
+
+export interface GraphStepsContext {
+  readonly heads: CacheHeads;
+  rowOf(record: RawRecord, kind: "decode" | "context" | "kv_trim" | "kv_copy" | "kv_shift"): EngineRow<"step">;
+  push(row: EngineRow<"step">): void;
+  /** The shape of the cache tensor that begins at an address; null where none is known there. */
+  cacheAt(addr: bigint): CacheShape | null;
+}
+
+/** The one cache of the process: a runner has one model, which ends with it. */
+const CACHE = 0n;
+/** Batches that Go may have handed over when a graph begins: that of the graph, and the next. */
+const AHEAD = 2;
+/** Graphs without a word of Go that are held back: a call that decodes may have begun before the probes came, and have many. */
+const HELD = 32;
+/** Graphs kept open; a thread computes one at a time, so that more are those of threads that ended. */
+const OPEN_LIMIT = 64;
+/** What Go passes as the end of a sequence. */
+const SEQUENCE_END = 2 ** 31 - 1;
+/** Before the shape of a cache is known: any cell may be one of it. */
+const ANY_CELL: CacheShape = { cells: 2 ** 32, streams: 1 };
+
+interface OpenGraph {
+  readonly row: EngineRow<"step">;
+  readonly runs: readonly PlacedRun[] | null;
+}
+
+const isPlaced = (runs: DecodedBatch["runs"]): runs is readonly PlacedRun[] =>
+  runs?.every(({ position }) => position !== null) ?? false;
+
+/** No batch yet. */
+export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): GraphSteps {
+  const open = new Map<number, OpenGraph>();
+  /** Batches that were handed over and whose graphs have not begun. */
+  const handed: DecodedBatch[] = [];
+  let isTold = false;
+  let hasStepped = false;
+  /** Another engine calls the graphs. */
+  let isLeft = false;
+  let held: EngineRow<"step">[] = [];
+  /** The last call of Go since a graph began. */
+  let last = "";
+
+  function release(): void {
+    for (const row of held) push(row);
+    held = [];
+  }
+
+  /** What was handed over of the graph that begins; null where that was not seen. */
+  function batchOf(tokens: number): DecodedBatch | null {
+    while (handed.length > AHEAD) handed.shift();
+    const index = handed.findIndex(({ n_tokens }) => n_tokens === tokens);
+    if (index < 0) return null;
+    return handed.splice(0, index + 1)[index] ?? null;
+  }
+
+  function handOver(batch: DecodedBatch): Outcome {
+    isTold = true;
+    if (!hasStepped) held = [];
+    handed.push(batch);
+    if (handed.length > OPEN_LIMIT) handed.shift();
+    return "kept";
+  }
+
+  function change(record: RawRecord): Outcome {
+    const [, first, second, third, fourth] = record.args;
+    const tell = (kind: "kv_trim" | "kv_copy" | "kv_shift", sequence_id: number, facts: object): void =>
+      push({ ...rowOf(record, kind), sequence_id, detail: JSON.stringify(facts) });
+    if (record.probe === PROBE.go_cache) {
+      heads.begin(CACHE);
+      const asked = JSON.stringify({ n_seq_max: i32(fourth) });
+      push({ ...rowOf(record, "context"), end_ns: record.timestamp_ns, detail: asked });
+    } else if (record.probe === PROBE.go_copy) {
+      const [from, sequence, tokens] = [i32(first), i32(second), i32(third)];
+      heads.trim(CACHE, { sequence, from: 0, to: -1 });
+      heads.copy(CACHE, from, sequence);
+      heads.trim(CACHE, { sequence, from: tokens, to: -1 });
+      tell("kv_trim", sequence, { position_from: 0, position_to: -1 });
+      tell("kv_copy", sequence, { sequence_from: from, position_from: 0, position_to: tokens });
+    } else {
+      const [sequence, from, end] = [i32(first), i32(second), i32(third)];
+      const stretch = { sequence, from, to: end === SEQUENCE_END ? -1 : end };
+      heads.trim(CACHE, stretch);
+      tell("kv_trim", sequence, { position_from: from, position_to: stretch.to });
+      if (stretch.to >= 0) {
+        heads.shift(CACHE, { sequence, from: end, to: -1 }, from - end);
+        tell("kv_shift", sequence, { position_from: end, position_to: -1, positions: from - end });
+      }
+    }
+    return "kept";
+  }
+
+  return {
+    take(record) {
+      const { payload, args, probe, unreadable } = record;
+      const batch = probe === PROBE.go_forward ? decodeBatch(payload, unreadable) : undefined;
+      if (batch === null) return unreadable === 0 ? "implausible" : "unreadable";
+      // Go begins a function anew where its stack was too small, and a cache of several kinds does one thing in each.
+      const call = `${probe}/${batch === undefined ? args.slice(1).join() : JSON.stringify(batch)}`;
+      if (call === last) return "duplicate";
+      last = call;
+      return batch === undefined ? change(record) : handOver(batch);
+    },
+    begin(record, tokens, written) {
+      last = "";
+      if (written === null || isLeft) return;
+      const n_tokens = tokens ?? written.tokens;
+      const runs = batchOf(n_tokens)?.runs ?? null;
+      const placed = isPlaced(runs) ? runs : null;
+      const { columns, detail } = batchFacts(n_tokens, placed);
+      const cells = placed && cellsOfRuns(placed, written.ranges, cacheAt(written.addr) ?? ANY_CELL);
+      const facts = { ...detail, ...(cells ? { kv_row_cells: cells } : {}) };
+      const text = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
+      if (open.size >= OPEN_LIMIT) open.clear();
+      open.set(record.tid, { row: { ...rowOf(record, "decode"), n_tokens, ...columns, detail: text }, runs: placed });
+    },
+    end(record) {
+      const graph = open.get(record.tid);
+      if (graph === undefined) return "kept";
+      open.delete(record.tid);
+      // Go told of it before the probes were there, as it has of the next meanwhile.
+      if (!hasStepped && isTold && graph.runs === null) return "under_way";
+      const result = BigInt.asIntN(32, record.args[0]);
+      const row = { ...graph.row, end_ns: record.timestamp_ns, result };
+      if (!isTold && !hasStepped && held.push(row) < HELD) return "kept";
+      if (held.length > 0) release();
+      else push(row);
+      hasStepped = true;
+      if (result === 0n) heads.advance(CACHE, graph.runs, graph.row.timestamp_ns);
+      return "kept";
+    },
+    hasStepped: () => hasStepped,
+    leave() {
+      isLeft = true;
+      held = [];
+      open.clear();
+    },
+    flush() {
+      release();
+      for (const { row } of open.values()) push(row);
+      open.clear();
+    },
+  };
+}

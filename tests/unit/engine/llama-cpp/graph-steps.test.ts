@@ -1,0 +1,204 @@
+import { describe, expect, test } from "bun:test";
+import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
+import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
+import { type BatchFields, batchBytes, graphBytes, rawRecord } from "../../../fixtures/ggml-structs.ts";
+
+const CACHE = 0x7f00_0000_1000n;
+/** What Go passes as the end of a sequence. */
+const END = 2n ** 31n - 1n;
+
+/** A process of Ollama's own engine. */
+function runner() {
+  const log = stepLog({
+    ...{ pid: 7, layout: GGML_LAYOUT, weights: { bytes: 0, tensors: 0 } },
+    ...{ isSettled: () => false, cacheAt: () => null },
+  });
+  let time = 0n;
+  const take = (probe: number, args: readonly bigint[], payload?: Uint8Array, isReturn = false) =>
+    log.take(rawRecord({ probe, args, isReturn, time: ++time, ...(payload === undefined ? {} : { payload }) }));
+  return {
+    log,
+    take,
+    forward: (batch: BatchFields) => take(PROBE.go_forward, [], batchBytes(batch)),
+    begin: (tokens: number, first: number, cache = CACHE) =>
+      take(PROBE.graph_compute, [1n], graphBytes({ tokens, cache, cells: [[first, tokens]] })),
+    end: (status = 0n) => take(PROBE.graph_compute, [status], new Uint8Array(0), true),
+    remove: (...args: readonly bigint[]) => take(PROBE.go_remove, [1n, ...args]),
+    rows: () => log.takeRows().filter(({ kind }) => kind !== "graph"),
+  };
+}
+
+const token = (sequence: number, position: number): BatchFields => ({ tokens: 1, runs: [[sequence, position, 1]] });
+
+describe("the steps of an engine that hands graphs to ggml itself", () => {
+  test("are its graphs, with the sequences, positions and cells of what Go handed over one batch ahead", () => {
+    const { forward, begin, end, rows, log } = runner();
+    forward({ tokens: 5 });
+    begin(5, 0);
+    forward(token(0, 5));
+    end();
+    // Of this batch Go may tell before its graph begins, or when it has begun.
+    forward(token(0, 6));
+    begin(1, 5);
+    end();
+    begin(1, 6);
+    end();
+    expect(rows()).toMatchObject([
+      { kind: "decode", timestamp_ns: 2n, end_ns: 4n, n_tokens: 5, n_sequences: 1, position_first: 0, sequence_id: 0 },
+      { n_tokens: 1, position_first: 5, result: 0n, detail: '{"kv_row_cells":[[5,1]]}' },
+      { n_tokens: 1, position_first: 6 },
+    ]);
+    expect(log.kvHeads()).toMatchObject([{ next_row: 7, sequences: 1 }]);
+  });
+
+  test("have every sequence of a batch of several", () => {
+    const { forward, begin, end, rows } = runner();
+    const runs = [
+      [0, 9, 1],
+      [3, 4, 1],
+    ] as const;
+    forward({ tokens: 2, runs });
+    begin(2, 20);
+    end();
+    const [row] = rows();
+    expect(row).toMatchObject({ n_tokens: 2, n_sequences: 2, sequence_id: null });
+    expect(JSON.parse(row?.detail ?? "")).toEqual({ kv_rows: runs, kv_row_cells: [[20, 2]] });
+  });
+
+  test("leave out the one of which Go told before the probes came, as a call that was under way", () => {
+    const { forward, begin, end, rows } = runner();
+    begin(5, 0);
+    forward(token(0, 5));
+    expect(end()).toBe("under_way");
+    begin(1, 5);
+    end();
+    expect(rows()).toMatchObject([{ n_tokens: 1, position_first: 5 }]);
+  });
+
+  test("have tokens and no sequences where the program has no names of Go", () => {
+    const { begin, end, rows, log } = runner();
+    for (let i = 0; i < 31; i++) {
+      begin(1, i);
+      end();
+    }
+    // A call that decodes may have begun before the probes came.
+    expect(rows()).toEqual([]);
+    begin(1, 31);
+    end();
+    begin(1, 32);
+    end();
+    const seen = rows();
+    expect(seen.length).toBe(33);
+    expect(seen.at(-1)).toMatchObject({ kind: "decode", n_tokens: 1, n_sequences: null, position_first: null });
+    log.flush();
+    expect(rows()).toEqual([]);
+  });
+
+  test("are told at the end where there were few of them", () => {
+    const { begin, end, rows, log } = runner();
+    begin(4, 0);
+    end();
+    log.flush();
+    expect(rows()).toMatchObject([{ kind: "decode", n_tokens: 4, n_sequences: null }]);
+  });
+
+  test("are none where a call that decodes was under way", () => {
+    const { begin, end, rows, take, log } = runner();
+    begin(1, 0);
+    end();
+    expect(take(PROBE.decode, [0n], new Uint8Array(0), true)).toBe("under_way");
+    begin(1, 1);
+    end();
+    log.flush();
+    expect(rows()).toEqual([]);
+  });
+
+  test("are none of graphs that write no cache, such as one that turns its keys", () => {
+    const { take, end, rows, log } = runner();
+    take(PROBE.graph_compute, [1n], graphBytes({ tokens: 4 }));
+    end();
+    log.flush();
+    expect(rows()).toEqual([]);
+  });
+
+  test("have no end where the runner ended in the midst of one, and say where a graph failed", () => {
+    const { forward, begin, end, rows, log } = runner();
+    forward(token(0, 0));
+    begin(1, 0);
+    end(-1n);
+    forward(token(0, 1));
+    begin(1, 1);
+    log.flush();
+    expect(rows()).toMatchObject([
+      { position_first: 0, result: -1n },
+      { position_first: 1, end_ns: null, result: null },
+    ]);
+  });
+
+  test("take no batch for another one's: the graph of which Go's word was lost has none", () => {
+    const { forward, begin, end, rows } = runner();
+    forward(token(0, 0));
+    begin(1, 0);
+    end();
+    begin(5, 1);
+    forward(token(0, 6));
+    end();
+    begin(1, 6);
+    end();
+    expect(rows().map(({ n_tokens, position_first }) => [n_tokens, position_first])).toEqual([
+      [1, 0],
+      [5, null],
+      [1, 6],
+    ]);
+  });
+
+  test("are not believed where the batch is none", () => {
+    const { take } = runner();
+    expect(take(PROBE.go_forward, [], batchBytes({ tokens: -1, runs: [] }))).toBe("implausible");
+    expect(take(PROBE.go_forward, [], new Uint8Array(0))).toBe("implausible");
+  });
+});
+
+describe("what Go does to its cache", () => {
+  test("is the making of it, the trim of a sequence, and rows of another one that it gets", () => {
+    const { take, remove, rows } = runner();
+    take(PROBE.go_cache, [1n, 2n, 3n, 0n, 4n]);
+    remove(0n, 30n, END);
+    take(PROBE.go_copy, [1n, 0n, 2n, 8n]);
+    expect(rows().map(({ kind, sequence_id, detail }) => [kind, sequence_id, JSON.parse(detail ?? "")])).toEqual([
+      ["context", null, { n_seq_max: 4 }],
+      ["kv_trim", 0, { position_from: 30, position_to: -1 }],
+      ["kv_trim", 2, { position_from: 0, position_to: -1 }],
+      ["kv_copy", 2, { sequence_from: 0, position_from: 0, position_to: 8 }],
+    ]);
+  });
+
+  test("is a shift of what comes behind where rows are taken from its midst", () => {
+    const { forward, begin, end, remove, rows } = runner();
+    forward({ tokens: 60 });
+    begin(60, 0);
+    end();
+    remove(0n, 4n, 32n);
+    expect(rows().slice(1)).toMatchObject([
+      { kind: "kv_trim", detail: '{"position_from":4,"position_to":32}' },
+      { kind: "kv_shift", detail: '{"position_from":32,"position_to":-1,"positions":-28}' },
+    ]);
+  });
+
+  test("is told once where Go begins a function anew on a larger stack, or a model has caches of two kinds", () => {
+    const { forward, begin, end, remove, rows } = runner();
+    expect([remove(0n, 4n, 32n), remove(0n, 4n, 32n), forward(token(0, 0)), forward(token(0, 0))]).toEqual([
+      "kept",
+      "duplicate",
+      "kept",
+      "duplicate",
+    ]);
+    begin(1, 0);
+    end();
+    forward(token(0, 0));
+    begin(1, 0);
+    end();
+    expect(rows().map(({ kind }) => kind)).toEqual(["kv_trim", "kv_shift", "decode", "decode"]);
+  });
+});
