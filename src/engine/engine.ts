@@ -93,6 +93,9 @@ export interface Look {
   readonly found: number;
   /** Structures that were not believed, by reason. */
   readonly refused: Readonly<Record<string, number>>;
+  /** Nodes that were walked, and those of what records named and nobody has looked at yet. */
+  readonly nodes: number;
+  readonly unread_nodes: number;
 }
 
 /** A row of a stream as an engine makes it; the session adds the engine's name. */
@@ -103,7 +106,7 @@ export interface EngineProcess {
   /** The process mapped another object of the engine. */
   useBuild(build: EngineBuild): void;
   take(record: RawRecord): Outcome;
-  /** Reads what a record named in the process's memory, if one did; read-only and bounded. */
+  /** Reads one of what records named in the process's memory, if there is any left; read-only and bounded. */
   look(read: ReadMemory): Look | null;
   /** True while probes that rest would tell nothing new. */
   isSettled(): boolean;

@@ -1,4 +1,4 @@
-/** The graph reader: from a ggml_cgraph in the target's memory to the tensors that it uses, read-only and bounded. */
+/** The graph reader: from the head of a ggml_cgraph to the tensors in the target's memory that it uses, read-only and bounded. */
 import type { ReadMemory } from "../engine.ts";
 import { type CacheRole, cacheRole } from "./cache-role.ts";
 import { cachePart, isCacheName } from "./classify.ts";
@@ -14,7 +14,7 @@ export interface GraphReading {
   /** Nodes that were walked, and structures that were not believed, by reason. */
   readonly nodes: number;
   readonly refused: Readonly<Record<string, number>>;
-  /** One node reads K and V together: flash attention. Null where the graph uses no KV cache. */
+  /** One node reads K and V together: flash attention. Null where the graph reads no KV cache: one node of many may only write it. */
   readonly flashAttention: boolean | null;
   /** Lists of cells by which its layers write keys: more than one where some layers have another cache. */
   readonly caches: number;
@@ -73,8 +73,12 @@ function sameTensor(one: RawTensor, other: RawTensor): boolean {
   );
 }
 
-/** Walks the graph at `address`: its nodes, their operands, and what views look into. Never throws on hostile memory. */
-export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlLayout): GraphReading {
+/**
+ * Walks a graph: its nodes, their operands, and what views look into. Never throws on hostile memory.
+ * @param head its own bytes as they were when it was computed: a callback has each node computed as a graph of its own, and
+ *   all of these lie at one address
+ */
+export function readGraph(head: DataView, readMemory: ReadMemory, layout: GgmlLayout): GraphReading {
   const read = chunked(readMemory);
   const refused: Record<string, number> = {};
   const refuse = (reason: string) => {
@@ -165,12 +169,9 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
     return owners.get(ownerAt)?.role?.part ?? cachePart(tensor.name);
   }
 
-  const head = read(address, COPIED_BYTES.graph);
-  const counts = head && viewOf(head);
-  const nodeCount = counts ? counts.getInt32(layout.graph.nodeCount, true) : 0;
-  const list = counts ? counts.getBigUint64(layout.graph.nodes, true) : 0n;
-  if (counts === null) refuse("graph_unreadable");
-  else if (nodeCount < 0 || nodeCount > NODE_LIMIT) refuse("graph_implausible");
+  const nodeCount = head.getInt32(layout.graph.nodeCount, true);
+  const list = head.getBigUint64(layout.graph.nodes, true);
+  if (nodeCount < 0 || nodeCount > NODE_LIMIT) refuse("graph_implausible");
   const wanted = nodeCount >= 0 && nodeCount <= NODE_LIMIT ? nodeCount : 0;
   let nodes = 0;
   let fused = false;
@@ -198,6 +199,8 @@ export function readGraph(address: bigint, readMemory: ReadMemory, layout: GgmlL
       const part = used === null ? null : partOf(used);
       if (part !== null) parts.add(part);
     }
+    // What is written into a cache looks into it.
+    if (owner !== null && partOf(owner) !== null) continue;
     usesCache ||= parts.size > 0;
     fused ||= parts.size === 2;
   }

@@ -2,21 +2,26 @@
 import type { EngineBuild, EngineProcess } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { readGraph } from "./graph-reader.ts";
-import { chooseLayout, type LayoutChoice } from "./offsets.ts";
+import { COPIED_BYTES, chooseLayout, type LayoutChoice } from "./offsets.ts";
 import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
 import { GRAPH_UNREADABLE, stepLog } from "./step-log.ts";
 
 interface PendingGraph {
-  readonly address: bigint;
+  /** A copy of its own bytes. */
+  readonly head: DataView;
   readonly key: string;
+  readonly nodes: number;
   readonly time: bigint;
   readonly tid: number;
 }
 
 /** A graph that is being rebuilt while we read is tried again, this often. */
 const ATTEMPTS = 5;
-const SHAPE_LIMIT = 256;
+/** Graphs that are told apart: each node is one where a callback is asked about it. */
+const SHAPE_LIMIT = 8192;
+/** Graphs that wait to be read; those of one step of a large model are some thousands. */
+const PENDING_LIMIT = 4096;
 
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
@@ -29,15 +34,20 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   let caches = 0;
   const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
   for (const { params } of choices) steps.useParams(params);
-  /** Attempts by graph address and number of nodes. */
+  /** Attempts by the list of a graph's nodes and their number. */
   const attempts = new Map<string, number>();
-  let pending: PendingGraph | null = null;
+  /** Graphs to read by the list of their nodes, of which the last one is there; the latest last. */
+  const pending = new Map<bigint, PendingGraph>();
 
-  function noteGraph(record: RawRecord): void {
-    if (record.unreadable & GRAPH_UNREADABLE) return;
-    const key = `${record.args[0]}/${record.payload.getInt32(layout.graph.nodeCount, true)}`;
+  function noteGraph({ unreadable, payload, timestamp_ns, tid }: RawRecord): void {
+    if (unreadable & GRAPH_UNREADABLE) return;
+    const list = payload.getBigUint64(layout.graph.nodes, true);
+    const nodes = payload.getInt32(layout.graph.nodeCount, true);
+    const key = `${list}/${nodes}`;
     if ((attempts.get(key) ?? 0) >= ATTEMPTS) return;
-    pending = { address: record.args[0], key, time: record.timestamp_ns, tid: record.tid };
+    const head = new DataView(payload.buffer.slice(payload.byteOffset, payload.byteOffset + COPIED_BYTES.graph));
+    pending.delete(list);
+    if (pending.size < PENDING_LIMIT) pending.set(list, { head, key, nodes, time: timestamp_ns, tid });
   }
 
   return {
@@ -69,12 +79,13 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
       if (record.probe === PROBE.model_load || record.probe === PROBE.context_init) map.unsettle();
       return outcome;
     },
-    // One graph that was not read yet, if a call named one.
+    // The graph that was computed last of those that were not read yet.
     look(read) {
-      if (pending === null) return null;
-      const { address, key, time, tid } = pending;
-      pending = null;
-      const reading = readGraph(address, read, layout);
+      const [list, next] = [...pending].at(-1) ?? [];
+      if (list === undefined || next === undefined) return null;
+      pending.delete(list);
+      const { head, key, time, tid } = next;
+      const reading = readGraph(head, read, layout);
       const done = reading.complete && Object.keys(reading.refused).length === 0;
       if (attempts.size >= SHAPE_LIMIT) attempts.clear();
       attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
@@ -89,7 +100,10 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
         caches = seen;
         if (isNews) steps.tellSettings({ flash_attention: flash, kv_caches: caches }, time, tid);
       }
-      return { graph: key, tensors: reading.tensors.length, refused: reading.refused, found };
+      let unread_nodes = 0;
+      for (const graph of pending.values()) unread_nodes += Math.max(0, graph.nodes);
+      const { tensors, refused, nodes } = reading;
+      return { graph: key, tensors: tensors.length, refused, found, nodes, unread_nodes };
     },
     isSettled: map.isSettled,
     flush: steps.flush,

@@ -28,6 +28,9 @@ interface Followed {
   readonly state: EngineProcess;
 }
 
+/** Looks at one process's memory at a time: some 50 us each where it is one node of a graph. */
+const LOOKS = 16;
+
 /** None yet. */
 export function followedProcesses(engine: Engine, nameAt: NameAt): FollowedProcesses {
   const processes = new Map<number, Followed>();
@@ -76,8 +79,11 @@ export function followedProcesses(engine: Engine, nameAt: NameAt): FollowedProce
     look(readMemory) {
       const looks: { readonly process: string; readonly look: Look }[] = [];
       for (const { pid, execEpoch, state } of processes.values()) {
-        const look = state.look((address, length) => readMemory(pid, address, length));
-        if (look !== null) looks.push({ process: `${engine.name}/${pid}/${execEpoch}`, look });
+        for (let i = 0; i < LOOKS; i++) {
+          const look = state.look((address, length) => readMemory(pid, address, length));
+          if (look === null) break;
+          looks.push({ process: `${engine.name}/${pid}/${execEpoch}`, look });
+        }
       }
       return looks;
     },

@@ -5,7 +5,7 @@ export interface GraphCounts {
   /** Tensors of which no probe had told. */
   readonly found: number;
   readonly known: number;
-  /** Tensors that could not be read and may be unknown, by reason. */
+  /** Tensors that could not be read and may be unknown, by reason; of graphs that nobody has read, as many as the others had. */
   readonly refused: Readonly<Record<string, number>>;
 }
 
@@ -30,6 +30,8 @@ const GRAPHS = 1024;
  */
 export function graphTally(): GraphTally {
   const found = new Map<string, number>();
+  /** Nodes by process: of graphs that were read, and of those that wait for it. */
+  const walked = new Map<string, { read: number; unread: number }>();
   const last = new Map<string, LastReading & { readonly process: string }>();
   const settled = { found: 0, known: 0, refused: {} as Record<string, number> };
 
@@ -43,8 +45,9 @@ export function graphTally(): GraphTally {
   }
 
   return {
-    note(process, { graph, tensors, refused, found: newly }) {
+    note(process, { graph, tensors, refused, found: newly, nodes, unread_nodes }) {
       found.set(process, (found.get(process) ?? 0) + newly);
+      walked.set(process, { read: (walked.get(process)?.read ?? 0) + nodes, unread: unread_nodes });
       settled.found += newly;
       const key = `${process}/${graph}`;
       last.delete(key);
@@ -57,6 +60,10 @@ export function graphTally(): GraphTally {
     counts() {
       const counts = { ...settled, refused: { ...settled.refused } };
       for (const reading of last.values()) add(counts, reading.process, reading);
+      for (const [process, { read, unread }] of walked) {
+        const missing = Math.ceil(((found.get(process) ?? 0) * unread) / Math.max(1, read));
+        if (missing > 0) counts.refused.graph_unread = (counts.refused.graph_unread ?? 0) + missing;
+      }
       return { ...counts, known: Math.max(0, counts.known - counts.found) };
     },
   };

@@ -10,10 +10,16 @@ import {
   tensorBytes,
 } from "../../../fixtures/ggml-structs.ts";
 
-const GRAPH = 0x1_0000_0000n;
 const LIST = 0x1_0010_0000n;
 const BUFFER = 0x1_0020_0000n;
 const DATA = 0x7f00_0000_0000n;
+
+function headOf(list: bigint, count: number): DataView {
+  const head = new DataView(new ArrayBuffer(64));
+  head.setInt32(4, count, true);
+  head.setBigUint64(16, list, true);
+  return head;
+}
 
 /** A process whose memory holds a graph; `tensor` gives the address of a new tensor with data in the one buffer. */
 function world() {
@@ -28,14 +34,10 @@ function world() {
     return at;
   };
   const graph = (nodes: readonly bigint[], count = nodes.length) => {
-    const head = new DataView(new ArrayBuffer(64));
-    head.setInt32(4, count, true);
-    head.setBigUint64(16, LIST, true);
-    memory.put(GRAPH, new Uint8Array(head.buffer));
     const list = new DataView(new ArrayBuffer(Math.max(8, nodes.length * 8)));
     for (const [i, node] of nodes.entries()) list.setBigUint64(i * 8, node, true);
     memory.put(LIST, new Uint8Array(list.buffer));
-    return readGraph(GRAPH, memory.read, GGML_LAYOUT);
+    return readGraph(headOf(LIST, count), memory.read, GGML_LAYOUT);
   };
   return { memory, tensor, graph };
 }
@@ -96,6 +98,13 @@ describe("the graph reader", () => {
     expect(apart.graph([kq, apart.tensor("kqv", { src: [apart.tensor("cache_v_l0"), kq] })]).flashAttention).toBe(
       false,
     );
+  });
+
+  test("tells nothing of flash attention by a node that writes the cache, or one that looks into it", () => {
+    const { tensor, graph } = world();
+    const cache = tensor("cache_k_l0");
+    const write = tensor("(view)", { op: 42, viewSrc: cache, src: [tensor("values"), tensor("list"), cache] });
+    expect(graph([write, tensor("view", { viewSrc: cache, src: [cache] })]).flashAttention).toBeNull();
   });
 
   test("counts the lists of cells by which layers write their keys: one more where some have another cache", () => {
@@ -187,7 +196,11 @@ describe("the graph reader", () => {
     expect(world().graph([], -1).refused).toEqual({ graph_implausible: 1 });
     const cut = world();
     expect(cut.graph([cut.tensor("a")], 500)).toMatchObject({ nodes: 1, complete: false });
-    expect(readGraph(GRAPH, () => null, GGML_LAYOUT)).toMatchObject({ tensors: [], refused: { graph_unreadable: 1 } });
+    expect(readGraph(headOf(LIST, 3), () => null, GGML_LAYOUT)).toMatchObject({
+      tensors: [],
+      refused: { node_list_unreadable: 1 },
+      complete: false,
+    });
   });
 
   test("does not believe a tensor that was another one at a second look", () => {
@@ -196,7 +209,7 @@ describe("the graph reader", () => {
     graph([moved, tensor("still")]);
     let looks = 0;
     const reading = readGraph(
-      GRAPH,
+      headOf(LIST, 2),
       (at, length) => {
         const bytes = memory.read(at, length);
         if (at === moved && bytes && ++looks > 1) new DataView(bytes.buffer).setBigUint64(248, DATA + 4096n, true);
@@ -220,11 +233,7 @@ describe("the graph reader", () => {
       arena.set(tensorBytes({ name: `n${i}`, buffer: BUFFER, data: DATA + BigInt(i * 64) }), place);
     }
     memory.put(at, arena);
-    const head = new DataView(new ArrayBuffer(64));
-    head.setInt32(4, count, true);
-    head.setBigUint64(16, at, true);
-    memory.put(GRAPH, new Uint8Array(head.buffer));
-    const reading = readGraph(GRAPH, memory.read, GGML_LAYOUT);
+    const reading = readGraph(headOf(at, count), memory.read, GGML_LAYOUT);
     expect([reading.tensors.length, reading.complete]).toEqual([count, true]);
     expect(memory.reads()).toBeLessThan(80);
   });

@@ -1,11 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import { graphTally } from "../../../../src/engine/probing/graph-tally.ts";
 
-const look = (graph: string, found: number, tensors: number, refused: Record<string, number> = {}) => ({
+const look = (
+  graph: string,
+  found: number,
+  tensors: number,
+  refused: Record<string, number> = {},
+  unread_nodes = 0,
+) => ({
   graph,
   found,
   tensors,
   refused,
+  nodes: 40,
+  unread_nodes,
 });
 const changed = { changed_while_read: 20 };
 
@@ -29,6 +37,17 @@ describe("tensors that a graph could not tell", () => {
     tally.note("1/0", look("a", 0, 80, changed));
     tally.note("2/0", look("a", 5, 5, { tensor_unreadable: 1 }));
     expect(tally.counts()).toEqual({ found: 5, known: 100, refused: { tensor_unreadable: 1 } });
+  });
+
+  test("are as many in graphs that nobody has read as in those of the process that were, where graphs alone told any", () => {
+    const tally = graphTally();
+    tally.note("1/0", look("a", 20, 20, {}, 120));
+    tally.note("2/0", look("a", 0, 20, {}, 120));
+    expect(tally.counts()).toEqual({ found: 20, known: 20, refused: { graph_unread: 60 } });
+    tally.note("1/0", look("b", 10, 20, {}, 8));
+    expect(tally.counts().refused).toEqual({ graph_unread: 3 });
+    tally.note("1/0", look("c", 10, 20));
+    expect(tally.counts().refused).toEqual({});
   });
 
   test("stay counted, however many graphs there are", () => {

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "bun:test";
+import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
+import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
+import { bufferBytes, fakeMemory, graphBytes, rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+
+const BUFFER = 0x1_0020_0000n;
+const DATA = 0x7f00_0000_0000n;
+const LIST = 0x1_0010_0000n;
+/** Where a callback has each node computed: a graph of one node, made anew at the same place of the stack. */
+const VIEW = 0x7ffd_0000_1000n;
+
+/** A process whose graphs of one node each read one weight. */
+function callbackRun(nodes: number) {
+  const memory = fakeMemory();
+  memory.put(BUFFER, bufferBytes(DATA, 1 << 20));
+  const list = new DataView(new ArrayBuffer(8 * nodes));
+  for (let i = 0; i < nodes; i++) {
+    const at = 0x1_0100_0000n + BigInt(i) * 0x2000n;
+    const weight = memory.put(
+      at,
+      tensorBytes({ name: `blk.${i}.ffn_up.weight`, buffer: BUFFER, data: DATA + BigInt(128 * i) }),
+    );
+    const data = DATA + BigInt(128 * i + 64);
+    memory.put(at + 0x1000n, tensorBytes({ name: `ffn_up-${i}`, buffer: BUFFER, data, src: [weight] }));
+    list.setBigUint64(8 * i, at + 0x1000n, true);
+  }
+  memory.put(LIST, new Uint8Array(list.buffer));
+  const state = processState(7, []);
+  return {
+    state,
+    compute(first: number, count: number) {
+      const payload = graphBytes({ tokens: 1 });
+      const head = new DataView(payload.buffer);
+      head.setInt32(4, count, true);
+      head.setBigUint64(16, LIST + BigInt(8 * first), true);
+      state.take(rawRecord({ probe: PROBE.graph_compute, args: [VIEW], payload }));
+    },
+    look: () => state.look(memory.read),
+    weights: () => state.liveTensors().filter(({ region_type }) => region_type === "weight").length,
+  };
+}
+
+describe("the graphs of one process", () => {
+  test("are all read where a callback has each node computed as a graph of its own, at one address", () => {
+    const run = callbackRun(40);
+    for (let step = 0; step < 2; step++) for (let node = 0; node < 40; node++) run.compute(node, 1);
+    const unread: number[] = [];
+    for (let look = run.look(); look !== null; look = run.look()) unread.push(look.unread_nodes);
+    expect(unread).toEqual(Array.from({ length: 40 }, (_, i) => 39 - i));
+    expect(run.weights()).toBe(40);
+    run.compute(3, 1);
+    expect(run.look()).toBeNull();
+  });
+
+  test("are read as they were last, where the same list of nodes was used again", () => {
+    const run = callbackRun(40);
+    run.compute(0, 40);
+    run.compute(0, 12);
+    expect(run.look()).toMatchObject({ nodes: 12, unread_nodes: 0, tensors: 24 });
+    expect(run.look()).toBeNull();
+    run.compute(0, 40);
+    expect(run.look()).toMatchObject({ nodes: 40, found: 56 });
+  });
+});
