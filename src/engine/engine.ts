@@ -48,7 +48,7 @@ export interface Engine {
   /** What is known of a build, for the step row that tells of it. */
   aboutBuild(build: EngineBuild): Readonly<Record<string, unknown>>;
   /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */
-  follow(pid: number, builds: readonly EngineBuild[], nameAt: NameAt): EngineProcess;
+  follow(pid: number, builds: readonly EngineBuild[], nameAt: NameAt, addressOf: AddressOf): EngineProcess;
 }
 
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
@@ -59,6 +59,9 @@ export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
  * none. Null itself where no such file is mapped, or is not known yet.
  */
 export type NameAt = (pid: number, addr: bigint) => { readonly name: string | null } | null;
+
+/** Where a symbol of the first object of such a path lies that a process has mapped; null where it has none that defines it. */
+export type AddressOf = (pid: number, object: RegExp, symbol: string) => bigint | null;
 
 /** What became of a record; every name but `kept` is a count in the ledger. */
 export type Outcome =

@@ -26,7 +26,7 @@ import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
-import { type StepRow, stepRows, stepsOfPlacing, tellsSteps } from "./timeline/step-row.ts";
+import { partialEngines, type StepRow, stepRows, tellsSteps } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface DerivingLimits extends EngineLimits {
@@ -135,7 +135,8 @@ export async function labelRun(
   incomplete.step = stepStream.incomplete;
   const toldSteps = stepRows(stepStream.rows(), origin_ns);
   const steps = toldSteps.filter(tellsSteps);
-  const placing = stepsOfPlacing(steps);
+  const partial = partialEngines(steps);
+  const placing = steps.filter(({ engine }) => !partial.has(engine));
   const watchRows = await read("watch");
   const timeline = timelineOf(steps);
   const tensorPids = new Set(tensorEvents.map(({ pid }) => pid));
@@ -156,6 +157,7 @@ export async function labelRun(
     tensors,
     timeline,
     enginePids: new Set(placing.map((step) => step.pid)),
+    partialEngines: partial,
     workedPids: new Set(placing.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
     originNs: origin_ns,
     windowNs: window_ns,
@@ -178,7 +180,9 @@ export async function labelRun(
   const residency = await loadResidency(capture, regions, origin_ns);
   writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
-  const rows = confirmRows(kvRows(placing, tensors, origin_ns, room.most("tokens in caches")), watches, placing);
+  const caching = new Set(tensors.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));
+  const ofCaches = steps.filter(({ engine }) => !partial.has(engine) || caching.has(engine));
+  const rows = confirmRows(kvRows(ofCaches, tensors, origin_ns, room.most("tokens in caches")), watches, ofCaches);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {

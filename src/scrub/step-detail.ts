@@ -19,6 +19,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "tells_tensors",
   "weight_tensors",
   "weight_bytes",
+  "weights_missing",
   "block_tokens",
   "blocks",
   "n_ctx",

@@ -1,5 +1,5 @@
 /** The processes in which one engine was seen: each has a state of its own until its program ends. */
-import type { Engine, EngineBuild, EngineProcess, EngineRow, Look, NameAt, Outcome } from "../engine.ts";
+import type { AddressOf, Engine, EngineBuild, EngineProcess, EngineRow, Look, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "./raw-record.ts";
 
 /** Copies memory of a process; null where it cannot be read. */
@@ -32,7 +32,7 @@ interface Followed {
 const LOOKS = 16;
 
 /** None yet. */
-export function followedProcesses(engine: Engine, nameAt: NameAt): FollowedProcesses {
+export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: AddressOf): FollowedProcesses {
   const processes = new Map<number, Followed>();
   const builds = new Map<number, EngineBuild[]>();
   const leaving = new Set<Followed>();
@@ -56,7 +56,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt): FollowedProce
     const existing = processes.get(pid);
     if (existing?.execEpoch === execEpoch) return existing.state;
     if (existing) retire(existing);
-    const state = engine.follow(pid, builds.get(pid) ?? [], nameAt);
+    const state = engine.follow(pid, builds.get(pid) ?? [], nameAt, addressOf);
     processes.set(pid, { pid, execEpoch, state });
     return state;
   }

@@ -11,7 +11,7 @@ import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { RowOf } from "../../schema/row.ts";
-import type { Engine, KvHead, LiveTensor, NameAt } from "../engine.ts";
+import type { AddressOf, Engine, KvHead, LiveTensor, NameAt } from "../engine.ts";
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
@@ -29,6 +29,8 @@ export interface EngineSessionOptions {
   readonly engines: readonly Engine[];
   /** Nothing is named unless told. */
   readonly nameAt?: NameAt;
+  /** No symbol lies anywhere unless told. */
+  readonly addressOf?: AddressOf;
 }
 
 /** What attaching to one object gave. */
@@ -67,6 +69,8 @@ export interface EngineSession {
   forget(pid: number): void;
   /** Engines that told a call which decodes. */
   readonly decoding: ReadonlySet<string>;
+  /** Engines that named weights. */
+  readonly naming: ReadonlySet<string>;
   /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
   readonly probeCostNs: number | null;
   /** Median time from one decode to the next over the last 32; null before the fourth. */
@@ -95,8 +99,10 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
   let steps: RowOf<"step">[] = [];
   let gatheredNs = 0n;
   const decoding = new Set<string>();
+  const naming = new Set<string>();
   return {
     decoding,
+    naming,
     addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
       if (rows.some(({ kind }) => kind === "decode")) decoding.add(engine.name);
       unseen.take(engine.name, rows);
@@ -107,6 +113,8 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
       for (const { engine, takeRows } of engines) {
         const rows = takeRows();
         tensors.push(...rows.tensors.map((row) => ({ ...row, engine: engine.name })));
+        if (rows.tensors.some(({ region_type, name }) => region_type === "weight" && name !== null))
+          naming.add(engine.name);
         this.addSteps(engine, rows.steps);
       }
       const batches: Batch[] = [];
@@ -132,10 +140,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
   const probeCostNs = measureProbeNs(object, "engine_entry", multi);
-  const { engines, nameAt = () => null } = options;
+  const { engines, nameAt = () => null, addressOf = () => null } = options;
   const captures = captureTable(object.map("engine_captures"));
   const probes = objectProbes({ object, multi, engines, captures });
-  const followed = engines.map((engine) => followedProcesses(engine, nameAt));
+  const followed = engines.map((engine) => followedProcesses(engine, nameAt, addressOf));
   const states = () => followed.flatMap((engine) => engine.states());
   const unseen = unseenBegin();
   const rows = gatheredRows(followed, unseen);
@@ -220,6 +228,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
     decoding: rows.decoding,
+    naming: rows.naming,
     probeCostNs,
     tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),
     kvHead: () => states().flatMap((state) => state.kvHeads()),

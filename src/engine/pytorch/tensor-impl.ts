@@ -44,7 +44,7 @@ export interface Lookup {
   readonly sequences: number | null;
 }
 
-interface Tensor {
+export interface Tensor {
   readonly sizes: readonly bigint[];
   readonly strides: readonly bigint[];
   readonly elements: bigint;
@@ -54,7 +54,7 @@ interface Tensor {
 }
 
 /** Null for what cannot be a tensor. */
-function decodeTensor(payload: DataView, start: number): Tensor | null {
+export function decodeTensor(payload: DataView, start: number): Tensor | null {
   const word = (offset: number): bigint => payload.getBigInt64(start + offset, true);
   const dimensions = word(ofTensor("dimensions"));
   if (dimensions < 0n || dimensions > INLINE_DIMENSIONS) return null;

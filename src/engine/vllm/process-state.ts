@@ -1,10 +1,11 @@
 /** One process of vLLM: the cache of each layer where its attention is first seen, and its steps. */
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
-import type { EngineProcess, EngineRow, LiveTensor, Outcome } from "../engine.ts";
+import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
 import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
+import { loadedWeights } from "./loaded-weights.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
 import { type RequestRows, requestRows, type SharedRows } from "./request-rows.ts";
 import { hasBlocks, stepBlocks } from "./step-blocks.ts";
@@ -22,7 +23,8 @@ interface OpenStep {
   isDecode: boolean;
 }
 
-export function follow(pid: number): EngineProcess {
+export function follow(pid: number, addressOf: AddressOf): EngineProcess {
+  const weights = loadedWeights(pid, addressOf);
   const live = new Map<bigint, LiveTensor>();
   const begins: bigint[] = [];
   let tensors: EngineRow<"tensor">[] = [];
@@ -72,7 +74,7 @@ export function follow(pid: number): EngineProcess {
     const tensor: LiveTensor = {
       ...{ engine: ENGINE_NAME, pid, name: `cache_${part}_l${layer}`, tensor_type: cache.type, addr, size_bytes },
       ...{ ne: [elements, cells], nb: [], region_type: "kv_cache", layer, logical_id: `layer${layer}.${part}` },
-      ...{ kv_layout: layout, drawn: true },
+      ...{ kv_layout: layout, drawn: true, is_alone: true },
     };
     live.set(addr, tensor);
     tensors.push({
@@ -127,6 +129,7 @@ export function follow(pid: number): EngineProcess {
       return "kept";
     }
     open.isCalled = true;
+    weights.awake();
     if (record.unreadable !== 0) return "unreadable";
     const cache = layerCache(record.payload);
     const [first] = cache?.places ?? [];
@@ -140,7 +143,7 @@ export function follow(pid: number): EngineProcess {
 
   return {
     useBuild: () => {},
-    look: () => null,
+    look: weights.look,
     isSettled: () => false,
     take(record) {
       if (record.probe === PROBE.prepare) return prepare(record);
@@ -148,13 +151,14 @@ export function follow(pid: number): EngineProcess {
     },
     flush: close,
     takeRows() {
-      const taken = { tensors, steps };
+      const ofWeights = weights.takeRows();
+      const taken = { tensors: [...tensors, ...ofWeights.tensors], steps: [...steps, ...ofWeights.steps] };
       tensors = [];
       steps = [];
       return taken;
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
-    liveTensors: () => [...live.values()],
+    liveTensors: () => [...live.values(), ...weights.live()],
   };
 }

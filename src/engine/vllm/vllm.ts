@@ -18,6 +18,10 @@ export const vllm: Engine = {
   builtOn: BUILT_ON,
   symbols: SYMBOLS,
   probesOf,
-  aboutBuild: ({ buildId }) => ({ build: BY_BUILD_ID.get(buildId ?? "") ?? null, built_on: BUILT_ON }),
-  follow,
+  aboutBuild: ({ buildId }) => ({
+    build: BY_BUILD_ID.get(buildId ?? "") ?? null,
+    built_on: BUILT_ON,
+    tells_tensors: false,
+  }),
+  follow: (pid, _, __, addressOf) => follow(pid, addressOf),
 };

@@ -44,6 +44,8 @@ export interface RegionInputs {
   readonly timeline: Timeline;
   /** Processes in which an engine was recognised that places tensors. */
   readonly enginePids: ReadonlySet<number>;
+  /** Engines that do not tell of all their tensors. */
+  readonly partialEngines: ReadonlySet<string | null>;
   /** Processes in which it loaded a model or computed. */
   readonly workedPids: ReadonlySet<number>;
   readonly originNs: bigint;
@@ -131,7 +133,7 @@ const meet = (one: Extent, other: Extent): boolean =>
 
 /** The regions of the engine's tensors, which are added to the list, and what they leave nothing of, by process. */
 function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<typeof factList>["ofEngine"]) {
-  const { stays, tensors, originNs, windowNs } = inputs;
+  const { stays, tensors, partialEngines, originNs, windowNs } = inputs;
   const covers = new Map<number, Cover[]>();
   const namedFiles = new Set<string>();
   if (tensors.length === 0) return { covers, namedFiles };
@@ -139,6 +141,7 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
   const added: (PlacedTensor & { readonly pid: number; readonly extent: Extent; readonly censored: number })[] = [];
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
     const extents: Cover[] = [];
+    const isPartial = lives.every(({ engine, evidence }) => partialEngines.has(engine) || evidence === "file_header");
     for (const region of engineRegions(lives, originNs)) {
       const row = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
       // It must be gone with its mapping at the latest.
@@ -153,7 +156,7 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       added.push({ region, mapping, isInOne, pid, extent, censored });
       // What outlived the run leaves nothing of its mapping behind.
       const by_file = region.evidence === "file_header";
-      const is_alone = by_file || region.evidence === "operand";
+      const is_alone = isPartial || by_file || region.evidence === "operand";
       if (by_file && mapping !== undefined) namedFiles.add(`${pid}/${mapping.path}`);
       extents.push({ begin, end, birth_ns, death_ns: outlives ? Number.POSITIVE_INFINITY : gone, by_file, is_alone });
     }

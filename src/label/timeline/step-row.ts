@@ -35,11 +35,10 @@ export function tellsSteps(step: StepRow): boolean {
   return step.kind !== "engine" || detailOf(step).tells_steps !== false;
 }
 
-/** The steps of engines that place tensors: of a process where another one works, nothing may be taken from what has no name. */
-export function stepsOfPlacing(steps: readonly StepRow[]): StepRow[] {
-  const others = steps.filter((step) => step.kind === "engine" && detailOf(step).tells_tensors === false);
-  const names = new Set(others.map(({ engine }) => engine));
-  return steps.filter(({ engine }) => !names.has(engine));
+/** Engines that do not tell of all their tensors: of a process where one works, nothing may be taken from what has no name. */
+export function partialEngines(steps: readonly StepRow[]): ReadonlySet<string | null> {
+  const partial = steps.filter((step) => step.kind === "engine" && detailOf(step).tells_tensors === false);
+  return new Set(partial.map(({ engine }) => engine));
 }
 
 /** Step rows in order of their begin. */

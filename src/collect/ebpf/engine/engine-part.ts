@@ -15,6 +15,7 @@ import { calibratedCost } from "../../calibrated-cost.ts";
 import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
+import { symbolAddresses } from "./symbol-address.ts";
 import { weightFiles } from "./weight-files.ts";
 
 /** What other parts may ask of the engine while it runs. */
@@ -52,6 +53,7 @@ async function startEngine(
   const session = await createEngineSession({
     engines,
     nameAt: files.nameAt,
+    addressOf: symbolAddresses(looks.kind("looks at maps")),
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
     readMemory: (pid, address, length) => look(() => readRemote(pid, address, length)),
@@ -117,7 +119,7 @@ async function startEngine(
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
-    warnings: () => [...objects.warnings(), ...files.warnings(monotonicNs(), session.decoding)],
+    warnings: () => [...objects.warnings(), ...files.warnings(monotonicNs(), session.decoding, session.naming)],
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

@@ -21,8 +21,9 @@ export interface WeightFiles {
    * What is not known of what was recognised, and why.
    * @param now_ns CLOCK_MONOTONIC
    * @param decoding engines of which a call that decodes was seen
+   * @param naming engines that named weights of their own
    */
-  warnings(now_ns: bigint, decoding: ReadonlySet<string>): readonly string[];
+  warnings(now_ns: bigint, decoding: ReadonlySet<string>, naming: ReadonlySet<string>): readonly string[];
 }
 
 /** An extent of a file whose header was read. */
@@ -208,7 +209,7 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
       }
       return null;
     },
-    warnings(now_ns, decoding) {
+    warnings(now_ns, decoding, naming) {
       const out = [...directories.refused].map(
         ([path, reason]) => `no tensor of ${path} has a name, its bytes are taken for weights: ${reason}`,
       );
@@ -220,7 +221,8 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
         const nameless = decoding.has(name) ? "have no names" : "are not identifiable either";
         const nowhere = `; it maps no file that names its tensors, so its weights ${nameless}`;
         const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};
-        out.push(`${name}: its ${untold ?? `${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`}`);
+        const unsaid = untold && `${untold.always}${naming.has(name) ? "" : untold.unnamed}`;
+        out.push(`${name}: its ${unsaid ?? `${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`}`);
       }
       return [...out, ...stays.copies(now_ns)];
     },

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type StepRow, stepsOfPlacing, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
+import { partialEngines, type StepRow, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
 
 const recognised = (detail: string | null): StepRow => ({
   pid: 1,
@@ -22,9 +22,11 @@ test("an engine that says so tells no steps, and every other does", () => {
   expect(tellsSteps({ ...recognised('{"tells_steps":false}'), kind: "decode" })).toBe(true);
 });
 
-test("steps of an engine that places no tensors are left out where memory is judged, those of another stay", () => {
+test("an engine that says so does not tell of all its tensors", () => {
   const torch = { ...recognised('{"path":"/libtorch_cpu.so","tells_tensors":false}'), engine: "PyTorch" };
   const other = { ...recognised('{"path":"/libllama.so"}'), engine: "llama.cpp" };
-  const decode = { ...other, kind: "decode", detail: null };
-  expect(stepsOfPlacing([torch, other, { ...torch, kind: "decode", detail: null }, decode])).toEqual([other, decode]);
+  const decode = { ...other, kind: "decode", detail: null } as const;
+  expect(partialEngines([torch, other, { ...torch, kind: "decode", detail: null }, decode])).toEqual(
+    new Set(["PyTorch"]),
+  );
 });

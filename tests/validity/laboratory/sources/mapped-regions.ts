@@ -38,6 +38,7 @@ function run(stays: readonly Stay[], seed: number): SourceRun {
     tensors: [],
     timeline: new Map(),
     enginePids: new Set(),
+    partialEngines: new Set(),
     workedPids: new Set(),
     originNs: 0n,
     windowNs: RUN_NS,

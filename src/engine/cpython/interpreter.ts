@@ -1,0 +1,26 @@
+/** The Python interpreter of a process: where its state lies, and which version it is. */
+import type { AddressOf, ReadMemory } from "../engine.ts";
+import { type PythonLayout, pythonLayout, pythonVersion } from "./layout.ts";
+
+/** The program itself, or the library with all of it. */
+const OBJECT = /\/(?:libpython3\.\d+\.so(?:\.[\d.]+)?|python3(?:\.\d+)?)$/;
+
+export interface PythonInterpreter {
+  /** As `3.11`; null where a version before 3.11 does not say. */
+  readonly version: string | null;
+  /** Null where that of its version is not known. */
+  readonly layout: PythonLayout | null;
+  /** Address of `_PyRuntime`. */
+  readonly runtime: bigint;
+}
+
+/** Null where there is none whose symbols tell where it is. */
+export function pythonInterpreter(pid: number, addressOf: AddressOf, read: ReadMemory): PythonInterpreter | null {
+  const runtime = addressOf(pid, OBJECT, "_PyRuntime");
+  if (runtime === null) return null;
+  const versionAt = addressOf(pid, OBJECT, "Py_Version");
+  const bytes = versionAt === null ? null : read(versionAt, 4);
+  if (bytes === null) return { version: null, layout: null, runtime };
+  const version = pythonVersion(new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true));
+  return { version, layout: pythonLayout(version), runtime };
+}

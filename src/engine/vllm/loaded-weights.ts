@@ -1,0 +1,111 @@
+/** The weights of one process of vLLM by name: its Python objects are read once, after the first of its steps. */
+
+import { monotonicNs } from "../../kernel/libc.ts";
+import { nullsOf } from "../../schema/row.ts";
+import { firstArguments } from "../cpython/call-frames.ts";
+import { pythonInterpreter } from "../cpython/interpreter.ts";
+import { pythonObjects } from "../cpython/objects.ts";
+import type { AddressOf, EngineRow, LiveTensor, Look, ReadMemory } from "../engine.ts";
+import { roleByName } from "../pytorch/token-tables.ts";
+import { layerOfParameter } from "../safetensors/file.ts";
+import { type ModelParameters, modelParameters, type Parameter } from "./model-parameters.ts";
+import { modelRunner } from "./model-runner.ts";
+import { ENGINE_NAME } from "./probes.ts";
+
+export interface LoadedWeights {
+  /** A step was seen: its threads are in the model's methods, or were a moment ago. */
+  awake(): void;
+  look(read: ReadMemory): Look | null;
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  live(): readonly LiveTensor[];
+}
+
+/** So often the threads are looked at until one is in a method that leads to the model. */
+const LOOKS = 64;
+const NO_INTERPRETER = "no Python interpreter was found in its process whose symbols say where it is";
+const NO_MODEL = "no thread of its process was seen in a method of vLLM that leads to the model";
+
+function liveTensor(pid: number, { name, type, addr, size_bytes, shape }: Parameter): LiveTensor {
+  return {
+    ...{ engine: ENGINE_NAME, pid, name, tensor_type: type, addr, size_bytes, ne: shape.toReversed(), nb: [] },
+    ...{ region_type: "weight", layer: layerOfParameter(name), logical_id: name, kv_layout: null },
+    // Of a table few rows are read.
+    drawn: roleByName(name) !== "tokens",
+    is_alone: true,
+  };
+}
+
+/** Nothing known yet. */
+export function loadedWeights(pid: number, addressOf: AddressOf): LoadedWeights {
+  let left = LOOKS;
+  let isAwake = false;
+  let live: readonly LiveTensor[] = [];
+  let tensors: EngineRow<"tensor">[] = [];
+  let steps: EngineRow<"step">[] = [];
+
+  function addStep(timestamp_ns: bigint, detail: Readonly<Record<string, unknown>>): void {
+    const { engine: _, ...none } = nullsOf("step");
+    steps.push({ ...none, timestamp_ns, pid, tid: pid, kind: "engine", detail: JSON.stringify(detail) });
+  }
+
+  function giveUp(weights_untold: string): void {
+    left = 0;
+    addStep(monotonicNs(), { weights_untold });
+  }
+
+  function tell({ parameters, missing }: ModelParameters): Look {
+    const timestamp_ns = monotonicNs();
+    left = 0;
+    live = parameters.map((parameter) => liveTensor(pid, parameter));
+    const { engine: _, ...none } = nullsOf("tensor");
+    tensors.push(
+      ...live.map(({ name, tensor_type, addr, size_bytes, ne, layer, logical_id }): EngineRow<"tensor"> => {
+        const place = { addr, size_bytes: BigInt(size_bytes), buffer: addr, buffer_addr: addr };
+        return {
+          ...{ ...none, timestamp_ns, pid, tid: pid, kind: "graph", name, tensor_type, ...place },
+          ...{ buffer_size_bytes: BigInt(size_bytes), shape: ne.join("x"), usage: "weights", region_type: "weight" },
+          ...{ layer, logical_id, evidence: "engine_objects" },
+        };
+      }),
+    );
+    const weight_bytes = live.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    addStep(timestamp_ns, { weight_tensors: live.length, weight_bytes, weights_missing: missing.length });
+    return {
+      graph: "model",
+      tensors: live.length,
+      found: live.length,
+      refused: { no_bytes: missing.length },
+      nodes: 0,
+      unread_nodes: 0,
+    };
+  }
+
+  return {
+    awake() {
+      isAwake = true;
+    },
+    look(read) {
+      if (left === 0 || !isAwake) return null;
+      isAwake = false;
+      left -= 1;
+      const python = pythonInterpreter(pid, addressOf, read);
+      if (python === null) giveUp(NO_INTERPRETER);
+      else if (python.layout === null)
+        giveUp(`where the objects of Python ${python.version ?? "before 3.11"} lie is not known`);
+      if (python?.layout == null) return null;
+      const objects = pythonObjects(read, python.layout);
+      const runner = modelRunner(objects, firstArguments(read, python.layout, python.runtime));
+      const model = runner === null ? null : objects.attribute(runner, "model");
+      if (model !== null) return tell(modelParameters(read, objects, model));
+      if (left === 0) giveUp(NO_MODEL);
+      return null;
+    },
+    takeRows() {
+      const taken = { tensors, steps };
+      tensors = [];
+      steps = [];
+      return taken;
+    },
+    live: () => live,
+  };
+}
