@@ -152,6 +152,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const covered = new Map<number, Set<string>>();
   /** Files by engine and process that were recorded. */
   const recorded = new Set<string>();
+  /** The processes of an engine that map such a file. */
+  const mapping = new Map<Engine, Set<number>>();
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
 
   function takeRecords(): void {
@@ -165,9 +167,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   }
 
   /** True where each process that maps an engine has another one that is built on it. */
-  function isCovered({ name }: Engine): boolean {
-    const pids = [...recorded].map((key) => key.split("/")).filter(([, engine]) => engine === name);
-    return pids.length > 0 && pids.every(([pid]) => covered.get(Number(pid))?.has(name));
+  function isCovered(engine: Engine): boolean {
+    const pids = mapping.get(engine) ?? new Set();
+    for (const pid of pids) if (!covered.get(pid)?.has(engine.name)) return false;
+    return pids.size > 0;
   }
 
   /** False where it was recorded before. */
@@ -175,6 +178,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     const key = `${pid}/${file.engine.name}/${file.identity}`;
     if (recorded.has(key)) return false;
     recorded.add(key);
+    mapping.set(file.engine, (mapping.get(file.engine) ?? new Set()).add(pid));
     followed.find(({ engine }) => engine === file.engine)?.mapped(pid, file.build);
     for (const name of file.engine.builtOn ?? []) covered.set(pid, (covered.get(pid) ?? new Set()).add(name));
     rows.addSteps(file.engine, attachSteps(file, pid, times));
@@ -225,6 +229,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       for (const engine of followed) engine.forget(pid);
       covered.delete(pid);
       unseen.forget(pid);
+      for (const pids of mapping.values()) pids.delete(pid);
       for (const key of recorded) if (key.startsWith(`${pid}/`)) recorded.delete(key);
     },
     decoding: rows.decoding,
