@@ -5,6 +5,7 @@ import { showExplanations } from "./explanation.ts";
 import { drawHeatMap } from "./heat-map.ts";
 import { drawPlots } from "./plots.ts";
 import { drawRegionTable } from "./region-table.ts";
+import { drawRequests } from "./requests.ts";
 import { drawTreemap } from "./treemap.ts";
 
 const page = JSON.parse(document.getElementById("data")?.textContent ?? "{}") as PageData;
@@ -21,6 +22,7 @@ showExplanations();
 requestAnimationFrame(() =>
   setTimeout(() => {
     eachPlace("heat", drawHeatMap);
+    eachPlace("requests", drawRequests);
     drawPlots(page);
     eachPlace("treemap", drawTreemap);
     eachPlace("regions", drawRegionTable);

@@ -15,6 +15,7 @@ import { machineOfRun } from "./machine-section.ts";
 import { type PageCode, pageCode } from "./page-code.ts";
 import { plotPlaces } from "./plots-section.ts";
 import { regionFigures } from "./regions-section.ts";
+import { requestsPlace } from "./requests-place.ts";
 import { trustOfRun } from "./trust-section.ts";
 
 /** Element of the page's data, which the script reads. */
@@ -55,7 +56,8 @@ function sections(): readonly Section[] {
       title: "Addresses over time",
       about:
         "Every recorded access by time and address: gaps between regions are left out, each class has the same height. What is blank was not looked at, which is not the same as not used.",
-      body: (_run, _read, index) => html`<div class="heat" data-heat="${index}"></div>`,
+      body: (_run, { data }, index) =>
+        html`<div class="heat" data-heat="${index}"></div>${data.requests === null ? null : requestsPlace(index)}`,
     },
     {
       id: "plots",

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { presetBorders } from "../../../src/report/page/data/device-borders.ts";
 import { pageOf } from "../../../src/report/page/page.ts";
 import { type Browser, noBrowser, startBrowser } from "../../fixtures/browser.ts";
-import { HOSTILE, writePageRun } from "../../fixtures/page-run.ts";
+import { HOSTILE, pageRequests, writePageRun } from "../../fixtures/page-run.ts";
 import { demoReport } from "../../fixtures/run-report.ts";
 
 setDefaultTimeout(120_000);
@@ -21,7 +21,7 @@ const run = writePageRun({
   model_id: HOSTILE,
   metrics: metrics.map((row) => ({ ...row, why: row.why === null ? null : `${row.why} ${HOSTILE}` })),
 });
-const other = writePageRun({ model_id: "another" });
+const other = writePageRun({ model_id: "another" }, pageRequests());
 const one = join(run.heldPath, "report.html");
 const both = join(run.heldPath, "both.html");
 let browser: Browser;
@@ -244,6 +244,49 @@ describe.skipIf(noBrowser !== null)("report.html in a browser", () => {
     expect(await dram.last().textContent()).toContain(
       devices.find(({ preset }) => preset === "dram")?.sources[0] ?? "",
     );
+  });
+
+  test("draws each request of a run that has some: its wait, its prompt, its answer, and all of it as a table", async () => {
+    await using opened = await browser.open(both);
+    const { page, errors } = opened;
+    const requests = page.locator("figure.requests");
+    expect(await requests.count()).toBe(1);
+    expect(errors).toEqual([]);
+    const svg = requests.locator("svg[role=img]");
+    await svg.waitFor();
+    expect(await svg.getAttribute("aria-label")).toBe("Requests by time, 2 at once at most");
+    expect(await requests.locator(".tools").textContent()).toStartWith("11 requests");
+    const spans = await requests.locator('[data-marks="rule"]').evaluateAll((groups) =>
+      groups.map((group) =>
+        [...group.querySelectorAll("line")].map((line) => {
+          const { left, right, top } = line.getBoundingClientRect();
+          return { left, width: right - left, top: Math.round(top) };
+        }),
+      ),
+    );
+    expect(spans.map((lines) => lines.length)).toEqual([11, 11, 11]);
+    const [, prompts = [], answers = []] = spans;
+    // Both of a pair begin at one time, in two lanes; the one whose first token came later is answered later.
+    expect(prompts[0]?.left).toBeCloseTo((prompts[1]?.left ?? 0) + (spans[0]?.[0]?.width ?? 0), 0);
+    expect(prompts[0]?.top).not.toBe(prompts[1]?.top);
+    expect(answers[1]?.left ?? 0).toBeGreaterThan(answers[0]?.left ?? 0);
+    expect(answers[1]?.width).toBeCloseTo(answers[0]?.width ?? 0, 0);
+    expect(await requests.locator('[data-marks="dot"] path').count()).toBe(1);
+    // Below the times stand the tokens of the engine.
+    const ticks = await requests.locator('[data-marks="x-axis tick label"] text').allTextContents();
+    expect(ticks).toContain("20.0 s200");
+    const first = (answers[0]?.left ?? 0) - ((await svg.boundingBox())?.x ?? 0);
+    await svg.hover({ position: { x: first, y: 15 } });
+    await svg.filter({ hasText: "request " }).waitFor();
+    expect(await svg.textContent()).toContain("first token after 120 ms, of which it waited 1.50 ms");
+    await requests.locator("summary").press("Enter");
+    const rows = requests.locator("tbody tr");
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(11);
+    expect(await rows.nth(1).locator("td").allTextContents()).toEqual([
+      ...["2", "5.00 s", "900 ms", "?", "11.2 ms", "30.0 ms"],
+      ...["66", "50", "128", "?", "answered"],
+    ]);
   });
 
   test("sorts and filters the regions", async () => {

@@ -44,6 +44,30 @@ export interface PhaseSpan {
   readonly end_ms: number;
 }
 
+/** Requests of our own client, in order of time: one entry per request in every column; null for what is not known. */
+export interface RequestColumns {
+  /** Later ones, which the page leaves out. */
+  readonly left_out: number;
+  readonly id: readonly number[];
+  readonly status: readonly string[];
+  /** Lanes in which none lies upon another. */
+  readonly lane: readonly number[];
+  /** ms since the run began. */
+  readonly sent_ms: readonly number[];
+  /** From sending it: to its first batch, and to its first token. */
+  readonly wait_ms: readonly (number | null)[];
+  readonly ttft_ms: readonly (number | null)[];
+  /** From its first token to its last. */
+  readonly generation_ms: readonly (number | null)[];
+  /** From one token to the next. */
+  readonly gap_p50_ms: readonly (number | null)[];
+  readonly gap_p99_ms: readonly (number | null)[];
+  readonly prompt_tokens: readonly (number | null)[];
+  readonly reused_tokens: readonly (number | null)[];
+  readonly output_tokens: readonly (number | null)[];
+  readonly kv_bytes: readonly (number | null)[];
+}
+
 /** A class of data as a band of the map: so many rows from `row` on. */
 export interface Band {
   readonly class: number;
@@ -120,6 +144,8 @@ export interface RunData {
   readonly regions_left_out: number;
   readonly timeline: Maybe<TimelineColumns>;
   readonly phases: readonly PhaseSpan[];
+  /** Null where the run had no client of ours. */
+  readonly requests: RequestColumns | null;
   readonly heat: Maybe<HeatMap>;
   readonly curves: Maybe<readonly CurveColumns[]>;
   /** Time from one token to the next, as the engine counts; null where nobody knows. */

@@ -10,6 +10,7 @@ import { readCurves } from "./read-curves.ts";
 import { ROWS_OF_BAND, readHeat } from "./read-heat.ts";
 import { type RegionFigures, readRegionFigures } from "./read-region-figures.ts";
 import { classOfRegion, layOut, livesOf, readRegions, regionColumns } from "./read-regions.ts";
+import { readRequests } from "./read-requests.ts";
 import { readTimeline } from "./read-timeline.ts";
 
 /** A run whose files are there. */
@@ -59,6 +60,7 @@ export async function readRun(
     duration_ms: Math.round(span.duration_ns / 1e3) / 1e3,
     timeline: timeline.points,
     phases: timeline.phases,
+    requests: readRequests(paths.request_figures, span.origin_ns),
   };
   if ("why" in read) {
     const nothing = { classes: [], class_bytes: [], class_bytes_read: [], regions_left_out: 0 };

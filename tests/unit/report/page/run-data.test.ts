@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { writeParquetFile } from "../../../../src/columnar/write/parquet-writer.ts";
 import { readCurves } from "../../../../src/report/page/data/read-curves.ts";
 import { readRegions } from "../../../../src/report/page/data/read-regions.ts";
+import { readRequests } from "../../../../src/report/page/data/read-requests.ts";
 import { readTimeline } from "../../../../src/report/page/data/read-timeline.ts";
 import { readRun } from "../../../../src/report/page/data/run-data.ts";
 import { writePageRun } from "../../../fixtures/page-run.ts";
@@ -55,6 +56,24 @@ describe("what the page draws of a run", () => {
     ]);
   });
 
+  test("has the first requests, each in the first lane that is free, and none where there was no client of ours", async () => {
+    expect((await readRun(run, "run")).data.requests).toBeNull();
+    const path = join(folder, "requests.parquet");
+    // Every ms one is sent that takes 2.5 ms; they lie in the file in another order.
+    const rows = Array.from({ length: 2100 }, (_, i) => ({
+      request_id: i + 1,
+      timestamp_ns: BigInt(i) * 1_000_000n,
+      status: "answered" as const,
+      ttft_ns: 500_000n,
+      generation_ns: 2_000_000n,
+    }));
+    writeParquetFile(path, "request_figures", [batchWith("request_figures", rows.toReversed())]);
+    const read = readRequests(path, 0n);
+    expect([read?.id.length, read?.left_out]).toEqual([2000, 100]);
+    expect(read?.lane.slice(0, 6)).toEqual([0, 1, 2, 0, 1, 2]);
+    expect([read?.sent_ms[7], read?.ttft_ms[7], read?.wait_ms[7]]).toEqual([7, 0.5, null]);
+  });
+
   test("leaves out the regions that are least worth seeing, however many there are", () => {
     const path = join(folder, "regions.parquet");
     const rows = Array.from({ length: 25_000 }, (_, i) => ({
@@ -78,7 +97,12 @@ describe("what the page draws of a run", () => {
   test("is refused by name and reason where a file is damaged, and without the map where that is the trace", async () => {
     const path = join(folder, "damaged.parquet");
     writeFileSync(path, "PAR1 is not all of it PAR1");
-    for (const read of [() => readCurves(path, 0n), () => readTimeline(path, 0n), () => readRegions(path)]) {
+    for (const read of [
+      () => readCurves(path, 0n),
+      () => readTimeline(path, 0n),
+      () => readRegions(path),
+      () => readRequests(path, 0n),
+    ]) {
       expect(read).toThrow(expect.objectContaining({ code: "data_quality", message: expect.stringContaining(path) }));
     }
     writeFileSync(join(folder, "trace", "part-00000.parquet"), "PAR1 is not all of it PAR1");
