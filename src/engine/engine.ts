@@ -109,8 +109,8 @@ export interface EngineProcess {
   /** The process mapped another object of the engine. */
   useBuild(build: EngineBuild): void;
   take(record: RawRecord): Outcome;
-  /** Reads one of what records named in the process's memory, if there is any left; read-only and bounded. */
-  look(read: ReadMemory): Look | null;
+  /** Reads what records named in the process's memory; read-only and bounded, the rest at the next look. */
+  look(read: ReadMemory): readonly Look[];
   /** True while probes that rest would tell nothing new. */
   isSettled(): boolean;
   /** Ends the calls that have not returned: rows without an end. */

@@ -57,6 +57,15 @@ interface Owner {
   readonly tensor: RawTensor;
 }
 
+/** The memory of a process at two times, for as many graphs as are read then: their nodes lie side by side. */
+export interface GraphMemory {
+  readonly first: ReadMemory;
+  /** As it is after a graph was walked: the target goes on while we read. */
+  readonly second: ReadMemory;
+}
+
+export const graphMemory = (read: ReadMemory): GraphMemory => ({ first: chunked(read), second: chunked(read) });
+
 function viewOf(bytes: Uint8Array): DataView {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -78,8 +87,11 @@ function sameTensor(one: RawTensor, other: RawTensor): boolean {
  * @param head its own bytes as they were when it was computed: a callback has each node computed as a graph of its own, and
  *   all of these lie at one address
  */
-export function readGraph(head: DataView, readMemory: ReadMemory, layout: GgmlLayout): GraphReading {
-  const read = chunked(readMemory);
+export function readGraph(
+  head: DataView,
+  { first: read, second: readAgain }: GraphMemory,
+  layout: GgmlLayout,
+): GraphReading {
   const refused: Record<string, number> = {};
   const refuse = (reason: string) => {
     refused[reason] = (refused[reason] ?? 0) + 1;
@@ -205,8 +217,7 @@ export function readGraph(head: DataView, readMemory: ReadMemory, layout: GgmlLa
     fused ||= parts.size === 2;
   }
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
-  // The target goes on while we read: what is not the same a second time may be half of one graph and half of the next.
-  const readAgain = chunked(readMemory);
+  // What is not the same a second time may be half of one graph and half of the next.
   const tensorAgain = (pointer: bigint): RawTensor | null => {
     const bytes = readAgain(pointer, layout.tensor.bytes);
     const again = bytes && decodeTensor(viewOf(bytes), layout);

@@ -1,7 +1,7 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
-import type { EngineBuild, EngineProcess } from "../engine.ts";
+import type { EngineBuild, EngineProcess, Look } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { readGraph } from "./graph-reader.ts";
+import { type GraphMemory, graphMemory, readGraph } from "./graph-reader.ts";
 import { COPIED_BYTES, chooseLayout, type LayoutChoice } from "./offsets.ts";
 import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
@@ -22,6 +22,8 @@ const ATTEMPTS = 5;
 const SHAPE_LIMIT = 8192;
 /** Graphs that wait to be read; those of one step of a large model are some thousands. */
 const PENDING_LIMIT = 4096;
+/** Nodes after which the other graphs wait for the next look. */
+const NODES_AT_ONCE = 512;
 
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
@@ -42,12 +44,32 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   function noteGraph({ unreadable, payload, timestamp_ns, tid }: RawRecord): void {
     if (unreadable & GRAPH_UNREADABLE) return;
     const list = payload.getBigUint64(layout.graph.nodes, true);
-    const nodes = payload.getInt32(layout.graph.nodeCount, true);
+    const nodes = Math.max(0, payload.getInt32(layout.graph.nodeCount, true));
     const key = `${list}/${nodes}`;
     if ((attempts.get(key) ?? 0) >= ATTEMPTS) return;
     const head = new DataView(payload.buffer.slice(payload.byteOffset, payload.byteOffset + COPIED_BYTES.graph));
     pending.delete(list);
     if (pending.size < PENDING_LIMIT) pending.set(list, { head, key, nodes, time: timestamp_ns, tid });
+  }
+
+  function lookAt({ head, key, time, tid }: PendingGraph, memory: GraphMemory): Omit<Look, "unread_nodes"> {
+    const reading = readGraph(head, memory, layout);
+    const done = reading.complete && Object.keys(reading.refused).length === 0;
+    if (attempts.size >= SHAPE_LIMIT) attempts.clear();
+    attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
+    let found = 0;
+    for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
+    if (reading.flashAttention !== null) {
+      for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
+      // Half a graph may have written half of the caches.
+      const seen = reading.complete ? Math.max(caches, reading.caches) : caches;
+      const isNews = flash !== reading.flashAttention || seen > caches;
+      flash = reading.flashAttention;
+      caches = seen;
+      if (isNews) steps.tellSettings({ flash_attention: flash, kv_caches: caches }, time, tid);
+    }
+    const { tensors, refused, nodes } = reading;
+    return { graph: key, tensors: tensors.length, refused, found, nodes };
   }
 
   return {
@@ -79,31 +101,19 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
       if (record.probe === PROBE.model_load || record.probe === PROBE.context_init) map.unsettle();
       return outcome;
     },
-    // The graph that was computed last of those that were not read yet.
+    // Those that were computed last first: the others may be gone.
     look(read) {
-      const [list, next] = [...pending].at(-1) ?? [];
-      if (list === undefined || next === undefined) return null;
-      pending.delete(list);
-      const { head, key, time, tid } = next;
-      const reading = readGraph(head, read, layout);
-      const done = reading.complete && Object.keys(reading.refused).length === 0;
-      if (attempts.size >= SHAPE_LIMIT) attempts.clear();
-      attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
-      let found = 0;
-      for (const tensor of reading.tensors) if (map.addFromGraph(tensor, time, tid)) found += 1;
-      if (reading.flashAttention !== null) {
-        for (const tensor of reading.tensors) map.layOut(tensor, reading.flashAttention, time, tid);
-        // Half a graph may have written half of the caches.
-        const seen = reading.complete ? Math.max(caches, reading.caches) : caches;
-        const isNews = flash !== reading.flashAttention || seen > caches;
-        flash = reading.flashAttention;
-        caches = seen;
-        if (isNews) steps.tellSettings({ flash_attention: flash, kv_caches: caches }, time, tid);
-      }
+      const memory = graphMemory(read);
+      const looks: Look[] = [];
       let unread_nodes = 0;
-      for (const graph of pending.values()) unread_nodes += Math.max(0, graph.nodes);
-      const { tensors, refused, nodes } = reading;
-      return { graph: key, tensors: tensors.length, refused, found, nodes, unread_nodes };
+      for (const { nodes } of pending.values()) unread_nodes += nodes;
+      for (const [list, graph] of [...pending].reverse()) {
+        pending.delete(list);
+        unread_nodes -= graph.nodes;
+        looks.push({ ...lookAt(graph, memory), unread_nodes });
+        if (looks.reduce((sum, { nodes }) => sum + nodes, looks.length) >= NODES_AT_ONCE) break;
+      }
+      return looks;
     },
     isSettled: map.isSettled,
     flush: steps.flush,

@@ -28,9 +28,6 @@ interface Followed {
   readonly state: EngineProcess;
 }
 
-/** Looks at one process's memory at a time: some 50 us each where it is one node of a graph. */
-const LOOKS = 16;
-
 /** None yet. */
 export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: AddressOf): FollowedProcesses {
   const processes = new Map<number, Followed>();
@@ -79,9 +76,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
     look(readMemory) {
       const looks: { readonly process: string; readonly look: Look }[] = [];
       for (const { pid, execEpoch, state } of processes.values()) {
-        for (let i = 0; i < LOOKS; i++) {
-          const look = state.look((address, length) => readMemory(pid, address, length));
-          if (look === null) break;
+        for (const look of state.look((address, length) => readMemory(pid, address, length))) {
           looks.push({ process: `${engine.name}/${pid}/${execEpoch}`, look });
         }
       }

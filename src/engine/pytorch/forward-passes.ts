@@ -119,7 +119,7 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
       thread.draws = true;
       return "kept";
     },
-    look: () => null,
+    look: () => [],
     isSettled: weights.isSettled,
     flush,
     takeRows() {

@@ -19,7 +19,7 @@ test("a probe that may rest is gone while its process is settled, and is put bac
       taken.push(probe);
       return "kept";
     },
-    look: () => null,
+    look: () => [],
     isSettled: () => settled,
     flush() {},
     takeRows: () => ({ tensors: [], steps: [] }),

@@ -20,7 +20,7 @@ test("the ring holds two seconds of placed tensors that nobody takes", async () 
       taken += 1;
       return "kept";
     },
-    look: () => null,
+    look: () => [],
     isSettled: () => false,
     flush() {},
     takeRows: () => ({ tensors: [], steps: [] }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
+import { graphMemory, readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
 import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { COLUMNS, ROWS } from "../../../../src/regions/kv-layout.ts";
 import {
@@ -37,7 +37,7 @@ function world() {
     const list = new DataView(new ArrayBuffer(Math.max(8, nodes.length * 8)));
     for (const [i, node] of nodes.entries()) list.setBigUint64(i * 8, node, true);
     memory.put(LIST, new Uint8Array(list.buffer));
-    return readGraph(headOf(LIST, count), memory.read, GGML_LAYOUT);
+    return readGraph(headOf(LIST, count), graphMemory(memory.read), GGML_LAYOUT);
   };
   return { memory, tensor, graph };
 }
@@ -196,7 +196,13 @@ describe("the graph reader", () => {
     expect(world().graph([], -1).refused).toEqual({ graph_implausible: 1 });
     const cut = world();
     expect(cut.graph([cut.tensor("a")], 500)).toMatchObject({ nodes: 1, complete: false });
-    expect(readGraph(headOf(LIST, 3), () => null, GGML_LAYOUT)).toMatchObject({
+    expect(
+      readGraph(
+        headOf(LIST, 3),
+        graphMemory(() => null),
+        GGML_LAYOUT,
+      ),
+    ).toMatchObject({
       tensors: [],
       refused: { node_list_unreadable: 1 },
       complete: false,
@@ -210,11 +216,11 @@ describe("the graph reader", () => {
     let looks = 0;
     const reading = readGraph(
       headOf(LIST, 2),
-      (at, length) => {
+      graphMemory((at, length) => {
         const bytes = memory.read(at, length);
         if (at === moved && bytes && ++looks > 1) new DataView(bytes.buffer).setBigUint64(248, DATA + 4096n, true);
         return bytes;
-      },
+      }),
       GGML_LAYOUT,
     );
     expect(names(reading)).toEqual(["still"]);
@@ -233,7 +239,7 @@ describe("the graph reader", () => {
       arena.set(tensorBytes({ name: `n${i}`, buffer: BUFFER, data: DATA + BigInt(i * 64) }), place);
     }
     memory.put(at, arena);
-    const reading = readGraph(headOf(at, count), memory.read, GGML_LAYOUT);
+    const reading = readGraph(headOf(at, count), graphMemory(memory.read), GGML_LAYOUT);
     expect([reading.tensors.length, reading.complete]).toEqual([count, true]);
     expect(memory.reads()).toBeLessThan(80);
   });

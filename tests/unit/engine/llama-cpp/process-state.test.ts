@@ -44,21 +44,29 @@ describe("the graphs of one process", () => {
   test("are all read where a callback has each node computed as a graph of its own, at one address", () => {
     const run = callbackRun(40);
     for (let step = 0; step < 2; step++) for (let node = 0; node < 40; node++) run.compute(node, 1);
-    const unread: number[] = [];
-    for (let look = run.look(); look !== null; look = run.look()) unread.push(look.unread_nodes);
-    expect(unread).toEqual(Array.from({ length: 40 }, (_, i) => 39 - i));
+    expect(run.look().map(({ unread_nodes }) => unread_nodes)).toEqual(Array.from({ length: 40 }, (_, i) => 39 - i));
     expect(run.weights()).toBe(40);
     run.compute(3, 1);
-    expect(run.look()).toBeNull();
+    expect(run.look()).toEqual([]);
+  });
+
+  test("wait for the next look where there are many", () => {
+    const run = callbackRun(600);
+    for (let node = 0; node < 600; node++) run.compute(node, 1);
+    const looks = run.look();
+    expect(looks.length).toBeLessThan(600);
+    expect(looks.at(-1)?.unread_nodes).toBe(600 - looks.length);
+    while (run.look().length > 0);
+    expect(run.weights()).toBe(600);
   });
 
   test("are read as they were last, where the same list of nodes was used again", () => {
     const run = callbackRun(40);
     run.compute(0, 40);
     run.compute(0, 12);
-    expect(run.look()).toMatchObject({ nodes: 12, unread_nodes: 0, tensors: 24 });
-    expect(run.look()).toBeNull();
+    expect(run.look()).toMatchObject([{ nodes: 12, unread_nodes: 0, tensors: 24 }]);
+    expect(run.look()).toEqual([]);
     run.compute(0, 40);
-    expect(run.look()).toMatchObject({ nodes: 40, found: 56 });
+    expect(run.look()).toMatchObject([{ nodes: 40, found: 56 }]);
   });
 });
