@@ -5,7 +5,7 @@ import { numberAt } from "../columnar/cell.ts";
 export interface TokenCount {
   /** Looks at a batch of the step table. */
   take(batch: Batch): void;
-  /** Tokens of batches with more than one token of a sequence; null before any. */
+  /** Tokens of batches with more than one token of a sequence, and of those that are encoded; null before any. */
   readonly prompt_tokens: number | null;
   readonly decode_tokens: number;
   /**
@@ -19,7 +19,7 @@ export interface TokenCount {
   readonly ttft_ms: number | null;
   /** From the begin of the first call that decoded tokens to the end of the last one, by process. */
   readonly decoding: ReadonlyMap<number, { readonly begin_ns: number; readonly end_ns: number }>;
-  /** Decode calls whose batch could not be read: their tokens are not counted. */
+  /** Calls whose batch could not be read: their tokens are not counted. */
   readonly unread_calls: number;
   /** Graphs that were computed where no call that decodes was seen; 0 once there was one. */
   readonly uncalled_graphs: number;
@@ -86,8 +86,10 @@ export function createTokenCount(): TokenCount {
         const word = kind.values[kind.codes[row] ?? 0];
         if (word === "model_load" || word === "context") phase = "loading";
         if (word === "graph") graphs += 1;
-        if (word === "decode") calls += 1;
-        if (word !== "decode" || end_ns.valid?.[row] === 0) continue;
+        const encodes = word === "encode";
+        if (word !== "decode" && !encodes) continue;
+        calls += 1;
+        if (end_ns.valid?.[row] === 0) continue;
         if (n_tokens.valid?.[row] === 0) {
           unread += 1;
           continue;
@@ -96,7 +98,7 @@ export function createTokenCount(): TokenCount {
         const [began, ended] = [BigInt(timestamp_ns.data[row] ?? 0), BigInt(end_ns.data[row] ?? 0)];
         const pid = numberAt(batch.columns.pid, row) ?? 0;
         // One token of each of several sequences is a decode step too.
-        if (tokens > sequencesAt(n_sequences, row)) {
+        if (encodes || tokens > sequencesAt(n_sequences, row)) {
           prompt += tokens;
           ttft_ns ??= ended - began;
           phase = "prefill";

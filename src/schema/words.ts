@@ -47,6 +47,7 @@ export const STEP_KINDS = {
   model_load: "",
   context: "",
   decode: "",
+  encode: "tokens that are computed with one another, and of which no row is kept",
   graph: "",
   kv_clear: "",
   kv_trim: "",

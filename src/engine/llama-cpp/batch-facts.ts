@@ -32,3 +32,9 @@ export function batchFacts(n_tokens: number, runs: readonly PlacedRun[] | null) 
   ]);
   return { columns, detail: { kv_rows } };
 }
+
+/** The same of tokens that are encoded: no rows are kept of them, and they stand at no position behind others. */
+export function encodedFacts(n_tokens: number, runs: readonly PlacedRun[] | null) {
+  const { columns } = batchFacts(n_tokens, runs);
+  return { columns: { ...columns, position_first: null }, detail: {} };
+}

@@ -5,7 +5,8 @@ import type { DataClass, TensorUsage } from "../../schema/words.ts";
 
 /** `cache_k_l0`, `cache_v_l12`, a tag between as in `cache_swa_k_l3`; `r` and `s` are the states of recurrent layers. */
 const CACHE = /^cache_(?:\w+_)?([kvrs])_l(\d{1,6})$/;
-const BLOCK = /^blk\.(\d{1,6})\./;
+/** `blk.3.`; where a model encodes and decodes, `enc.blk.3.` and `dec.blk.3.`. */
+const BLOCK = /^(?:enc\.|dec\.)?blk\.(\d{1,6})\./;
 /** Matrices of an adapter lie in a buffer of their own that has no usage. */
 const WEIGHT = /\.(?:weight|bias|scale|input_scale|lora_[ab])$/;
 const OF_LAYER = /-(\d{1,6})$/;

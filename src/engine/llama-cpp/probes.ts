@@ -41,6 +41,7 @@ export const PROBE = {
   go_cache: 30,
   go_remove: 31,
   go_copy: 32,
+  encode: 33,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -103,6 +104,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("llama_model_init_from_user", PROBE.model_load, CAPTURE.none, CAPTURE.none),
   point("llama_init_from_model", PROBE.context_init, CAPTURE.params, CAPTURE.none),
   point("llama_decode", PROBE.decode, CAPTURE.batch, CAPTURE.none),
+  point("llama_encode", PROBE.encode, CAPTURE.batch, CAPTURE.none),
   point("llama_process", PROBE.process, CAPTURE.none, CAPTURE.none),
   point("llama_batch_ext_init", PROBE.batch_empty, null, CAPTURE.none),
   point("llama_batch_ext_clear", PROBE.batch_empty, CAPTURE.none, null),

@@ -2,10 +2,10 @@
 import type { WordOf } from "../../schema/row.ts";
 import type { EngineRow, KvHead, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { batchFacts, hex, i32, tokensIn } from "./batch-facts.ts";
+import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
-import { decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
+import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import { filledBatches } from "./filled-batches.ts";
 import { graphSteps } from "./graph-steps.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
@@ -49,7 +49,7 @@ interface OpenCall {
   /** The cells that those graphs wrote, and the first byte of the tensor that has them. */
   readonly cells: CellRange[];
   cache: bigint | null;
-  /** False for a call that makes no row: it only encodes, or another one is about the same batch. */
+  /** False for a call that makes no row: another one is about the same batch. */
   readonly isStep: boolean;
   /** Weights in memory when the call began; null where those that it places may not be seen. */
   readonly weights: { readonly bytes: number; readonly tensors: number } | null;
@@ -61,6 +61,7 @@ const KIND_OF = new Map<number, WordOf<"step", "kind">>([
   [PROBE.context_init, "context"],
   [PROBE.decode, "decode"],
   [PROBE.process, "decode"],
+  [PROBE.encode, "encode"],
   [PROBE.graph_compute, "graph"],
   [PROBE.memory_clear, "kv_clear"],
   [PROBE.memory_seq_rm, "kv_trim"],
@@ -82,7 +83,15 @@ const FILLS: ReadonlySet<number> = new Set([
   PROBE.batch_empty,
 ]);
 const OF_GO: ReadonlySet<number> = new Set([PROBE.go_forward, PROBE.go_cache, PROBE.go_remove, PROBE.go_copy]);
-const RETURNS: ReadonlySet<number> = new Set([PROBE.model_load, PROBE.context_init, PROBE.decode, PROBE.process]);
+const RETURNS: ReadonlySet<number> = new Set([
+  PROBE.model_load,
+  PROBE.context_init,
+  PROBE.decode,
+  PROBE.process,
+  PROBE.encode,
+]);
+/** Calls that may hand their batch on to llama_process. */
+const HANDING_ON = [PROBE.decode, PROBE.encode] as const;
 /** Calls kept open; a thread can be inside one of each kind, so that more are calls that were killed. */
 const OPEN_LIMIT = 4096;
 /** Bit of the graph in `unreadable`; its first node is another part. */
@@ -91,6 +100,8 @@ export const GRAPH_UNREADABLE = 1;
 const DECODE = 1;
 /** Bit of LLAMA_STATE_SEQ_FLAGS_PARTIAL_ONLY: what attention keeps is not part of the state. */
 const PARTIAL = 1n;
+
+const factsOf = (kind: WordOf<"step", "kind">) => (kind === "encode" ? encodedFacts : batchFacts);
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
@@ -133,6 +144,16 @@ export function stepLog(context: StepContext): StepLog {
     push: (row) => void rows.push(row),
   });
 
+  /** What is encoded stands where its batch says, and moves no head. */
+  function placed(
+    kind: WordOf<"step", "kind">,
+    handle: bigint,
+    runs: readonly BatchRun[],
+  ): readonly PlacedRun[] | null {
+    if (kind !== "encode") return heads.place(handle, runs);
+    return runs.map((run) => ({ ...run, position: run.position ?? 0 }));
+  }
+
   function begin(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
     const handle = record.args[0];
     let facts: Record<string, unknown> = {};
@@ -148,15 +169,15 @@ export function stepLog(context: StepContext): StepLog {
     } else if (record.probe === PROBE.process) {
       // What was put into its batch is held against the graphs inside, which say how many tokens there are.
       const filled = batches.runsOf(record.args[2]);
-      runs = filled && heads.place(handle, filled);
+      runs = filled && placed(kind, handle, filled);
       facts = { context: hex(handle) };
     } else {
       const batch = decodeBatch(record.payload, record.unreadable);
       facts = { context: hex(handle) };
       if (batch === null) outcome = record.unreadable !== 0 ? "unreadable" : "implausible";
       else {
-        runs = batch.runs && heads.place(handle, batch.runs);
-        const tokens = batchFacts(batch.n_tokens, runs);
+        runs = batch.runs && placed(kind, handle, batch.runs);
+        const tokens = factsOf(kind)(batch.n_tokens, runs);
         facts = { ...facts, ...tokens.detail };
         columns = { n_tokens: batch.n_tokens, ...tokens.columns };
       }
@@ -181,18 +202,18 @@ export function stepLog(context: StepContext): StepLog {
     return outcome;
   }
 
-  function isStep({ probe, tid, args }: RawRecord): boolean {
-    if (probe !== PROBE.process) return true;
-    return i32(args[1]) === DECODE && !open.has(`${tid}/${PROBE.decode}`);
+  function isStep({ probe, tid }: RawRecord): boolean {
+    return probe !== PROBE.process || !HANDING_ON.some((caller) => open.has(`${tid}/${caller}`));
   }
 
-  function finish(record: RawRecord, kind: WordOf<"step", "kind">): Outcome {
+  function finish(record: RawRecord): Outcome {
     const key = `${record.tid}/${record.probe}`;
     const call = open.get(key);
     if (!call) return begun.has(record.probe) ? "call_unseen" : "under_way";
     open.delete(key);
+    const { kind } = call.row;
     const value = record.args[0];
-    const result = kind === "decode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);
+    const result = kind === "decode" || kind === "encode" ? BigInt.asIntN(32, value) : BigInt.asIntN(64, value);
     let facts = call.known;
     if (kind === "model_load" && call.weights !== null) {
       const tensors = weights.tensors - call.weights.tensors;
@@ -206,7 +227,7 @@ export function stepLog(context: StepContext): StepLog {
       const filled = runs === null ? null : tokensIn(runs);
       const n_tokens = call.graphTokens > 0 ? call.graphTokens : filled;
       if (filled !== n_tokens) runs = null;
-      const tokens = batchFacts(n_tokens ?? 0, runs);
+      const tokens = factsOf(kind)(n_tokens ?? 0, runs);
       row = { ...row, n_tokens, ...tokens.columns };
       facts = { ...facts, ...tokens.detail };
     }
@@ -328,7 +349,9 @@ export function stepLog(context: StepContext): StepLog {
       const kind = KIND_OF.get(record.probe);
       if (kind === undefined) return "implausible";
       if (!RETURNS.has(record.probe)) return single(record, kind);
-      return record.isReturn ? finish(record, kind) : begin(record, kind);
+      if (record.isReturn) return finish(record);
+      const encodes = record.probe === PROBE.process && i32(record.args[1]) !== DECODE;
+      return begin(record, encodes ? "encode" : kind);
     },
     tellSettings(settings, timestamp_ns, tid) {
       rows.push(rowOf({ timestamp_ns, tid }, "engine", { settings }));

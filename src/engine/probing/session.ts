@@ -104,7 +104,7 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
     decoding,
     naming,
     addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
-      if (rows.some(({ kind }) => kind === "decode")) decoding.add(engine.name);
+      if (rows.some(({ kind }) => kind === "decode" || kind === "encode")) decoding.add(engine.name);
       unseen.take(engine.name, rows);
       steps.push(...rows.map((row) => ({ ...row, engine: engine.name })));
     },

@@ -20,7 +20,7 @@ function phases(slots: readonly Slot[], end_ns: number): { phase: string; begin_
 }
 
 function nameOf(step: StepRow): string {
-  if (!isBatch(step)) return step.kind;
+  if (!isBatch(step) || step.kind === "encode") return step.kind;
   return isPrefill(step) ? "prefill" : "decode";
 }
 

@@ -68,7 +68,10 @@ export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: 
   const watched = watchesByRow(rows.tensors, watches);
   if (watched.every((cells) => cells.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;
-  const batchesOf = Map.groupBy(steps.filter(isBatch), keyOf);
+  const batchesOf = Map.groupBy(
+    steps.filter((step) => isBatch(step) && step.kind !== "encode"),
+    keyOf,
+  );
   let contradicted = 0;
   const confirmed = new Set<number>();
   for (const [t, token] of rows.tokens.entries()) {

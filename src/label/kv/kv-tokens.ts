@@ -95,6 +95,7 @@ function contextTokens(
     if (step.kind === "decode" && step.result === 2) {
       return { tokens: [], untold: "a batch was given up in its midst" };
     }
+    if (step.kind === "encode") continue;
     if (isBatch(step)) {
       const runs = runsOf(step);
       if (runs === null) return { tokens: [], untold: "the engine does not tell the sequences of a batch" };
@@ -147,7 +148,8 @@ export function kvTokens(
     const [first] = engineSteps;
     if (first === undefined) continue;
     if (!engineSteps.some(({ kind }) => kind === "decode")) {
-      if (engineSteps.some(({ kind }) => kind === "graph")) untold.add("graphs were computed, and no batch was seen");
+      if (engineSteps.some(({ kind }) => kind === "graph") && !engineSteps.some(isBatch))
+        untold.add("graphs were computed, and no batch was seen");
       continue;
     }
     if (engineSteps.some((step) => isBatch(step) && cellsOf(step) !== null)) {

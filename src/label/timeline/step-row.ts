@@ -59,12 +59,16 @@ export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepR
   return steps.sort((left, right) => left.begin_ns - right.begin_ns);
 }
 
-/** True for a batch of prompt tokens: more tokens than sequences, or more than one where sequences are not known. */
+/** True for a batch of prompt tokens: more tokens than sequences, or more than one where sequences are not known; what is encoded is none that is generated. */
 export function isPrefill(step: StepRow): boolean {
-  return (step.n_tokens ?? 1) > (step.n_sequences ?? 1);
+  return step.kind === "encode" || (step.n_tokens ?? 1) > (step.n_sequences ?? 1);
 }
 
-/** True for a decode call that the engine carried out: other results than 0 say that it placed nothing. */
+/** True for a call that decodes or encodes and that the engine carried out: other results than 0 say that it placed nothing. */
 export function isBatch(step: StepRow): boolean {
-  return step.kind === "decode" && (step.n_tokens ?? 0) > 0 && (step.result === null || step.result === 0);
+  return (
+    (step.kind === "decode" || step.kind === "encode") &&
+    (step.n_tokens ?? 0) > 0 &&
+    (step.result === null || step.result === 0)
+  );
 }

@@ -399,18 +399,19 @@ describe("the steps of a process", () => {
       graph(5, 12);
     });
     call(1n, () => graph(5, 12));
-    // What only encodes is no step, nor is a call inside one that told its batch.
+    // What only encodes is a step of another kind; a call inside one that told its batch is none.
     call(0n, () => graph(4));
     steps.take(rawRecord({ probe: PROBE.decode, args: [CONTEXT], payload: batchBytes({ tokens: 2 }) }));
     call(1n, () => graph(2));
     steps.take(rawRecord({ probe: PROBE.decode, isReturn: true, args: [0n] }));
-    const decodes = steps.takeRows().filter(({ kind }) => kind === "decode");
-    expect(decodes.map(({ n_tokens, n_sequences }) => [n_tokens, n_sequences])).toEqual([
-      [20, null],
-      [null, null],
-      [2, 1],
+    const batches = steps.takeRows().filter(({ kind }) => kind === "decode" || kind === "encode");
+    expect(batches.map(({ kind, n_tokens, n_sequences }) => [kind, n_tokens, n_sequences])).toEqual([
+      ["decode", 20, null],
+      ["decode", null, null],
+      ["encode", 4, null],
+      ["decode", 2, 1],
     ]);
-    expect(decodes[0]).toMatchObject({ timestamp_ns: 1n, end_ns: 9n, result: 0n, detail: '{"context":"0x9000"}' });
+    expect(batches[0]).toMatchObject({ timestamp_ns: 1n, end_ns: 9n, result: 0n, detail: '{"context":"0x9000"}' });
   });
 
   test("tell a return whose call began before the probes were there from one whose call was lost", () => {
