@@ -14,7 +14,7 @@ export interface GraphReading {
   /** Nodes that were walked, and structures that were not believed, by reason. */
   readonly nodes: number;
   readonly refused: Readonly<Record<string, number>>;
-  /** One node reads K and V together: flash attention. Null where the graph reads no KV cache: one node of many may only write it. */
+  /** One node reads K and V together, which may be one row that both are made of: flash attention. Null where the graph reads no KV cache: one node of many may only write it. */
   readonly flashAttention: boolean | null;
   /** Lists of cells by which its layers write keys: more than one where some layers have another cache. */
   readonly caches: number;
@@ -205,16 +205,15 @@ export function readGraph(
       giveRole(pointer, node, owner);
       if (index !== undefined && partOf(owner) === "k") indexes.add(index);
     }
-    const parts = new Set<string>();
+    let cached = 0;
     for (const operand of node.src) {
       const used = visit(operand);
-      const part = used === null ? null : partOf(used);
-      if (part !== null) parts.add(part);
+      if (used !== null && partOf(used) !== null) cached += 1;
     }
-    // What is written into a cache looks into it.
+    // What is written into a cache, or moved in it, looks into it.
     if (owner !== null && partOf(owner) !== null) continue;
-    usesCache ||= parts.size > 0;
-    fused ||= parts.size === 2;
+    usesCache ||= cached > 0;
+    fused ||= cached > 1;
   }
   for (const tensor of tensors.values()) if (tensor !== null && tensor.viewSrc !== 0n) views += 1;
   // What is not the same a second time may be half of one graph and half of the next.

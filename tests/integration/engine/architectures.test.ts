@@ -117,3 +117,26 @@ test.skipIf(failed.length > 0)("a decoder that gives embeddings writes its cache
     ...Array.from({ length: 10 }, (_, i) => [0, 20 + i, 20 + i]),
   ]);
 });
+
+test.skipIf(failed.length > 0).each([
+  ["without flash attention", "latent", false],
+  ["with flash attention", "fused", true],
+])("one row for keys and values is a cache of one tensor for each layer, %s", async (_, kind, flash) => {
+  const latent = await drive(kind);
+  expect(latent.calls.length).toBe(31);
+  expectAllLabelled(latent);
+  const cached = latent.run.tensors.filter(({ region_type }) => region_type === "kv_cache");
+  expect(cached.map((row) => [row.name, row.layer, row.shape, Number(row.size_bytes), row.kv_layout])).toEqual([
+    ["cache_k_l0", 0, "48x512x1x1", 48 * 2 * 512, "rows"],
+    ["cache_k_l1", 1, "48x512x1x1", 48 * 2 * 512, "rows"],
+  ]);
+  expect(latent.rows.untold).toBeNull();
+  expect(latent.rows.tensors.map(({ row_bytes }) => row_bytes)).toEqual([48 * 2, 48 * 2]);
+  expect(latent.rows.tokens.map(({ cell, position, total_reads }) => [cell, position, total_reads])).toEqual(
+    Array.from({ length: 70 }, (_, i) => [i, i, i < 40 ? 30 : 69 - i]),
+  );
+  const settings = latent.run.steps.flatMap(({ kind, detail }) =>
+    kind === "engine" ? [JSON.parse(detail ?? "{}").settings] : [],
+  );
+  expect(settings.filter((one) => one !== undefined)).toEqual([{ flash_attention: flash, kv_caches: 1 }]);
+});

@@ -88,6 +88,19 @@ describe("the graph reader", () => {
     expect(reading).toMatchObject({ views: 2, flashAttention: false });
   });
 
+  test("tells flash attention by one node that reads a cache twice, where keys and values are made of the same rows", () => {
+    const flashOf = (isFused: boolean) => {
+      const { tensor, graph } = world();
+      const cache = tensor("cache_k_l0");
+      const view = (name: string) => tensor(name, { viewSrc: cache });
+      const moved = tensor("cache_k_l0 (copy)", { viewSrc: cache, src: [view("from"), view("to")] });
+      const [keys, values] = [view("keys"), view("values")];
+      const apart = [tensor("kq-0", { src: [keys] }), tensor("v_cont-0", { src: [values] })];
+      return graph([moved, ...(isFused ? [tensor("fattn-0", { src: [keys, values] })] : apart)]).flashAttention;
+    };
+    expect([flashOf(false), flashOf(true)]).toEqual([false, true]);
+  });
+
   test("tells flash attention by one node that reads K and V", () => {
     const { tensor, graph } = world();
     const k = tensor("k (view)", { viewSrc: tensor("cache_k_l0") });
