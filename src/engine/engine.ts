@@ -121,6 +121,8 @@ export interface EngineProcess {
   tokenPeriodsNs(): number[];
   kvHeads(): KvHead[];
   liveTensors(): LiveTensor[];
+  /** What cannot be told of the process by what was seen so far, and why, for the warnings of a run; nothing unless there. */
+  untold?(): readonly string[];
 }
 
 /** Where the next row of a context's KV cache will be written. */

@@ -66,6 +66,13 @@ export function layoutOf(name: string, flash: boolean | null): KvLayout | null {
   return flash ? ROWS : COLUMNS;
 }
 
+const EXPERTS = /^blk\.\d{1,6}\.ffn_\w{1,32}_exps\./;
+
+/** True for a tensor that holds the experts of a mixture one behind the other. */
+export function holdsExperts(name: string): boolean {
+  return EXPERTS.test(name);
+}
+
 /** A table of embeddings is read by row: nearly every watch on it would see nothing. */
 const ROW_LOOKUP = /^token_embd/;
 

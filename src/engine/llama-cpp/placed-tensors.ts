@@ -6,7 +6,7 @@ import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheRole } from "./cache-role.ts";
-import { classify, classOfBuffer, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
+import { classify, classOfBuffer, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
@@ -46,6 +46,8 @@ export interface TensorMap {
   passInputs(): void;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   cacheAt(addr: bigint): CacheShape | null;
+  /** True once a tensor was there that holds the experts of a mixture. */
+  hasExperts(): boolean;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
 }
@@ -113,6 +115,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   /** Tensors since the last that was new. */
   let repeated = 0;
   let passesInputs = false;
+  let experts = false;
 
   function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
@@ -179,6 +182,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     const { region_type, layer, logical_id } = classOf(tensor.name, buffer.usage, role);
     // The name of a tensor that got none is its number in a graph.
     const name = tensor.name === "" || role !== undefined ? null : tensor.name;
+    experts ||= region_type === "weight" && holdsExperts(tensor.name);
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
     const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
@@ -342,6 +346,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     passInputs() {
       passesInputs = true;
     },
+    hasExperts: () => experts,
     isSettled: () => repeated >= SETTLED_AFTER,
     unsettle() {
       repeated = 0;

@@ -1,5 +1,5 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
-import type { EngineBuild, EngineProcess, Look } from "../engine.ts";
+import type { EngineBuild, EngineProcess, Look, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { type GraphMemory, graphMemory, readGraph } from "./graph-reader.ts";
 import { COPIED_BYTES, chooseLayout, type LayoutChoice } from "./offsets.ts";
@@ -25,12 +25,33 @@ const PENDING_LIMIT = 4096;
 /** Nodes after which the other graphs wait for the next look. */
 const NODES_AT_ONCE = 512;
 
+const EXPERTS_UNTOLD =
+  "which experts of a mixture a step reads is not told: its graph writes over their numbers before it ends; figures of ffn_*_exps are of all of them together";
+
+/** What becomes of every tensor where the fields are read in the wrong places. */
+const DOUBTS: ReadonlySet<Outcome> = new Set(["implausible", "not_in_memory", "empty"]);
+
+/** Tensors that were placed, by whether they were believed. */
+interface Placed {
+  believed: number;
+  doubted: number;
+}
+
+/** Why no tensor is known of a build whose structures are laid out in another way; null where some are. */
+function unknownLayout({ believed, doubted }: Placed, { ggml, build, evidence }: LayoutChoice): string | null {
+  if (believed > 0 || doubted === 0) return null;
+  const by = evidence === "checked" ? "tried on this build, which is not known" : `of ${build}`;
+  return `no tensor is known: none of ${doubted} that were placed is what the offsets of ${ggml.name} make of it, ${by}`;
+}
+
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
 
 /** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
 export function processState(pid: number, builds: readonly EngineBuild[]): EngineProcess {
   const choices = builds.map(chooseLayout);
-  const layout = (choices.at(-1) ?? UNKNOWN_BUILD).ggml;
+  const choice = choices.at(-1) ?? UNKNOWN_BUILD;
+  const layout = choice.ggml;
+  const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
   let caches = 0;
@@ -72,12 +93,18 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     return { graph: key, tensors: tensors.length, refused, found, nodes };
   }
 
+  function tally(outcome: Outcome): Outcome {
+    if (outcome === "kept") placed.believed += 1;
+    if (DOUBTS.has(outcome)) placed.doubted += 1;
+    return outcome;
+  }
+
   return {
     useBuild: (build) => steps.useParams(chooseLayout(build).params),
     take(record) {
       switch (record.probe) {
         case PROBE.tensor_alloc:
-          return map.tensorAlloc(record);
+          return tally(map.tensorAlloc(record));
         case PROBE.buffer_init:
           return record.isReturn ? map.bufferCreated(record) : map.bufferBegin(record);
         case PROBE.buffer_alloc:
@@ -121,5 +148,9 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     tokenPeriodsNs: steps.tokenPeriodsNs,
     kvHeads: steps.kvHeads,
     liveTensors: map.live,
+    untold() {
+      const unknown = unknownLayout(placed, choice);
+      return [...(map.hasExperts() ? [EXPERTS_UNTOLD] : []), ...(unknown === null ? [] : [unknown])];
+    },
   };
 }

@@ -20,6 +20,8 @@ export interface FollowedProcesses {
   flush(): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   states(): EngineProcess[];
+  /** What could not be told of any of them, also of those that are gone, each once. */
+  untold(): string[];
 }
 
 interface Followed {
@@ -35,6 +37,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
   const leaving = new Set<Followed>();
   const tensors: EngineRow<"tensor">[] = [];
   const steps: EngineRow<"step">[] = [];
+  const untoldOfGone = new Set<string>();
 
   function takeRowsOf({ state }: Followed): void {
     const rows = state.takeRows();
@@ -46,6 +49,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
     leaving.delete(followed);
     followed.state.flush();
     takeRowsOf(followed);
+    for (const why of followed.state.untold?.() ?? []) untoldOfGone.add(why);
     if (processes.get(followed.pid) === followed) processes.delete(followed.pid);
   }
 
@@ -89,6 +93,9 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
       for (const followed of processes.values()) takeRowsOf(followed);
       return { tensors: tensors.splice(0), steps: steps.splice(0) };
     },
+    untold: () => [
+      ...new Set([...untoldOfGone, ...[...processes.values()].flatMap(({ state }) => state.untold?.() ?? [])]),
+    ],
     states: () => [...processes.values()].map(({ state }) => state),
   };
 }

@@ -71,6 +71,8 @@ export interface EngineSession {
   readonly decoding: ReadonlySet<string>;
   /** Engines that named weights. */
   readonly naming: ReadonlySet<string>;
+  /** What the engines could not tell so far, and why. */
+  untold(): readonly string[];
   /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
   readonly probeCostNs: number | null;
   /** Median time from one decode to the next over the last 32; null before the fourth. */
@@ -234,6 +236,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     decoding: rows.decoding,
     naming: rows.naming,
+    untold: () => followed.flatMap(({ engine, untold }) => untold().map((why) => `${engine.name}: ${why}`)),
     probeCostNs,
     tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),
     kvHead: () => states().flatMap((state) => state.kvHeads()),

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "bun:test";
-import { cachePart, classify, classOfBuffer, isDrawn, layoutOf } from "../../../../src/engine/llama-cpp/classify.ts";
+import {
+  cachePart,
+  classify,
+  classOfBuffer,
+  holdsExperts,
+  isDrawn,
+  layoutOf,
+} from "../../../../src/engine/llama-cpp/classify.ts";
 
 describe("the class of a tensor", () => {
   test("follows its name before the usage of its buffer", () => {
@@ -10,6 +17,12 @@ describe("the class of a tensor", () => {
     });
     expect(classify("output_norm.weight", "any")).toMatchObject({ region_type: "weight", layer: null });
     expect(classify("blk.3.attn_q.bias", "any")).toMatchObject({ region_type: "weight", layer: 3 });
+    expect(classify("dec.blk.4.cross_attn_q.weight", "any")).toMatchObject({ region_type: "weight", layer: 4 });
+  });
+
+  test("may be that of all experts of a mixture", () => {
+    const names = ["blk.1.ffn_gate_exps.weight", "blk.1.ffn_gate_shexp.weight", "blk.1.ffn_gate_inp.weight"];
+    expect(names.map(holdsExperts)).toEqual([true, false, false]);
   });
 
   test("tells K from V and the layer of a cache, also with a tag", () => {
