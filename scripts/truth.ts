@@ -1,9 +1,10 @@
 #!/usr/bin/env bun
 /**
- * How often the intervals of figures hold the truth: `bun run truth [--sources | --traced] [--seeds N] [--most N] [--first N] [--jobs N]
+ * How often the intervals of figures hold the truth: `bun run truth [--sources | --traced | --per-byte] [--seeds N] [--most N] [--first N] [--jobs N]
  * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
  * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
- * of which the exact trace is sampled; with --write their table of docs/accuracy.md or docs/accuracy-samples.md is written anew. With --most
+ * of which the exact trace is sampled, or, with --per-byte, the worlds in which words differ, for the figures that count each byte once;
+ * with --write their table of docs/accuracy.md or docs/accuracy-samples.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
  *
@@ -14,12 +15,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { nextUse, stillNeeded } from "../src/analyse/metrics/next-times.ts";
+import { METRICS } from "../src/analyse/metrics/registry.ts";
 import { type CoverageRow, coverageOf } from "../src/simulate/coverage.ts";
 import { accuracyTable, shortTable } from "../tests/validity/laboratory/accuracy-table.ts";
 import { SOURCE_WORLDS, sourceCoverage } from "../tests/validity/laboratory/sources/source-worlds.ts";
 import { recordAll, TRACED_PROGRAMS } from "../tests/validity/laboratory/traced/traced-programs.ts";
 import { tracedWorlds } from "../tests/validity/laboratory/traced/traced-worlds.ts";
-import { WORLDS } from "../tests/validity/laboratory/worlds.ts";
+import { UNLIKE_WORDS, WORLDS } from "../tests/validity/laboratory/worlds.ts";
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +34,7 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
     sources: { type: "boolean", default: false },
     traced: { type: "boolean", default: false },
+    "per-byte": { type: "boolean", default: false },
     traces: { type: "string" },
     /** Every so many worlds, by a child of this program. */
     share: { type: "string" },
@@ -42,12 +46,21 @@ const first = Number(values.first);
 const jobs = Number(values.jobs);
 const traces = values.traces ?? (values.traced ? mkdtempSync(join(tmpdir(), "mrm-traces-")) : "");
 const sourceWorlds = values.traced ? tracedWorlds(TRACED_PROGRAMS, traces) : values.sources ? SOURCE_WORLDS : null;
+const PER_BYTE = [nextUse, stillNeeded];
+const families = values["per-byte"] ? PER_BYTE : METRICS.filter((family) => !PER_BYTE.includes(family));
+const kinds = values["per-byte"] ? WORLDS.filter(({ name }) => UNLIKE_WORDS.includes(name)) : WORLDS;
 const all =
   sourceWorlds?.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) })) ??
-  WORLDS.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first }) }));
+  kinds.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first, families }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
 const PAGE = join(import.meta.dir, "..", "docs", values.traced ? "accuracy-samples.md" : "accuracy.md");
-const TABLE = values.traced ? "table of traced programs" : values.sources ? "table of other sources" : "table";
+const TABLE = values.traced
+  ? "table of traced programs"
+  : values.sources
+    ? "table of other sources"
+    : values["per-byte"]
+      ? "table of figures per byte"
+      : "table";
 const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
 /** Rows of the worlds of one child, a line each. */
@@ -64,7 +77,8 @@ async function rowsOf(job: number): Promise<CoverageRow[]> {
     "--first",
     String(first),
   ];
-  const kind = values.traced ? ["--traced", "--traces", traces] : values.sources ? ["--sources"] : [];
+  const perByte = values["per-byte"] ? ["--per-byte"] : [];
+  const kind = values.traced ? ["--traced", "--traces", traces] : values.sources ? ["--sources"] : perByte;
   const which = ["--jobs", String(jobs), "--world", values.world, ...kind];
   const child = Bun.spawn([...command, ...which], { stderr: "inherit" });
   const text = await new Response(child.stdout).text();

@@ -113,6 +113,20 @@ export const SECTIONS: Sections = [
     ],
   ],
   [
+    "until a byte's next use",
+    [
+      ["next_use_p50_ns", "p50"],
+      ["next_use_p90_ns", "p90"],
+    ],
+  ],
+  [
+    "a byte is still needed",
+    [
+      ["still_needed_p50_ns", "p50"],
+      ["still_needed_p90_ns", "p90"],
+    ],
+  ],
+  [
     "working set",
     [
       ["working_set_bytes", "touched"],

@@ -1,8 +1,9 @@
 /** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
-import { groupsOf } from "../analyse/input/group.ts";
+import { type Group, groupsOf } from "../analyse/input/group.ts";
 import type { StepName } from "../analyse/input/span.ts";
-import { computeMetrics, figuresOf } from "../analyse/metrics/registry.ts";
+import type { MetricFamily } from "../analyse/metrics/metric.ts";
+import { figuresOf, METRICS } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
@@ -83,7 +84,8 @@ export function answerOf(row: MetricRow, real: Truth | null): Answer {
 }
 
 /** The figures of watches in one run, with their truth: of the whole run, and of its steps where it has any. */
-function answersOf(world: World, seed: number, policy: Policy): Map<string, Answer> {
+function answersOf(world: World, seed: number, policy: Policy, families: readonly MetricFamily[]): Map<string, Answer> {
+  const figures = (group: Group): MetricRow[] => figuresOf(group, families);
   const classes = [...Map.groupBy(world.strata, ({ region_type }) => region_type)];
   const gapNs = passGapNs(policy.trap_ns);
   const { input } = tryWorld(world, seed, policy);
@@ -96,15 +98,12 @@ function answersOf(world: World, seed: number, policy: Policy): Map<string, Answ
       answers.set(`${row.region_type}/${row.step}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
     }
   };
-  const whole = computeMetrics({ ...input, steps: [] });
+  const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);
   add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)])));
   const decoding = groupsOf(input).filter(({ span }) => span.step === "decode");
   const span = decoding[0]?.span;
   if (span !== undefined) {
-    add(
-      decoding.flatMap(figuresOf),
-      new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])),
-    );
+    add(decoding.flatMap(figures), new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])));
   }
   return answers;
 }
@@ -173,12 +172,14 @@ export interface Runs {
   /** Runs of a world of which a row is in doubt after `seeds`; as many by default. */
   readonly most?: number;
   readonly first?: number;
+  /** Families whose figures are judged; all by default. */
+  readonly families?: readonly MetricFamily[];
 }
 
 /** Runs a world with some seeds, and with more where one of its rows is then in doubt; rows in the order of the metrics. */
 export function coverageOf(
   kind: WorldKind,
-  { seeds, most = seeds, first = 1 }: Runs,
+  { seeds, most = seeds, first = 1, families = METRICS }: Runs,
   policy: Policy = USUAL_POLICY,
   onRun: (done: number) => void = () => {},
 ): CoverageRow[] {
@@ -188,7 +189,7 @@ export function coverageOf(
     if (seed === first + seeds && !rows().some(isDoubtful)) break;
     const world = kind.make(seededRandom(seed, WORLD_STREAM));
     collectAround(accessesOf(world));
-    for (const [key, answer] of answersOf(world, seed, policy)) {
+    for (const [key, answer] of answersOf(world, seed, policy, families)) {
       const list = all.get(key);
       if (list) list.push(answer);
       else all.set(key, [answer]);

@@ -52,6 +52,52 @@ export function quantileOf(values: readonly number[], q: number): Truth | null {
   return quantile([{ sorted: Float64Array.from(values).sort(), repeats: 1 }], 0, q);
 }
 
+/** Stretches in which a time runs down to 0, of the words of one stratum: their lengths in order, and all of the time that there is. */
+interface Stretches {
+  readonly sorted: Float64Array;
+  /** Time in which it is 0, and all of the time. */
+  readonly zero: number;
+  readonly all: number;
+  readonly repeats: number;
+}
+
+/** The q-quantile over moments of times that run down; Infinity where that is in a stretch whose end was not seen. */
+function momentQuantile(strata: readonly Stretches[], q: number): Truth | null {
+  const sum = (part: (one: Stretches) => number): number =>
+    strata.reduce((total, one) => total + one.repeats * part(one), 0);
+  const total = sum(({ all }) => all);
+  if (!(total > 0)) return null;
+  // Moments in which no more than x is left: the last x of each stretch, or all of it.
+  const below = strata.map(({ sorted }) => {
+    const sums = new Float64Array(sorted.length + 1);
+    for (let i = 0; i < sorted.length; i++) sums[i + 1] = (sums[i] ?? 0) + (sorted[i] ?? 0);
+    return sums;
+  });
+  const upTo = (x: number): readonly [time: number, stretches: number] => {
+    let time = sum(({ zero }) => zero);
+    let longer = 0;
+    strata.forEach(({ sorted, repeats }, s) => {
+      const k = firstIndex(sorted.length, (i) => (sorted[i] ?? 0) < x);
+      time += repeats * ((below[s]?.[k] ?? 0) + (sorted.length - k) * x);
+      longer += repeats * (sorted.length - k);
+    });
+    return [time, longer];
+  };
+  const end = (p: number): number => {
+    if (upTo(0)[0] >= p * total) return 0;
+    const reached = strata.map(({ sorted }) => {
+      const i = firstIndex(sorted.length, (k) => upTo(sorted[k] ?? 0)[0] < p * total);
+      return sorted[i] ?? Number.POSITIVE_INFINITY;
+    });
+    const length = Math.min(...reached);
+    if (length === Number.POSITIVE_INFINITY) return length;
+    // Up to there time grows by all stretches that are no shorter.
+    const [time, longer] = upTo(length);
+    return length - (time - p * total) / longer;
+  };
+  return { lo: end(q - TIE), hi: end(q + TIE) };
+}
+
 const isRead = (op: number | undefined): boolean => op === OP.load || op === OP.load_store;
 const isWrite = (op: number | undefined): boolean => op === OP.store || op === OP.load_store;
 
@@ -94,10 +140,16 @@ const NOTHING = {
   unwritten: 0,
   /** Words, each as the share of the time in which it belongs to the working set. */
   working: 0,
+  /** Time in which words live, and in which nothing reads any more what they hold. */
+  lived: 0,
+  unneeded: 0,
 };
 type Counts = typeof NOTHING;
 
 interface Times {
+  /** To the next pass, and to the last read before the next write: how long each of them runs down. */
+  readonly uses: number[];
+  readonly needs: number[];
   readonly intervals: number[];
   readonly retained: number[];
   readonly ages: number[];
@@ -151,6 +203,34 @@ function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): 
   if (epochs === 1) counts.once += 1;
 }
 
+/** Adds the stretches of a word to those of its stratum. */
+function addStretches(
+  { time_ns, op, freed_ns }: WordTrace,
+  runNs: number,
+  gapNs: number,
+  counts: Counts,
+  times: Times,
+) {
+  const { start_ns } = mergePasses(time_ns, op, gapNs);
+  start_ns.forEach((start, i) => {
+    times.uses.push(start - (start_ns[i - 1] ?? 0));
+  });
+  let from = 0;
+  let read = 0;
+  const close = (end: number): void => {
+    times.needs.push(read - from);
+    counts.unneeded += end - read;
+    from = end;
+    read = end;
+  };
+  time_ns.forEach((time, i) => {
+    if (isRead(op[i])) read = time;
+    if (isWrite(op[i])) close(time);
+  });
+  if (freed_ns !== undefined) close(freed_ns);
+  counts.lived += freed_ns ?? runNs;
+}
+
 /** The window of the working set without a token axis. */
 const WORKING_NS = 100e6;
 
@@ -163,11 +243,14 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
   const intervals: Values[] = [];
   const retained: Values[] = [];
   const ages: Values[] = [];
+  const uses: Stretches[] = [];
+  const needs: Stretches[] = [];
   for (const { words, repeats = 1 } of strata) {
     const counts = { ...NOTHING };
-    const times: Times = { intervals: [], retained: [], ages: [] };
+    const times: Times = { uses: [], needs: [], intervals: [], retained: [], ages: [] };
     for (const word of words) {
       addWord(word, gapNs, counts, times);
+      addStretches(word, runNs, gapNs, counts, times);
       counts.working += touchedShare(word, WORKING_NS, [[0, runNs]]);
     }
     for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];
@@ -175,6 +258,8 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     intervals.push({ sorted: inOrder(times.intervals), repeats });
     retained.push({ sorted: inOrder(times.retained), repeats });
     ages.push({ sorted: inOrder(times.ages), repeats });
+    uses.push({ sorted: inOrder(times.uses), zero: 0, all: counts.lived, repeats });
+    needs.push({ sorted: inOrder(times.needs), zero: counts.unneeded, all: counts.lived, repeats });
   }
   const seconds = runNs / 1e9;
   const { hits, passes, reads, writes, touched, freed, written, open, once, unwritten, working } = all;
@@ -194,6 +279,10 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
     ["retention_p50_ns", quantile(retained, open, 0.5)],
     ["retention_p90_ns", quantile(retained, open, 0.9)],
     ["retention_p99_ns", quantile(retained, open, 0.99)],
+    ["next_use_p50_ns", momentQuantile(uses, 0.5)],
+    ["next_use_p90_ns", momentQuantile(uses, 0.9)],
+    ["still_needed_p50_ns", momentQuantile(needs, 0.5)],
+    ["still_needed_p90_ns", momentQuantile(needs, 0.9)],
     ["age_at_read_p50_ns", quantile(ages, unwritten, 0.5)],
     ["age_at_read_p99_ns", quantile(ages, unwritten, 0.99)],
     ["working_set_bytes", exactly(WORD_BYTES * working)],

@@ -109,3 +109,25 @@ export function quantilesOfCases(cases: readonly TimedCase[], qs: readonly numbe
     return { value: one.value, lo: one.lo ?? floor, hi: one.hi };
   });
 }
+
+/** Of the weight: where less than this is known or stood for, there is no value. */
+const LEAST_TOLD = 0.98;
+
+/**
+ * Quantiles of values that may be short however long it takes to know them: those that nobody tells may all be short. So the lower
+ * end takes every value that is not known as what it is at least.
+ * @param qs in (0, 1)
+ */
+export function openQuantiles(cases: readonly TimedCase[], qs: readonly number[], resamples: Resamples): Interval[] {
+  if (cases.length === 0) return qs.map(() => interval(null, null, null));
+  const carrying = carryingUnitsOf(cases);
+  const curve = sharesOf(cases);
+  const found = quantileIntervals(curve, qs, resamples, carrying);
+  const seen = sharesOf(cases.map((one) => ({ ...one, isWhole: true })));
+  const least = quantileIntervals(seen, qs, resamples, carrying);
+  const isTold = (curve.shares.at(-1) ?? 0) >= LEAST_TOLD;
+  return found.map(({ value, lo, hi }, k) => {
+    const floor = least[k]?.lo ?? null;
+    return interval(isTold ? value : null, lo === null || floor === null ? floor : Math.min(lo, floor), hi);
+  });
+}

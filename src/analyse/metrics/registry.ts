@@ -16,6 +16,7 @@ import { interAccessInterval } from "./inter-access-interval.ts";
 import { lifetime } from "./lifetime.ts";
 import { locality } from "./locality.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
+import { nextUse, stillNeeded } from "./next-times.ts";
 import { pageFaults } from "./page-faults.ts";
 import { readsPerWrite } from "./reads-per-write.ts";
 import { residentBytes } from "./resident-bytes.ts";
@@ -45,6 +46,8 @@ export const METRICS: readonly MetricFamily[] = [
   writeOnce,
   ageAtRead,
   retention,
+  nextUse,
+  stillNeeded,
   reuseTime,
   workingSet,
   sampledRates,
@@ -106,10 +109,10 @@ function isIdle(figure: Figure, input: AnalysisInput, all: readonly Figure[]): b
   return all.some((other) => other.metric === figure.metric && other.source !== "watch");
 }
 
-/** Every metric of a group, the source that is printed first (`printedFigures`). */
-export function figuresOf(group: Group): MetricRow[] {
+/** Every metric of a group by some families, the source that is printed first (`printedFigures`). */
+export function figuresOf(group: Group, families: readonly MetricFamily[] = METRICS): MetricRow[] {
   const rows: MetricRow[] = [];
-  for (const family of METRICS) {
+  for (const family of families) {
     if (!applies(family, group)) continue;
     const blind = unseen(family, group);
     const computed = blind.length === 0 ? family.figures(group, rows) : [];
@@ -130,7 +133,7 @@ export function figuresOf(group: Group): MetricRow[] {
  * @returns rows of metrics.parquet; the same for the same input and seed
  */
 export function computeMetrics(input: AnalysisInput): MetricRow[] {
-  return groupsOf(input).flatMap(figuresOf);
+  return groupsOf(input).flatMap((group) => figuresOf(group));
 }
 
 /**

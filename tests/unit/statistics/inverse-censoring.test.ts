@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { resample } from "../../../src/statistics/bootstrap.ts";
-import { quantilesOfCases, type TimedCase } from "../../../src/statistics/inverse-censoring.ts";
+import { openQuantiles, quantilesOfCases, type TimedCase } from "../../../src/statistics/inverse-censoring.ts";
 
 /** The median of so many cases cut at 10, and so many seen whole at 20. */
 function medianOf(cut: number, whole: number) {
@@ -19,5 +19,28 @@ describe("a case that was seen whole", () => {
 
   test("tells nothing where it would stand for five or more, and what was seen of all is a lower end", () => {
     expect(medianOf(90, 10)).toEqual({ value: null, lo: 10, hi: null });
+  });
+});
+
+describe("values that may be short however long it takes to know them", () => {
+  const RESAMPLES = resample(new Uint8Array(100), 1, 0, 199);
+  /** So many cases of which nothing is known when they are cut at 10, and the others, of which the value is 4, seen whole at `seen`. */
+  const cases = (cut: number, seen: number) =>
+    Array.from({ length: 100 }, (_, unit): TimedCase => {
+      const isWhole = unit >= cut;
+      return { unit, weight: 1, seen: isWhole ? seen : 10, isWhole, value: isWhole ? 4 : 0 };
+    });
+
+  test("have a quantile where next to all of them are known", () => {
+    expect(openQuantiles(cases(1, 8), [0.5], RESAMPLES)[0]).toEqual({ value: 4, lo: 4, hi: 4 });
+  });
+
+  test("have none where some are not, which may be all the shorter", () => {
+    expect(openQuantiles(cases(70, 8), [0.5], RESAMPLES)[0]).toMatchObject({ value: null, lo: 0 });
+    expect(openQuantiles(cases(70, 8), [0.95], RESAMPLES)[0]).toMatchObject({ value: null, lo: 4 });
+  });
+
+  test("are told of by those like them, the lower end apart", () => {
+    expect(openQuantiles(cases(70, 20), [0.5], RESAMPLES)[0]).toMatchObject({ value: 4, lo: 0, hi: 4 });
   });
 });

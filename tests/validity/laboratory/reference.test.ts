@@ -1,11 +1,12 @@
 /** The truth that coverage is counted against, which is computed fast for many runs, is that of the definitions, computed plainly. */
 import { describe, expect, test } from "bun:test";
+import type { Span } from "../../../src/analyse/input/span.ts";
 import { METRICS } from "../../../src/analyse/metrics/registry.ts";
 import { OP } from "../../../src/schema/operation.ts";
-import { truthOf } from "../../../src/simulate/reference.ts";
+import { type Truth, truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
 import type { WorldStratum } from "../../../src/simulate/world.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
-import { REFERENCES, type Trace, type Word } from "./reference.ts";
+import { REFERENCES, STEP_REFERENCES, type Steps, type Trace, type Word } from "./reference.ts";
 
 const RUN_NS = 2e9;
 const GAP_NS = 50_000;
@@ -25,6 +26,49 @@ function wordOf(random: () => number): Word {
   return { hits, freed_ns: random() < 0.3 ? RUN_NS - 1 : null };
 }
 
+/** A world of two strata, and its trace. */
+function worldOf(random: () => number): { readonly world: WorldStratum[]; readonly trace: Trace } {
+  const strata = [1, 3].map((repeats) => ({ words: Array.from({ length: 15 }, () => wordOf(random)), repeats }));
+  const world = strata.map(
+    ({ words, repeats }): WorldStratum => ({
+      stratum: "heap",
+      region_type: "activation",
+      repeats,
+      words: words.map(({ hits, freed_ns }) => ({
+        time_ns: Float64Array.from(hits, ([time]) => time),
+        op: Uint8Array.from(hits, ([, op]) => op),
+        ...(freed_ns === null ? {} : { freed_ns }),
+      })),
+    }),
+  );
+  const words = strata.flatMap((stratum) => Array.from({ length: stratum.repeats }, () => stratum.words).flat());
+  return { world, trace: { words, run_ns: RUN_NS, gap_ns: GAP_NS } };
+}
+
+/** Steps of uneven length with pauses between them, some of which are shorter than two turns. */
+function stepsOf(random: () => number): Steps {
+  const edges = Array.from({ length: 12 }, () => Math.round(random() * RUN_NS)).sort((a, b) => a - b);
+  const pieces = Array.from({ length: 6 }, (_, i) => [edges[2 * i] ?? 0, edges[2 * i + 1] ?? 0] as const);
+  return { pieces, tokens: 1 + Math.floor(9 * random()), turn_ns: 0.05 * RUN_NS * random() };
+}
+
+function spanOf({ pieces, tokens, turn_ns }: Steps): Span {
+  const [begin_ns, end_ns] = [0, 1].map((end) => Float64Array.from(pieces, (piece) => piece[end] ?? 0));
+  const none = new Float64Array(0);
+  return {
+    phase: "generation",
+    step: "decode",
+    begin_ns: begin_ns ?? none,
+    end_ns: end_ns ?? none,
+    window_ns: pieces.reduce((sum, [begin, end]) => sum + end - begin, 0),
+    tokens,
+    turn_ns,
+    steps: { begin_ns: none, end_ns: none, tokens: none, kind: [], counts: { prefill: none, decode: none } },
+  };
+}
+
+const rounded = (truth: Truth | null) => truth && [truth.lo, truth.hi].map((end) => end.toPrecision(9));
+
 describe("every figure that the laboratory judges", () => {
   const judged = [...truthOf([], RUN_NS, GAP_NS).keys()].sort();
 
@@ -40,29 +84,27 @@ describe("every figure that the laboratory judges", () => {
 
   test.each(judged)("is what its definition says, in worlds of all kinds: %s", (metric) => {
     for (let seed = 1; seed <= WORLDS; seed++) {
-      const random = seededRandom(seed, 3);
-      const strata = [1, 3].map((repeats) => ({ words: Array.from({ length: 15 }, () => wordOf(random)), repeats }));
-      const trace: Trace = {
-        words: strata.flatMap(({ words, repeats }) => Array.from({ length: repeats }, () => words).flat()),
-        run_ns: RUN_NS,
-        gap_ns: GAP_NS,
-      };
-      const world = strata.map(
-        ({ words, repeats }): WorldStratum => ({
-          stratum: "heap",
-          region_type: "activation",
-          repeats,
-          words: words.map(({ hits, freed_ns }) => ({
-            time_ns: Float64Array.from(hits, ([time]) => time),
-            op: Uint8Array.from(hits, ([, op]) => op),
-            ...(freed_ns === null ? {} : { freed_ns }),
-          })),
-        }),
-      );
+      const { world, trace } = worldOf(seededRandom(seed, 3));
       const fast = truthOf(world, RUN_NS, GAP_NS).get(metric) ?? null;
-      const plain = REFERENCES[metric]?.(trace) ?? null;
-      const rounded = (truth: typeof plain) => truth && [truth.lo, truth.hi].map((end) => end.toPrecision(9));
-      expect([seed, rounded(fast)]).toEqual([seed, rounded(plain)]);
+      expect([seed, rounded(fast)]).toEqual([seed, rounded(REFERENCES[metric]?.(trace) ?? null)]);
+    }
+  });
+});
+
+describe("every figure of steps that the laboratory judges", () => {
+  const judged = [...truthOfSteps([], spanOf({ pieces: [], tokens: 0, turn_ns: 1 }), GAP_NS).keys()].sort();
+
+  test("has a definition as code", () => {
+    expect(Object.keys(STEP_REFERENCES).sort()).toEqual(judged);
+  });
+
+  test.each(judged)("is what its definition says, in worlds of all kinds: %s", (metric) => {
+    for (let seed = 1; seed <= WORLDS; seed++) {
+      const random = seededRandom(seed, 4);
+      const { world, trace } = worldOf(random);
+      const steps = stepsOf(random);
+      const fast = truthOfSteps(world, spanOf(steps), GAP_NS).get(metric) ?? null;
+      expect([seed, rounded(fast)]).toEqual([seed, rounded(STEP_REFERENCES[metric]?.(trace, steps) ?? null)]);
     }
   });
 });

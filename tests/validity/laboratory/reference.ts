@@ -24,6 +24,7 @@ const WORD_BYTES = 8;
 const TIE = 0.001;
 
 const isRead = (op: number): boolean => op === OP.load || op === OP.load_store;
+const isAny = (): boolean => true;
 const isWrite = (op: number): boolean => op === OP.store || op === OP.load_store;
 const exactly = (value: number): Truth => ({ lo: value, hi: value });
 const share = (part: number, all: number): Truth | null => (all > 0 ? exactly(part / all) : null);
@@ -113,19 +114,73 @@ const ageAtRead =
     return quantile(times, q);
   };
 
-/** The moments t with a hit in [t, t + window], of those whose window lies in the run: what the windows before the hits cover together. */
-const workingSet: Reference = ({ words, run_ns }) => {
-  const window = 100e6;
-  const covered = words.map(({ hits }) =>
-    sum(
+/** From its begin to its end, ns. */
+type Piece = readonly [begin_ns: number, end_ns: number];
+
+/** The moments t with a hit in [t, t + window], of those whose window lies in a piece: what the windows before the hits cover together. */
+const touchedIn = ({ words }: Trace, window: number, [begin, end]: Piece): number =>
+  sum(
+    words.flatMap(({ hits }) =>
       hits.map(([time], i) => {
-        const from = Math.max(0, time - window, hits[i - 1]?.[0] ?? 0);
-        return Math.max(0, Math.min(time, run_ns - window) - from);
+        const from = Math.max(begin, time - window, hits[i - 1]?.[0] ?? 0);
+        return Math.max(0, Math.min(time, end - window) - from);
       }),
     ),
   );
-  return exactly((WORD_BYTES * sum(covered)) / (run_ns - window));
+
+const workingSet: Reference = (trace) => {
+  const window = 100e6;
+  return exactly((WORD_BYTES * touchedIn(trace, window, [0, trace.run_ns])) / (trace.run_ns - window));
 };
+
+/** The x that is left or less in the share q of the moments, of times that run down to 0 in stretches and are 0 for some time. */
+function leftAt(stretches: readonly number[], zero: number, all: number, q: number): Truth | null {
+  if (!(all > 0)) return null;
+  const share = (x: number): number => (zero + sum(stretches.map((length) => Math.min(x, length)))) / all;
+  const least = (p: number): number => {
+    if (share(0) >= p) return 0;
+    const first = stretches.toSorted((a, b) => a - b).find((length) => share(length) >= p);
+    if (first === undefined) return Number.POSITIVE_INFINITY;
+    // Up to there the share grows by the stretches that are no shorter.
+    return first - ((share(first) - p) * all) / stretches.filter((length) => length >= first).length;
+  };
+  return { lo: least(q - TIE), hi: least(q + TIE) };
+}
+
+const lived = ({ words, run_ns }: Trace): number => sum(words.map(({ freed_ns }) => freed_ns ?? run_ns));
+
+/** From each moment to the begin of the next pass. */
+const nextUse =
+  (q: number): Reference =>
+  (trace) => {
+    const stretches = trace.words.flatMap((word) => {
+      const begins = passesOf(word, trace.gap_ns).map(([from]) => word.hits[from]?.[0] ?? 0);
+      return begins.map((begin, k) => begin - (begins[k - 1] ?? 0));
+    });
+    return leftAt(stretches, 0, lived(trace), q);
+  };
+
+/** From each moment to the last read before the next write or the free. */
+const stillNeeded =
+  (q: number): Reference =>
+  (trace) => {
+    const pieces = trace.words.flatMap(({ hits, freed_ns }) => {
+      const ends = hits.filter(([, op]) => isWrite(op)).map(([time]) => time);
+      if (freed_ns !== null) ends.push(freed_ns);
+      return ends.map((end, k) => {
+        const begin = ends[k - 1] ?? 0;
+        const read = hits.findLast(([time, op]) => isRead(op) && time > begin && time <= end)?.[0] ?? begin;
+        return { needed: read - begin, unneeded: end - read };
+      });
+    });
+    const unneeded = sum(pieces.map((piece) => piece.unneeded));
+    return leftAt(
+      pieces.map(({ needed }) => needed),
+      unneeded,
+      lived(trace),
+      q,
+    );
+  };
 
 const epochs = ({ words, gap_ns }: Trace): number[] =>
   words.map((word) => passes({ words: [word], run_ns: 0, gap_ns }, isWrite));
@@ -135,22 +190,57 @@ export const REFERENCES: Readonly<Record<string, Reference>> = {
   read_bytes_per_s: rate(isRead),
   write_bytes_per_s: rate(isWrite),
   reads_per_write: (trace) => share(passes(trace, isRead), passes(trace, isWrite)),
-  hits_per_pass: (trace) =>
-    share(
-      sum(trace.words.map(({ hits }) => hits.length)),
-      passes(trace, () => true),
-    ),
+  hits_per_pass: (trace) => share(sum(trace.words.map(({ hits }) => hits.length)), passes(trace, isAny)),
   iai_p50_ns: interval(0.5),
   iai_p90_ns: interval(0.9),
   iai_p99_ns: interval(0.99),
   retention_p50_ns: retention(0.5),
   retention_p90_ns: retention(0.9),
   retention_p99_ns: retention(0.99),
+  next_use_p50_ns: nextUse(0.5),
+  next_use_p90_ns: nextUse(0.9),
+  still_needed_p50_ns: stillNeeded(0.5),
+  still_needed_p90_ns: stillNeeded(0.9),
   age_at_read_p50_ns: ageAtRead(0.5),
   age_at_read_p99_ns: ageAtRead(0.99),
   working_set_bytes: workingSet,
   write_once_ratio: (trace) => {
     const written = epochs(trace).filter((n) => n > 0);
     return share(written.filter((n) => n === 1).length, written.length);
+  },
+};
+
+/** Steps of one kind: their pieces of time, the tokens that they decode, and the time in which one goes over its data. */
+export interface Steps {
+  readonly pieces: readonly Piece[];
+  readonly tokens: number;
+  readonly turn_ns: number;
+}
+
+type StepReference = (trace: Trace, steps: Steps) => Truth | null;
+
+/** Passes that begin in a step, for each byte and token. */
+const perToken =
+  (kind: (op: number) => boolean): StepReference =>
+  (trace, { pieces, tokens }) => {
+    const begun = trace.words.flatMap((word) =>
+      passesOf(word, trace.gap_ns).filter(([from, end]) => {
+        const begin = word.hits[from]?.[0] ?? 0;
+        const isOf = word.hits.slice(from, end).some(([, op]) => kind(op));
+        return isOf && pieces.some(([first, last]) => begin >= first && begin < last);
+      }),
+    );
+    return share(begun.length, trace.words.length * tokens);
+  };
+
+/** By metric, of the prefill or decode steps. */
+export const STEP_REFERENCES: Readonly<Record<string, StepReference>> = {
+  reads_per_byte_per_token: perToken(isRead),
+  writes_per_byte_per_token: perToken(isWrite),
+  working_set_bytes: (trace, { pieces, turn_ns }) => {
+    const window = 2 * turn_ns;
+    const long = pieces.filter(([begin, end]) => end - begin > window);
+    const touched = sum(long.map((piece) => touchedIn(trace, window, piece)));
+    return share(WORD_BYTES * touched, sum(long.map(([begin, end]) => end - begin - window)));
   },
 };

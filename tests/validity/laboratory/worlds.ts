@@ -262,3 +262,17 @@ export const WORLDS: readonly WorldKind[] = [
   stopped,
   ...CHANGING_WORLDS,
 ];
+
+/** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */
+export const UNLIKE_WORDS: readonly string[] = [
+  burst(8, 200),
+  mixture(0.2, 2, 20),
+  hotAndCold(0.05, 10),
+  hotAndCold(0.05, 1000),
+  heavyTail(0.5),
+  heavyTail(1.5),
+  heavyTail(2.5),
+  rewrites(1),
+  heavyRewrites(1),
+  heavyRewrites(2),
+].map(({ name }) => name);
