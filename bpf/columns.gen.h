@@ -171,6 +171,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_ARGUMENTS 5
 #define ENGINE_FEW_RUNS 128
 #define ENGINE_MANY_RUNS 512
+#define ENGINE_ROW_RUNS 16
 #define ENGINE_NODES 512
 #define ENGINE_BLOCK_REQUESTS 256
 #define ENGINE_BLOCK_RUNS 512
@@ -179,6 +180,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_WALK_BATCH 1
 #define ENGINE_WALK_GRAPH 2
 #define ENGINE_WALK_BLOCKS 3
+#define ENGINE_WALK_NUMBERS 4
 
 #define ENGINE_SOURCE_STRUCTURE 8
 
@@ -414,7 +416,8 @@ struct engine_capture {
 	__u16 torch_data;
 	__u8 go_registers;
 	__u8 batch_flat;
-	__u16 pad[2];
+	__u16 numbers_argument;
+	__u16 pad;
 	__u8 source[4];
 	__u8 form[4];
 	__u8 count_argument[4];
@@ -460,7 +463,8 @@ _Static_assert(__builtin_offsetof(struct engine_capture, torch_offset) == 54, "e
 _Static_assert(__builtin_offsetof(struct engine_capture, torch_data) == 56, "engine_capture.torch_data");
 _Static_assert(__builtin_offsetof(struct engine_capture, go_registers) == 58, "engine_capture.go_registers");
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_flat) == 59, "engine_capture.batch_flat");
-_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 60, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, numbers_argument) == 60, "engine_capture.numbers_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 62, "engine_capture.pad");
 _Static_assert(__builtin_offsetof(struct engine_capture, source) == 64, "engine_capture.source");
 _Static_assert(__builtin_offsetof(struct engine_capture, form) == 68, "engine_capture.form");
 _Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 72, "engine_capture.count_argument");

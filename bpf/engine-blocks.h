@@ -3,22 +3,7 @@
 #ifndef MRM_ENGINE_BLOCKS_H
 #define MRM_ENGINE_BLOCKS_H
 
-#include "engine-record.h"
-
-/* The tensor of torch that a reference leads to, and the first of its elements; not 0 where it cannot be read. */
-static __always_inline int open_tensor(const struct engine_capture *plan, __u64 reference, __u32 element_bytes,
-				       __u64 *tensor, __u64 *data)
-{
-	__u64 storage = 0, offset = 0;
-
-	if (bpf_probe_read_user(tensor, sizeof(*tensor), (void *)reference) ||
-	    bpf_probe_read_user(&storage, sizeof(storage), (void *)(*tensor + plan->torch_storage)) ||
-	    bpf_probe_read_user(&offset, sizeof(offset), (void *)(*tensor + plan->torch_offset)) ||
-	    bpf_probe_read_user(data, sizeof(*data), (void *)(storage + plan->torch_data)))
-		return 1;
-	*data += offset * element_bytes;
-	return 0;
-}
+#include "engine-numbers.h"
 
 /* What is known of the requests of a step while the blocks that they have are gone through. */
 struct block_walk {

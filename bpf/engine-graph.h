@@ -3,7 +3,7 @@
 #ifndef MRM_ENGINE_GRAPH_H
 #define MRM_ENGINE_GRAPH_H
 
-#include "engine-record.h"
+#include "engine-numbers.h"
 
 /* What is known of a graph while its nodes are gone through. */
 struct search {
@@ -36,53 +36,6 @@ static long find_operation(__u32 index, void *context)
 	return 1;
 }
 
-/* The operand of the node that was found, and what is known of it while its numbers are gone through; the last run is here as well. */
-struct numbers {
-	__u64 target;
-	__u64 data;
-	struct engine_index_run *runs;
-	struct engine_index_run last;
-	__u32 elements;
-	__u32 wide;
-	__u32 n_runs;
-	__u32 held;
-};
-
-static __always_inline long take_number(struct numbers *n, __u32 index, const __u32 most)
-{
-	__u64 number = 0;
-	__u32 run = n->n_runs;
-
-	if (n->wide ? bpf_probe_read_user(&number, 8, (void *)(n->data + index * 8ull))
-		    : bpf_probe_read_user(&number, 4, (void *)(n->data + index * 4ull)))
-		return 1;
-	if (number >> 32)
-		return 1;
-	if (run && number == (__u64)n->last.first + n->last.count) {
-		run--;
-		n->last.count++;
-	} else {
-		n->last.first = number;
-		n->last.count = 1;
-	}
-	if (run >= most)
-		return 1;
-	n->runs[run] = n->last;
-	n->n_runs = run + 1;
-	n->held++;
-	return 0;
-}
-
-static long walk_few_numbers(__u32 index, void *context)
-{
-	return take_number(context, index, ENGINE_FEW_RUNS);
-}
-
-static long walk_many_numbers(__u32 index, void *context)
-{
-	return take_number(context, index, ENGINE_MANY_RUNS);
-}
-
 /* The operand of the graph's first node of an operation that writes what stays; no target where there is none. */
 static __always_inline void find_operand(struct numbers *n, const struct engine_capture *plan, __u64 graph)
 {
@@ -113,32 +66,6 @@ static __always_inline void find_operand(struct numbers *n, const struct engine_
 		return;
 	n->target = target;
 	n->elements = elements;
-}
-
-static __always_inline int record_numbers(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
-					  struct numbers *n, const __u32 most)
-{
-	struct engine_record *r =
-		open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_indexes) +
-					 most * sizeof(struct engine_index_run));
-
-	if (!r)
-		return 0;
-	struct engine_indexes *out = (struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT);
-
-	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
-	n->runs = (struct engine_index_run *)(out + 1);
-	if (n->elements && most == ENGINE_FEW_RUNS)
-		bpf_loop(n->elements, walk_few_numbers, n, 0);
-	else if (n->elements)
-		bpf_loop(n->elements, walk_many_numbers, n, 0);
-	out->target = n->target;
-	out->elements = n->elements;
-	out->runs = n->n_runs;
-	out->held = n->held;
-	out->pad = 0;
-	close_record(r);
-	return 0;
 }
 
 /* The parts of a plan, then what an operand in the graph holds that the first of them was copied from: its numbers as runs. */

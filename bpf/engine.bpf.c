@@ -5,7 +5,8 @@
  * says what to copy from where. Structures are copied raw; where their fields
  * are is known to the reader only. The exceptions are a batch that is passed
  * by value, whose arrays of positions and sequences become runs here, what an
- * operand of a graph's node holds, and the blocks of a step's requests.
+ * operand of a graph's node or a tensor of numbers holds, and the blocks of a
+ * step's requests.
  *
  * uprobe programs are preemptible: they write to a ring buffer, never to a
  * staging block.
@@ -17,6 +18,7 @@
 #include "engine-batch.h"
 #include "engine-blocks.h"
 #include "engine-graph.h"
+#include "engine-numbers.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -58,6 +60,8 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		return record_graph(ctx, &hit, plan);
 	if (plan->walks == ENGINE_WALK_BLOCKS)
 		return record_blocks(ctx, &hit, plan);
+	if (plan->walks == ENGINE_WALK_NUMBERS)
+		return record_tensor(ctx, &hit, plan);
 	switch (plan->room) {
 	case 0:
 		return record_parts(ctx, &hit, plan, 0, 0);

@@ -2,9 +2,10 @@
 /**
  * Real torch and transformers under `mrm-trace run` and `attach`: a model of random weights, the labels of its weights
  * held against the address and the size that torch itself tells of each parameter, and the steps against the forward passes
- * that the program itself counts, with their tokens. Run by scripts/test-engines; 3 GB of
- * packages of PyPI, 5.6 GB installed; needs python3-venv and root. Ends with 1 where a byte is labelled wrongly, or one
- * that lies in the file has no name, or a step is not a forward pass, or one of those has no step.
+ * that the program itself counts, with their tokens; static caches against where torch has their tensors, and which rows
+ * each pass writes. Run by scripts/test-engines; 3 GB of packages of PyPI, 5.6 GB installed; needs python3-venv and root.
+ * Ends with 1 where a byte is labelled wrongly, or one that lies in the file or in a static cache has no name, or a step is
+ * not a forward pass, or one of those has no step, or a row of a static cache differs.
  */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { openRun } from "../../src/api/open-run.ts";
 import { runEngine } from "../../tests/fixtures/engine-run.ts";
 import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
+import { judgeCaches, type SaidCaches } from "../truth-caches.ts";
 
 const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
 const PROGRAM = new URL("../../tests/fixtures/run_transformers.py", import.meta.url).pathname;
@@ -145,9 +147,9 @@ function judgePasses(runDir: string, forwards: readonly Forward[], goesOn: boole
   return { ...counts, prompt: sum(prompts), decoded: sum(right) - sum(prompts) };
 }
 
-/** A model that generates before the tracer comes, and goes on when it has left. */
-async function attached(folder: string, way: string, output: string): Promise<{ report: Report; said: Said }> {
-  const child = Bun.spawn([python, PROGRAM, folder, way], {
+/** A program that works before the tracer comes, and goes on when it has left. @returns what it printed */
+async function attached(command: readonly string[], output: string): Promise<{ report: Report; text: string }> {
+  const child = Bun.spawn([python, ...command], {
     stdin: "pipe",
     stdout: "pipe",
     stderr: "ignore",
@@ -169,15 +171,15 @@ async function attached(folder: string, way: string, output: string): Promise<{ 
   );
   await Promise.all([child.exited, reading]);
   if (child.exitCode !== 0) throw new Error("the program failed, or its parameters were moved");
-  return { report, said: saidIn(text) };
+  return { report, text };
 }
 
-/** A model that the tracer starts: what it says goes to a file, as the output of the tracer is its report. */
-async function launched(folder: string, way: string, output: string): Promise<{ report: Report; said: Said }> {
+/** A program that the tracer starts: what it says goes to a file, as the output of the tracer is its report. */
+async function launched(command: readonly string[], output: string): Promise<{ report: Report; text: string }> {
   const file = join(folder, "said.json");
-  const command = ["sh", "-c", '"$1" "$2" "$3" "$4" >"$5"', "sh", python, PROGRAM, join(folder, "model"), way, file];
-  const report = await traced("run", ["--", ...command], output);
-  return { report, said: saidIn(await Bun.file(file).text()) };
+  const redirected = ["sh", "-c", 'file=$1; shift; "$@" >"$file"', "sh", file, python, ...command];
+  const report = await traced("run", ["--", ...redirected], output);
+  return { report, text: await Bun.file(file).text() };
 }
 
 await install();
@@ -185,7 +187,8 @@ let failed = 0;
 /** Of the bytes of parameters that a loader copied, those that only norms have are no operand of what is probed. */
 const NORMS_PCT = 1;
 /** @param copied whether the loader leaves no mapping: nothing may have a name then, and nearly all is told by its use */
-function tell(what: string, { report, said }: { report: Report; said: Said }, copied: boolean): void {
+function tell(what: string, { report, text }: { report: Report; text: string }, copied: boolean): void {
+  const said = saidIn(text);
   const { right, missing, wrong, nameless, others } = judge(report.run_dir, said.places, what.startsWith("attach"));
   const passes = judgePasses(report.run_dir, said.forwards, what.startsWith("attach"));
   const isCounted = passes.right > 0 && passes.missing === 0 && passes.wrong === 0;
@@ -224,13 +227,42 @@ async function tellKind(kind: (typeof KINDS)[number]): Promise<void> {
   );
 }
 
+const CACHES_PROGRAM = new URL("../../tests/fixtures/static_caches.py", import.meta.url).pathname;
+
+/** Holds the labels of static caches, and the rows of their tokens, against the program. */
+function tellCaches(what: string, { report, text }: { report: Report; text: string }): void {
+  const line = text.split("\n").find((one) => one.startsWith('{"versions"'));
+  if (line === undefined) throw new Error(`the program did not say what it does: ${text}`);
+  const judged = judgeCaches(report.run_dir, JSON.parse(line) as SaidCaches, what.startsWith("attach"));
+  const { caches, right, missing, wrong, least_pct, rows, rowsDiffering } = judged;
+  const isGood = right > 0 && missing === 0 && wrong === 0 && rows > 0 && rowsDiffering === 0;
+  if (!isGood) failed += 1;
+  say(`${isGood ? "right" : "WRONG"}  ${what}: ${caches} caches`);
+  say(
+    `       ${right} bytes of keys and values by their layer, ${missing} without, ${wrong} where or when none is; in ${least_pct.toFixed(1)} % of the time of a cache at least`,
+  );
+  say(`       ${rows} rows with their position and the passes that need them, ${rowsDiffering} missing or otherwise`);
+  for (const warning of report.warnings) say(`       ${warning}`);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "mrm-engines-"));
 try {
   const output = join(folder, "results");
   const model = join(folder, "model");
-  tell("run, weights mapped", await launched(folder, "mapped", output), false);
-  tell("attach, weights mapped", await attached(model, "mapped", output), false);
-  tell("attach, weights converted to bf16", await attached(model, "bf16", output), true);
+  tell("run, weights mapped", await launched([PROGRAM, model, "mapped"], output), false);
+  tell("attach, weights mapped", await attached([PROGRAM, model, "mapped"], output), false);
+  tell("attach, weights converted to bf16", await attached([PROGRAM, model, "bf16"], output), true);
+  for (const [attention, type] of [
+    ["sdpa", "float32"],
+    ["eager", "float32"],
+    ["sdpa", "bfloat16"],
+    ["eager", "bfloat16"],
+  ] as const) {
+    const command = [CACHES_PROGRAM, model, attention, type];
+    const what = `static caches, ${attention}, ${type}`;
+    tellCaches(`run, ${what}`, await launched(command, output));
+    if (attention === "sdpa") tellCaches(`attach, ${what}`, await attached(command, output));
+  }
   for (const kind of KINDS) await tellKind(kind);
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -28,7 +28,16 @@ export const SILENT_ENGINES: readonly SilentEngine[] = [
 /** What nothing tells of their memory. */
 export const UNTOLD = "KV cache and activations are not identifiable without an agent";
 
-/** What is not known of one of them. @param decodes whether one of its forward passes was seen */
-export function untoldOf(decodes: boolean): string {
+/** The same of what had a cache that stays where it is. */
+const UNTOLD_BESIDE_CACHE =
+  "activations, and caches that do not stay where they are, are not identifiable without an agent";
+
+/**
+ * What is not known of one of them.
+ * @param decodes whether one of its forward passes was seen
+ * @param caches whether a cache of its was told of
+ */
+export function untoldOf(decodes: boolean, caches: boolean): string {
+  if (caches) return UNTOLD_BESIDE_CACHE;
   return decodes ? UNTOLD : `${UNTOLD}, and no forward pass was seen that tells steps and tokens`;
 }

@@ -141,7 +141,7 @@ export const RECORDS = {
     /** Bytes that its record has for them. */
     ["room", "u16"],
     ["parts", "u8"],
-    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. ENGINE_WALK_BLOCKS: the blocks of a step's requests. */
+    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. ENGINE_WALK_BLOCKS: the blocks of a step's requests. ENGINE_WALK_NUMBERS: the numbers of a tensor. */
     ["walks", "u8"],
     ["batch_tokens", "u16"],
     ["batch_positions", "u16"],
@@ -184,7 +184,9 @@ export const RECORDS = {
     ["go_registers", "u8"],
     /** Not 0 for a batch that has one sequence (i64) for each token instead of lists of them. */
     ["batch_flat", "u8"],
-    ["pad", "u16", 2],
+    /** The argument that refers to a tensor of numbers. */
+    ["numbers_argument", "u16"],
+    ["pad", "u16"],
     /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
     ["source", "u8", ENGINE.parts],
     ["form", "u8", ENGINE.parts],
@@ -218,11 +220,11 @@ export const RECORDS = {
     ["sequences", "u32"],
     ["sequence_mask", "u64"],
   ],
-  /** What the operand of the first node of an operation holds that writes data that stays; its runs follow. */
+  /** What the operand of the first node of an operation holds that writes data that stays, or a tensor of numbers; the runs follow. */
   engine_indexes: [
-    /** Address of the node's data; 0 where there is no such node. */
+    /** Address of the node's data, or of the numbers; 0 where there is no such node, or no such tensor. */
     ["target", "u64"],
-    /** Numbers in the operand. */
+    /** How many numbers there are. */
     ["elements", "u32"],
     ["runs", "u32"],
     /** The first of its numbers, which the runs hold; the rest was too much, or could not be read. */

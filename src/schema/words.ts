@@ -70,7 +70,7 @@ export const TENSOR_EVIDENCE = {
   engine_probe: "",
   engine_graph: "",
   file_header: "the header of the file that is mapped there",
-  operand: "an operator was given it as its weights, pass after pass",
+  operand: "an operator was given it as its weights, or wrote rows into it, pass after pass",
   engine_objects: "the engine's own objects in its process name it",
 } as const;
 
@@ -153,7 +153,7 @@ export const LABEL_EVIDENCE = {
   engine_probe: "the engine's allocator said so when it placed the tensor",
   engine_graph: "found in the engine's graph, placed before we looked",
   file_header: "the header of the file that is mapped there names it, or says that it is no tensor",
-  operand: "an operator of the engine was given it as its weights, pass after pass",
+  operand: "an operator of the engine was given it as its weights, or wrote rows into it, pass after pass",
   engine_objects: "the engine's own objects in its process name it",
   file: "the bytes are a mapped model file",
   phase: "a guess: born while the engine loaded or made its context, where tensors could not be seen",

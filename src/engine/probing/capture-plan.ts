@@ -65,6 +65,20 @@ export interface BlockOffsets {
   readonly data: number;
 }
 
+/** How a tensor of torch that is referred to leads to its numbers. */
+export interface NumberOffsets {
+  /** In the tensor the pointer to its storage, its strides, its first element, how many they are, their type (u16); in a storage the pointer to its data. */
+  readonly storage: number;
+  readonly strides: number;
+  readonly offset: number;
+  readonly elements: number;
+  readonly type: number;
+  readonly data: number;
+  /** Types of numbers of 4 and of 8 bytes. */
+  readonly narrowType: number;
+  readonly wideType: number;
+}
+
 export type CapturePart =
   /** So many bytes of the structure that an argument points to, or that is passed by value. */
   | {
@@ -91,7 +105,9 @@ export type CapturePart =
   /** The numbers in an operand, as engine_indexes and its runs; the last part of a plan that begins with a graph. */
   | { readonly form: "indexes"; readonly offsets: IndexOffsets }
   /** The blocks of each request, as engine_blocks and what follows it; the last part of a plan, and left out where the cache is not the first of its storage. */
-  | { readonly form: "blocks"; readonly offsets: BlockOffsets };
+  | { readonly form: "blocks"; readonly offsets: BlockOffsets }
+  /** The numbers of a tensor of one dimension, as engine_indexes and a few runs; the last part of a plan. */
+  | { readonly form: "numbers"; readonly from: Argument; readonly offsets: NumberOffsets };
 
 /** Parts with their places. */
 export interface CapturePlan {
@@ -114,6 +130,7 @@ const indexBytes = (runs: number): number =>
   recordLayout("engine_indexes").bytes + runs * recordLayout("engine_index_run").bytes;
 const BATCH_BYTES = batchBytes(ENGINE.many_runs);
 const INDEX_BYTES = indexBytes(ENGINE.many_runs);
+const NUMBER_BYTES = indexBytes(ENGINE.row_runs);
 const BLOCK_BYTES =
   recordLayout("engine_blocks").bytes +
   ENGINE.block_requests * recordLayout("engine_block_request").bytes +
@@ -125,11 +142,18 @@ type Room = (typeof ROOMS)[number];
 export function partBytes(part: CapturePart): number {
   if (part.form === "batch") return BATCH_BYTES;
   if (part.form === "blocks") return BLOCK_BYTES;
+  if (part.form === "numbers") return NUMBER_BYTES;
   return part.form === "indexes" ? INDEX_BYTES : part.bytes;
 }
 
+/** Bytes that such a part takes at least behind the others. */
+function leastBytes(part: CapturePart): number {
+  if (part.form === "blocks") return 0;
+  return part.form === "indexes" ? indexBytes(ENGINE.few_runs) : partBytes(part);
+}
+
 /** True for a part that the kernel program puts behind the room of the others. */
-const isBehind = ({ form }: CapturePart): boolean => form === "indexes" || form === "blocks";
+const isBehind = ({ form }: CapturePart): boolean => form === "indexes" || form === "blocks" || form === "numbers";
 
 /** True where the kernel program can place the parts in a room: the first may fill it, others begin early in it. */
 function fits(sizes: readonly number[], starts: readonly number[], room: Room): boolean {
@@ -146,7 +170,7 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const last = parts.at(-1);
   if (last !== undefined && isBehind(last) && fits(sizes.slice(0, -1), starts, "compact")) {
     const bytes = ENGINE_ROOM.compact + partBytes(last);
-    const least = ENGINE_ROOM.compact + (last.form === "blocks" ? 0 : indexBytes(ENGINE.few_runs));
+    const least = ENGINE_ROOM.compact + leastBytes(last);
     return { parts, at: [...starts.slice(0, -1), ENGINE_ROOM.compact], bytes, least, room: bytes };
   }
   if (parts.length === 0) return { parts, at: [], bytes: 0, least: 0, room: 0 };
@@ -213,6 +237,20 @@ export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8
       view.setUint16(offsets.torch_strides, from.strides, true);
       view.setUint16(offsets.torch_offset, from.offset, true);
       view.setUint16(offsets.torch_data, from.data, true);
+      continue;
+    }
+    if (part.form === "numbers") {
+      const { offsets: from } = part;
+      view.setUint8(offsets.walks, ENGINE_WALK.numbers);
+      view.setUint16(offsets.numbers_argument, part.from, true);
+      view.setUint16(offsets.torch_storage, from.storage, true);
+      view.setUint16(offsets.torch_strides, from.strides, true);
+      view.setUint16(offsets.torch_offset, from.offset, true);
+      view.setUint16(offsets.torch_data, from.data, true);
+      view.setUint16(offsets.tensor_elements, from.elements, true);
+      view.setUint16(offsets.tensor_type, from.type, true);
+      view.setUint16(offsets.narrow_type, from.narrowType, true);
+      view.setUint16(offsets.wide_type, from.wideType, true);
       continue;
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);

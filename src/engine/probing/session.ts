@@ -42,8 +42,18 @@ export interface AttachResult {
   readonly took_ns: bigint;
 }
 
+/** Names of engines, by what they told so far. */
+export interface SeenOfEngines {
+  /** A call which decodes. */
+  readonly decoding: ReadonlySet<string>;
+  /** Names of weights. */
+  readonly naming: ReadonlySet<string>;
+  /** Where a KV cache is. */
+  readonly caching: ReadonlySet<string>;
+}
+
 /** The probes of one run, attached and live. */
-export interface EngineSession {
+export interface EngineSession extends SeenOfEngines {
   /**
    * Probes an object for each engine that it belongs to; once per file, once recorded per process.
    * @param path the mapped object, as its process names it
@@ -67,10 +77,6 @@ export interface EngineSession {
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
   /** Lets go of a process that is gone; its rows come with the next drain. */
   forget(pid: number): void;
-  /** Engines that told a call which decodes. */
-  readonly decoding: ReadonlySet<string>;
-  /** Engines that named weights. */
-  readonly naming: ReadonlySet<string>;
   /** What the engines could not tell so far, and why. */
   untold(): readonly string[];
   /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
@@ -100,11 +106,11 @@ function kernelCounts(object: BpfObject): KernelCounts {
 function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin) {
   let steps: RowOf<"step">[] = [];
   let gatheredNs = 0n;
-  const decoding = new Set<string>();
-  const naming = new Set<string>();
+  const [decoding, naming, caching] = [new Set<string>(), new Set<string>(), new Set<string>()];
   return {
     decoding,
     naming,
+    caching,
     addSteps(engine: Engine, rows: ReturnType<typeof attachSteps>): void {
       if (rows.some(({ kind }) => kind === "decode" || kind === "encode")) decoding.add(engine.name);
       unseen.take(engine.name, rows);
@@ -114,6 +120,7 @@ function gatheredRows(engines: readonly FollowedProcesses[], unseen: UnseenBegin
       const tensors: RowOf<"tensor">[] = [];
       for (const { engine, takeRows } of engines) {
         const rows = takeRows();
+        if (rows.tensors.some(({ region_type }) => region_type === "kv_cache")) caching.add(engine.name);
         tensors.push(...rows.tensors.map((row) => ({ ...row, engine: engine.name })));
         if (rows.tensors.some(({ region_type, name }) => region_type === "weight" && name !== null))
           naming.add(engine.name);
@@ -236,6 +243,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     decoding: rows.decoding,
     naming: rows.naming,
+    caching: rows.caching,
     untold: () => followed.flatMap(({ engine, untold }) => untold().map((why) => `${engine.name}: ${why}`)),
     probeCostNs,
     tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),

@@ -1,13 +1,16 @@
 /**
  * The forward passes of one process: each begins where it looks up the embeddings of its tokens, and ends where the next
- * token is drawn from its result (argmax, multinomial).
+ * token is drawn from its result (argmax, multinomial); the weights that it uses and the caches that it writes are told of elsewhere.
  */
+import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
+import { decodeCacheWrite } from "./cache-write.ts";
 import { operandWeights } from "./operand-weights.ts";
-import { PROBE } from "./probes.ts";
+import { DIMENSION, PROBE } from "./probes.ts";
+import { staticCaches, type TimedWrite } from "./static-caches.ts";
 import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
 import { tokenTables } from "./token-tables.ts";
 
@@ -18,6 +21,8 @@ interface Pass {
   /** Null where the lookup could not be read. */
   readonly table: string | null;
   drawn_ns: bigint | null;
+  /** Rows that it wrote into what may be a cache. */
+  readonly writes: TimedWrite[];
 }
 
 /** What a thread does. */
@@ -28,17 +33,24 @@ interface Thread {
 }
 
 const THREADS = 4096;
+/** More than a pass makes: what is computed otherwise would fill our memory. */
+const WRITES = 4096;
 const PERIODS = 32;
 /** A pass of which no token is drawn lasts to the next one, if that begins so soon; else its begin is all that is known of it. */
 const NEXT_NS = 1_000_000_000n;
 
 const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
-/** None yet. @param nameAt what the tables are called, where a file tells it */
-export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
+/**
+ * None yet.
+ * @param nameAt what the tables are called, where a file tells it
+ * @param now_ns CLOCK_MONOTONIC
+ */
+export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint = monotonicNs): EngineProcess {
   const threads = new Map<number, Thread>();
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
+  const caches = staticCaches(pid);
   let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
@@ -58,11 +70,11 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     const { pass, draws } = thread;
     thread.pass = null;
     if (pass === null) return;
-    const { row, drawn_ns } = pass;
+    const { row, drawn_ns, writes } = pass;
     const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
     // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
     const untold_ns = draws ? null : row.timestamp_ns;
-    rows.push({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) });
+    rows.push(...caches.endPass({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) }, writes));
   }
 
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {
@@ -72,7 +84,7 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     const n_sequences = lookup?.sequences ?? (tokens === 1 ? 1 : null);
     const row = { ...nothing, timestamp_ns, pid, tid, kind: "decode", n_tokens: tokens, n_sequences } as const;
     passes += 1;
-    thread.pass = { number: passes, row, table: lookup && keyOf(lookup.table), drawn_ns: null };
+    thread.pass = { number: passes, row, table: lookup && keyOf(lookup.table), drawn_ns: null, writes: [] };
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
     begins = [...begins.slice(1 - PERIODS), timestamp_ns];
   }
@@ -103,9 +115,24 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     return record.unreadable === 0 ? "kept" : "unreadable";
   }
 
+  function write(record: RawRecord): Outcome {
+    const pass = threads.get(record.tid)?.pass;
+    if (pass == null) return "under_way";
+    if (record.unreadable !== 0) return "unreadable";
+    const found = decodeCacheWrite(record.payload, record.args[DIMENSION]);
+    if (found === null) return "implausible";
+    const { timestamp_ns, tid } = record;
+    if (found === "other" || pass.writes.length >= WRITES) return "kept";
+    const timed = { write: found, timestamp_ns, tid };
+    caches.note(timed);
+    pass.writes.push(timed);
+    return "kept";
+  }
+
   function flush(): void {
     for (const thread of threads.values()) end(thread, null);
     threads.clear();
+    rows.push(...caches.flush());
   }
 
   return {
@@ -113,22 +140,27 @@ export function forwardPasses(pid: number, nameAt: NameAt): EngineProcess {
     take(record) {
       if (record.probe === PROBE.embedding) return look(record);
       if (record.probe === PROBE.linear) return multiply(record);
+      if (record.probe === PROBE.write) return write(record);
       const thread = threads.get(record.tid);
       if (thread?.pass == null) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
       thread.draws = true;
       return "kept";
     },
-    look: () => [],
+    look(read) {
+      caches.check(read, now_ns());
+      return [];
+    },
     isSettled: weights.isSettled,
     flush,
     takeRows() {
       const taken = rows;
       rows = [];
-      return { tensors: weights.takeRows(), steps: taken };
+      const ofCaches = caches.takeRows();
+      return { tensors: [...weights.takeRows(), ...ofCaches.tensors], steps: [...ofCaches.steps, ...taken] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
-    liveTensors: weights.live,
+    liveTensors: () => [...weights.live(), ...caches.live()],
   };
 }

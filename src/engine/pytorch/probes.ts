@@ -1,19 +1,25 @@
 /** The operators of PyTorch that are probed, and what is copied at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
+import { ROW_NUMBERS, WRITE_BYTES } from "./cache-write.ts";
 import { COPIED } from "./tensor-impl.ts";
 import { TORCH } from "./torch-layout.ts";
 
 export const ENGINE_NAME = "PyTorch";
 
 /** Probe numbers, as they travel in the cookie. */
-export const PROBE = { embedding: 1, sample: 2, linear: 3 } as const;
+export const PROBE = { embedding: 1, sample: 2, linear: 3, write: 4 } as const;
 
 /**
  * Arguments of the operators, behind the address of the result (System V): a tensor is a pointer to its structure, and an
  * argument one to that. at::_ops::embedding::call has a table and indices, at::_ops::linear::call an input and weights.
  */
 const [TABLE, INDICES, WEIGHTS] = [1, 2, 2] as const;
+
+/** at::_ops::index_copy_::call returns what it is given: a tensor, along which of its dimensions, which of its rows, what they get. */
+const [WRITTEN, ROWS] = [0, 2] as const;
+/** Its argument that is the dimension. */
+export const DIMENSION = 1;
 
 const TENSOR = { form: "bytes", follow: [0], skip: COPIED.tensor.from, bytes: COPIED.tensor.bytes } as const;
 
@@ -33,6 +39,13 @@ const PLAN = {
   lookup: capturePlan(storageOf(TABLE), { ...TENSOR, from: TABLE }, { ...TENSOR, from: INDICES }),
   /** The storage of the weights, and the weights. */
   weights: capturePlan(storageOf(WEIGHTS), { ...TENSOR, from: WEIGHTS }),
+  /** The storage of the tensor, where it lies, the tensor, and the rows. */
+  write: capturePlan(
+    { form: "bytes", from: WRITTEN, follow: [0, TORCH.tensor.storage], bytes: WRITE_BYTES.storage },
+    { form: "bytes", from: WRITTEN, follow: [0], skip: TORCH.tensor.storage, bytes: WRITE_BYTES.storageAddress },
+    { form: "bytes", from: WRITTEN, follow: [0], skip: TORCH.tensor.dimensions, bytes: WRITE_BYTES.tensor },
+    { form: "numbers", from: ROWS, offsets: ROW_NUMBERS },
+  ),
 } as const;
 
 export interface ProbePoint {
@@ -62,6 +75,7 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
     capture: PLAN.weights,
     rests: true,
   },
+  { probe: PROBE.write, symbols: ["_ZN2at4_ops11index_copy_4callERNS_6TensorElRKS2_S5_"], capture: PLAN.write },
   {
     probe: PROBE.sample,
     symbols: [

@@ -53,7 +53,7 @@ export interface Tensor {
   readonly device: number;
 }
 
-/** Null for what cannot be a tensor. */
+/** Null for what cannot be a tensor. @param start of the copy, or where it would begin if it were whole */
 export function decodeTensor(payload: DataView, start: number): Tensor | null {
   const word = (offset: number): bigint => payload.getBigInt64(start + offset, true);
   const dimensions = word(ofTensor("dimensions"));

@@ -3,7 +3,7 @@
  *
  * engine_probe: the allocator of the engine said so when it placed the tensor. engine_graph: a tensor found in the
  * engine's graph, placed before we looked. file_header: the header of the file that is mapped there names it, or says that
- * it is no tensor. operand: an operator of the engine was given the bytes as its weights, pass after pass. engine_objects: the
+ * it is no tensor. operand: an operator of the engine was given the bytes as its weights, or wrote rows into them, pass after pass. engine_objects: the
  * engine's own objects in its process name it, as they were read once. file: the bytes are a mapped model file; runtime where its tensors are named in another mapping. phase:
  * an anonymous mapping born while the engine loaded or made its context, in a process whose tensors could not be seen.
  * size: such a mapping, by size alone. mapping: only what the kernel says, so the class is runtime beside an engine and

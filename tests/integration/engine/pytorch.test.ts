@@ -9,7 +9,7 @@ import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 setDefaultTimeout(60_000);
 
 let folder = "";
-let torch = { library: "", program: "" };
+let torch = { library: "", program: "", cache: "" };
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "mrm-torch-"));
   torch = compileTorch(folder);
@@ -36,7 +36,7 @@ function passesOf({ steps, ledger, exitCode, pid }: EngineRun) {
 
 test("forward passes and their tokens are those that the program makes, and its table of positions is none", async () => {
   const run = await generate(1, 40, 300);
-  expect(run.attached.map(({ symbols }) => symbols.length)).toEqual([3]);
+  expect(run.attached.map(({ symbols }) => symbols.length)).toEqual([4]);
   const passes = passesOf(run);
   expect(passes).toEqual([[40, 1], ...Array.from({ length: 300 }, () => [1, 1])]);
   const tokens = passes.reduce((sum, [n]) => sum + (n ?? 0), 0);
@@ -62,4 +62,50 @@ test("structures that contradict themselves are refused: passes without tokens, 
   expect(passesOf(run)).toEqual(Array.from({ length: 5 }, () => [null, null]));
   const decode = run.ledger.find(({ stream, stage }) => stream === "engine" && stage === "decode");
   expect(decode?.dropped_by).toEqual({ implausible: 5 });
+});
+
+test("keys and values that stay where they are are told by layer, with the rows that each pass writes, until their memory is given back", async () => {
+  const run = await runEngine([torch.cache, "7", "20"], { objects: [torch.library] });
+  expect(run.exitCode).toBe(0);
+  expect(run.ledger.filter((row) => !balances(row))).toEqual([]);
+  const [k0, v0, k1, v1, bytes = 0] = run.stdout.trim().split(" ").map(Number);
+  const names = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
+  const tensors = run.tensors.toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns));
+  const places = tensors.map(({ kind, name, layer, addr, size_bytes }) =>
+    [kind, name, layer, addr, size_bytes].join(" "),
+  );
+  const born = (size: number): string[] =>
+    [k0, v0, k1, v1].map((addr, i) => ["graph", names[i], i >> 1, addr, size].join(" "));
+  expect(places.slice(0, 4)).toEqual(born(bytes));
+  expect(tensors.slice(4, 8).map(({ kind, addr }) => [kind, Number(addr)])).toEqual(
+    [k0, v0, k1, v1].map((addr = 0) => ["free", addr]),
+  );
+  expect(places.slice(8, 12)).toEqual(born(2 * bytes));
+  const passes = run.steps.filter(({ kind }) => kind === "decode");
+  // What lay there is gone before the pause, in which nobody uses it: the second pass of the next tells of that.
+  const [last, next] = [passes[20], passes[21]];
+  for (const { timestamp_ns } of tensors.slice(4, 8)) {
+    expect(timestamp_ns).toBeGreaterThan(last?.timestamp_ns ?? 0n);
+    expect(timestamp_ns).toBeLessThan(next?.timestamp_ns ?? 0n);
+  }
+  const rows = passes.map(({ detail }) => JSON.parse(detail ?? "{}"));
+  expect(rows.map(({ kv_rows }) => kv_rows)).toEqual([
+    [[0, 7, 5]],
+    ...Array.from({ length: 20 }, (_, i) => [[0, 12 + i, 1]]),
+    ...[7, ...Array.from({ length: 20 }, (_, i) => 12 + i)].map((first) => {
+      const tokens = first === 7 ? 5 : 1;
+      return [
+        [1, first, tokens],
+        [2, first, tokens],
+      ];
+    }),
+  ]);
+  expect(rows[21].kv_row_cells).toEqual([
+    [7, 5],
+    [71, 5],
+  ]);
+  expect(new Set(rows.map(({ context }) => context)).size).toBe(1);
+  expect(run.steps.filter(({ detail }) => detail?.includes("kv_caches")).map(({ detail }) => detail)).toEqual([
+    JSON.stringify({ settings: { kv_caches: 1 } }),
+  ]);
 });

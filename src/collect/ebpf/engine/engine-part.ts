@@ -119,11 +119,7 @@ async function startEngine(
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
-    warnings: () => [
-      ...objects.warnings(),
-      ...session.untold(),
-      ...files.warnings(monotonicNs(), session.decoding, session.naming),
-    ],
+    warnings: () => [...objects.warnings(), ...session.untold(), ...files.warnings(monotonicNs(), session)],
     [Symbol.dispose]: () => owned.dispose(),
   };
 }

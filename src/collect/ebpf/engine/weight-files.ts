@@ -1,5 +1,6 @@
 /** Weights by name without a probe: a file that a process maps and that names its tensors says where each of them lies. */
 import type { LiveTensor, NameAt } from "../../../engine/engine.ts";
+import type { SeenOfEngines } from "../../../engine/probing/session.ts";
 import { SAFETENSORS, SAFETENSORS_PATH } from "../../../engine/safetensors/file.ts";
 import { SILENT_ENGINES, untoldOf } from "../../../engine/silent-engines.ts";
 import type { ProcessMaps } from "../../../regions/mapping-events.ts";
@@ -20,10 +21,9 @@ export interface WeightFiles {
   /**
    * What is not known of what was recognised, and why.
    * @param now_ns CLOCK_MONOTONIC
-   * @param decoding engines of which a call that decodes was seen
-   * @param naming engines that named weights of their own
+   * @param seen what the engines told
    */
-  warnings(now_ns: bigint, decoding: ReadonlySet<string>, naming: ReadonlySet<string>): readonly string[];
+  warnings(now_ns: bigint, seen: SeenOfEngines): readonly string[];
 }
 
 /** An extent of a file whose header was read. */
@@ -209,7 +209,7 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
       }
       return null;
     },
-    warnings(now_ns, decoding, naming) {
+    warnings(now_ns, { decoding, naming, caching }) {
       const out = [...directories.refused].map(
         ([path, reason]) => `no tensor of ${path} has a name, its bytes are taken for weights: ${reason}`,
       );
@@ -222,7 +222,9 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
         const nowhere = `; it maps no file that names its tensors, so its weights ${nameless}`;
         const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};
         const unsaid = untold && `${untold.always}${naming.has(name) ? "" : untold.unnamed}`;
-        out.push(`${name}: its ${unsaid ?? `${untoldOf(decoding.has(name))}${hasNames ? "" : nowhere}`}`);
+        out.push(
+          `${name}: its ${unsaid ?? `${untoldOf(decoding.has(name), caching.has(name))}${hasNames ? "" : nowhere}`}`,
+        );
       }
       return [...out, ...stays.copies(now_ns)];
     },

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { decodeCacheWrite } from "../../../../src/engine/pytorch/cache-write.ts";
 import { decodeLookup } from "../../../../src/engine/pytorch/tensor-impl.ts";
 import { lookupBytes } from "../../../fixtures/torch-structs.ts";
+import { writeBytes } from "../../../fixtures/torch-writes.ts";
 
 test("whatever bytes lie where a lookup is expected, its tokens are a number that a batch may have", () => {
   const template = lookupBytes({ table: { sizes: [1000, 64] }, indices: { sizes: [2, 8] } });
@@ -18,5 +20,24 @@ test("whatever bytes lie where a lookup is expected, its tokens are a number tha
       expect(table.rows * table.width).toBeLessThanOrEqual(2n ** 48n);
       expect(table.bytes).toBeLessThanOrEqual(2n ** 51n);
     }),
+  );
+});
+
+test("whatever bytes lie where a write into a cache is expected, its rows lie in the tensor, and that in its storage and in memory", () => {
+  const template = writeBytes({ structure: 0x5600_0000_0000n, data: 0x7f00_0000_0000n, runs: [[7, 5]] });
+  const edits = fc.array(fc.tuple(fc.nat(template.length - 1), fc.nat(255)), { maxLength: 12 });
+  fc.assert(
+    fc.property(edits, (those) => {
+      const bytes = template.slice();
+      for (const [offset, value] of those) bytes[offset] = value;
+      const write = decodeCacheWrite(new DataView(bytes.buffer), 2n);
+      if (write === null || write === "other") return;
+      const { storage, addr, size_bytes, sequences, heads, rows, head_elements, element_bytes, first, count } = write;
+      expect(first + count).toBeLessThanOrEqual(rows);
+      expect(sequences * heads * rows * head_elements * element_bytes).toBe(size_bytes);
+      expect(addr >= storage.addr && addr + BigInt(size_bytes) <= storage.addr + storage.size_bytes).toBe(true);
+      expect(storage.addr + storage.size_bytes).toBeLessThanOrEqual(2n ** 56n);
+    }),
+    { seed: 1118 },
   );
 });

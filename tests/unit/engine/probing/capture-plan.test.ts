@@ -146,6 +146,22 @@ describe("a plan with the blocks of a step", () => {
   });
 });
 
+test("a plan with the numbers of a tensor has them behind its parts, and says how to find them", () => {
+  const tensor = { storage: 16, strides: 104, offset: 144, elements: 152, type: 160, data: 17 };
+  const numbers: CapturePart = { form: "numbers", from: 2, offsets: { ...tensor, narrowType: 3, wideType: 4 } };
+  const plan = capturePlan(part(56), part(112), numbers);
+  const bytes = recordLayout("engine_indexes").bytes + ENGINE.row_runs * recordLayout("engine_index_run").bytes;
+  expect(plan).toMatchObject({ at: [0, 56, 256], bytes: 256 + bytes, least: 256 + bytes });
+  const view = new DataView(planBytes(plan).buffer);
+  const { offsets } = recordLayout("engine_capture");
+  const u16 = (...names: readonly (keyof typeof offsets)[]) => names.map((name) => view.getUint16(offsets[name], true));
+  expect([view.getUint8(offsets.parts), view.getUint8(offsets.walks)]).toEqual([2, ENGINE_WALK.numbers]);
+  expect(u16("numbers_argument", "torch_storage", "torch_strides", "torch_offset", "torch_data")).toEqual([
+    2, 16, 104, 144, 17,
+  ]);
+  expect(u16("tensor_elements", "tensor_type", "narrow_type", "wide_type")).toEqual([152, 160, 3, 4]);
+});
+
 describe("the table of captures", () => {
   const probe = { symbol: "f", offset: 0n, isReturn: false, probe: 1, capture: capturePlan() };
 

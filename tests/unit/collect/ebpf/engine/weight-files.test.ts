@@ -14,7 +14,10 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const NONE: ReadonlySet<string> = new Set();
+/** What engines of these names told. */
+const seen = (decoding: string[] = [], naming: string[] = [], caching: string[] = []) => ({
+  ...{ decoding: new Set(decoding), naming: new Set(naming), caching: new Set(caching) },
+});
 const HEADER_BYTES = 4096 - 8;
 /** A file of 3 pages and a bit: its header fills the first, two tensors what is behind. */
 function modelFile(name: string, header = JSON.stringify(vectors({ "layers.0.w": 4096, "layers.1.w": 8192 }))) {
@@ -126,7 +129,7 @@ describe("a file of weights", () => {
     const bad = modelFile("bad", '{"a":1}');
     expect(ofRows(take(mapped(10, 100, 4, bad)))).toEqual([]);
     take(mapped(20, 200, 4, { ...modelFile("gone"), inode: 1n }));
-    expect(files.warnings(20n, new Set(), NONE)).toEqual([
+    expect(files.warnings(20n, seen())).toEqual([
       `no tensor of ${bad.path} has a name, its bytes are taken for weights: { wanted`,
       `no tensor of ${join(folder, "gone.safetensors")} has a name, its bytes are taken for weights: no way leads to the file any more`,
     ]);
@@ -136,7 +139,7 @@ describe("a file of weights", () => {
     const { files, take } = followed();
     take([...mapped(10, 100, 4, modelFile("brief")), munmap(20, 100, 4)]);
     for (let poll = 0; poll < 3; poll++) take([]);
-    expect(files.warnings(1000n, new Set(), NONE).join()).toContain("its tensors were copied");
+    expect(files.warnings(1000n, seen()).join()).toContain("its tensors were copied");
   });
 });
 
@@ -147,12 +150,15 @@ test("PyTorch is told by its library, with what is not known of it", () => {
   expect(steps.map(({ engine, detail }) => [engine, JSON.parse(detail ?? "")])).toEqual([
     ["PyTorch", { path: library.path, tells_steps: false }],
   ]);
-  expect(files.warnings(20n, new Set(), NONE)).toEqual([
+  expect(files.warnings(20n, seen())).toEqual([
     "PyTorch: its KV cache and activations are not identifiable without an agent, and no forward pass was seen that tells steps and tokens; it maps no file that names its tensors, so its weights are not identifiable either",
   ]);
   take(mapped(30, 100, 4, modelFile("torch")));
-  expect(files.warnings(40n, new Set(["PyTorch"]), NONE)).toEqual([
+  expect(files.warnings(40n, seen(["PyTorch"]))).toEqual([
     "PyTorch: its KV cache and activations are not identifiable without an agent",
+  ]);
+  expect(files.warnings(40n, seen(["PyTorch"], [], ["PyTorch"]))).toEqual([
+    "PyTorch: its activations, and caches that do not stay where they are, are not identifiable without an agent",
   ]);
 });
 
@@ -164,10 +170,10 @@ test("vLLM is told by its library and not as PyTorch, which it maps too, with wh
   expect(steps.map(({ engine }) => engine)).toEqual(["vLLM"]);
   // Of its processes, those that do not infer may map torch alone.
   take(mapped(12, 900, 9, torch).map((row) => ({ ...row, pid: 77 })));
-  expect(files.warnings(20n, new Set(["vLLM"]), new Set(["vLLM"]))).toEqual([
+  expect(files.warnings(20n, seen(["vLLM"], ["vLLM"]))).toEqual([
     "vLLM: its activations are not identifiable without an agent",
   ]);
-  expect(files.warnings(20n, new Set(["vLLM"]), NONE)).toEqual([
+  expect(files.warnings(20n, seen(["vLLM"]))).toEqual([
     "vLLM: its activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew, and the objects of its program that name them were not found",
   ]);
 });

@@ -1,0 +1,249 @@
+/**
+ * Caches of keys and values that stay where they are, by the rows that passes write into them: in each pass the same pairs of
+ * tensors in the same order, keys first, which is the order of the layers. Told from the second pass on.
+ */
+import { type KvLayout, layoutColumns, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
+import { nullsOf } from "../../schema/row.ts";
+import type { EngineRow, LiveTensor, ReadMemory } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
+import { type CacheWrite, decodeStorage, type Storage, WRITE_BYTES } from "./cache-write.ts";
+import { ENGINE_NAME } from "./probes.ts";
+
+/** A write of a pass, and when. */
+export interface TimedWrite extends Pick<RawRecord, "timestamp_ns" | "tid"> {
+  readonly write: CacheWrite;
+}
+
+export interface StaticCaches {
+  /** A pass that is not over wrote rows. */
+  note(write: TimedWrite): void;
+  /** A pass is over. @returns steps of its thread that are decided, with the rows that they wrote, where these are told */
+  endPass(row: EngineRow<"step">, writes: readonly TimedWrite[]): readonly EngineRow<"step">[];
+  /** The steps of all threads that are not decided yet. */
+  flush(): readonly EngineRow<"step">[];
+  /** Looks whether the memory of each cache is still that. @param now_ns before the look */
+  check(read: ReadMemory, now_ns: bigint): void;
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  live(): LiveTensor[];
+}
+
+interface Cache {
+  /** Its tensors in their order. */
+  readonly keys: readonly string[];
+  /** What the pass wrote in which they were first seen. */
+  readonly first: readonly [TimedWrite, ...TimedWrite[]];
+  /** Number of its first sequence among all of the process. */
+  readonly sequence: number;
+  /** The row behind the last that was written. */
+  next: number;
+  /** When it was last known to be there. */
+  alive_ns: bigint;
+  /** Null until it is told of, and again once it is gone. */
+  tensors: readonly LiveTensor[] | null;
+  wasTold: boolean;
+  /** The pass that wrote it last may not be over. */
+  isGone: boolean;
+}
+
+/** A step of a cache that is not told of and had rows before: whose they are, only the next pass says. */
+interface Undecided {
+  readonly row: EngineRow<"step">;
+  readonly withRows: EngineRow<"step">;
+  readonly cache: Cache;
+}
+
+/** A program that makes a cache for each request would fill our memory. */
+const CACHES = 256;
+/** Of a pass; a step of more is told without its rows. */
+const SEQUENCES = 256;
+/** What the column of a layout has room for. */
+const MOST_BLOCK_BYTES = 2 ** 32 - 1;
+/** Time between looks at the storages. */
+const LOOK_NS = 100_000_000n;
+
+const keyOf = ({ storage, addr, type, sequences, heads, rows, head_elements }: CacheWrite): string =>
+  `${storage.structure}/${addr}/${type}/${sequences}x${heads}x${rows}x${head_elements}`;
+
+/** Writes into keys and values of one layer after another, of the same rows; null for others. */
+function layersOf(writes: readonly TimedWrite[], tokens: number): readonly [TimedWrite, ...TimedWrite[]] | null {
+  // What an encoder read has other rows than the tokens of the pass.
+  const mine = writes.filter(({ write: { sequences, count } }) => sequences * count === tokens);
+  const [first] = mine;
+  if (first === undefined || mine.length % 2 !== 0) return null;
+  const { sequences, first: row, count } = first.write;
+  const isAlike = ({ write }: TimedWrite, i: number): boolean => {
+    const keys = mine[i - (i % 2)]?.write;
+    if (write.sequences !== sequences || write.first !== row || write.count !== count) return false;
+    return write.heads === keys?.heads && write.rows === keys.rows && write.type === keys.type;
+  };
+  if (!mine.every(isAlike) || new Set(mine.map(({ write }) => keyOf(write))).size < mine.length) return null;
+  return [first, ...mine.slice(1)];
+}
+
+/** False where its structure is another one now, or is not there any more. */
+function isThere(storage: Storage, read: ReadMemory): boolean {
+  const bytes = read(storage.structure, WRITE_BYTES.storage);
+  if (bytes === null) return false;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const now = decodeStorage(view, 0, storage.structure);
+  return now?.head === storage.head && now.addr === storage.addr && now.size_bytes === storage.size_bytes;
+}
+
+/** None seen yet. */
+export function staticCaches(pid: number): StaticCaches {
+  /** By their first tensor. */
+  const caches = new Map<string, Cache>();
+  /** By thread. */
+  const undecided = new Map<number, Undecided>();
+  let sequences = 0;
+  let kinds = 0;
+  let lookedNs = 0n;
+  let tensors: EngineRow<"tensor">[] = [];
+  let steps: EngineRow<"step">[] = [];
+
+  const storagesOf = ({ first }: Cache): Storage[] => [
+    ...new Map(first.map(({ write: { storage } }) => [storage.structure, storage])).values(),
+  ];
+
+  /** Its memory may be something else's. */
+  function forget(cache: Cache): void {
+    cache.isGone = true;
+    if (cache.tensors === null) return;
+    cache.tensors = null;
+    const { engine: _, ...nothing } = nullsOf("tensor");
+    const row = { ...nothing, timestamp_ns: cache.alive_ns, pid, tid: cache.first[0].tid, kind: "free" } as const;
+    for (const { addr, size_bytes } of storagesOf(cache)) {
+      const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
+      tensors.push({ ...row, addr, size_bytes, ...buffer, evidence: "operand" });
+    }
+  }
+
+  function place({ write, timestamp_ns, tid }: TimedWrite, number: number): LiveTensor {
+    const { storage, addr, size_bytes, type, element_bytes, sequences: batch, heads, rows, head_elements } = write;
+    const [layer, part] = [number >> 1, number % 2 === 0 ? "k" : "v"];
+    const elements = heads * head_elements;
+    const row_bytes = elements * element_bytes;
+    // Heads of a sequence lie one behind the other, each with its part of every row.
+    const block = { row_bytes, block_tokens: rows, block_bytes: rows * row_bytes };
+    const kv_layout: KvLayout = block.block_bytes <= MOST_BLOCK_BYTES ? { form: "blocks", ...block } : UNKNOWN_LAYOUT;
+    const tensor: LiveTensor = {
+      ...{ engine: ENGINE_NAME, pid, name: `cache_${part}_l${layer}`, tensor_type: type, addr, size_bytes },
+      ...{ ne: [elements, batch * rows], nb: [], region_type: "kv_cache", layer, logical_id: `layer${layer}.${part}` },
+      ...{ kv_layout, drawn: true, is_alone: true },
+    };
+    tensors.push({
+      ...{ timestamp_ns, pid, tid, kind: "graph", name: tensor.name, tensor_type: type, addr },
+      ...{ size_bytes: BigInt(size_bytes), shape: `${elements}x${batch * rows}`, usage: "any" },
+      ...{ buffer: storage.addr, buffer_addr: storage.addr, buffer_size_bytes: storage.size_bytes },
+      ...{ region_type: "kv_cache", layer, logical_id: tensor.logical_id, ...layoutColumns(kv_layout) },
+      evidence: "operand",
+    });
+    return tensor;
+  }
+
+  /** Tells of a cache; what lay there before is gone. */
+  function tell(cache: Cache): void {
+    const mine = storagesOf(cache);
+    const meetsMine = (other: Storage): boolean =>
+      mine.some((one) => one.addr < other.addr + other.size_bytes && other.addr < one.addr + one.size_bytes);
+    for (const other of caches.values()) if (other !== cache && storagesOf(other).some(meetsMine)) forget(other);
+    cache.tensors = cache.first.map(place);
+    cache.wasTold = true;
+  }
+
+  /** The cache that these are, told of once they come a second time: of one that stays, rows that follow those before, or come again. */
+  function cacheOf(layers: readonly [TimedWrite, ...TimedWrite[]]): Cache {
+    const keys = layers.map(({ write }) => keyOf(write));
+    const [key = ""] = keys;
+    const [{ write, timestamp_ns: alive_ns }] = layers;
+    const next = write.first + write.count;
+    const existing = caches.get(key);
+    const isSame = existing?.keys.join() === keys.join() && write.first <= existing.next;
+    if (existing !== undefined && isSame && (!existing.isGone || alive_ns <= existing.alive_ns)) {
+      if (existing.tensors === null && !existing.isGone) tell(existing);
+      existing.next = next;
+      if (existing.alive_ns < alive_ns) existing.alive_ns = alive_ns;
+      return existing;
+    }
+    if (existing !== undefined) forget(existing);
+    if (caches.size >= CACHES) for (const [other, one] of caches) if (one.tensors === null) caches.delete(other);
+    const cache: Cache = {
+      keys,
+      first: layers,
+      sequence: sequences,
+      next,
+      alive_ns,
+      tensors: null,
+      wasTold: false,
+      isGone: false,
+    };
+    sequences += write.sequences;
+    caches.set(key, cache);
+    return cache;
+  }
+
+  /** How many caches the layers have: some may have room for fewer rows, as those that look back over a window. */
+  function tellKinds({ timestamp_ns, tid }: EngineRow<"step">, layers: readonly TimedWrite[]): void {
+    const sizes = new Set(layers.map(({ write }) => write.rows)).size;
+    if (sizes <= kinds) return;
+    kinds = sizes;
+    const { engine: _engine, ...none } = nullsOf("step");
+    const detail = JSON.stringify({ settings: { kv_caches: sizes } });
+    steps.push({ ...none, timestamp_ns, pid, tid, kind: "engine", detail });
+  }
+
+  /** With the rows that it writes; as it is where they are too many. */
+  function rowsOf(row: EngineRow<"step">, write: CacheWrite, { sequence }: Cache): EngineRow<"step"> {
+    const { addr, sequences: batch, rows, first, count } = write;
+    if (batch > SEQUENCES) return row;
+    const numbers = Array.from({ length: batch }, (_, i) => i);
+    const kv_rows = numbers.map((i) => [sequence + i, first, count]);
+    const kv_row_cells = numbers.map((i) => [i * rows + first, count]);
+    const detail = JSON.stringify({ context: `0x${addr.toString(16)}`, kv_rows, kv_row_cells });
+    return batch === 1 ? { ...row, sequence_id: sequence, position_first: first, detail } : { ...row, detail };
+  }
+
+  function decide(threads: readonly number[]): readonly EngineRow<"step">[] {
+    return threads.flatMap((tid) => {
+      const step = undecided.get(tid);
+      undecided.delete(tid);
+      if (step === undefined) return [];
+      return [step.cache.wasTold ? step.withRows : step.row];
+    });
+  }
+
+  return {
+    note({ write, timestamp_ns }) {
+      const cache = caches.get(keyOf(write));
+      if (cache?.tensors != null && cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
+    },
+    endPass(row, writes) {
+      const layers = layersOf(writes, row.n_tokens ?? 0);
+      const cache = layers && cacheOf(layers);
+      const decided = decide([row.tid]);
+      if (layers === null || cache === null) return [...decided, row];
+      const withRows = rowsOf(row, layers[0].write, cache);
+      tellKinds(row, layers);
+      if (cache.wasTold || layers[0].write.first === 0) return [...decided, withRows];
+      undecided.set(row.tid, { row, withRows, cache });
+      return decided;
+    },
+    flush: () => decide([...undecided.keys()]),
+    check(read, now_ns) {
+      if (caches.size === 0 || now_ns < lookedNs + LOOK_NS) return;
+      lookedNs = now_ns;
+      for (const cache of caches.values()) {
+        if (cache.tensors === null) continue;
+        if (!storagesOf(cache).every((storage) => isThere(storage, read))) forget(cache);
+        else if (cache.alive_ns < now_ns) cache.alive_ns = now_ns;
+      }
+    },
+    takeRows() {
+      const taken = { tensors, steps };
+      tensors = [];
+      steps = [];
+      return taken;
+    },
+    live: () => [...caches.values()].flatMap((cache) => cache.tensors ?? []),
+  };
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from "bun:test";
+import { decodeCacheWrite } from "../../../../src/engine/pytorch/cache-write.ts";
+import { staticCaches } from "../../../../src/engine/pytorch/static-caches.ts";
+import { nullsOf, type RowOf } from "../../../../src/schema/row.ts";
+import { storageBytes, type WriteFields, writeBytes } from "../../../fixtures/torch-writes.ts";
+
+const S = 1_000_000_000n;
+const DATA = 0x7f00_0000_0000n;
+
+/** A process whose passes write into keys and values of two layers, each in a storage of its own. */
+function process() {
+  const caches = staticCaches(7);
+  const memory = new Map<bigint, Uint8Array>();
+  const read = (address: bigint): Uint8Array | null => memory.get(address) ?? null;
+  /** Fields of the part of a cache: which cache, which of its four parts. */
+  const part = (cache: number, i: number, rest: Partial<WriteFields> = {}): WriteFields => {
+    const place = BigInt(4096 * (i + 16 * cache));
+    const fields = { structure: 0x1000n + place, data: DATA + place, storageBytes: 4096, runs: [], ...rest };
+    memory.set(fields.structure, storageBytes(fields));
+    return fields;
+  };
+  const write = (fields: WriteFields, timestamp_ns: bigint) => {
+    const found = decodeCacheWrite(new DataView(writeBytes(fields).buffer), 2n);
+    if (found === null || found === "other") throw new Error("no write into a cache");
+    const timed = { write: found, timestamp_ns, tid: 8 };
+    caches.note(timed);
+    return timed;
+  };
+  const end = (time: bigint, n_tokens: number, writes: readonly ReturnType<typeof write>[]) => {
+    const { engine: _, ...nothing } = nullsOf("step");
+    const row = { ...nothing, timestamp_ns: time, pid: 7, tid: 8, kind: "decode", n_tokens } as const;
+    return [...caches.endPass(row, writes)].map(told).at(-1);
+  };
+  return {
+    ...{ caches, memory, part, write, end },
+    /** A pass of one sequence that writes rows from one on into all parts of a cache. */
+    pass(time: bigint, first: number, count: number, cache = 0, parts: readonly number[] = [0, 1, 2, 3]) {
+      const writes = parts.map((i) => write(part(cache, i, { runs: [[first, count]] }), time + 1n + BigInt(i)));
+      return end(time, count, writes);
+    },
+    check: (now_ns: bigint) => caches.check(read, now_ns),
+    rows: () => caches.takeRows().tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
+  };
+}
+
+const told = ({
+  sequence_id,
+  position_first,
+  detail,
+}: Pick<RowOf<"step">, "sequence_id" | "position_first" | "detail">) => ({
+  ...{ sequence_id, position_first },
+  ...(JSON.parse(detail ?? "{}") as Record<string, unknown>),
+});
+
+const born = (time: bigint, cache = 0) =>
+  ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"].map((name, i) => [
+    ...["graph", name, DATA + BigInt(4096 * (i + 16 * cache)), time + 1n + BigInt(i)],
+  ]);
+
+describe("a static cache", () => {
+  test("is told of with the second pass that writes it, from its first write on", () => {
+    const { pass, rows, caches } = process();
+    expect(pass(10n, 0, 5)).toMatchObject({ sequence_id: 0, position_first: 0, kv_rows: [[0, 0, 5]] });
+    expect(caches.live()).toEqual([]);
+    expect(pass(20n, 5, 1)).toMatchObject({ position_first: 5, kv_row_cells: [[5, 1]], context: "0x7f0000000000" });
+    expect(rows()).toEqual(born(10n));
+    const [keys] = caches.live();
+    const layout = { form: "blocks", row_bytes: 64, block_tokens: 64, block_bytes: 4096 } as const;
+    expect(keys).toMatchObject({ layer: 0, logical_id: "layer0.k", ne: [16, 64], kv_layout: layout });
+  });
+
+  test("that has rows from before is told of with the pass in which it was first seen, once the next says so", () => {
+    const { pass, rows, caches } = process();
+    expect(pass(10n, 40, 1)).toBeUndefined();
+    expect(pass(20n, 41, 1)).toMatchObject({ position_first: 41 });
+    expect(rows()).toEqual(born(10n));
+    expect(caches.flush()).toEqual([]);
+    const late = process();
+    late.pass(10n, 40, 1);
+    expect(late.caches.flush().map(told)).toEqual([{ sequence_id: null, position_first: null }]);
+  });
+
+  test("has a sequence of its own for each of its batch, with rows behind those of the one before", () => {
+    const { part, write, end } = process();
+    const sizes = [2, 2, 64, 4];
+    const writes = [0, 1].map((i) => write(part(0, i, { sizes, runs: [[0, 5]] }), 11n));
+    expect(end(10n, 10, writes)).toMatchObject({
+      ...{ sequence_id: null, position_first: null },
+      kv_rows: [
+        [0, 0, 5],
+        [1, 0, 5],
+      ],
+      kv_row_cells: [
+        [0, 5],
+        [64, 5],
+      ],
+    });
+  });
+
+  test("ends when it was last known to be there, once its storage is another", () => {
+    const { pass, check, rows, memory, caches } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    check(S);
+    memory.set(0x2000n, new Uint8Array(56));
+    // Not looked at again so soon.
+    check(S + 1n);
+    expect(caches.live()).toHaveLength(4);
+    rows();
+    check(2n * S);
+    expect(caches.live()).toEqual([]);
+    expect(rows().map(([kind, , , time]) => [kind, time])).toEqual(Array.from({ length: 4 }, () => ["free", S]));
+  });
+
+  test("that is gone before its last pass is over has the rows of that pass, and the next one is another", () => {
+    const { pass, part, write, end, check, memory, rows } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    const last = [0, 1, 2, 3].map((i) => write(part(0, i, { runs: [[6, 1]] }), 31n));
+    memory.clear();
+    check(S);
+    expect(end(30n, 1, last)).toMatchObject({ sequence_id: 0, position_first: 6 });
+    expect(rows().at(-1)).toEqual(["free", null, DATA + 3n * 4096n, 31n]);
+    expect(pass(2n * S, 0, 5)).toMatchObject({ sequence_id: 1 });
+    expect(rows()).toEqual([]);
+    pass(3n * S, 5, 1);
+    expect(rows()).toEqual(born(2n * S));
+  });
+
+  test("over which another comes to lie is gone, whether it was looked at or not", () => {
+    const { pass, part, write, end, rows } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    rows();
+    for (const [time, first] of [
+      [30n, 0],
+      [40n, 1],
+    ] as const) {
+      const writes = [0, 1].map((i) => {
+        const place = { structure: 0x9000n + BigInt(i), data: DATA + BigInt(64 + 4096 * i) };
+        return write(part(0, i, { ...place, runs: [[first, 1]] }), time);
+      });
+      expect(end(time, 1, writes)).toMatchObject({ sequence_id: 1 });
+    }
+    expect(rows().map(([kind, , , time]) => [kind, time])).toEqual([
+      ...Array.from({ length: 4 }, () => ["free", 21n]),
+      ...Array.from({ length: 2 }, () => ["graph", 30n]),
+    ]);
+  });
+
+  test("that is filled again has the same sequence, from its first row on", () => {
+    const { pass, caches } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    expect(pass(30n, 0, 5)).toMatchObject({ sequence_id: 0, position_first: 0 });
+    expect(caches.live()).toHaveLength(4);
+  });
+
+  test("is none that leaves rows out, as where beams take another memory for each token by turns", () => {
+    const { pass, rows, caches } = process();
+    const nothing = { sequence_id: null, position_first: null };
+    pass(10n, 0, 5);
+    expect(pass(20n, 5, 1, 1)).toBeUndefined();
+    expect(pass(30n, 6, 1)).toEqual(nothing);
+    expect(pass(40n, 7, 1, 1)).toEqual(nothing);
+    expect(caches.flush().map(told)).toEqual([nothing]);
+    expect(rows()).toEqual([]);
+  });
+
+  test("beside which others are written is told without them, such as what an encoder read", () => {
+    const { pass, part, write, end, rows } = process();
+    const writes = [
+      ...[0, 1].map((i) => write(part(0, i, { runs: [[0, 5]] }), 11n)),
+      ...[4, 5].map((i) => write(part(0, i, { runs: [[0, 9]] }), 12n)),
+    ];
+    expect(end(10n, 5, writes)).toMatchObject({ kv_rows: [[0, 0, 5]] });
+    pass(20n, 5, 1, 0, [0, 1]);
+    expect(rows()).toHaveLength(2);
+  });
+
+  test.each([
+    ["keys without values", [0, 1, 2]],
+    ["one tensor twice", [0, 0]],
+  ])("is none with %s", (_, parts) => {
+    const { pass, rows } = process();
+    expect(pass(10n, 0, 5, 0, parts)).toEqual({ sequence_id: null, position_first: null });
+    pass(20n, 5, 1, 0, parts);
+    expect(rows()).toEqual([]);
+  });
+
+  test("says once of how many sizes its layers are", () => {
+    const { part, write, end, caches } = process();
+    for (const time of [10n, 20n]) {
+      const timed = (sizes: readonly number[], i: number) => write(part(0, i, { sizes, runs: [[0, 1]] }), time);
+      end(time, 1, [
+        timed([1, 2, 64, 8], 0),
+        timed([1, 2, 64, 8], 1),
+        timed([1, 2, 32, 8], 2),
+        timed([1, 2, 32, 8], 3),
+      ]);
+    }
+    const { steps } = caches.takeRows();
+    expect(steps.map(({ detail }) => detail)).toEqual([JSON.stringify({ settings: { kv_caches: 2 } })]);
+  });
+});
