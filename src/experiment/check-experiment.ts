@@ -8,6 +8,7 @@ import { readGgufFile } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
 import { modelSlug } from "../run-directory/run-directory.ts";
 import { findProgram } from "../target/held-command.ts";
+import { SCRIPT_PROGRAM } from "./script-run.ts";
 import { SERVER_PROGRAM } from "./server-run.ts";
 import { cellsOf, countRuns, promptRoom } from "./sweep.ts";
 
@@ -73,7 +74,6 @@ const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 /** What an experiment would need of an engine that it cannot run yet. */
 const MISSING = {
   vllm: "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
-  transformers: "it has no server to ask, and nothing here loads a model with it",
   ollama:
     "nothing here starts its server and gives it a model, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
 } as const;
@@ -90,10 +90,12 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const parsed = modelSchema.partial({ id: true }).safeParse(value);
   if (!parsed.success) return found;
   const { engine, path, hf_repo, params, type } = parsed.data;
-  if (engine === "vllm" || engine === "transformers" || engine === "ollama") {
+  if (engine === "vllm" || engine === "ollama") {
     const hint = `run its models as GGUF with engine: llama-server, or trace a command of it: mrm-trace run -- COMMAND`;
     const message = `${engine} is not supported yet: ${MISSING[engine]}`;
     found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
+  } else if (engine === "transformers") {
+    found.push(...scriptProblems(yaml, pathOf, path));
   } else if (engine === "demo") {
     if (path !== undefined) {
       found.push(
@@ -124,6 +126,24 @@ function isOnPath(program: string): boolean {
     if (error instanceof MrmTraceError) return false;
     throw error;
   }
+}
+
+function scriptProblems(
+  yaml: ConfigFile["yaml"],
+  keyPath: (key: string) => PropertyKey[],
+  path: string | undefined,
+): ConfigProblem[] {
+  const hint = "give path: SCRIPT.py, which loads the model and generates; docs/experiments.md says what it is told";
+  if (path === undefined) {
+    return [problemAt(yaml, keyPath("engine"), "a transformers model needs a script", { hint, received: null })];
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
+    return [problemAt(yaml, keyPath("path"), `there is no such file in ${process.cwd()}`, { hint })];
+  }
+  if (isOnPath(SCRIPT_PROGRAM)) return [];
+  const message = `there is no ${SCRIPT_PROGRAM} on PATH`;
+  const missing = "put the folder of the Python that has transformers into PATH, as activating its environment does";
+  return [problemAt(yaml, keyPath("engine"), message, { hint: missing, code: "environment" })];
 }
 
 function fileProblems(

@@ -23,7 +23,7 @@ async function oneRun(): Promise<number> {
     using signals = watchSignals();
     const outcome = await run({
       ...request,
-      command: request.server?.command ?? [],
+      command: request.server?.command ?? request.script ?? [],
       ...(serve === null ? {} : { serve }),
       modelName: model_id,
       progress,

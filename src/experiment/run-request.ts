@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { demoSchema, runSchema } from "../config/schema.ts";
 import { experimentFactsSchema } from "../schema/run-details.ts";
+import { scriptOf } from "./script-run.ts";
 import { serverOf } from "./server-run.ts";
 import type { Experiment, PlannedRun } from "./sweep.ts";
 
@@ -18,6 +19,8 @@ export const runRequestSchema = z.object({
   }),
   /** The server that serves the model, with a mark for its port; null for the demo's engine. */
   server: z.object({ command: z.array(z.string()), vocabulary: z.int().min(1) }).nullable(),
+  /** The command of a script of the user's that runs the model; null for what has none. */
+  script: z.array(z.string()).readonly().nullable(),
   model_id: z.string(),
   experiment: experimentFactsSchema,
 });
@@ -28,6 +31,13 @@ export function requestOf(experiment: Experiment, planned: PlannedRun, force: bo
   const { about, prompts, run, demo } = experiment;
   const { model, model_id, run_id, is_warmup, rep_index, ...cell } = planned;
   const { name, ...rest } = about;
+  const workload = {
+    output_tokens: cell.output_tokens,
+    prompts: cell.prompts,
+    prompt_file: prompts.source === "random" ? null : prompts.source,
+    prompt_categories: prompts.categories ?? [],
+    is_prompt_exact: prompts.tokens !== undefined,
+  };
   return {
     options: { ...run, run_id, force, json: true },
     demo: {
@@ -39,14 +49,9 @@ export function requestOf(experiment: Experiment, planned: PlannedRun, force: bo
       prompt_tokens: cell.prompt_tokens,
       sequences: cell.batch_size,
     },
-    workload: {
-      output_tokens: cell.output_tokens,
-      prompts: cell.prompts,
-      prompt_file: prompts.source === "random" ? null : prompts.source,
-      prompt_categories: prompts.categories ?? [],
-      is_prompt_exact: prompts.tokens !== undefined,
-    },
+    workload,
     server: serverOf(planned, demo),
+    script: scriptOf(planned, workload, run.seed),
     model_id,
     experiment: { name, about: rest, model: { ...model }, ...cell, is_warmup, rep_index },
   };

@@ -72,5 +72,4 @@ test("an experiment in a server that is not there is refused before anything run
     [{ id: "a", engine: "ollama", path: "m" }],
     "ollama is not supported yet: nothing here starts its server",
   );
-  await refused([{ id: "a", engine: "transformers" }], "it has no server to ask");
 });

@@ -187,11 +187,12 @@ describe("an experiment is refused", () => {
     ["with a llamacpp model of no path", `${HEAD}models: [{id: a, engine: llamacpp}]`, 2, "needs a path"],
     ["with a model of a hub", `${HEAD}models: [{id: a, engine: llamacpp, hf_repo: a/b}]`, 2, "from a hub is refused"],
     ["with vllm", `${HEAD}models: [{id: a, engine: vllm, hf_repo: a/b}]`, 3, "vllm is not supported yet"],
+    ["with transformers and no script", `${HEAD}models: [{id: a, engine: transformers}]`, 2, "needs a script"],
     [
-      "with transformers",
-      `${HEAD}models: [{id: a, engine: transformers}]`,
-      3,
-      "transformers is not supported yet: it has",
+      "with a script that is not there",
+      `${HEAD}models: [{id: a, engine: transformers, path: none.py}]`,
+      2,
+      "there is no such file",
     ],
     [
       "with a server's model of no path",
