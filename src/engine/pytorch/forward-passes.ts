@@ -74,7 +74,8 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
     // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
     const untold_ns = draws ? null : row.timestamp_ns;
-    rows.push(...caches.endPass({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) }, writes));
+    const isWhole = drawn_ns !== null || next_ns !== null;
+    rows.push(...caches.endPass({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) }, writes, isWhole));
   }
 
   function begin(thread: Thread, { timestamp_ns, tid }: RawRecord, lookup: Lookup | null): void {

@@ -17,8 +17,12 @@ export interface TimedWrite extends Pick<RawRecord, "timestamp_ns" | "tid"> {
 export interface StaticCaches {
   /** A pass that is not over wrote rows. */
   note(write: TimedWrite): void;
-  /** A pass is over. @returns steps of its thread that are decided, with the rows that they wrote, where these are told */
-  endPass(row: EngineRow<"step">, writes: readonly TimedWrite[]): readonly EngineRow<"step">[];
+  /**
+   * A pass is over.
+   * @param isWhole false where it may have been cut: it has rows only where it wrote all that the one before it wrote
+   * @returns steps of its thread that are decided, with the rows that they wrote, where these are told
+   */
+  endPass(row: EngineRow<"step">, writes: readonly TimedWrite[], isWhole: boolean): readonly EngineRow<"step">[];
   /** The steps of all threads that are not decided yet. */
   flush(): readonly EngineRow<"step">[];
   /** Looks whether the memory of each cache is still that. @param now_ns before the look */
@@ -182,6 +186,11 @@ export function staticCaches(pid: number): StaticCaches {
     return cache;
   }
 
+  function isLikeBefore(layers: readonly [TimedWrite, ...TimedWrite[]]): boolean {
+    const keys = layers.map(({ write }) => keyOf(write));
+    return caches.get(keys[0] ?? "")?.keys.join() === keys.join();
+  }
+
   /** How many caches the layers have: some may have room for fewer rows, as those that look back over a window. */
   function tellKinds({ timestamp_ns, tid }: EngineRow<"step">, layers: readonly TimedWrite[]): void {
     const sizes = new Set(layers.map(({ write }) => write.rows)).size;
@@ -217,8 +226,9 @@ export function staticCaches(pid: number): StaticCaches {
       const cache = caches.get(keyOf(write));
       if (cache?.tensors != null && cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
     },
-    endPass(row, writes) {
-      const layers = layersOf(writes, row.n_tokens ?? 0);
+    endPass(row, writes, isWhole) {
+      const found = layersOf(writes, row.n_tokens ?? 0);
+      const layers = found !== null && (isWhole || isLikeBefore(found)) ? found : null;
       const cache = layers && cacheOf(layers);
       const decided = decide([row.tid]);
       if (layers === null || cache === null) return [...decided, row];

@@ -6,7 +6,7 @@ import { tooMany } from "../label-room.ts";
 import type { StepRow } from "../timeline/step-row.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
-import { kvTokens, SEVERAL_CACHES } from "./kv-tokens.ts";
+import { kvTokens, SEVERAL_CACHES, withoutCut } from "./kv-tokens.ts";
 import { tokensIn } from "./tensor-room.ts";
 
 /** Where a cache tensor keeps the row of a token. */
@@ -134,13 +134,14 @@ interface ContextRooms {
 
 /** Every row of the cache. @throws MrmTraceError environment at more than `mostTokens` */
 function allRows(
-  steps: readonly StepRow[],
+  allSteps: readonly StepRow[],
   lifetimes: readonly TensorLifetime[],
   originNs: bigint,
   mostTokens: number,
 ): KvRows {
   const caches = lifetimes.filter(({ region_type }) => region_type === "kv_cache");
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
+  const steps = [...Map.groupBy(allSteps, engineOf).values()].flatMap(withoutCut);
   const stepsOf = Map.groupBy(steps, engineOf);
   let homeless = false;
   const tensors = [...Map.groupBy(caches, engineOf)].flatMap(([engine, lives]) => {

@@ -26,10 +26,10 @@ function process() {
     caches.note(timed);
     return timed;
   };
-  const end = (time: bigint, n_tokens: number, writes: readonly ReturnType<typeof write>[]) => {
+  const end = (time: bigint, n_tokens: number, writes: readonly ReturnType<typeof write>[], isWhole = true) => {
     const { engine: _, ...nothing } = nullsOf("step");
     const row = { ...nothing, timestamp_ns: time, pid: 7, tid: 8, kind: "decode", n_tokens } as const;
-    return [...caches.endPass(row, writes)].map(told).at(-1);
+    return [...caches.endPass(row, writes, isWhole)].map(told).at(-1);
   };
   return {
     ...{ caches, memory, part, write, end },
@@ -67,6 +67,16 @@ describe("a static cache", () => {
     const [keys] = caches.live();
     const layout = { form: "blocks", row_bytes: 64, block_tokens: 64, block_bytes: 4096 } as const;
     expect(keys).toMatchObject({ layer: 0, logical_id: "layer0.k", ne: [16, 64], kv_layout: layout });
+  });
+
+  test("stays as it is with a pass that was cut, which has rows where it wrote all that the one before it did", () => {
+    const { pass, part, write, end, caches } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    const writes = [0, 1, 2, 3].map((i) => write(part(0, i, { runs: [[6, 1]] }), 31n));
+    expect(end(30n, 1, writes.slice(0, 2), false)).toEqual({ sequence_id: null, position_first: null });
+    expect(caches.live()).toHaveLength(4);
+    expect(end(30n, 1, writes, false)).toMatchObject({ sequence_id: 0, position_first: 6 });
   });
 
   test("that has rows from before is told of with the pass in which it was first seen, once the next says so", () => {
