@@ -1,6 +1,7 @@
 /** What comes next of a byte picked at random at a moment picked at random: each watch is one such pick, and counts once. */
 import { OP } from "../../schema/operation.ts";
 import type { TimedCase } from "../../statistics/inverse-censoring.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { MOST_CUT, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
@@ -66,10 +67,11 @@ function timesOf(set: WatchSet, next: NextOf, limit: number): NextTimes {
 }
 
 /**
- * The times of all watches, or where their k-th trap cuts too many of these, of those with a high trap limit. Never of the few because
- * they show more, as `bestEpochs` has it.
+ * The times of all watches, or where their k-th trap cuts too many of these, of those with a high trap limit, if they are enough to
+ * tell. Never of the few because they show more, as `bestEpochs` has it.
  */
 export function nextTimes(set: WatchSet, next: NextOf): NextTimes {
   const tried = trapLimits(set).map((limit) => timesOf(set, next, limit));
-  return tried.find(({ cut }) => cut <= MOST_CUT) ?? tried[0] ?? { cases: [], cut: 0 };
+  const whole = tried.find(({ cases, cut }, i) => cut <= MOST_CUT && (i === 0 || cases.length >= FEWEST));
+  return whole ?? tried[0] ?? { cases: [], cut: 0 };
 }

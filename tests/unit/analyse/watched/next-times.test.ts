@@ -76,15 +76,15 @@ describe("the time for which what a byte holds is needed", () => {
     expect(timeOf(freed)).toMatchObject({ isWhole: true, seen: 8 * MS, value: 6 * MS });
   });
 
-  test("is told by the watches with many traps where the others are cut, and says how many are where these are too", () => {
+  test("is told by the watches with many traps where the others are cut, if they are enough", () => {
     const reads = Array.from({ length: 8 }, (_, i) => [i + 1, "load"] as const);
     const cut = watchOf(reads, { end_ns: 18 * MS, ended_by: "trap_limit" });
     const deep = watchOf([...reads, [15, "store"]], { trap_limit: 32 });
-    expect(nextTimes(setOf(cut, cut, deep), untilLastNeed)).toMatchObject({
-      cut: 0,
-      cases: [{ unit: 2, value: 8 * MS }],
-    });
-    expect(nextTimes(setOf(cut, cut), untilLastNeed).cut).toBe(1);
+    const timesOf = (count: number) => nextTimes(setOf(cut, cut, ...Array(count).fill(deep)), untilLastNeed);
+    expect(timesOf(30)).toMatchObject({ cut: 0, cases: Array(30).fill({ isWhole: true, value: 8 * MS }) });
+    // What the others saw is a bound at least.
+    expect(timesOf(2).cases).toHaveLength(4);
+    expect(timesOf(2).cut).toBeCloseTo(0.5);
   });
 });
 
