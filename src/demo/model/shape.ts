@@ -22,6 +22,11 @@ export const SHAPES = {
 export type ModelParams = keyof typeof SHAPES;
 export const MODEL_PARAMS = Object.keys(SHAPES) as readonly ModelParams[];
 
+/** The shape of a nominal size, with what is said to be apart from it. */
+export function shapeOf({ params, apart }: { readonly params: ModelParams; readonly apart?: Partial<Shape> }): Shape {
+  return { ...SHAPES[params], ...apart };
+}
+
 /** A tensor of the model: a matrix of weights, or a vector of ones that scales a norm. */
 export interface TensorPlan {
   readonly name: string;

@@ -7,7 +7,7 @@ import { requireReplaceable } from "../../run-directory/replaceable.ts";
 import { formatBytes } from "../../units.ts";
 import { aligned, headerBytes, type PlacedTensor, placeTensors } from "./header.ts";
 import { randomWeights, type WeightSource } from "./random-weights.ts";
-import { type ModelParams, parameterCount, SHAPES } from "./shape.ts";
+import { type ModelParams, parameterCount, type Shape, shapeOf } from "./shape.ts";
 import { type ModelType, WEIGHT_TYPES, type WeightType } from "./weight-type.ts";
 
 export interface ModelSpec {
@@ -15,6 +15,8 @@ export interface ModelSpec {
   readonly type: ModelType;
   /** Integer, 0 to 2^32 - 1. */
   readonly seed: number;
+  /** What is not as in the shape of `params`, such as a small vocabulary. */
+  readonly apart?: Partial<Shape>;
 }
 
 export interface WrittenModel {
@@ -31,8 +33,9 @@ export interface WritingOptions {
 }
 
 /** `general.name` of the file that a spec gives. */
-export function modelName({ params, type, seed }: ModelSpec): string {
-  return `random ${params} ${type} seed ${seed}`;
+export function modelName({ params, type, seed, apart = {} }: ModelSpec): string {
+  const words = Object.entries(apart).map(([name, value]) => ` ${name} ${value}`);
+  return `random ${params} ${type} seed ${seed}${words.join("")}`;
 }
 
 /** Bytes of the file that a spec gives, without writing it. */
@@ -42,7 +45,7 @@ export function modelBytes(spec: ModelSpec): number {
 }
 
 function plan(spec: ModelSpec): { header: Uint8Array<ArrayBuffer>; tensors: PlacedTensor[]; type: WeightType } {
-  const shape = SHAPES[spec.params];
+  const shape = shapeOf(spec);
   const type = WEIGHT_TYPES[spec.type];
   const tensors = placeTensors(shape, type);
   return { header: headerBytes(modelName(spec), shape, type, tensors), tensors, type };
@@ -88,7 +91,7 @@ export async function writeModel(
     await rm(temporary, { force: true }).catch(() => undefined);
     throw cause instanceof MrmTraceError ? cause : writeError(path, bytes, cause);
   }
-  return { path, bytes, parameters: parameterCount(SHAPES[spec.params]) };
+  return { path, bytes, parameters: parameterCount(shapeOf(spec)) };
 }
 
 async function writeTensor(

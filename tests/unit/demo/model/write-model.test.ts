@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SHAPES, tensorPlans } from "../../../../src/demo/model/shape.ts";
+import { parameterCount, SHAPES, tensorPlans } from "../../../../src/demo/model/shape.ts";
 import { MODEL_TYPES } from "../../../../src/demo/model/weight-type.ts";
 import { modelBytes, writeModel } from "../../../../src/demo/model/write-model.ts";
 import { generalName, readGgufFile } from "../../../../src/engine/gguf/file.ts";
@@ -70,6 +70,19 @@ describe("a written model", () => {
     await writeModel({ params: "1m", type: "q4_0", seed: 8 }, c);
     expect(sha256(a)).toBe(sha256(b));
     expect(sha256(c)).not.toBe(sha256(a));
+  });
+
+  test("has another shape where one is asked for, and says so in its name", async () => {
+    const path = join(folder, "apart.gguf");
+    const spec = { params: "1m", type: "q4_0", seed: 1, apart: { layers: 3, vocabulary: 300 } } as const;
+    const { bytes, parameters } = await writeModel(spec, path);
+    const result = readGgufFile(path);
+    if (!result.ok) throw new Error(result.reason);
+    expect(result.directory.tensors).toHaveLength(3 + 9 * 3);
+    expect(result.directory.metadata.get("tokenizer.ggml.tokens")).toEqual({ elementType: "string", length: 300 });
+    expect(generalName(path)).toBe("random 1m q4_0 seed 1 layers 3 vocabulary 300");
+    expect(statSync(path).size).toBe(bytes);
+    expect(parameters).toBe(parameterCount({ ...SHAPES["1m"], layers: 3, vocabulary: 300 }));
   });
 
   test("has weights within the range that keeps logits finite, spread over it", async () => {
