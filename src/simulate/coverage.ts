@@ -1,7 +1,7 @@
 /** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { type Group, groupsOf } from "../analyse/input/group.ts";
-import type { StepName } from "../analyse/input/span.ts";
+import { type StepName, spansOf } from "../analyse/input/span.ts";
 import type { MetricFamily } from "../analyse/metrics/metric.ts";
 import { figuresOf, METRICS } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
@@ -100,9 +100,9 @@ function answersOf(world: World, seed: number, policy: Policy, families: readonl
   };
   const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);
   add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)])));
-  const decoding = groupsOf(input).filter(({ span }) => span.step === "decode");
-  const span = decoding[0]?.span;
+  const span = spansOf(world.steps, world.run_ns).find(({ step }) => step === "decode");
   if (span !== undefined) {
+    const decoding = groupsOf(input).filter((group) => group.span.step === "decode");
     add(decoding.flatMap(figures), new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])));
   }
   return answers;

@@ -8,11 +8,13 @@ import { unevenRest } from "../record/poll-pace.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
 import { regionsOf, samplesOf } from "./samples.ts";
+import { standingStill } from "./standstill.ts";
 import { type Policy, USUAL_POLICY, type World } from "./world.ts";
 
 /** As the recorder rests while watches run, where nothing fills its rings. */
 const REST_MS = ATTENTIVE_MS;
 const REST_STREAM = 5;
+const STANDSTILL_STREAM = 6;
 
 export interface Trial {
   readonly input: AnalysisInput;
@@ -54,13 +56,14 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   }
   machine.setNow(world.run_ns);
   const { batches: rest, summary, ledger } = source.stop();
+  const recorded = { watches: samplesOf([...batches, ...rest], 0n), steps: world.steps, window_ns: world.run_ns };
+  const standstill = world.standstill_ns ?? 0;
+  const seen = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : recorded;
   const input: AnalysisInput = {
     run_id: `world-${seed}`,
     t0_ns: 0n,
-    window_ns: world.run_ns,
-    watches: samplesOf([...batches, ...rest], 0n),
-    regions: regionsOf(regions, world.run_ns),
-    steps: world.steps,
+    ...seen,
+    regions: regionsOf(regions, seen.window_ns),
     kvRows: [],
     kvUntold: null,
     kvWritesUntold: null,

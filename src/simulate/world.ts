@@ -43,6 +43,8 @@ export interface World {
   readonly strata: readonly WorldStratum[];
   /** Times at which the tracer does nothing for a while: [begin, end). */
   readonly stopped_ns?: readonly (readonly [number, number])[];
+  /** How long the program stands still at each arming, in the mean; it does not where absent. What is true is of the program left alone. */
+  readonly standstill_ns?: number;
 }
 
 /** A kind of world; the seed decides everything in it. */

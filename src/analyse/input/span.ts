@@ -29,6 +29,10 @@ export interface Span {
 export interface SpanSteps {
   readonly begin_ns: Float64Array;
   readonly end_ns: Float64Array;
+  /** End of the turn of each: where the next step of any kind begins, or its own end where that is not near. */
+  readonly turn_end_ns: Float64Array;
+  /** End of the last step of another kind before each; -Infinity where there is none. */
+  readonly other_end_ns: Float64Array;
   /** Tokens of all steps up to it, its own among them. */
   readonly tokens: Float64Array;
   /** Prefill or decode of each. */
@@ -58,7 +62,7 @@ export function coveredNs(span: Span, from: number, end: number): number {
 }
 
 /** Number of the last step that began by a time; -1 before the first. */
-const stepBy = ({ begin_ns }: SpanSteps, time: number): number =>
+export const stepBy = ({ begin_ns }: SpanSteps, time: number): number =>
   firstIndex(begin_ns.length, (i) => (begin_ns[i] ?? 0) <= time) - 1;
 
 /** What the steps of a span hold of a running sum from its begin to a time: of a step that goes on, the share that has gone by. */
@@ -100,7 +104,18 @@ export function stepNumberAt({ steps }: Span, time: number): number | null {
 /** Tokens that a step decodes: one whose batch could not be read decoded something. */
 const tokensOf = ({ n_tokens }: StepSample): number => Math.max(1, n_tokens);
 
-function stepsOf(steps: readonly StepSample[]): SpanSteps {
+/** A step among those of every kind. */
+interface Turn {
+  readonly step: StepSample;
+  readonly end_ns: number;
+  readonly other_end_ns: number;
+}
+
+/** A step of which nothing is known but itself. */
+const alone = (step: StepSample): Turn => ({ step, end_ns: step.end_ns, other_end_ns: Number.NEGATIVE_INFINITY });
+
+function stepsOf(turns: readonly Turn[]): SpanSteps {
+  const steps = turns.map(({ step }) => step);
   let tokens = 0;
   const begin_ns = Float64Array.from(steps, (step) => step.begin_ns);
   const end_ns = Float64Array.from(steps, (step, i) => Math.min(step.end_ns, begin_ns[i + 1] ?? step.end_ns));
@@ -111,18 +126,25 @@ function stepsOf(steps: readonly StepSample[]): SpanSteps {
   return {
     begin_ns,
     end_ns,
+    turn_end_ns: Float64Array.from(turns, (turn) => turn.end_ns),
+    other_end_ns: Float64Array.from(turns, ({ other_end_ns }) => other_end_ns),
     tokens: Float64Array.from(steps, (step) => (tokens += tokensOf(step))),
     kind: steps.map(({ step }) => step),
     counts: { prefill: countsOf("prefill"), decode: countsOf("decode") },
   };
 }
 
-/** A span of disjoint pieces in order of time. @param samples those of its steps whose tokens are counted together */
-export function spanOf(
+/** A span of disjoint pieces in order of time, without steps. */
+export function spanOf(phase: Span["phase"], step: StepName, pieces: readonly [number, number][]): Span {
+  return spanOfTurns(phase, step, pieces, []);
+}
+
+/** @param samples those of its steps whose tokens are counted together */
+function spanOfTurns(
   phase: Span["phase"],
   step: StepName,
   pieces: readonly [number, number][],
-  samples: readonly StepSample[] = [],
+  samples: readonly Turn[],
 ): Span {
   const window = pieces.reduce((sum, [begin, end]) => sum + end - begin, 0);
   const steps = stepsOf(samples);
@@ -155,7 +177,9 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
   const lengths = usable.map((s) => s.end_ns - s.begin_ns).sort((a, b) => a - b);
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
   const pieces: Record<Step, [number, number][]> = { prefill: [], decode: [] };
-  const samples: Record<Step, StepSample[]> = { prefill: [], decode: [] };
+  const turns: Record<Step, Turn[]> = { prefill: [], decode: [] };
+  /** Ends of the last steps of each kind. */
+  const ends: Record<Step, number> = { prefill: Number.NEGATIVE_INFINITY, decode: Number.NEGATIVE_INFINITY };
   let last = 0;
   usable.forEach((step, i) => {
     const next = usable[i + 1];
@@ -166,12 +190,14 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     const previous = usable[i - 1];
     if (open && previous?.step === step.step && open[1] >= step.begin_ns) open[1] = Math.max(open[1], end);
     else list.push([step.begin_ns, end]);
-    samples[step.step].push(step);
+    const other_end_ns = ends[step.step === "decode" ? "prefill" : "decode"];
+    turns[step.step].push({ step, end_ns: end, other_end_ns });
+    ends[step.step] = Math.max(ends[step.step], step.end_ns);
     last = Math.max(last, step.end_ns);
   });
-  const out = [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(usable) }];
+  const out = [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(usable.map(alone)) }];
   for (const step of wordsOf("trace", "step")) {
-    if (samples[step].length > 0) out.push(spanOf("generation", step, pieces[step], samples[step]));
+    if (turns[step].length > 0) out.push(spanOfTurns("generation", step, pieces[step], turns[step]));
   }
   return out;
 }

@@ -9,9 +9,9 @@ import type { Exposure } from "./exposure.ts";
  * Passes that may go unseen after the k-th trap, as a share of those seen: this much bias is not corrected. The more may, the
  * longer are the windows where chance drew few of the busy words, and the nearer their ends.
  */
-const MOST_UNSEEN = 0.001;
+export const MOST_UNSEEN = 0.001;
 /** Each time that is tried is this much shorter than the one before. */
-const STEP = 0.8;
+export const SHORTER = 0.8;
 /** Below so many gaps between passes the ends of a window would decide what it counts. */
 const LEAST_GAPS = 4;
 
@@ -44,14 +44,17 @@ export function windowOf(set: WatchSet, i: number, length: number): readonly [be
 export function passesIn(set: WatchSet, i: number, length: number): Uint32Array {
   const exposure = set.exposures[i];
   if (exposure === undefined) return new Uint32Array(0);
-  const { inside, inside_ns } = exposure;
-  const [begin, end] = windowOf(set, i, length);
+  return passesBetween(exposure, ...windowOf(set, i, length));
+}
+
+/** Passes of an exposure that begin inside the span from one moment up to another: their numbers in `exposure.passes`, ascending. */
+export function passesBetween({ inside, inside_ns }: Exposure, begin: number, end: number): Uint32Array {
   const before = (moment: number): number => firstIndex(inside.length, (p) => (inside_ns[p] ?? 0) < moment);
   return inside.subarray(before(begin), before(end));
 }
 
 /** Passes that a window did not see after the k-th trap, if the word went on as before it: one at least, as a burst may go on. */
-function unseenPasses(set: WatchSet, exposure: Exposure, end: number): number {
+export function unseenPasses(set: WatchSet, exposure: Exposure, end: number): number {
   if (!exposure.byTrap || exposure.end_ns >= end) return 0;
   const seen = Math.max(exposure.end_ns - exposure.begin_ns, set.gap_ns);
   return Math.max(1, (coveredNs(set.span, exposure.end_ns, end) * exposure.passes.count) / seen);
@@ -71,7 +74,7 @@ function longestWhole(set: WatchSet, members: readonly number[]): WholeWindow | 
     const exposure = set.exposures[i];
     if (exposure) longest = Math.max(longest, exposure.window_end_ns - exposure.armed_ns - set.gap_ns);
   }
-  for (let length = longest; length >= LEAST_GAPS * set.gap_ns; length *= STEP) {
+  for (let length = longest; length >= LEAST_GAPS * set.gap_ns; length *= SHORTER) {
     let unseen = 0;
     let seen = 0;
     for (const i of members) {

@@ -4,9 +4,10 @@ import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
 import type { WatchSet } from "../input/group.ts";
-import { countWindows, passesIn } from "./count-window.ts";
+import { trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
-import { calibrateSteps, type PassAxis } from "./step-calibration.ts";
+import { countPasses, type PassAxis } from "./pass-counting.ts";
+import { turnSizes } from "./turn-windows.ts";
 
 export type PassKind = "read" | "write";
 
@@ -96,8 +97,8 @@ function withUndrawn(rate: Interval, size: number): Interval {
  * Passes per second and byte: over each stratum the passes in the windows of its watches over the time of the windows, strata by
  * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share has a
  * Clopper-Pearson interval instead, times their mean rate; with none, the upper end is the rate of one pass in a usual window of
- * that share: few long windows, which are so long as no byte was drawn that shows one, do not make it near. Per token: over the tokens of the steps in the windows, whose number is known. A step that was to begin while its CPUs
- * were busy with an arming begins right after it, so that windows hold more steps than as much time does elsewhere.
+ * that share: few long windows, which are so long as no byte was drawn that shows one, do not make it near. Of an engine it is that of as many passes in every
+ * step as a watch can count. Per token: over the tokens of the steps in the windows, whose number is known.
  * @param generous passes of unknown kind count too
  */
 export function passRate(set: WatchSet, kind: PassKind, generous = false, axis: PassAxis = "seconds"): PassRate {
@@ -132,11 +133,20 @@ function unseenLargest(parts: Float64Array): number {
   return seen > 0 ? MORE_THAN_ONE * (largest - sum / seen) : 0;
 }
 
+/**
+ * The most passes of a byte in a second, or for a token, that a watch of each of its steps could have counted: as many in each decode step, and for
+ * each token of a prompt, as the lowest trap limit. A byte that none was drawn of may be used in every step. 0 without steps.
+ */
+function mostInSteps(set: WatchSet, axis: PassAxis): number {
+  const { span } = set;
+  const turns = turnSizes(set).reduce((sum, size) => sum + size, 0);
+  const units = axis === "tokens" ? (span.tokens ?? 0) : span.window_ns / UNIT.seconds;
+  return units > 0 ? ((trapLimits(set)[0] ?? 0) * turns) / units : 0;
+}
+
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
-  const windows = countWindows(set);
-  const { length_ns, unseen, cut } = windows;
-  const { held, weight: passWeight } = calibrateSteps(set, windows, axis);
+  const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out } = countPasses(set, axis);
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
@@ -155,7 +165,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     }
     passes += exposure.passes.count;
     if (mine > 0) seen += 1;
-    const inside = passesIn(set, i, length_ns[i] ?? 0)
+    const inside = [...passesInWindow(i)]
       .filter((p) => isOf(exposure, p, kind, generous))
       .reduce((sum, p) => sum + passWeight(i, exposure.passes.start_ns[p] ?? 0), 0);
     const mineHeld = held[i] ?? 0;
@@ -185,21 +195,21 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // By time the ends of windows make rates vary, whatever the addresses; by tokens they may be all alike.
   if (axis === "tokens") rate = withUndrawn(rate, effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0)));
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
-  // The few passes that the windows may have missed are in the interval. A stretch unwatched may have had none or twice as many, and
-  // of what is too young to be drawn none is in the sum.
+  // The few passes that the windows may have missed are in the interval. A stretch unwatched, and steps that no window holds, may have
+  // had none or twice as many, and of what is too young to be drawn none is in the sum.
   const { lo, hi } = rate;
   rate = {
     ...rate,
-    lo: lo === null ? null : lo * (1 - set.unwatched),
-    hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young)) / (1 - unseen),
+    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - left_out),
+    hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young) * (1 + left_out)) / (1 - unseen),
   };
   const looked = held.filter((x) => x > 0).sort();
   const n = looked.length;
   if (counted < FEW_HITS && n > 0) {
-    const size = effectiveSize(weights.bytes);
+    const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
     const usual = Math.min(allHeld / n, looked[n >> 1] ?? Number.POSITIVE_INFINITY);
-    const each = counted > 0 ? countedRate / counted : unit / usual;
+    const each = counted > 0 ? countedRate / counted : Math.max(unit / usual, mostInSteps(set, axis));
     const hi = (share.hi ?? 1) * each;
     rate = interval(rate.value, Math.min(rate.lo ?? 0, (share.lo ?? 0) * each), Math.max(rate.hi ?? 0, hi));
   }

@@ -4,7 +4,7 @@ import { wordsOf } from "../../schema/row.ts";
 import type { Step } from "../../schema/words.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredStepNs, coveredSteps, coveredTokens, stepNumberAt } from "../input/span.ts";
+import { coveredStepNs, coveredSteps, stepNumberAt } from "../input/span.ts";
 import { type CountWindows, windowOf } from "./count-window.ts";
 
 /** With fewer windows that hold some of a kind, they say too little of how much of it windows hold. */
@@ -18,11 +18,8 @@ const BETWEEN = "between";
 type Kind = Step | typeof BETWEEN;
 const STEPS = wordsOf("trace", "step");
 
-/** What passes are counted over. */
-export type PassAxis = "seconds" | "tokens";
-
 export interface StepCounting {
-  /** What each window holds of the axis, ns or tokens. */
+  /** Time that each window holds, ns. */
   readonly held: Float64Array;
   /** What a pass of an exposure counts for that begins at a time. */
   readonly weight: (exposure: number, time_ns: number) => number;
@@ -39,9 +36,8 @@ interface Stratum {
   readonly whole: (step: number) => number;
   /** Whether steps of a kind are counted whole. */
   readonly isWhole: Readonly<Record<Step, boolean>>;
-  /** Time and tokens of the windows, by the weights of their addresses; so are the amounts. */
+  /** Time of the windows, by the weights of their addresses; so are the amounts. */
   time: number;
-  tokens: number;
   readonly amounts: Amounts;
   /** Windows that hold some of a kind. */
   readonly windows: Amounts;
@@ -97,41 +93,29 @@ function stratumOf(set: WatchSet, members: number[], time_ns: Float64Array): Str
     const fits = shares[k] ?? 0;
     return kind !== undefined && isWhole[kind] && fits >= LEAST_FITTING ? 1 / fits : 0;
   };
-  return { members, whole, isWhole, time: 0, tokens: 0, amounts: nothing(), windows: nothing() };
+  return { members, whole, isWhole, time: 0, amounts: nothing(), windows: nothing() };
 }
 
-/** Adds what one window holds to its stratum. @returns its tokens */
-function addWindow(
-  set: WatchSet,
-  stratum: Stratum,
-  i: number,
-  window: readonly [number, number],
-  time: number,
-): number {
+/** Adds what one window holds to its stratum. */
+function addWindow(set: WatchSet, stratum: Stratum, i: number, window: readonly [number, number], time: number): void {
   const { span } = set;
   const { steps } = span;
   const here = nothing();
-  let tokens = 0;
   const [first, end] = stepsInside(set, ...window);
   for (let k = first; k < end; k++) {
     const counts = stratum.whole(k);
     const kind = steps.kind[k];
     if (counts === 0 || kind === undefined) continue;
     here[kind] += counts;
-    tokens += counts * ((steps.tokens[k] ?? 0) - (steps.tokens[k - 1] ?? 0));
   }
   for (const kind of STEPS) if (!stratum.isWhole[kind]) here[kind] = coveredSteps(span, kind, ...window);
-  // The steps of a span with tokens are of one kind.
-  if (!STEPS.some((kind) => stratum.isWhole[kind])) tokens = coveredTokens(span, ...window);
   here.between = Math.max(0, time - coveredStepNs(span, ...window));
   const w = set.weights.bytes[i] ?? 0;
   stratum.time += w * time;
-  stratum.tokens += w * tokens;
   for (const kind of [...STEPS, BETWEEN] as const) {
     stratum.amounts[kind] += w * here[kind];
     if (here[kind] > 0) stratum.windows[kind] += 1;
   }
-  return tokens;
 }
 
 /**
@@ -139,20 +123,18 @@ function addWindow(
  * on while its CPU arms a watch, or takes one out, stands still: windows hold more steps, and more time of steps, than as much time of the
  * run does, and of a step that an end of the window cuts another share than that of its time. So steps are counted whole where nearly
  * all of them fit into windows, each by the inverse of the chance that it does (Horvitz and Thompson, JASA 47, 1952), and
- * by their share of time where they are too long. Passes in steps of a kind count by the steps of that kind in a second, or a token, of the run
+ * by their share of time where they are too long. Passes in steps of a kind count by the steps of that kind in a second of the run
  * over those in the windows, passes between steps by the time between steps in either; of each stratum by itself, as the shorter its
  * windows are, the more steps they hold.
  * @param windows those in which passes are counted
  */
-export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindows, axis: PassAxis): StepCounting {
+export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindows): StepCounting {
   const { span, weights } = set;
-  const { begin_ns, end_ns, counts, tokens, kind: kinds } = span.steps;
-  const isByTime = axis === "seconds";
-  if (begin_ns.length === 0 || (isByTime && span.tokens !== null)) return { held: time_ns, weight: () => 1 };
+  const { begin_ns, end_ns, counts, kind: kinds } = span.steps;
+  if (begin_ns.length === 0 || span.tokens !== null) return { held: time_ns, weight: () => 1 };
   const run = nothing();
   for (const kind of STEPS) run[kind] = counts[kind].at(-1) ?? 0;
   run.between = span.window_ns - end_ns.reduce((sum, end, i) => sum + end - (begin_ns[i] ?? end), 0);
-  const runHeld = isByTime ? span.window_ns : (tokens.at(-1) ?? 0);
   const windows = set.exposures.map((_, i) => windowOf(set, i, length_ns[i] ?? 0));
   const looked = [...set.exposures.keys()].filter((i) => (time_ns[i] ?? 0) > 0);
   const strata = new Map(
@@ -161,9 +143,8 @@ export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindo
       stratumOf(set, members, time_ns),
     ]),
   );
-  const heldTokens = new Float64Array(set.exposures.length);
   for (const stratum of strata.values())
-    for (const i of stratum.members) heldTokens[i] = addWindow(set, stratum, i, windows[i] ?? [0, 0], time_ns[i] ?? 0);
+    for (const i of stratum.members) addWindow(set, stratum, i, windows[i] ?? [0, 0], time_ns[i] ?? 0);
   const weight = (i: number, time: number): number => {
     const stratum = strata.get(weights.stratum[i] ?? 0);
     if (stratum === undefined) return 1;
@@ -175,10 +156,8 @@ export function calibrateSteps(set: WatchSet, { length_ns, time_ns }: CountWindo
       const isInside = (begin_ns[number] ?? 0) >= begin && (end_ns[number] ?? 0) <= end;
       one = isInside ? stratum.whole(number) : 0;
     }
-    const isCalibrated = isByTime || (kind === BETWEEN && STEPS.some((step) => stratum.isWhole[step]));
-    if (!isCalibrated || stratum.windows[kind] < FEWEST_WINDOWS) return one;
-    const held = isByTime ? stratum.time : stratum.tokens;
-    return (one * (run[kind] / runHeld)) / (stratum.amounts[kind] / held);
+    if (stratum.windows[kind] < FEWEST_WINDOWS) return one;
+    return (one * (run[kind] / span.window_ns)) / (stratum.amounts[kind] / stratum.time);
   };
-  return { held: isByTime ? time_ns : heldTokens, weight };
+  return { held: time_ns, weight };
 }

@@ -63,7 +63,10 @@ function spanOf({ pieces, tokens, turn_ns }: Steps): Span {
     window_ns: pieces.reduce((sum, [begin, end]) => sum + end - begin, 0),
     tokens,
     turn_ns,
-    steps: { begin_ns: none, end_ns: none, tokens: none, kind: [], counts: { prefill: none, decode: none } },
+    steps: {
+      ...{ begin_ns: none, end_ns: none, turn_end_ns: none, other_end_ns: none },
+      ...{ tokens: none, kind: [], counts: { prefill: none, decode: none } },
+    },
   };
 }
 

@@ -72,6 +72,18 @@ describe("the log of a server", () => {
     expect(truth.get("write_bytes_per_s of kv_cache")?.lo).toBeCloseTo(1200 / 0.011, 6);
   });
 
+  test("goes over the weights once for all sequences that are neighbours, and anew for others", () => {
+    const graphsOf = (slots: readonly number[]): number | undefined => {
+      const asked = slots.flatMap((id) => [
+        `0.00.010.000 I slot   operator(): id  ${id} | task 1 | new prompt, n_ctx_slot = 512, n_keep = 0, task.n_tokens = 1`,
+        `0.00.010.100 I slot   operator(): id  ${id} | task 1 | cached n_tokens = 0, memory_seq_rm [0, end)`,
+      ]);
+      const decoded = "0.00.011.000 D srv        decode: n_batch (effective) = 2048, off = 0";
+      return serverLogOf([...asked, decoded].join("\n")).batches[0]?.graphs;
+    };
+    expect([[2], [0, 1, 2, 3], [0, 2], [0, 1, 3], [1, 2], [3, 0]].map(graphsOf)).toEqual([1, 1, 2, 2, 1, 2]);
+  });
+
   test("agrees with rows that the tracer has alike, and with no others", () => {
     const seen = log.rows.map(({ slot, position, written, needs, evict_ns }) => ({
       sequence_id: slot,

@@ -21,6 +21,11 @@ export interface ServerBatch {
   end_ns: number;
   readonly tokens: number;
   readonly sequences: number;
+  /**
+   * Graphs that the engine computes for it at least, and for one that decodes a token of each sequence just as many. Where each slot has a cache of its
+   * own, a graph goes over neighbours: sequences whose numbers follow each other.
+   */
+  readonly graphs: number;
   /** Rows that its sequences have, those that it writes among them: what attention goes over. */
   readonly visible: number;
   /** Of these the ones that were there before it. */
@@ -110,7 +115,9 @@ export function serverLogOf(text: string): ServerLog {
         rows.push(row);
       }
     }
-    const batch = { begin_ns: time, end_ns: time, tokens, sequences: next.size, needed, visible: needed + tokens };
+    const graphs = [...next.keys()].filter((slot) => !next.has(slot - 1)).length;
+    const sums = { tokens, sequences: next.size, graphs, needed, visible: needed + tokens };
+    const batch = { begin_ns: time, end_ns: time, ...sums };
     if (tokens > 0) batches.push(batch);
     next.clear();
     return { batch, written: span };
@@ -192,26 +199,25 @@ export function serverTruth(
   const { batches, rows } = log;
   const seconds = ((batches.at(-1)?.end_ns ?? 0) - (batches[0]?.begin_ns ?? 0) + tried_ns) / 1e9;
   const decodes = batches.filter(isDecode);
-  const of = (some: readonly ServerBatch[], what: "tokens" | "needed" | "visible"): number =>
+  const of = (some: readonly ServerBatch[], what: "tokens" | "needed" | "visible" | "graphs"): number =>
     sum(some.map((batch) => batch[what]));
   const tokens = of(decodes, "tokens");
+  /** Passes over the weights: a prompt is multiplied by a few of its tokens at a time, and each of its sequences may have graphs of its own. */
+  const most = (batch: ServerBatch): number =>
+    isDecode(batch) ? batch.graphs : Math.ceil(batch.tokens / 4) + batch.sequences;
   const restored = rows.filter(({ isRestored }) => isRestored).length;
   const told = rows.filter((row) => !isUntold(row)).length + tried_tokens;
   const perToken = (value: number): Truth => exactly(value / tokens);
   return new Map([
-    ["reads_per_byte_per_token of weight, decode", perToken(decodes.length)],
+    ["reads_per_byte_per_token of weight, decode", perToken(of(decodes, "graphs"))],
     ["reads_per_byte_per_token of kv_cache, decode", perToken(of(decodes, "visible") / cells)],
     // What is restored is written between two steps, which is decode time where these are near.
     ["writes_per_byte_per_token of kv_cache, decode", { lo: 1 / cells, hi: (1 + restored / tokens) / cells }],
     ["read_bytes_per_s of kv_cache", exactly((row_bytes * of(batches, "visible")) / seconds)],
     ["write_bytes_per_s of kv_cache", exactly((row_bytes * (rows.length + tried_tokens)) / seconds)],
-    // A prompt is multiplied by a few of its tokens at a time: the weights may be gone over anew for each.
     [
       "read_bytes_per_s of weight",
-      {
-        lo: (weight_bytes * batches.length) / seconds,
-        hi: (weight_bytes * sum(batches.map((batch) => (isDecode(batch) ? 1 : Math.ceil(batch.tokens / 4))))) / seconds,
-      },
+      { lo: (weight_bytes * of(batches, "graphs")) / seconds, hi: (weight_bytes * sum(batches.map(most))) / seconds },
     ],
     ["needs_per_write of kv_cache", exactly(sum(rows.map(({ needs }) => needs)) / told)],
     ["write_once_ratio of kv_cache", exactly(1)],

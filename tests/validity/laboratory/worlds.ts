@@ -4,6 +4,7 @@ import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
+import { STEP_WORLDS } from "./step-worlds.ts";
 
 const even: WorldKind = {
   name: "even tokens of 5 ms",
@@ -261,6 +262,7 @@ export const WORLDS: readonly WorldKind[] = [
   writtenAgain(0.3),
   stopped,
   ...CHANGING_WORLDS,
+  ...STEP_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */

@@ -1,0 +1,90 @@
+/** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
+import type { WatchSet } from "../input/group.ts";
+import { coveredTokens, stepBy } from "../input/span.ts";
+import { countWindows, passesBetween, passesIn, windowOf } from "./count-window.ts";
+import { calibrateSteps } from "./step-calibration.ts";
+import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
+
+export type PassAxis = "seconds" | "tokens";
+
+export interface PassCounting {
+  /** What each window holds of the axis, ns or tokens. */
+  readonly held: Float64Array;
+  /** Passes of an exposure in its window: their numbers, ascending. */
+  readonly passes: (exposure: number) => Uint32Array;
+  /** What a pass of an exposure counts for that begins at a time. */
+  readonly weight: (exposure: number, time_ns: number) => number;
+  /** Passes that the windows may have missed after a last trap, over all passes. */
+  readonly unseen: number;
+  /** Share of the bytes of which busy words are cut whatever the window. */
+  readonly cut: number;
+  /** Share of the steps that no window holds. */
+  readonly left_out: number;
+}
+
+function overTime(set: WatchSet): PassCounting {
+  const windows = countWindows(set);
+  return {
+    ...calibrateSteps(set, windows),
+    passes: (i) => passesIn(set, i, windows.length_ns[i] ?? 0),
+    unseen: windows.unseen,
+    cut: windows.cut,
+    left_out: 0,
+  };
+}
+
+/**
+ * In whole steps where windows can hold some. Where steps are too long for that, or one has more passes than a watch can count, in as large
+ * a part of the tokens of a step as of its time: what stands still while a watch is armed is little of a long step.
+ */
+function overTokens(set: WatchSet): PassCounting {
+  const { exposures, weights, span } = set;
+  const byTime = countWindows(set);
+  const sizes = turnSizes(set);
+  const perSize = (span.tokens ?? 0) / sizes.reduce((sum, size) => sum + size, 0);
+  const held = new Float64Array(exposures.length);
+  const whole = new Map<number, TurnWindows | null>();
+  let leftOut = 0;
+  let missed = 0;
+  let counted = 0;
+  for (const [s, members] of Map.groupBy(exposures.keys(), (i) => weights.stratum[i] ?? 0)) {
+    const windows = turnWindows(set, members);
+    whole.set(s, windows);
+    for (const i of members) {
+      if (windows === null) held[i] = coveredTokens(span, ...windowOf(set, i, byTime.length_ns[i] ?? 0));
+      else {
+        const [first, end] = windows.turns(i);
+        for (let k = first; k < end; k++)
+          held[i] = (held[i] ?? 0) + perSize * (sizes[k] ?? 0) * (windows.weight[k] ?? 0);
+      }
+    }
+    if (windows === null) continue;
+    const bytes = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0);
+    leftOut += (windows.left_out * bytes) / weights.total_bytes;
+    missed += windows.unseen;
+    counted += windows.seen;
+  }
+  const wholeOf = (i: number): TurnWindows | null => whole.get(weights.stratum[i] ?? 0) ?? null;
+  const isAllWhole = [...whole.values()].every((windows) => windows !== null);
+  return {
+    held,
+    passes: (i) => {
+      const windows = wholeOf(i);
+      const exposure = exposures[i];
+      if (windows === null || exposure === undefined) return passesIn(set, i, byTime.length_ns[i] ?? 0);
+      const [first, end] = windows.turns(i);
+      const until = end > first ? span.steps.turn_end_ns[end - 1] : span.steps.begin_ns[first];
+      return passesBetween(exposure, span.steps.begin_ns[first] ?? 0, until ?? 0);
+    },
+    weight: (i, time) => {
+      const windows = wholeOf(i);
+      return windows === null ? 1 : windows.share(i) * (windows.weight[stepBy(span.steps, time)] ?? 0);
+    },
+    unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
+    cut: isAllWhole ? 0 : byTime.cut,
+    left_out: leftOut,
+  };
+}
+
+export const countPasses = (set: WatchSet, axis: PassAxis): PassCounting =>
+  axis === "tokens" ? overTokens(set) : overTime(set);

@@ -1,0 +1,209 @@
+/** Windows of whole steps: those that begin first after a watch was armed, each with its chance to be one of them. */
+import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
+import type { WatchSet } from "../input/group.ts";
+import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
+
+/** A step that has less than this share of the chance of one that no prompt, and no end of a watch, is near is left out. */
+const LEAST_CHANCE = 0.2;
+/** Where more of the steps are left out than this share, the others do not speak for them. */
+const MOST_LEFT_OUT = 0.2;
+/** More passes of busy words than this share make windows shorter: few watches tell of these words. */
+const MOST_BUSY = 0.01;
+/** Passes that windows of one step may miss, as a share: no window is shorter, and the interval allows for them. */
+const MOST_UNSEEN_OF_ONE = 0.05;
+/** So many windows that are alike have to hold as much: where some are far longer, few addresses would tell most. */
+const FEWEST_WINDOWS = 30;
+
+/** The windows of one stratum. */
+export interface TurnWindows {
+  /** Numbers of the steps in the window of an exposure: from the first up to the second. */
+  readonly turns: (exposure: number) => readonly [first: number, end: number];
+  /** What a step counts for: the inverse of its chance, 0 where it has next to none. */
+  readonly weight: Float64Array;
+  /** What the passes of an exposure count for: those of a busy word only where a high trap limit let the watch see them. */
+  readonly share: (exposure: number) => number;
+  /** Steps that no window can hold, over all steps. */
+  readonly left_out: number;
+  /** Weight of the passes that the windows may have missed after a last trap, and of those that they saw. */
+  readonly unseen: number;
+  readonly seen: number;
+}
+
+/** What steps are counted in: a decode call is one, whatever its sequences, and a prompt as many as its tokens. */
+export function turnSizes({ span: { steps } }: WatchSet): Float64Array {
+  return steps.tokens.map((tokens, k) => (steps.kind[k] === "decode" ? 1 : tokens - (steps.tokens[k - 1] ?? 0)));
+}
+
+/** Watches of one stratum and one way of trapping, whose windows have as many steps at most. */
+interface Cell {
+  readonly members: readonly number[];
+  readonly most: number;
+  /** What the passes of an exposure count for. */
+  readonly share: (exposure: number) => number;
+  readonly unseen: number;
+  readonly seen: number;
+}
+
+/** Steps that an exposure could hold, as many as there are: from the first that begins after its arming up to another. */
+function holdable(set: WatchSet, i: number, isBeyondOthers: boolean): readonly [first: number, end: number] {
+  const exposure = set.exposures[i];
+  if (exposure === undefined) return [0, 0];
+  const { begin_ns, turn_end_ns, other_end_ns } = set.span.steps;
+  const begin = exposure.armed_ns + set.gap_ns;
+  const first = firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < begin);
+  const over = firstIndex(begin_ns.length, (k) => (turn_end_ns[k] ?? 0) <= exposure.window_end_ns);
+  const others = isBeyondOthers ? over : firstIndex(begin_ns.length, (k) => (other_end_ns[k] ?? 0) <= begin);
+  return [first, Math.max(first, Math.min(over, others))];
+}
+
+/**
+ * Windows of so many steps at most. A word that makes as many traps as the lowest limit allows before the end of its window is busy:
+ * every watch tells how many of the words are. How often these are used only watches with the highest limit tell, and they stand for the others (double
+ * sampling for strata, Neyman, JASA 33, 1938). Where none of these met a busy word, what the others saw of it counts, and what they may have missed is told.
+ */
+function cellOf(set: WatchSet, members: readonly number[], most: number, isBeyondOthers: boolean): Whole {
+  const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
+  const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
+  const { begin_ns, turn_end_ns } = set.span.steps;
+  const isBusy = new Set<number>();
+  const lengths = new Float64Array(members.length);
+  const amounts = { all: 0, deep: 0, seen: 0, passes: 0, missed: 0, missedDeep: 0 };
+  for (const [which, i] of members.entries()) {
+    const exposure = set.exposures[i];
+    const [first, end] = holdable(set, i, isBeyondOthers);
+    const last = Math.min(end, first + most);
+    if (exposure === undefined || last <= first) continue;
+    const until = turn_end_ns[last - 1] ?? 0;
+    const weight = set.weights.bytes[i] ?? 0;
+    const passes = weight * passesBetween(exposure, begin_ns[first] ?? 0, until).length;
+    const { trap_limit, hit_ns } = exposure.watch;
+    const lastTrap = exposure.byTrap ? exposure.end_ns : Number.POSITIVE_INFINITY;
+    lengths[which] = last - first;
+    amounts.seen += passes;
+    if (Math.min(lastTrap, trap_limit > lowest ? (hit_ns[lowest - 1] ?? lastTrap) : lastTrap) >= until) continue;
+    const missed = weight * unseenPasses(set, exposure, until);
+    isBusy.add(i);
+    amounts.passes += passes;
+    amounts.all += weight * (last - first);
+    amounts.missed += missed;
+    if (trap_limit < highest) continue;
+    amounts.deep += weight * (last - first);
+    amounts.missedDeep += missed;
+  }
+  const isTold = amounts.deep > 0;
+  const times = isTold ? amounts.all / amounts.deep : 1;
+  const unseen = isTold ? times * amounts.missedDeep : amounts.missed;
+  const share = (i: number): number => {
+    if (!isTold || !isBusy.has(i)) return 1;
+    return set.exposures[i]?.watch.trap_limit === highest ? times : 0;
+  };
+  const isToldByMany = amounts.passes <= MOST_BUSY * amounts.seen && carryingUnits(lengths) >= FEWEST_WINDOWS;
+  return { members, most, share, unseen, seen: amounts.seen, isToldByMany };
+}
+
+interface Whole extends Cell {
+  /** Many windows tell of most of the passes. */
+  readonly isToldByMany: boolean;
+}
+
+/** The windows with most steps of which many tell; of one step where even so few do; null where that loses passes. */
+function longestWhole(set: WatchSet, members: readonly number[], isBeyondOthers: boolean): Cell | null {
+  let most = members.reduce((longest, i) => {
+    const [first, end] = holdable(set, i, isBeyondOthers);
+    return Math.max(longest, end - first);
+  }, 1);
+  for (; most >= 1; most = Math.min(most - 1, Math.floor(SHORTER * most))) {
+    const cell = cellOf(set, members, most, isBeyondOthers);
+    const mostUnseen = most === 1 ? MOST_UNSEEN_OF_ONE : MOST_UNSEEN;
+    if (cell.unseen <= mostUnseen * (cell.seen + cell.unseen) && (most === 1 || cell.isToldByMany)) return cell;
+  }
+  return null;
+}
+
+/** By time: how much longer than it the times of some watches are, taken together. */
+function beyond(set: WatchSet, members: readonly number[]): (time: number) => number {
+  const terms = members
+    .map((i) => [(set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns, set.weights.bytes[i] ?? 0] as const)
+    .sort(([a], [b]) => b - a);
+  const sums: [time: number, weight: number][] = [[0, 0]];
+  for (const [time, weight] of terms) {
+    const [t, w] = sums.at(-1) ?? [0, 0];
+    sums.push([t + weight * time, w + weight]);
+  }
+  return (time) => {
+    const [t, w] = sums[firstIndex(terms.length, (k) => (terms[k]?.[0] ?? 0) > time)] ?? [0, 0];
+    return t - w * time;
+  };
+}
+
+/**
+ * The chance of each step to be held, in time at which a watch that holds it may begin: after the begin of the step as many steps before
+ * as a window has, after the last step of another kind, and so late that its time is not over before the step is.
+ */
+function chancesOf(set: WatchSet, cells: readonly Cell[], isBeyondOthers: boolean): Float64Array {
+  const { begin_ns, turn_end_ns, other_end_ns } = set.span.steps;
+  const armed = set.exposures.reduce((first, { armed_ns }) => Math.min(first, armed_ns), Number.POSITIVE_INFINITY);
+  const chances = new Float64Array(begin_ns.length);
+  for (const { members, most } of cells) {
+    const longer = beyond(set, members);
+    begin_ns.forEach((begin, k) => {
+      const length = (turn_end_ns[k] ?? begin) - begin;
+      const from = Math.max(
+        begin_ns[k - most] ?? Number.NEGATIVE_INFINITY,
+        isBeyondOthers ? Number.NEGATIVE_INFINITY : (other_end_ns[k] ?? 0),
+        armed + set.gap_ns,
+      );
+      chances[k] = (chances[k] ?? 0) + longer(length) - longer(length + Math.max(0, begin - from));
+    });
+  }
+  return chances;
+}
+
+function windowsOf(set: WatchSet, members: readonly number[], isBeyondOthers: boolean): TurnWindows | null {
+  const ways = Map.groupBy(members, (i) => set.exposures[i]?.watch.mode === "w");
+  const cells: Cell[] = [];
+  for (const way of ways.values()) {
+    const cell = longestWhole(set, way, isBeyondOthers);
+    if (cell === null) return null;
+    cells.push(cell);
+  }
+  const { begin_ns, turn_end_ns } = set.span.steps;
+  const sizes = turnSizes(set);
+  const chances = chancesOf(set, cells, isBeyondOthers);
+  const all = cells.flatMap((cell) => cell.members).reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
+  const usual =
+    (all * begin_ns.reduce((sum, begin, k) => sum + (turn_end_ns[k] ?? begin) - begin, 0)) / begin_ns.length;
+  const weight = chances.map((chance) => (chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0));
+  const sum = sizes.reduce((total, size) => total + size, 0);
+  const left_out = sizes.reduce((total, size, k) => total + (weight[k] === 0 ? size : 0), 0) / sum;
+  if (!(left_out <= MOST_LEFT_OUT)) return null;
+  const cellBy = new Map(cells.flatMap((cell) => cell.members.map((i) => [i, cell] as const)));
+  const turns = (i: number): readonly [number, number] => {
+    const [first, end] = holdable(set, i, isBeyondOthers);
+    return [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))];
+  };
+  if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
+  return {
+    turns,
+    weight,
+    share: (i) => cellBy.get(i)?.share(i) ?? 1,
+    left_out,
+    unseen: cells.reduce((total, cell) => total + cell.unseen, 0),
+    seen: cells.reduce((total, cell) => total + cell.seen, 0),
+  };
+}
+
+/**
+ * The windows of the watches of a stratum in whole steps: the first ones after the arming, as many as next to no watch makes its last
+ * trap in. A step stands still while its CPU arms a watch, and one that was to begin meanwhile begins right after: neither moves a pass
+ * from one step to another, so that steps that are counted whole have as many passes as ever. What comes after a step belongs to it, up to the next one.
+ * A watch that was armed in a prompt may have ended there before the steps began, so that none of its steps count; where too many steps
+ * come right after a prompt they do, if next to no pass is lost so.
+ * @param members exposures
+ * @returns null where no such window holds next to all passes, or too many of the steps fit into none
+ */
+export function turnWindows(set: WatchSet, members: readonly number[]): TurnWindows | null {
+  if (set.span.tokens === null) return null;
+  return windowsOf(set, members, false) ?? windowsOf(set, members, true);
+}

@@ -1,0 +1,40 @@
+/** A program that stands still while its CPU arms a watch: what was recorded of one that did not, as it would have been. */
+import type { StepSample, WatchSample } from "../analyse/input/input.ts";
+import { firstIndex } from "../statistics/first-index.ts";
+import type { Random } from "../statistics/prng.ts";
+
+interface Recorded {
+  readonly watches: readonly WatchSample[];
+  readonly steps: readonly StepSample[];
+  readonly window_ns: number;
+}
+
+/**
+ * Each arming holds the program up for a time drawn evenly from none to twice the mean, and the watch begins at a random moment of it:
+ * what comes after it comes so much later.
+ * @param meanNs mean of these times
+ */
+export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: number, random: Random): Recorded {
+  const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
+  const before = begins.map(() => meanNs * random());
+  const after = begins.map(() => meanNs * random());
+  let sum = 0;
+  const held = begins.map((_, i) => (sum += (before[i] ?? 0) + (after[i] ?? 0)));
+  /** Of a moment of the program: by how much all armings before it put it off. */
+  const putOff = (time: number): number => held[firstIndex(begins.length, (i) => (begins[i] ?? 0) < time) - 1] ?? 0;
+  const later = (time: number): number => time + putOff(time);
+  const armed = (time: number): number => {
+    const which = firstIndex(begins.length, (i) => (begins[i] ?? 0) < time);
+    return later(time) + (before[which] ?? 0);
+  };
+  return {
+    watches: watches.map((watch) => ({
+      ...watch,
+      begin_ns: armed(watch.begin_ns),
+      end_ns: later(watch.end_ns),
+      hit_ns: watch.hit_ns.map(later),
+    })),
+    steps: steps.map((step) => ({ ...step, begin_ns: later(step.begin_ns), end_ns: later(step.end_ns) })),
+    window_ns: later(window_ns),
+  };
+}
