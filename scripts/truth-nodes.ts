@@ -1,9 +1,12 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of activations and weights of real llama.cpp, with their times, held against when each node of each
- * graph began and ended: `bun scripts/truth-nodes.ts [--cases TEXT] [--seconds N] [--runs N] [--first N]`. The engine's callback
- * is asked before and after each node, in the very run that is traced, with one thread or two. It needs root, cc
- * and git, and some 25 s for a run.
+ * graph began and ended: `bun scripts/truth-nodes.ts [--simulated] [--cases TEXT] [--seconds N] [--runs N] [--first N]`. The
+ * engine's callback is asked before and after each node, in the very run that is traced, with one thread or two. It needs
+ * root, cc and git, and some 25 s for a run.
+ *
+ * With --simulated nobody traces it: the times of one run are watched by simulated registers, with so many seeds as --runs
+ * says. That takes some 15 s and half a second for a seed, and needs no root.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,11 +18,11 @@ import { demoCacheDir } from "../src/demo/cache.ts";
 import { ensureDemoEngine } from "../src/demo/install.ts";
 import type { ModelType } from "../src/demo/model/weight-type.ts";
 import { writeModel } from "../src/demo/model/write-model.ts";
-import { type Answer, answerOf, summary } from "../src/simulate/coverage.ts";
+import { type Answer, answerOf, type CoverageRow, coverageOf, summary } from "../src/simulate/coverage.ts";
 import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
 import { outputOf } from "../tests/fixtures/output-of.ts";
 import { accuracyTable } from "../tests/validity/laboratory/accuracy-table.ts";
-import { nodeLogOf, truthsOfNodes } from "../tests/validity/laboratory/node-log.ts";
+import { NOT_BY_NODES, nodeLogOf, nodeWorld, truthsOfNodes } from "../tests/validity/laboratory/node-log.ts";
 import { tracedRun } from "../tests/validity/laboratory/traced-program.ts";
 
 interface Case {
@@ -34,14 +37,17 @@ interface Case {
 const CASES: readonly Case[] = [
   { name: "24 M f16, flash attention", params: "15m", type: "f16", form: "flash,1,keep", sequences: 1 },
   { name: "24 M q8_0, flash attention, 2 threads", params: "15m", type: "q8_0", form: "flash,1,keep,2", sequences: 1 },
-  { name: "24 M q4_0 repacked, 4 sequences", params: "15m", type: "q4_0", form: "plain,4,keep", sequences: 4 },
+  { name: "24 M q8_0, 4 sequences", params: "15m", type: "q8_0", form: "plain,4,keep", sequences: 4 },
   { name: "0.4 M f16, flash attention", params: "1m", type: "f16", form: "flash,1,keep", sequences: 1 },
+  { name: "0.4 M q8_0, flash attention, 2 threads", params: "1m", type: "q8_0", form: "flash,1,keep,2", sequences: 1 },
+  { name: "0.4 M q8_0, 4 sequences", params: "1m", type: "q8_0", form: "plain,4,keep", sequences: 4 },
 ];
 const CLASSES = ["activation", "weight"] as const;
-const PROGRAMS = "decoding, four ways";
+const PROGRAMS = "decoding, six ways";
 
 const { values } = parseArgs({
   options: {
+    simulated: { type: "boolean", default: false },
     cases: { type: "string", default: "" },
     seconds: { type: "string", default: "8" },
     runs: { type: "string", default: "1" },
@@ -52,12 +58,30 @@ const folder = mkdtempSync(join(tmpdir(), "mrm-truth-nodes-"));
 /** Shared memory, so that the program's own log is no anonymous memory. */
 const shared = mkdtempSync("/dev/shm/mrm-truth-");
 
+const log = join(shared, "log");
+
+async function commandOf({ driver, libraries }: Cycles, { params, type, form }: Case): Promise<string[]> {
+  const model = join(folder, `${params}-${type}.gguf`);
+  if (!existsSync(model)) await writeModel({ params, type, seed: 1 }, model);
+  return [driver, libraries, model, form, values.seconds, log];
+}
+
+const nameOf = (metric: string, type: string, step: string): string =>
+  `${metric} of ${type}${step === "decode" ? ", decode" : ""}`;
+
+/** What simulated registers say of one run with so many seeds. */
+async function simulated(cycles: Cycles, one: Case): Promise<CoverageRow[]> {
+  await outputOf(await commandOf(cycles, one));
+  const world = nodeWorld(nodeLogOf(readFileSync(log)), one.sequences);
+  const [first, seeds] = [Number(values.first), Number(values.runs)];
+  return coverageOf({ name: one.name, make: () => world }, { seeds, first })
+    .filter(({ region_type, metric }) => CLASSES.some((type) => type === region_type) && !NOT_BY_NODES.has(metric))
+    .map((row) => ({ ...row, metric: nameOf(row.metric, row.region_type, row.step) }));
+}
+
 /** The figures of one run by their class, phase and name, each beside what is true. */
-async function answersOf({ driver, libraries }: Cycles, one: Case, seed: number) {
-  const model = join(folder, `${one.params}-${one.type}.gguf`);
-  if (!existsSync(model)) await writeModel({ params: one.params, type: one.type, seed: 1 }, model);
-  const log = join(shared, "log");
-  const traced = tracedRun(join(folder, one.name), [driver, libraries, model, one.form, values.seconds, log], seed);
+async function answersOf(cycles: Cycles, one: Case, seed: number) {
+  const traced = tracedRun(join(folder, one.name), await commandOf(cycles, one), seed);
   await outputOf(traced.command);
   using run = openRun(traced.runDir() ?? "");
   const nodes = nodeLogOf(readFileSync(log));
@@ -71,8 +95,7 @@ async function answersOf({ driver, libraries }: Cycles, one: Case, seed: number)
         const truth = truths[row.step === "decode" ? "decode" : "generation"];
         if (row.step === "prefill" || !truth.has(row.metric)) return [];
         if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) return [];
-        const name = `${row.metric} of ${type}${row.step === "decode" ? ", decode" : ""}`;
-        return [{ name, ...answerOf(row, truth.get(row.metric) ?? null) }];
+        return [{ name: nameOf(row.metric, type, row.step), ...answerOf(row, truth.get(row.metric) ?? null) }];
       });
   });
 }
@@ -80,7 +103,12 @@ async function answersOf({ driver, libraries }: Cycles, one: Case, seed: number)
 try {
   const cycles = await compileCycles(await ensureDemoEngine(demoCacheDir()), folder);
   const answers: (Answer & { readonly name: string })[] = [];
+  const rows: CoverageRow[] = [];
   for (const one of CASES.filter(({ name }) => name.includes(values.cases))) {
+    if (values.simulated) {
+      rows.push(...(await simulated(cycles, one)));
+      continue;
+    }
     const first = Number(values.first);
     for (let seed = first; seed < first + Number(values.runs); seed++) {
       answers.push(...(await answersOf(cycles, one, seed)));
@@ -88,9 +116,9 @@ try {
     }
   }
   // One program alone has too few runs to tell how often intervals hold.
-  const rows = [...Map.groupBy(answers, ({ name }) => name)].flatMap(([metric, same]) =>
-    summary(PROGRAMS, same).map((row) => ({ ...row, metric })),
-  );
+  for (const [metric, same] of Map.groupBy(answers, ({ name }) => name)) {
+    rows.push(...summary(PROGRAMS, same).map((row) => ({ ...row, metric })));
+  }
   process.stdout.write(`${accuracyTable(rows)}\n`);
 } finally {
   rmSync(folder, { recursive: true });

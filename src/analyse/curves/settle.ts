@@ -44,11 +44,10 @@ export const settleCurve: CurveOf = (group, rows) => {
     {
       metric: NAME,
       source: "watch",
-      estimate: isFew || median === undefined ? { value: null, lo: null, hi: null } : median,
+      estimate: isFew || cut > MOST_CUT || median === undefined ? { value: null, lo: null, hi: null } : median,
       n: sample.n,
       n_censored: sample.n_censored,
       censored: 0,
-      bound: cut > MOST_CUT,
       grain_bytes: 8,
       method:
         "KM of the time back to the write before, over write passes to 8 bytes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",

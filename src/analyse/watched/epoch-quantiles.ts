@@ -30,7 +30,7 @@ export interface EpochTimes extends KvNeedTimes {
 }
 
 /** Where nothing was written there are no times since. */
-const NOTHING_SEEN: TimesSeen = { estimates: [], n: 0, n_censored: 0, censored: 0, bound: null, carrying: 0 };
+const NOTHING_SEEN: TimesSeen = { estimates: [], n: 0, n_censored: 0, censored: 0, untold: null, carrying: 0 };
 
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const set = group.uniform;
@@ -42,8 +42,8 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const seen = written ? epochs.ofWatch(set, qs) : NOTHING_SEEN;
   const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, epochs.fewestCarrying);
   return epochs.quantiles.map(([metric, , fewest], k) => {
-    const estimate = hidden || isFew ? undefined : seen.estimates[k];
-    const few = isFew ? fewCarry(seen.carrying) : seen.bound;
+    const estimate = hidden || isFew || seen.untold !== null ? undefined : seen.estimates[k];
+    const few = isFew ? fewCarry(seen.carrying) : seen.untold;
     const why = !hidden
       ? few
       : unknown > MOST_UNKNOWN
@@ -52,18 +52,12 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
     return {
       metric,
       source: "watch",
-      estimate:
-        estimate === undefined
-          ? interval(null, null, null)
-          : seen.bound === null
-            ? estimate
-            : { value: null, lo: estimate.lo, hi: null },
+      estimate: estimate ?? interval(null, null, null),
       n: written ? seen.n : set.exposures.length,
       n_censored: seen.n_censored,
       censored: estimate?.value === null ? seen.censored : 0,
       grain_bytes: 8,
       fewest_for_hi: fewest,
-      bound: seen.bound !== null,
       method: epochs.watchMethod,
       ...(why === null ? {} : { why }),
       ...(written || set.exposures.length === 0 ? {} : { not_identifiable: true, why: noWriteReason(group) }),

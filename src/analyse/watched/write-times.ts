@@ -18,8 +18,8 @@ export interface TimesSeen {
   readonly n_censored: number;
   /** Share of the times that were cut short. */
   readonly censored: number;
-  /** Why the estimates are bounds from below; null where they are not. */
-  readonly bound: string | null;
+  /** Why the estimates tell nothing: what busy words do is missing, be it longer or shorter; null where it is not. */
+  readonly untold: string | null;
   /** How many addresses that count alike would carry as much. */
   readonly carrying: number;
 }
@@ -106,7 +106,7 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     n,
     n_censored: n - unitsOf(whole).size,
     censored: cases.length > 0 ? 1 - weigh(whole) / weigh(cases) : 0,
-    bound: cut > MOST_CUT ? CUT : null,
+    untold: cut > MOST_CUT ? CUT : null,
     carrying: carryingUnitsOf(cases),
   };
 }
@@ -161,7 +161,7 @@ export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,
-    bound: cut > MOST_CUT ? CUT : null,
+    untold: cut > MOST_CUT ? CUT : null,
     carrying: carryingUnits(sample.unit_weight),
   };
 }

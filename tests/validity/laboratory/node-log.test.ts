@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { OP } from "../../../src/schema/operation.ts";
-import { nodeLogOf, nodeStrata, truthsOfNodes } from "./node-log.ts";
+import { nodeLogOf, nodeStrata, nodeWorld, truthsOfNodes } from "./node-log.ts";
 
 const MS = 1e6;
 const [READ, WRITTEN, WEIGHT, ACTIVATION] = [1, 2, 0, 8];
@@ -40,4 +40,15 @@ test("what is true of nodes leaves open when in a node each word is touched", ()
   const weights = truthsOfNodes(nodeLogOf(log()), "weight", 1, 50_000);
   expect(weights.decode.get("reads_per_byte_per_token")).toEqual({ lo: 1, hi: 1 });
   expect(decode.get("writes_per_byte_per_token")).toEqual({ lo: 1, hi: 1 });
+});
+
+test("nodes make a world of their run, in which words are touched in the middle of a node", () => {
+  const { run_ns, steps, strata } = nodeWorld(nodeLogOf(log()), 1);
+  expect([run_ns, steps.map(({ step }) => step)]).toEqual([15 * MS, ["decode", "decode"]]);
+  expect(strata.map(({ stratum, repeats, words: [word] }) => [stratum, repeats, word?.time_ns[0]])).toEqual([
+    ["weight", 4, 0.5 * MS],
+    ["activation", 1, 0.5 * MS],
+    ["activation", 1, 0.5 * MS],
+    ["activation", 1, 3.5 * MS],
+  ]);
 });

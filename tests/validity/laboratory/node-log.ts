@@ -1,9 +1,10 @@
 /** What llama-cycles.c writes down of the nodes of its graphs: which memory each goes over, and when. */
+import type { StepSample } from "../../../src/analyse/input/input.ts";
 import { type Span, spansOf } from "../../../src/analyse/input/span.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import type { RegionType } from "../../../src/schema/words.ts";
 import { type Truth, truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
-import type { WordTrace, WorldStratum } from "../../../src/simulate/world.ts";
+import type { WordTrace, World, WorldStratum } from "../../../src/simulate/world.ts";
 
 /** As in the program. */
 const [SHAPE, NODE, STEP] = [1, 2, 3];
@@ -107,14 +108,34 @@ export function nodeStrata(log: NodeLog, type: RegionType, origin_ns: number, [r
   });
 }
 
-/** The decode steps, with the time between them: those of one token for each sequence. */
-function decodeSpan({ steps }: NodeLog, sequences: number, origin_ns: number): Span {
-  const samples = steps.map(({ begin_ns, end_ns, tokens }) => ({
-    step: tokens > sequences ? ("prefill" as const) : ("decode" as const),
+/** The steps; those of one token for each sequence decode. */
+function stepSamples({ steps }: NodeLog, sequences: number, origin_ns: number): StepSample[] {
+  return steps.map(({ begin_ns, end_ns, tokens }) => ({
+    step: tokens > sequences ? "prefill" : "decode",
     begin_ns: begin_ns - origin_ns,
     end_ns: end_ns - origin_ns,
     n_tokens: tokens,
   }));
+}
+
+/** From the first step to the end of the last. */
+function spanNs({ steps }: NodeLog): readonly [origin_ns: number, length_ns: number] {
+  const origin = steps[0]?.begin_ns ?? 0;
+  return [origin, (steps.at(-1)?.end_ns ?? origin) - origin];
+}
+
+/** The run as a world of which each word is touched in the middle of its nodes; a class is a stratum. */
+export function nodeWorld(log: NodeLog, sequences: number): World {
+  const [origin, run_ns] = spanNs(log);
+  const strata = CLASSES.flatMap((type) =>
+    nodeStrata(log, type, origin, [0.5, 0.5]).map((stratum) => ({ ...stratum, stratum: type })),
+  );
+  return { run_ns, token_period_ns: null, steps: stepSamples(log, sequences, origin), strata };
+}
+
+/** The decode steps, with the time between them. */
+function decodeSpan(log: NodeLog, sequences: number, origin_ns: number): Span {
+  const samples = stepSamples(log, sequences, origin_ns);
   const decode = spansOf(samples, samples.at(-1)?.end_ns ?? 0).find(({ step }) => step === "decode");
   if (decode === undefined) throw new Error("the program decoded nothing");
   return decode;
@@ -128,7 +149,7 @@ function union(truths: readonly (Truth | null | undefined)[]): Truth | null {
 }
 
 /** Figures of which nodes tell nothing: how many instructions touch a word. */
-const NOT_BY_NODES: ReadonlySet<string> = new Set(["hits_per_pass"]);
+export const NOT_BY_NODES: ReadonlySet<string> = new Set(["hits_per_pass"]);
 
 /**
  * What is true of a class, whenever in a node each of its words is touched.
@@ -136,8 +157,7 @@ const NOT_BY_NODES: ReadonlySet<string> = new Set(["hits_per_pass"]);
  * @returns by metric, of the generation, from its first step to the end of its last, and of its decode steps
  */
 export function truthsOfNodes(log: NodeLog, type: RegionType, sequences: number, gap_ns: number) {
-  const origin = log.steps[0]?.begin_ns ?? 0;
-  const length = (log.steps.at(-1)?.end_ns ?? origin) - origin;
+  const [origin, length] = spanNs(log);
   const span = decodeSpan(log, sequences, origin);
   const each = MOMENTS.map((moment) => {
     const strata = nodeStrata(log, type, origin, moment);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
+import { type Group, groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import { retention } from "../../../../src/analyse/metrics/retention.ts";
 import { agesSeen, retentionSeen } from "../../../../src/analyse/watched/write-times.ts";
 import type { OP } from "../../../../src/schema/operation.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
@@ -26,6 +27,15 @@ function ofPeriod(i: number, periodMs: number, trapLimit: number, dwellMs: numbe
   });
 }
 
+/** 6 watches of busy words, which end at the 8th trap, and 60 of idle ones, which write so seldom that short windows hold next to nothing. */
+function cutAndIdle(): Group {
+  const busy = Array.from({ length: 6 }, (_, i) => ofPeriod(i, 0.5, 8, 20));
+  const idle = Array.from({ length: 60 }, (_, i) => ofPeriod(6 + i, 12, 8, 20));
+  const [group] = groupsOf(input({ watches: [...busy, ...idle], regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  return group;
+}
+
 /** 60 watches of busy words that end at the 8th trap, and 40 of idle ones, of which those with 64 traps show far more. */
 function busyAndIdle(): WatchSet {
   const busy = Array.from({ length: 60 }, (_, i) => ofPeriod(i, 2, 8, 20));
@@ -42,5 +52,13 @@ describe("times from a write", () => {
 
   test("until a read are those of all watches, where few with a high trap limit look back farther", () => {
     expect(agesSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
+  });
+
+  test("have no end where watches of busy words end too early: what the others show is longer, not shorter", () => {
+    const figures = retention.figures(cutAndIdle(), []).filter(({ source }) => source === "watch");
+    expect(figures.map(({ estimate: { value, lo, hi } }) => [value, lo, hi])).toEqual(
+      Array.from({ length: 3 }, () => [null, null, null]),
+    );
+    expect(figures[0]?.why).toContain("used so often");
   });
 });
