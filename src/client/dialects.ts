@@ -36,10 +36,15 @@ export interface CompletionRequest {
 
 export interface Dialect {
   readonly path: string;
+  /** The event in a line of the answer; null where it has none. */
+  eventIn(line: string): string | null;
   body(request: CompletionRequest): Readonly<Record<string, unknown>>;
   /** @param data of an event @param most tokens of the answer */
   read(data: string, most: number): AnswerEvent;
 }
+
+/** A line of a stream of server-sent events. */
+const sentEvent = (line: string): string | null => (line.startsWith("data:") ? line.slice(5) : null);
 
 /**
  * Tokens of the answer up to an event, as llama-server says in each: a token whose character is not whole yet has no event
@@ -53,6 +58,7 @@ function tokensSoFar(data: string, most: number): number | null {
 /** llama.cpp's own, which tells most: in each event how many tokens there are, in the last its times and the slot. */
 const llamaServer: Dialect = {
   path: "/completion",
+  eventIn: sentEvent,
   body: ({ prompt, tokens, reuse }) => ({
     ...{ prompt, n_predict: tokens, stream: true, ignore_eos: true, temperature: 0, cache_prompt: reuse },
   }),
@@ -91,6 +97,7 @@ const chunkSchema = z.object({
  */
 const openAi: Dialect = {
   path: "/v1/completions",
+  eventIn: sentEvent,
   body: ({ prompt, tokens, model }) => ({
     ...(model === null ? {} : { model }),
     ...{ prompt, max_tokens: tokens, stream: true, temperature: 0, ignore_eos: true },
@@ -120,4 +127,39 @@ const openAi: Dialect = {
   },
 };
 
-export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = { "llama-server": llamaServer, openai: openAi };
+const partSchema = z.object({
+  response: z.string().catch(""),
+  done: z.boolean().catch(false),
+  prompt_eval_count: count.nullable().catch(null),
+  eval_count: count.nullable().catch(null),
+});
+
+/**
+ * Ollama's own: a JSON object a line, with the text of one token or of some. The last counts them all; of the prompt it counts
+ * what was in the cache too, and does not say how much that was. No word may be told not to end an answer, and a model that
+ * repeats itself is stopped, so that tokens are drawn and not the most likely ones, the same for each prompt.
+ */
+const ollama: Dialect = {
+  path: "/api/generate",
+  eventIn: (line) => (line.trim() === "" ? null : line),
+  body: ({ prompt, tokens, model }) => ({
+    ...(model === null ? {} : { model }),
+    ...{ prompt, raw: true, stream: true, options: { num_predict: tokens, temperature: 1, seed: 1 } },
+  }),
+  read(data, most) {
+    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
+    const part = partSchema.safeParse(parsedJson(data)).data;
+    if (part === undefined) return nothing;
+    const { response, done, prompt_eval_count: prompt_tokens, eval_count: output_tokens } = part;
+    const tokens = response === "" ? 0 : 1;
+    if (!done) return { ...nothing, tokens };
+    const counts =
+      prompt_tokens === null && output_tokens === null
+        ? null
+        : { prompt_tokens, evaluated_tokens: null, output_tokens, sequence_id: null };
+    const tokens_so_far = output_tokens !== null && output_tokens <= most ? output_tokens : null;
+    return { ...nothing, tokens_so_far, tokens, is_last: true, counts };
+  },
+};
+
+export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = { "llama-server": llamaServer, openai: openAi, ollama };

@@ -65,7 +65,7 @@ export async function drive(
 ): Promise<void> {
   const { url, api, clients, tokens, duration_ms, requests } = settings;
   await untilReady(url, signal);
-  const model = api === "openai" ? await firstModel(url, signal) : null;
+  const model = api === "llama-server" ? null : await firstModel(url, signal);
   const promptAt = await promptSource(settings, signal);
   const began = performance.now();
   let sent = 0;

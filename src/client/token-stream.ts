@@ -3,7 +3,7 @@ import type { ServerApi } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { ask } from "./ask.ts";
-import { type CompletionRequest, DIALECTS, type ServerCounts } from "./dialects.ts";
+import { type CompletionRequest, DIALECTS, type Dialect, type ServerCounts } from "./dialects.ts";
 import type { EngineTimings } from "./engine-timings.ts";
 
 /** Far more than any event and any answer have: what a server sends beyond is no answer. */
@@ -44,8 +44,8 @@ export interface TokenRequest extends CompletionRequest {
   readonly signal: AbortSignal;
 }
 
-/** Data lines of a server-sent event stream, each when it is whole. @throws MrmTraceError target, where they are too long */
-async function* dataLines(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+/** Events of a stream of lines, each when it is whole. @throws MrmTraceError target, where they are too long */
+async function* events(body: ReadableStream<Uint8Array>, { eventIn }: Dialect): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = "";
   let bytes = 0;
@@ -56,7 +56,10 @@ async function* dataLines(body: ReadableStream<Uint8Array>): AsyncGenerator<stri
     if (bytes > MOST_BYTES || rest.length > MOST_LINE_CHARS) {
       throw new MrmTraceError("target", "the server sent more than an answer has", HINT);
     }
-    for (const line of lines) if (line.startsWith("data:")) yield line.slice(5);
+    for (const line of lines) {
+      const event = eventIn(line);
+      if (event !== null) yield event;
+    }
   }
 }
 
@@ -85,9 +88,9 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
       await response.body?.cancel();
       throw new MrmTraceError("target", `the server answered ${response.status} to a completion`, HINT);
     }
-    for await (const line of dataLines(response.body)) {
+    for await (const data of events(response.body, dialect)) {
       const now_ns = monotonicNs();
-      const event = dialect.read(line, request.tokens);
+      const event = dialect.read(data, request.tokens);
       const { tokens_so_far: soFar } = event;
       const fresh = soFar === null ? event.tokens : Math.max(0, soFar - received);
       if (fresh > 0) {

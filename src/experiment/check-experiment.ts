@@ -75,7 +75,7 @@ const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 const MISSING = {
   vllm: "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
   ollama:
-    "nothing here starts its server and gives it a model, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
+    "nothing here starts its server and gives it a model, which `mrm-trace run --serve 30s --api ollama -- COMMAND` can be the client of",
 } as const;
 
 function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {

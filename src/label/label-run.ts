@@ -26,7 +26,7 @@ import { type EngineSeen, enginesSeen } from "./timeline/engines-seen.ts";
 import { type Forks, forkTimes } from "./timeline/forks.ts";
 import { type RunWindow, runWindow } from "./timeline/origin.ts";
 import { type Timeline, timelineOf } from "./timeline/phase.ts";
-import { partialEngines, type StepRow, stepRows, tellsSteps } from "./timeline/step-row.ts";
+import { isWork, partialEngines, type StepRow, stepRows, tellsSteps } from "./timeline/step-row.ts";
 import { type TraceResult, writeTrace } from "./trace/trace.ts";
 
 export interface DerivingLimits extends EngineLimits {
@@ -62,9 +62,6 @@ export interface Labelled {
   readonly trace: TraceResult;
   readonly counters: LabelCounters;
 }
-
-/** Steps that say only that a library of an engine is there. */
-const RECOGNISED = new Set(["engine", "probes"]);
 
 /** Streams that no label needs: their times are all that is read of them here. */
 const NOT_LABELLED = ["fault", "process", "residency"] as const satisfies readonly StreamName[];
@@ -158,7 +155,7 @@ export async function labelRun(
     timeline,
     enginePids: new Set(placing.map((step) => step.pid)),
     partialEngines: partial,
-    workedPids: new Set(placing.filter((step) => !RECOGNISED.has(step.kind)).map((step) => step.pid)),
+    workedPids: new Set(placing.filter(isWork).map((step) => step.pid)),
     originNs: origin_ns,
     windowNs: window_ns,
   });

@@ -134,7 +134,7 @@ export function decodeFreshTensor(view: DataView, layout: GgmlLayout): Checked<R
 }
 
 /** No data lies below: what is read there is no address. */
-const LEAST_ADDRESS = 4096n;
+export const LEAST_ADDRESS = 4096n;
 
 function bufferBy(view: DataView, places: BufferLayout): RawBuffer | null {
   const context = view.getBigUint64(places.context, true);

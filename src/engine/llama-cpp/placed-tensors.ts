@@ -7,7 +7,7 @@ import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheRole } from "./cache-role.ts";
 import { classify, classOfBuffer, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
-import { decodeBuffer, decodeFreshTensor, type RawTensor, usageOf } from "./decode-tensor.ts";
+import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, type RawTensor, usageOf } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
 import { ENGINE_NAME } from "./probes.ts";
@@ -116,6 +116,8 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   let repeated = 0;
   let passesInputs = false;
   let experts = false;
+  /** Buffers of a load that is simulated: those of llama.cpp have no bytes, those of Ollama are said to have some, and none. */
+  const simulated = new Set<bigint>();
 
   function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
     rows.push({
@@ -219,6 +221,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
   ): LiveBuffer | Outcome {
     const handle = record.args[0];
     if (handle === 0n) return "null_handle";
+    if (simulated.has(handle)) return "simulated";
     const existing = buffers.get(handle);
     if (record.unreadable & BUFFER_UNREADABLE) return existing ?? "unreadable";
     const raw = decodeBuffer(bytes, layout, ({ context, sizeBytes }) => {
@@ -243,7 +246,9 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
 
   function created(record: RawRecord, addr: bigint, sizeBytes: number, usage: TensorUsage): Outcome {
     const handle = record.args[0];
-    if (sizeBytes === 0 || handle === 0n) return "simulated";
+    if (handle !== 0n && sizeBytes > 0 && addr < LEAST_ADDRESS) simulated.add(handle);
+    else simulated.delete(handle);
+    if (sizeBytes === 0 || handle === 0n || addr < LEAST_ADDRESS) return "simulated";
     if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";
     if (passesInputs && usage === "any") return "passing";
     repeated = 0;
@@ -274,6 +279,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       constructing.delete(record.tid);
       // Arguments first: they need no layout. The structure is what is left for an allocation whose constructor was inlined.
       if (begun) return created(record, begun.context, Number(begun.size), "any");
+      if (simulated.has(record.args[0])) return "simulated";
       if (record.unreadable & 1) return "unreadable";
       const raw = decodeBuffer(record.payload, layout);
       return raw === null ? "implausible" : created(record, raw.context, raw.sizeBytes, raw.usage);
@@ -298,6 +304,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       return withBuffer(record, (buffer) => bufferRow("clear", buffer, record.timestamp_ns, record.tid));
     },
     bufferFreed(record) {
+      if (simulated.delete(record.args[0])) return "simulated";
       return withBuffer(record, (buffer) => {
         buffers.delete(buffer.handle);
         bufferRow("free", buffer, record.timestamp_ns, record.tid);

@@ -41,6 +41,18 @@ export function partialEngines(steps: readonly StepRow[]): ReadonlySet<string | 
   return new Set(partial.map(({ engine }) => engine));
 }
 
+/** Steps that say only that a library of an engine is there. */
+const RECOGNISED = new Set(["engine", "probes"]);
+
+/**
+ * True for a step of an engine that loaded a model or computed: not for a load that placed no tensor, as of one that reads its
+ * model's words alone, nor for the end of a model.
+ */
+export function isWork(step: StepRow): boolean {
+  if (step.kind === "model_load") return detailOf(step).simulated !== true;
+  return !RECOGNISED.has(step.kind) && step.kind !== "model_free";
+}
+
 /** Step rows in order of their begin. */
 export function stepRows(rows: Iterable<RowOf<"step">>, originNs: bigint): StepRow[] {
   const steps = Array.from(rows, (row) => ({

@@ -41,3 +41,34 @@ test("a llama-server is told whether it may take over what it has, and that no w
   const body = DIALECTS["llama-server"].body({ prompt: [1, 2], tokens: 5, reuse: false, model: null });
   expect(body).toMatchObject({ prompt: [1, 2], n_predict: 5, cache_prompt: false, ignore_eos: true, stream: true });
 });
+
+describe("events of Ollama", () => {
+  const { body, eventIn, read } = DIALECTS.ollama;
+  const part = (fields: object, most = 100) => read(JSON.stringify({ model: "m", ...fields }), most);
+
+  test("are lines of JSON, each a token where it has text; the last counts them all, and the whole prompt", () => {
+    expect([eventIn(""), eventIn(" \r"), eventIn('{"done":false}')]).toEqual([null, null, '{"done":false}']);
+    expect(part({ response: "a", done: false })).toMatchObject({ tokens: 1, is_last: false, counts: null });
+    expect(part({ response: "", thinking: "b", done: false })).toMatchObject({ tokens: 0, is_last: false });
+    const last = { response: "", done: true, prompt_eval_count: 9, eval_count: 3, eval_duration: 5 };
+    expect(part(last)).toEqual({
+      ...{ tokens_so_far: 3, tokens: 0, is_last: true, engine: null },
+      counts: { prompt_tokens: 9, evaluated_tokens: null, output_tokens: 3, sequence_id: null },
+    });
+  });
+
+  test("say nothing that cannot be meant", () => {
+    for (const data of ["{", "null", "[1]", '{"error":"no model"}']) {
+      expect(read(data, 9)).toMatchObject({ tokens: 0, tokens_so_far: null, is_last: false, counts: null });
+    }
+    expect(part({ done: true })).toMatchObject({ is_last: true, tokens_so_far: null, counts: null });
+    const more = part({ done: true, prompt_eval_count: -1, eval_count: 101 });
+    expect(more).toMatchObject({ tokens_so_far: null, counts: { prompt_tokens: null, output_tokens: 101 } });
+  });
+
+  test("are asked for by the name of a model, without its template", () => {
+    expect(body({ prompt: "p", tokens: 5, reuse: true, model: "m" })).toMatchObject({
+      ...{ model: "m", prompt: "p", raw: true, stream: true, options: { num_predict: 5 } },
+    });
+  });
+});

@@ -111,6 +111,30 @@ describe("our client of a server", () => {
     expect([sent.length, ended.map(({ status }) => status)]).toEqual([1, ["cut"]]);
   });
 
+  test("asks Ollama by the name of its first model, and takes what its last line counts", async () => {
+    const asked: unknown[] = [];
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      async fetch(request) {
+        const { pathname } = new URL(request.url);
+        if (pathname === "/v1/models") return Response.json({ object: "list", data: [{ id: "mine:latest" }] });
+        if (pathname !== "/api/generate") return new Response("404 page not found", { status: 404 });
+        asked.push(await request.json());
+        const part = (fields: object): string => `${JSON.stringify({ model: "mine:latest", ...fields })}\n`;
+        const last = { response: "", done: true, done_reason: "length", prompt_eval_count: 9, eval_count: 2 };
+        return new Response(part({ response: "a", done: false }) + part(last));
+      },
+    });
+    servers.push(server);
+    const { ended } = await driven({ ...SETTINGS, api: "ollama", url: `http://127.0.0.1:${server.port}` });
+    expect(asked).toMatchObject([{ model: "mine:latest", prompt: "x", raw: true, options: { num_predict: 2 } }]);
+    // A token that came without a text of its own is told by the last line.
+    expect(ended).toMatchObject([
+      { status: "answered", streamed_tokens: 2, prompt_tokens: 9, evaluated_tokens: null, output_tokens: 2 },
+    ]);
+  });
+
   test("asks servers of the common form by the name of their model, and takes what they count", async () => {
     const asked: unknown[] = [];
     const server = Bun.serve({

@@ -195,4 +195,21 @@ describe("the tensor map of a process", () => {
     expect(map.tensorAlloc(alloc(BASE, { name: "Kcur-0" }, bufferBytes(BASE, 65536, 2)))).toBe("kept");
     expect(map.takeRows()).toMatchObject([{ kind: "usage", usage: "compute" }, { name: "Kcur-0" }]);
   });
+
+  test("leaves out a load that is simulated in buffers that are said to have bytes, and lie nowhere", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    const nowhere = bufferBytes(0n, 4096);
+    expect(construct(map, 0n, 4096n)).toBe("simulated");
+    const again = { probe: PROBE.buffer_alloc, isReturn: true, args: [HANDLE], payload: nowhere };
+    expect(map.bufferCreated(rawRecord(again))).toBe("simulated");
+    expect(map.tensorAlloc(alloc(32n, { name: "blk.0.attn_k.weight" }, nowhere))).toBe("simulated");
+    expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 1n], nowhere))).toBe("simulated");
+    expect(map.bufferFreed(about(PROBE.buffer_free, [HANDLE], nowhere))).toBe("simulated");
+    expect(construct(map, BASE, 65536n)).toBe("kept");
+    expect(map.tensorAlloc(alloc(BASE, { name: "blk.0.attn_k.weight" }))).toBe("kept");
+    expect(map.takeRows().map(({ kind, addr }) => [kind, addr])).toEqual([
+      ["buffer", BASE],
+      ["tensor", BASE],
+    ]);
+  });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { partialEngines, type StepRow, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
+import { isWork, partialEngines, type StepRow, tellsSteps } from "../../../../src/label/timeline/step-row.ts";
 
 const recognised = (detail: string | null): StepRow => ({
   pid: 1,
@@ -29,4 +29,13 @@ test("an engine that says so does not tell of all its tensors", () => {
   expect(partialEngines([torch, other, { ...torch, kind: "decode", detail: null }, decode])).toEqual(
     new Set(["PyTorch"]),
   );
+});
+
+test("a load that placed no tensor is no work, whatever ends it; a load that did, a context and a batch are", () => {
+  const step = (kind: StepRow["kind"], detail: string | null = null): StepRow => ({ ...recognised(detail), kind });
+  const simulated = step("model_load", '{"weight_tensors":0,"simulated":true}');
+  const idle = [step("engine"), step("probes"), simulated, step("model_free")];
+  expect(idle.map(isWork)).toEqual(idle.map(() => false));
+  const work = [step("model_load", '{"weight_tensors":57}'), step("context"), step("graph"), step("decode")];
+  expect(work.map(isWork)).toEqual(work.map(() => true));
 });
