@@ -1,4 +1,5 @@
 /** Where the fields of ggml's and llama.cpp's structures lie, by build; a build that is not listed is tried and checked. */
+import { KNOWN_BUILDS } from "./known-builds.ts";
 
 /** Byte offsets in ggml_backend_buffer. */
 export interface BufferLayout {
@@ -89,8 +90,8 @@ export const GGML_LAYOUT: GgmlLayout = {
   graph: { nodeCount: 4, leafCount: 8, nodes: 16, leafs: 40 },
 };
 
-/** Compiled from the headers of llama.cpp v0.5.0; builds 10434 and 11063 gave back known arguments by the same. */
-const LLAMA_PARAMS: ParamsLayout = {
+/** Compiled from the headers of llama.cpp v0.5.0; builds 10434, 11063 and 11549 gave back known arguments by the same. */
+export const LLAMA_PARAMS: ParamsLayout = {
   contextTokens: 0,
   batchTokens: 4,
   sequences: 12,
@@ -100,26 +101,11 @@ const LLAMA_PARAMS: ParamsLayout = {
   typeV: 108,
 };
 
+const GGML_LAYOUTS = { "ggml-0.25": GGML_LAYOUT } as const;
+const PARAMS_LAYOUTS = { "llama.cpp-0.5": LLAMA_PARAMS } as const;
+
 /** How a library was told to be a build whose offsets are known. */
 export type LayoutEvidence = "build_id" | "soname" | "checked";
-
-interface KnownBuild {
-  readonly build: string;
-  readonly ggml: GgmlLayout;
-  readonly params: ParamsLayout | null;
-}
-
-const BY_BUILD_ID: ReadonlyMap<string, KnownBuild> = new Map([
-  ["a1082c427a231d613bf0927d11a588737db2d250", { build: "ggml 0.25.1", ggml: GGML_LAYOUT, params: null }],
-  ["3b71ad7d7c18482d74c453dc90ea6ea2958da52a", { build: "llama.cpp v0.5.0", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
-  ["a39ca75bd2e1dba98276a9e69387e3fb581c3cca", { build: "llama.cpp b10434", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
-  ["093f29465c094a0b3e60216f55169f0dde60f676", { build: "llama.cpp b11063", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
-  ["682434e402cb8ec1e45205bcafa53c1b5578a330", { build: "ggml 0.20.0", ggml: GGML_LAYOUT, params: null }],
-]);
-
-const BY_SONAME: ReadonlyMap<string, KnownBuild> = new Map([
-  ["libllama.v0.5.0.so", { build: "llama.cpp v0.5.0", ggml: GGML_LAYOUT, params: LLAMA_PARAMS }],
-]);
 
 export interface LayoutChoice {
   /** Name of the build where it is known. */
@@ -135,9 +121,14 @@ export function chooseLayout(object: {
   readonly soname: string | null;
   readonly buildId: string | null;
 }): LayoutChoice {
-  const byId = object.buildId === null ? undefined : BY_BUILD_ID.get(object.buildId);
-  if (byId) return { ...byId, evidence: "build_id" };
-  const byName = object.soname === null ? undefined : BY_SONAME.get(object.soname);
-  if (byName) return { ...byName, evidence: "soname" };
-  return { build: null, ggml: GGML_LAYOUT, params: null, evidence: "checked" };
+  const entry =
+    KNOWN_BUILDS.find(({ buildId }) => buildId !== null && buildId === object.buildId) ??
+    KNOWN_BUILDS.find(({ soname }) => soname !== null && soname === object.soname);
+  if (entry === undefined) return { build: null, ggml: GGML_LAYOUT, params: null, evidence: "checked" };
+  return {
+    build: entry.build,
+    ggml: GGML_LAYOUTS[entry.ggml],
+    params: entry.params && PARAMS_LAYOUTS[entry.params],
+    evidence: entry.buildId !== null && entry.buildId === object.buildId ? "build_id" : "soname",
+  };
 }
