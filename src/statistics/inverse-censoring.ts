@@ -45,11 +45,18 @@ export function sharesOf(cases: readonly TimedCase[]): Shares {
     if (values.at(-1) !== value) values.push(value);
     return values.length - 1;
   });
+  const units = Uint32Array.from(cases, ({ unit }) => unit);
+  const weights = Float64Array.from(cases, ({ weight }) => weight);
+  const isWhole = Uint8Array.from(cases, (one) => Number(one.isWhole));
+  const drawn = new Float64Array(cases.length);
   const mass = new Float64Array(cases.length);
   const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
-    const weightOf = ({ unit, weight }: TimedCase): number => weight * (times === null ? 1 : (times[unit] ?? 0));
     let all = 0;
-    for (const one of cases) all += weightOf(one);
+    for (let i = 0; i < drawn.length; i++) {
+      const w = (weights[i] ?? 0) * (times === null ? 1 : (times[units[i] ?? 0] ?? 0));
+      drawn[i] = w;
+      all += w;
+    }
     if (!(all > 0)) {
       out.fill(Number.NaN);
       return;
@@ -57,22 +64,21 @@ export function sharesOf(cases: readonly TimedCase[]): Shares {
     mass.fill(0);
     let atRisk = all;
     let uncut = 1;
-    for (const i of byTime) {
-      const one = cases[i];
-      if (one === undefined) continue;
-      const w = weightOf(one);
+    for (let k = 0; k < byTime.length; k++) {
+      const i = byTime[k] ?? 0;
+      const w = drawn[i] ?? 0;
       if (w === 0) continue;
-      if (one.isWhole) mass[i] = w / uncut;
+      if (isWhole[i]) mass[i] = w / uncut;
       else uncut *= Math.max(0, 1 - w / atRisk);
       atRisk -= w;
       if (uncut <= 1 / STANDS_FOR_FEWER_THAN) break;
     }
     let sum = 0;
     let next = 0;
-    byValue.forEach((i, k) => {
+    for (let k = 0; k < byValue.length; k++) {
       while (next < places.length && (places[next] ?? 0) < (rank[k] ?? 0)) out[next++] = Math.min(1, sum / all);
-      sum += mass[i] ?? 0;
-    });
+      sum += mass[byValue[k] ?? 0] ?? 0;
+    }
     out.fill(Math.min(1, sum / all), next);
   };
   const shares = new Float64Array(values.length);
