@@ -66,6 +66,9 @@ interface Said {
   readonly steps: readonly (readonly number[])[];
   /** Slots by step and request. */
   readonly reads: readonly (readonly (readonly number[])[])[];
+  /** Blocks of the pool that were given out for each step, by its number. */
+  readonly given: readonly (readonly [step: number, blocks: readonly number[]])[];
+  readonly block_tokens: number;
   readonly requests: number;
   readonly generated: number;
 }
@@ -135,15 +138,26 @@ interface StepDetail {
   readonly kv_row_cells?: readonly (readonly [first: number, count: number])[];
 }
 
-/** Rows of one layer by vLLM's own lists: a slot that is written again is another row; reads of later steps, each once. */
-function rowsBy({ steps, reads }: Said): { readonly total_reads: number; readonly rewritten: boolean }[] {
-  const rows: { total_reads: number; rewritten: boolean; written: number }[] = [];
-  const live = new Map<number, (typeof rows)[number]>();
+interface TrueRow {
+  total_reads: number;
+  readonly written: number;
+  /** The step for which its block was given out again. */
+  ended: number | null;
+}
+
+/** Rows of one layer by vLLM's own lists: they end where their block is given out again; reads of later steps, each once. */
+function rowsBy({ steps, reads, given, block_tokens }: Said): TrueRow[] {
+  const rows: TrueRow[] = [];
+  const live = new Map<number, TrueRow>();
   for (const [i, slots] of steps.entries()) {
+    const fresh = new Set(given.filter(([step]) => step === i).flatMap(([, blocks]) => blocks));
+    for (const [slot, row] of live) {
+      if (!fresh.has(Math.floor(slot / block_tokens))) continue;
+      row.ended = i;
+      live.delete(slot);
+    }
     for (const slot of slots) {
-      const there = live.get(slot);
-      if (there !== undefined) there.rewritten = true;
-      const row = { total_reads: 0, rewritten: false, written: i };
+      const row: TrueRow = { total_reads: 0, written: i, ended: null };
       rows.push(row);
       live.set(slot, row);
     }
@@ -191,6 +205,7 @@ function tell(report: Report, said: Said): boolean {
   const storage = said.caches[0]?.[1][3] ?? 0;
   const bytes = places.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0);
   const truth = rowsBy(said);
+  const stepAt = new Map(steps.map(({ timestamp_ns }, i) => [String(timestamp_ns), i]));
   const lives = rows("kv_block_lifecycle");
   const count = said.steps.flat().length;
   const told = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
@@ -209,9 +224,17 @@ function tell(report: Report, said: Said): boolean {
     ["requests", new Set(lives.map(({ sequence_id }) => sequence_id)).size, said.requests],
     ["rows of the cache", lives.length, truth.length * said.caches.length],
     [
-      "reads and ends of the rows of each layer",
-      sorted(lives.map(({ layer, total_reads, evict_ns }) => `${layer}:${total_reads}:${evict_ns !== null}`)),
-      sorted(said.caches.flatMap(([, [layer]]) => truth.map((row) => `${layer}:${row.total_reads}:${row.rewritten}`))),
+      "write, reads and end of the rows of each layer, by steps",
+      sorted(
+        lives.map(({ layer, write_ns, total_reads, evict_ns }) =>
+          [layer, stepAt.get(String(write_ns)), total_reads, stepAt.get(String(evict_ns))].join(":"),
+        ),
+      ),
+      sorted(
+        said.caches.flatMap(([, [layer]]) =>
+          truth.map(({ written, total_reads, ended }) => [layer, written, total_reads, ended ?? undefined].join(":")),
+        ),
+      ),
     ],
   ];
   say(

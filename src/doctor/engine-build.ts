@@ -38,7 +38,7 @@ export function programBuild(path: string): ProgramBuild {
   if (bytes === null || !elf?.ok) return { build: packageVersion(path), functions: 0 };
   const [found] = recognise(realpathSync(path), path, bytes, ENGINES);
   const buildId = elf.buildId();
-  const version = found?.file.engine.aboutBuild(found.file.build).build;
+  const version = found?.file.engine.aboutBuild(found.file.build, () => []).build;
   const id = buildId === null ? null : `build id ${buildId.slice(0, 16)}`;
   return { build: typeof version === "string" ? version : id, functions: found?.file.symbols.length ?? 0 };
 }

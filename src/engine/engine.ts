@@ -46,10 +46,13 @@ export interface Engine {
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
   /** What is known of a build, for the step row that tells of it. */
-  aboutBuild(build: EngineBuild): Readonly<Record<string, unknown>>;
+  aboutBuild(build: EngineBuild, packages: Packages): Readonly<Record<string, unknown>>;
   /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */
   follow(pid: number, builds: readonly EngineBuild[], nameAt: NameAt, addressOf: AddressOf): EngineProcess;
 }
+
+/** Folders in which Python's installers say what is installed (`NAME-VERSION.dist-info`), beside the package that an object is in. */
+export type Packages = () => readonly string[];
 
 /** Copies `length` bytes at `address` of the target; null where they cannot be read. */
 export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;

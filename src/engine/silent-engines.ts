@@ -4,8 +4,8 @@ export interface SilentEngine {
   readonly name: string;
   /** Path of a library that only its programs map. */
   readonly library: RegExp;
-  /** What is not known of it whatever was seen, and what more where no weights were named; of one without it, what `untoldOf` says. */
-  readonly untold?: { readonly always: string; readonly unnamed: string };
+  /** What is not known of it whatever was seen, what more where no weights were named, and what where no step was seen; of one without it, what `untoldOf` says. */
+  readonly untold?: { readonly always: string; readonly unnamed: string; readonly unseen: string };
   /** The one that it is built on, of which nothing is said beside it unless a call of that was seen. */
   readonly builtOn?: string;
 }
@@ -20,6 +20,7 @@ export const SILENT_ENGINES: readonly SilentEngine[] = [
       always: "activations are not identifiable without an agent",
       unnamed:
         ", nor are its weights: it copies them into memory of its own and packs them anew, and the objects of its program that name them were not found",
+      unseen: ", and neither its weights nor its KV cache are known before a step was seen",
     },
   },
   { name: "PyTorch", library: /\/libtorch_cpu\.so(?:\.\d+){0,3}(?: \(deleted\))?$/ },

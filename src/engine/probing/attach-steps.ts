@@ -1,4 +1,6 @@
 /** The rows of the step stream that say where an engine was found, and which probes it got. */
+import { dirname } from "node:path";
+import { listFolder } from "../../kernel/list-folder.ts";
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow } from "../engine.ts";
 import type { EngineFile } from "./object-probes.ts";
@@ -19,7 +21,8 @@ export function attachSteps(
   const { path, build, engine, symbols, attached, refused, attachedNs } = file;
   const { engine: _, ...nothing } = nullsOf("step");
   const row = { ...nothing, pid, tid: pid };
-  const about = { path, soname: build.soname, build_id: build.buildId, ...engine.aboutBuild(build) };
+  const packages = () => listFolder(`/proc/${pid}/root${dirname(dirname(path))}`, /\.dist-info$/);
+  const about = { path, soname: build.soname, build_id: build.buildId, ...engine.aboutBuild(build, packages) };
   // A file that was probed before this process mapped it has no gap.
   const gap_ns = mappedNs === undefined ? null : Math.max(0, Number(attachedNs - mappedNs));
   const probes = JSON.stringify({ path, probes: attached, refused, symbols, gap_ns });

@@ -7,7 +7,7 @@ import { periodsBetween } from "../probing/step-periods.ts";
 import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
 import { loadedWeights } from "./loaded-weights.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
-import { type RequestRows, requestRows, type SharedRows } from "./request-rows.ts";
+import { type RequestRows, requestRows, type SharedRows, type StepRows } from "./request-rows.ts";
 import { hasBlocks, stepBlocks } from "./step-blocks.ts";
 
 /** Steps between which the times of the last are kept. */
@@ -16,6 +16,8 @@ const PERIODS = 32;
 interface OpenStep {
   row: EngineRow<"step">;
   shared: readonly SharedRows[];
+  /** Cells of blocks that were given out again for it. */
+  freed: StepRows["freed"];
   /** Calls of attention so far, by the address of the layer's keys. */
   readonly layers: Set<bigint>;
   /** One of them was seen, understood or not. */
@@ -39,11 +41,17 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   function close(): void {
     if (open?.isCalled) {
       layerCount = Math.max(layerCount, open.layers.size);
-      const { row, shared } = open;
+      const { row, shared, freed } = open;
       const older = shared.filter(({ is_fresh }) => !is_fresh);
       const fresh = shared.filter(({ is_fresh }) => is_fresh);
       const behind = { ...row, timestamp_ns: row.end_ns ?? row.timestamp_ns };
-      steps.push(...begunRows(row, shared), ...copyRows(row, older), row, ...copyRows(behind, fresh));
+      steps.push(
+        ...freedRows(row, freed),
+        ...begunRows(row, shared),
+        ...copyRows(row, older),
+        row,
+        ...copyRows(behind, fresh),
+      );
       if (open.isDecode) begins.push(open.row.timestamp_ns);
       if (begins.length > PERIODS + 1) begins.shift();
     }
@@ -60,7 +68,14 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const isAgain = open !== null && !open.isCalled;
     preparations = isAgain ? preparations + 1 : 1;
     close();
-    open = { row: stepRow(record, "decode"), shared: [], layers: new Set(), isCalled: false, isDecode: false };
+    open = {
+      row: stepRow(record, "decode"),
+      shared: [],
+      freed: [],
+      layers: new Set(),
+      isCalled: false,
+      isDecode: false,
+    };
     return "kept";
   }
 
@@ -94,6 +109,10 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     });
   }
 
+  function freedRows(step: EngineRow<"step">, kv_cells: StepRows["freed"]): EngineRow<"step">[] {
+    return kv_cells.length === 0 ? [] : [{ ...stepRow(step, "kv_free"), detail: JSON.stringify({ kv_cells }) }];
+  }
+
   function copyRows(step: EngineRow<"step">, shared: readonly SharedRows[]): EngineRow<"step">[] {
     return shared.map(({ sequence: sequence_id, is_fresh: _, ...from }) => {
       return { ...stepRow(step, "kv_copy"), sequence_id, detail: JSON.stringify(from) };
@@ -113,10 +132,11 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     step.isDecode = n_tokens === n_sequences;
     step.row = { ...step.row, n_tokens, n_sequences };
     if (listed === null) return true;
-    const { kv_rows, kv_row_cells, shared } = rows.of.rowsOf(listed);
+    const { kv_rows, kv_row_cells, shared, freed } = rows.of.rowsOf(listed);
     const [first = null] = kv_rows.length === 1 ? kv_rows : [];
     const [sequence_id, position_first] = first ?? [null, null];
     step.shared = shared;
+    step.freed = freed;
     step.row = { ...step.row, sequence_id, position_first, detail: JSON.stringify({ kv_rows, kv_row_cells }) };
     return true;
   }

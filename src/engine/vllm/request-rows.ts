@@ -20,6 +20,8 @@ export interface StepRows {
   readonly kv_row_cells: readonly CellRange[];
   /** Rows in front of those, of sequences that begin in this step. */
   readonly shared: readonly SharedRows[];
+  /** Cells that held rows of blocks which were given out again: all that a block held is gone then, written over or not. */
+  readonly freed: readonly CellRange[];
 }
 
 export interface RequestRows {
@@ -76,11 +78,20 @@ export function requestRows(blockTokens: number): RequestRows {
     return out;
   }
 
+  /** What a block holds that somebody begins to write. */
+  function empty(block: number): CellRange | null {
+    const first = block * blockTokens;
+    let held = false;
+    for (let cell = first; cell < first + blockTokens; cell++) held = holders.delete(cell) || held;
+    return held ? [first, blockTokens] : null;
+  }
+
   return {
     rowsOf(requests) {
       const kv_rows: (readonly [number, number, number])[] = [];
       const kv_row_cells: [number, number][] = [];
       const shared: SharedRows[] = [];
+      const freed: CellRange[] = [];
       const taken = new Set<number>();
       step += 1;
       for (const request of requests) {
@@ -93,6 +104,9 @@ export function requestRows(blockTokens: number): RequestRows {
         kv_rows.push([sequence, length - tokens, tokens]);
         for (let position = length - tokens; position < length; position++) {
           const cell = cellOf(request, position);
+          // Blocks are shared whole: whoever writes the first row of one has got it anew.
+          const gone = position % blockTokens === 0 ? empty(Math.floor(cell / blockTokens)) : null;
+          if (gone !== null) freed.push(gone);
           const run = kv_row_cells.at(-1);
           if (run !== undefined && run[0] + run[1] === cell) run[1] += 1;
           else kv_row_cells.push([cell, 1]);
@@ -100,7 +114,7 @@ export function requestRows(blockTokens: number): RequestRows {
         }
         ends.set(sequence, cellOf(request, length - 1));
       }
-      return { kv_rows, kv_row_cells, shared };
+      return { kv_rows, kv_row_cells, shared, freed };
     },
   };
 }

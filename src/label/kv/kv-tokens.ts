@@ -116,6 +116,8 @@ function contextTokens(
       else cache.trim(step, sequence, { from: Number.MIN_VALUE, to: Number.POSITIVE_INFINITY });
     } else if (step.kind === "kv_copy" && isWhole(detail.sequence_from) && sequence !== null) {
       cache.copy(step, detail.sequence_from, sequence, positionsOf(step));
+    } else if (step.kind === "kv_free") {
+      cache.free(step, cellsOf(step) ?? []);
     } else if (step.kind === "kv_keep" && sequence !== null) {
       cache.keep(step, sequence);
     } else if (step.kind === "kv_shift" && isWhole(detail.positions)) {

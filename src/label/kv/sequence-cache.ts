@@ -64,6 +64,8 @@ export interface SequenceCache {
   /** A sequence has rows of another one too; in a cache that is split by sequence it gets copies, instead of what it had. */
   copy(step: StepRow, from: number, sequence: number, positions: Positions): void;
   keep(step: StepRow, sequence: number): void;
+  /** What some cells hold leaves, whoever has it. */
+  free(step: StepRow, cells: readonly (readonly [first: number, count: number])[]): void;
   /** Rows move to other positions; those that come before the first leave. */
   move(step: StepRow, sequence: number | null, positions: Positions, moved: (position: number) => number): void;
   /** What was saved comes back, instead of what was there. */
@@ -222,16 +224,24 @@ export function sequenceCache(name: CacheName): SequenceCache {
     return row;
   }
 
-  /** What is in a cell ends when it is written again, whoever has it. @returns true where something was there */
+  /** What is in some cells ends, whoever has it. @returns what that was */
+  function takeCells(step: StepRow, cells: Iterable<number>): readonly LiveRow[] {
+    const gone = new Set([...cells].flatMap((cell) => holders.get(cell) ?? []));
+    const losing = new Set([...gone].flatMap(({ readers: { owners } }) => owners));
+    for (const row of gone) close(row, step.begin_ns);
+    for (const id of losing) {
+      const sequence = sequenceOf(id);
+      sequence.rows = sequence.rows.filter((row) => !gone.has(row));
+    }
+    return [...gone];
+  }
+
+  /** What is in a cell ends when it is written again. @returns true where something was there */
   function takeCell(step: StepRow, cell: number): boolean {
     const there = holders.get(cell);
     if (there === undefined) return false;
     there.writes = "more";
-    close(there, step.begin_ns);
-    for (const id of there.readers.owners) {
-      const sequence = sequenceOf(id);
-      sequence.rows = sequence.rows.filter((row) => row !== there);
-    }
+    takeCells(step, [cell]);
     return true;
   }
 
@@ -319,6 +329,18 @@ export function sequenceCache(name: CacheName): SequenceCache {
         );
         sequence.rows.push(row);
       }
+    },
+    free(step, cells) {
+      const isIn = (cell: number) => cells.some(([first, count]) => cell >= first && cell < first + count);
+      const wanted = cells.reduce((sum, [, count]) => sum + count, 0);
+      // Whoever names more cells than there are is not believed to the last of them.
+      if (wanted > holders.size) takeCells(step, [...holders.keys()].filter(isIn));
+      else
+        for (const [first, count] of cells)
+          takeCells(
+            step,
+            Array.from({ length: count }, (_, i) => first + i),
+          );
     },
     keep(step, id) {
       for (const sequence of sequences.values()) if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS);

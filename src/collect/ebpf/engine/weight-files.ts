@@ -221,7 +221,8 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
         const nameless = decoding.has(name) ? "have no names" : "are not identifiable either";
         const nowhere = `; it maps no file that names its tensors, so its weights ${nameless}`;
         const { untold } = SILENT_ENGINES.find((engine) => engine.name === name) ?? {};
-        const unsaid = untold && `${untold.always}${naming.has(name) ? "" : untold.unnamed}`;
+        const more = decoding.has(name) ? "unnamed" : "unseen";
+        const unsaid = untold && `${untold.always}${naming.has(name) ? "" : untold[more]}`;
         out.push(
           `${name}: its ${unsaid ?? `${untoldOf(decoding.has(name), caching.has(name))}${hasNames ? "" : nowhere}`}`,
         );

@@ -17,6 +17,7 @@ describe("the rows of a step", () => {
         [20, 2],
       ],
       shared: [],
+      freed: [],
     });
     // A request that is left out of a step goes on in the next.
     expect(rows.rowsOf([request(1, 3, 5)]).kv_rows).toEqual([[1, 2, 1]]);
@@ -53,5 +54,14 @@ describe("the rows of a step", () => {
       kv_rows: [[2, 30, 1]],
       shared: [],
     });
+  });
+
+  test("are gone with their block where that is given out again, those that nobody writes over too", () => {
+    const rows = requestRows(4);
+    rows.rowsOf([request(7, 7, 1, 2)]);
+    expect(rows.rowsOf([request(1, 8, 1, 2)]).freed).toEqual([]);
+    expect(rows.rowsOf([request(1, 1, 2)])).toMatchObject({ kv_rows: [[1, 0, 1]], freed: [[8, 4]] });
+    // What the first one had in its other block may be found again by who begins alike.
+    expect(rows.rowsOf([request(1, 5, 1, 3)]).shared).toMatchObject([{ sequence_from: 0, position_to: 4 }]);
   });
 });

@@ -210,6 +210,24 @@ describe("cells that the engine names", () => {
     expect(cellsOf(trimmed).at(-1)).toEqual([2, 0, 5, null, "once"]);
   });
 
+  test("end what they hold where they are given back, which is not written over then", () => {
+    const freed = (kv_cells: readonly (readonly [number, number])[]) =>
+      step("kv_free", 250, { detail: JSON.stringify({ kv_cells }) });
+    const steps = [SHARED, ...STEPS, freed([[4, 3]]), inCells(ofSequence(300, 2, 0), [[5, 1]])];
+    expect(cellsOf(steps)).toEqual([
+      [0, 0, 4, 250, "once"],
+      [0, 1, 5, 250, "once"],
+      [0, 2, 6, 250, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+      [2, 0, 5, null, "once"],
+    ]);
+    // Whoever names more cells than there are gives back those that hold something.
+    expect(cellsOf([SHARED, ...STEPS, freed([[0, 2 ** 40]])]).map(([, , , end]) => end)).toEqual([
+      250, 250, 250, 250, 250,
+    ]);
+  });
+
   test("are unknown of a batch that names another number of them, and of what was restored", () => {
     const steps = [SHARED, ...STEPS, ofSequence(300, 0, 4), change("kv_restore", 400, 3), ofSequence(500, 3, 1)];
     expect(cellsOf(steps).slice(5)).toEqual([

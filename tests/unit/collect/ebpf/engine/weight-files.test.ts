@@ -176,4 +176,7 @@ test("vLLM is told by its library and not as PyTorch, which it maps too, with wh
   expect(files.warnings(20n, seen(["vLLM"]))).toEqual([
     "vLLM: its activations are not identifiable without an agent, nor are its weights: it copies them into memory of its own and packs them anew, and the objects of its program that name them were not found",
   ]);
+  expect(files.warnings(20n, seen())).toEqual([
+    "vLLM: its activations are not identifiable without an agent, and neither its weights nor its KV cache are known before a step was seen",
+  ]);
 });
