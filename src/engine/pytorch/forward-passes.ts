@@ -149,7 +149,7 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
       return "kept";
     },
     look(read) {
-      caches.check(read, now_ns());
+      caches.check(read, now_ns);
       return [];
     },
     isSettled: weights.isSettled,

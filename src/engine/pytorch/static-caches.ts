@@ -25,8 +25,11 @@ export interface StaticCaches {
   endPass(row: EngineRow<"step">, writes: readonly TimedWrite[], isWhole: boolean): readonly EngineRow<"step">[];
   /** The steps of all threads that are not decided yet. */
   flush(): readonly EngineRow<"step">[];
-  /** Looks whether the memory of each cache is still that. @param now_ns before the look */
-  check(read: ReadMemory, now_ns: bigint): void;
+  /**
+   * Looks whether the memory of each cache is still that, once all writes so far were noted. What is missed ends with the
+   * next call, as it may have been written until then.
+   */
+  check(read: ReadMemory, now_ns: () => bigint): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   live(): LiveTensor[];
 }
@@ -45,6 +48,8 @@ interface Cache {
   /** Null until it is told of, and again once it is gone. */
   tensors: readonly LiveTensor[] | null;
   wasTold: boolean;
+  /** When it was seen not to be there: no write after that is of it. */
+  missed_ns: bigint | null;
   /** The pass that wrote it last may not be over. */
   isGone: boolean;
 }
@@ -112,6 +117,7 @@ export function staticCaches(pid: number): StaticCaches {
   /** Its memory may be something else's. */
   function forget(cache: Cache): void {
     cache.isGone = true;
+    cache.missed_ns ??= cache.alive_ns;
     if (cache.tensors === null) return;
     cache.tensors = null;
     const { engine: _, ...nothing } = nullsOf("tensor");
@@ -120,6 +126,10 @@ export function staticCaches(pid: number): StaticCaches {
       const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
       tensors.push({ ...row, addr, size_bytes, ...buffer, evidence: "operand" });
     }
+  }
+
+  function forgetMissed(): void {
+    for (const cache of caches.values()) if (cache.missed_ns !== null && !cache.isGone) forget(cache);
   }
 
   function place({ write, timestamp_ns, tid }: TimedWrite, number: number): LiveTensor {
@@ -163,7 +173,7 @@ export function staticCaches(pid: number): StaticCaches {
     const next = write.first + write.count;
     const existing = caches.get(key);
     const isSame = existing?.keys.join() === keys.join() && write.first <= existing.next;
-    if (existing !== undefined && isSame && (!existing.isGone || alive_ns <= existing.alive_ns)) {
+    if (existing !== undefined && isSame && (existing.missed_ns === null || alive_ns <= existing.alive_ns)) {
       if (existing.tensors === null && !existing.isGone) tell(existing);
       existing.next = next;
       if (existing.alive_ns < alive_ns) existing.alive_ns = alive_ns;
@@ -179,6 +189,7 @@ export function staticCaches(pid: number): StaticCaches {
       alive_ns,
       tensors: null,
       wasTold: false,
+      missed_ns: null,
       isGone: false,
     };
     sequences += write.sequences;
@@ -224,7 +235,8 @@ export function staticCaches(pid: number): StaticCaches {
   return {
     note({ write, timestamp_ns }) {
       const cache = caches.get(keyOf(write));
-      if (cache?.tensors != null && cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
+      if (cache?.tensors == null || timestamp_ns > (cache.missed_ns ?? timestamp_ns)) return;
+      if (cache.alive_ns < timestamp_ns) cache.alive_ns = timestamp_ns;
     },
     endPass(row, writes, isWhole) {
       const found = layersOf(writes, row.n_tokens ?? 0);
@@ -238,14 +250,19 @@ export function staticCaches(pid: number): StaticCaches {
       undecided.set(row.tid, { row, withRows, cache });
       return decided;
     },
-    flush: () => decide([...undecided.keys()]),
+    flush() {
+      forgetMissed();
+      return decide([...undecided.keys()]);
+    },
     check(read, now_ns) {
-      if (caches.size === 0 || now_ns < lookedNs + LOOK_NS) return;
-      lookedNs = now_ns;
+      forgetMissed();
+      const begin_ns = now_ns();
+      if (caches.size === 0 || begin_ns < lookedNs + LOOK_NS) return;
+      lookedNs = begin_ns;
       for (const cache of caches.values()) {
         if (cache.tensors === null) continue;
-        if (!storagesOf(cache).every((storage) => isThere(storage, read))) forget(cache);
-        else if (cache.alive_ns < now_ns) cache.alive_ns = now_ns;
+        if (!storagesOf(cache).every((storage) => isThere(storage, read))) cache.missed_ns = now_ns();
+        else if (cache.alive_ns < begin_ns) cache.alive_ns = begin_ns;
       }
     },
     takeRows() {
@@ -254,6 +271,7 @@ export function staticCaches(pid: number): StaticCaches {
       steps = [];
       return taken;
     },
-    live: () => [...caches.values()].flatMap((cache) => cache.tensors ?? []),
+    live: () =>
+      [...caches.values()].flatMap(({ tensors: placed, missed_ns }) => (missed_ns === null ? (placed ?? []) : [])),
   };
 }

@@ -38,7 +38,7 @@ function process() {
       const writes = parts.map((i) => write(part(cache, i, { runs: [[first, count]] }), time + 1n + BigInt(i)));
       return end(time, count, writes);
     },
-    check: (now_ns: bigint) => caches.check(read, now_ns),
+    check: (now_ns: bigint) => caches.check(read, () => now_ns),
     rows: () => caches.takeRows().tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
   };
 }
@@ -119,6 +119,8 @@ describe("a static cache", () => {
     rows();
     check(2n * S);
     expect(caches.live()).toEqual([]);
+    expect(rows()).toEqual([]);
+    check(2n * S + 1n);
     expect(rows().map(([kind, , , time]) => [kind, time])).toEqual(Array.from({ length: 4 }, () => ["free", S]));
   });
 
@@ -126,9 +128,12 @@ describe("a static cache", () => {
     const { pass, part, write, end, check, memory, rows } = process();
     pass(10n, 0, 5);
     pass(20n, 5, 1);
-    const last = [0, 1, 2, 3].map((i) => write(part(0, i, { runs: [[6, 1]] }), 31n));
+    const writes = [0, 1, 2, 3].map((i) => part(0, i, { runs: [[6, 1]] }));
     memory.clear();
     check(S);
+    // Its records come after the look, of a time before it.
+    const last = writes.map((one) => write(one, 31n));
+    check(S + 1n);
     expect(end(30n, 1, last)).toMatchObject({ sequence_id: 0, position_first: 6 });
     expect(rows().at(-1)).toEqual(["free", null, DATA + 3n * 4096n, 31n]);
     expect(pass(2n * S, 0, 5)).toMatchObject({ sequence_id: 1 });
