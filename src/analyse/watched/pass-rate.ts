@@ -3,6 +3,7 @@ import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
+import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
 import { trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
@@ -41,6 +42,11 @@ export interface PassRate {
   readonly axis: PassAxis;
   /** Mean over bytes of passes per second or token; the interval is that of addresses. */
   readonly rate: Interval;
+  /**
+   * The most windows with such a pass, per second or token and byte: no more bytes than that can have one, however many passes follow in the
+   * same window. Null where that is not known.
+   */
+  readonly touched_hi: number | null;
   /** The same on every resample, for ratios of two rates. */
   readonly replicated: Replicated;
   readonly n: number;
@@ -61,6 +67,8 @@ export interface PassRate {
 
 /** Three metrics ask for the same rates. */
 const rates = new WeakMap<WatchSet, Map<string, PassRate>>();
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, x) => all + x, 0);
 
 function isOf({ passes }: Exposure, pass: number, kind: PassKind, generous: boolean): boolean {
   const passesOfKind = kind === "read" ? passes.reads : passes.writes;
@@ -95,10 +103,11 @@ function withUndrawn(rate: Interval, size: number): Interval {
 
 /**
  * Passes per second and byte: over each stratum the passes in the windows of its watches over the time of the windows, strata by
- * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share has a
- * Clopper-Pearson interval instead, times their mean rate; with none, the upper end is the rate of one pass in a usual window of
- * that share: few long windows, which are so long as no byte was drawn that shows one, do not make it near. Of an engine it is that of as many passes in every
- * step as a watch can count. Per token: over the tokens of the steps in the windows, whose number is known.
+ * their bytes; BCa interval over the addresses. With fewer than ten addresses that show such a pass, their share decides
+ * instead: Clopper-Pearson times their mean rate below, Stringer's bound above, where a byte that none was drawn of may have as many
+ * passes in every step as any watch can count, or, without steps, in a usual window as the longest can. Usual: few long windows, which are
+ * so long as no byte was drawn that shows one, do not make the end near. Per token: over the tokens of the
+ * steps in the windows, whose number is known.
  * @param generous passes of unknown kind count too
  */
 export function passRate(set: WatchSet, kind: PassKind, generous = false, axis: PassAxis = "seconds"): PassRate {
@@ -154,7 +163,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   let passes = 0;
   let unknown = 0;
   let counted = 0;
-  let countedRate = 0;
+  const countedRates: number[] = [];
   let allHeld = 0;
   exposures.forEach((exposure, i) => {
     const w = weights.bytes[i] ?? 0;
@@ -173,7 +182,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     if (inside > 0) {
       counted += 1;
       // Between two steps there are passes, and no token.
-      if (mineHeld > 0) countedRate += (unit * inside) / mineHeld;
+      if (mineHeld > 0) countedRates.push((unit * inside) / mineHeld);
     }
     top[i] = w * inside;
     bottom[i] = (w * mineHeld) / unit;
@@ -205,17 +214,21 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   };
   const looked = held.filter((x) => x > 0).sort();
   const n = looked.length;
+  let touched: number | null = null;
   if (counted < FEW_HITS && n > 0) {
     const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
-    const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
     const usual = Math.min(allHeld / n, looked[n >> 1] ?? Number.POSITIVE_INFINITY);
-    const each = counted > 0 ? countedRate / counted : Math.max(unit / usual, mostInSteps(set, axis));
-    const hi = (share.hi ?? 1) * each;
-    rate = interval(rate.value, Math.min(rate.lo ?? 0, (share.lo ?? 0) * each), Math.max(rate.hi ?? 0, hi));
+    const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
+    const lo = counted > 0 ? Math.min(rate.lo ?? 0, ((share.lo ?? 0) * sum(countedRates)) / counted) : 0;
+    const inSteps = mostInSteps(set, axis);
+    const most = inSteps > 0 ? Math.max(unit / usual, inSteps) : (unit * (trapLimits(set).at(-1) ?? 1)) / usual;
+    touched = ((share.hi ?? 1) * unit) / usual;
+    rate = interval(rate.value, lo, Math.max(rate.hi ?? 0, stringerBound(countedRates, n, size, most)));
   }
   return {
     axis,
     rate,
+    touched_hi: touched === null ? rate.hi : Math.min(touched, rate.hi ?? touched),
     replicated,
     n,
     n_seen: seen,

@@ -3,6 +3,7 @@ import { OP } from "../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
+import { RARE_WORLDS } from "./rare-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
 
@@ -262,6 +263,7 @@ export const WORLDS: readonly WorldKind[] = [
   writtenAgain(0.3),
   stopped,
   ...CHANGING_WORLDS,
+  ...RARE_WORLDS,
   ...STEP_WORLDS,
 ];
 

@@ -1,0 +1,56 @@
+/** Kinds of work of which next to no watch sees the passes that carry a figure: bursts that come once, or far apart. */
+import { OP } from "../../../src/schema/operation.ts";
+import type { WorldKind } from "../../../src/simulate/world.ts";
+import { normalDraw } from "../../../src/statistics/normal.ts";
+import { MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
+
+type Hit = readonly [time: number, op: number];
+
+const loadedInBursts: WorldKind = {
+  name: "30 writes in 3 ms when the word is loaded, then read once a token of 50 ms",
+  make: (random) => {
+    const begins = tokens(random, () => 50 * MS).filter((begin) => begin > 3 * SECOND);
+    return one(
+      "weight",
+      words(() => {
+        const loaded = random() * 3 * SECOND;
+        const place = random() * 40 * MS;
+        const writes = Array.from({ length: 30 }, (_, k): Hit => [loaded + 0.1 * k * MS, OP.store]);
+        return trace([...writes, ...begins.map((begin): Hit => [begin + place, OP.load])]);
+      }),
+      { token_period_ns: 50 * MS },
+    );
+  },
+};
+
+const readLog: WorldKind = {
+  name: "a log of which each word is written once and read 10 times after lognormal delays",
+  make: (random) =>
+    one(
+      "kv_cache",
+      words((word) => {
+        const written = (word / WORDS) * RUN_NS;
+        const reads = Array.from(
+          { length: 10 },
+          (): Hit => [written + 50 * MS * Math.exp(1.5 * normalDraw(random)), OP.load],
+        );
+        return trace([[written, OP.store], ...reads]);
+      }),
+    ),
+};
+
+const rareBursts: WorldKind = {
+  name: "bursts of 60 reads, 200 us apart, every 5 s",
+  make: (random) =>
+    one(
+      "unknown",
+      words(() => {
+        const hits: Hit[] = [];
+        for (let t = (random() - 1) * 5 * SECOND; t < RUN_NS; t += 5 * SECOND)
+          for (let k = 0; k < 60; k++) hits.push([t + 0.2 * k * MS, OP.load]);
+        return trace(hits);
+      }),
+    ),
+};
+
+export const RARE_WORLDS: readonly WorldKind[] = [loadedInBursts, readLog, rareBursts];
