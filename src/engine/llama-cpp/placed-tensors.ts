@@ -312,6 +312,7 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
     },
     addFromGraph(found, time, tid) {
       const { tensor, buffer, role } = found;
+      if (passesInputs && buffer.usage === "any" && role === undefined) return false;
       let owner = buffers.get(tensor.buffer);
       if (!same(owner, buffer.addr, buffer.sizeBytes)) {
         owner = open(tensor.buffer, buffer.addr, buffer.sizeBytes, buffer.usage);

@@ -194,6 +194,11 @@ describe("the tensor map of a process", () => {
     expect(map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 2n]))).toBe("kept");
     expect(map.tensorAlloc(alloc(BASE, { name: "Kcur-0" }, bufferBytes(BASE, 65536, 2)))).toBe("kept");
     expect(map.takeRows()).toMatchObject([{ kind: "usage", usage: "compute" }, { name: "Kcur-0" }]);
+    const input = decodeTensor(viewOf(tensorBytes({ name: "leaf_1", buffer: 0x9000n, data: BASE })), GGML_LAYOUT);
+    if (!input.ok) throw new Error(input.doubt);
+    const found = { tensor: input.value, buffer: { addr: BASE, sizeBytes: 4096, usage: "any" } } as const;
+    expect(map.addFromGraph(found, 5n, 8)).toBe(false);
+    expect(map.takeRows()).toEqual([]);
   });
 
   test("leaves out a load that is simulated in buffers that are said to have bytes, and lie nowhere", () => {
