@@ -7,7 +7,7 @@ import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessSums, SeenBlocks } from "../input/input.ts";
-import { isInside } from "../input/span.ts";
+import { coveredNs, isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
@@ -32,9 +32,15 @@ function touchedShare(
   { exposures, weights, span, unwatched }: WatchSet,
   window: number,
 ): { share: Interval; n: number; whole: boolean } {
+  // Between two pieces of the span is other work: what that touches is not in it.
+  const isWhole = (from: number, end: number): boolean =>
+    isInside(span, from) && coveredNs(span, from, end) === end - from;
   const fits = (e: Exposure): boolean =>
-    isInside(span, e.armed_ns) && isInside(span, e.armed_ns + window) && e.armed_ns + window <= e.window_end_ns;
-  const touched = (e: Exposure): boolean => e.passes.count > 0 && (e.passes.start_ns[0] ?? 0) <= e.armed_ns + window;
+    isWhole(e.armed_ns, e.armed_ns + window) && e.armed_ns + window <= e.window_end_ns;
+  const touched = ({ passes, armed_ns }: Exposure): boolean => {
+    const first = passes.start_ns[0] ?? Number.POSITIVE_INFINITY;
+    return passes.count > 0 && first <= armed_ns + window && isWhole(armed_ns, first);
+  };
   const count = (which: (e: Exposure) => boolean): { share: Interval; n: number } => {
     const members = exposures.map((e, i) => [e, weights.bytes[i] ?? 0] as const).filter(([e]) => which(e));
     const share = weightedProportion(

@@ -1,0 +1,50 @@
+import { expect, test } from "bun:test";
+import type { MetricRow } from "../../../../src/analyse/figures/metric-row.ts";
+import type { StepSample } from "../../../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const CYCLE_MS = 22;
+const PROMPT_MS = 2;
+const STEP_MS = 5;
+
+/** A short prompt and four decode steps, over and over without a pause: two decode steps, the window, are longer than a prompt. */
+function promptsAndTokens(): StepSample[] {
+  return Array.from({ length: 40 }, (_, cycle): StepSample[] => {
+    const begin = CYCLE_MS * cycle;
+    return [
+      { step: "prefill", begin_ns: begin * MS, end_ns: (begin + PROMPT_MS) * MS, n_tokens: 16 },
+      ...Array.from({ length: 4 }, (_, i): StepSample => {
+        const from = begin + PROMPT_MS + STEP_MS * i;
+        return { step: "decode", begin_ns: from * MS, end_ns: (from + STEP_MS) * MS, n_tokens: 1 };
+      }),
+    ];
+  }).flat();
+}
+
+/** The working set of 120 words that prompts alone touch, each watched from 4 ms before a prompt on. */
+function workingSet(dwell_ms: number): MetricRow | undefined {
+  const watches = Array.from({ length: 120 }, (_, i) => {
+    const prompt = CYCLE_MS * (1 + (i % 35));
+    const begin = prompt - 4 + 0.01 * i;
+    return watch([[(prompt + 0.1) * MS, "load"]], {
+      watch_id: i + 1,
+      addr: BigInt(4096 + 8 * i),
+      begin_ns: begin * MS,
+      end_ns: (begin + dwell_ms) * MS,
+      dwell_limit_ns: dwell_ms * MS,
+    });
+  });
+  const regions = [region({ region_type: "activation" })];
+  return computeMetrics(input({ watches, regions, steps: promptsAndTokens() })).find(
+    ({ metric, source, step }) => metric === "working_set_bytes" && source === "watch" && step === "decode",
+  );
+}
+
+test("what a prompt touches is not in the working set of the decode steps around it", () => {
+  expect(workingSet(15)?.lo).toBe(0);
+});
+
+test("nor is it where watches are shorter than two steps", () => {
+  expect(workingSet(9)?.lo).toBe(0);
+});
