@@ -15,7 +15,7 @@ import { readGgufFile } from "../src/engine/gguf/file.ts";
 import { llamaCpp } from "../src/engine/llama-cpp/llama-cpp.ts";
 import { GGML_LAYOUT, LLAMA_PARAMS } from "../src/engine/llama-cpp/offsets.ts";
 import { processState } from "../src/engine/llama-cpp/process-state.ts";
-import { runEngine } from "../tests/fixtures/engine-run.ts";
+import { hasSettings, runEngine } from "../tests/fixtures/engine-run.ts";
 import { structOffsets } from "./struct-offsets.ts";
 
 const TRIAL = new URL("../tests/fixtures/llama_trial.py", import.meta.url).pathname;
@@ -91,7 +91,11 @@ function byDebuggingData(path: string): { readonly structures: readonly string[]
 async function wrongFacts(library: string, folder: string): Promise<string[]> {
   const engine: Engine = { ...llamaCpp, follow: (pid) => processState(pid, [TAKEN_FOR]) };
   const asked = [CELLS, SEQUENCES, TYPE_K, FLASH].map(String);
-  const run = await runEngine(["python3", TRIAL, library, folder, ...asked], { engines: [engine], objects: [library] });
+  const run = await runEngine(["python3", TRIAL, library, folder, ...asked], {
+    engines: [engine],
+    objects: [library],
+    until: hasSettings,
+  });
   if (run.exitCode !== 0)
     return [`the trial ended with ${run.exitCode}: python3 ${TRIAL} ${library} ${folder} ${asked.join(" ")}`];
   const file = readGgufFile(join(folder, "plain.gguf"));
@@ -128,7 +132,7 @@ async function wrongFacts(library: string, folder: string): Promise<string[]> {
     ["tokens", run.steps.filter(({ kind }) => kind === "decode").map(({ n_tokens }) => n_tokens), [40]],
   ];
   return pairs.flatMap(([what, told, expected]) => {
-    const [found, asIs] = [JSON.stringify(told), JSON.stringify(expected)];
+    const [found = "nothing", asIs = "nothing"] = [JSON.stringify(told), JSON.stringify(expected)];
     return found === asIs ? [] : [`${what}: ${found.slice(0, 300)}, but it is ${asIs.slice(0, 300)}`];
   });
 }

@@ -9,7 +9,7 @@ import { type KvRows, kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
 import { timelineOf } from "../../../src/label/timeline/phase.ts";
 import { stepRows } from "../../../src/label/timeline/step-row.ts";
 import { createTokenCount } from "../../../src/record/token-count.ts";
-import { type EngineRun, runEngine } from "../../fixtures/engine-run.ts";
+import { type EngineRun, hasSettings, runEngine } from "../../fixtures/engine-run.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);
@@ -29,13 +29,17 @@ interface Driven {
   readonly inFile: readonly (readonly [string, number | null])[];
 }
 
-async function drive(kind: string, which = OLDER): Promise<Driven> {
+async function drive(kind: string, which = OLDER, until?: typeof hasSettings): Promise<Driven> {
   const build = builds[which];
   if (!build?.ok) throw new Error("no build");
   const folder = mkdtempSync(join(tmpdir(), "mrm-architectures-"));
   try {
     const [library = ""] = build.objects;
-    const run = await runEngine(["python3", DRIVER, library, folder, kind], { env: build.env, objects: build.objects });
+    const run = await runEngine(["python3", DRIVER, library, folder, kind], {
+      env: build.env,
+      objects: build.objects,
+      ...(until ? { until } : {}),
+    });
     expect(JSON.parse(run.stdout).failed).toBe(0);
     expect(run.ledger.filter(({ dropped, way }) => dropped > 0 && way !== "graph")).toEqual([]);
     const file = readGgufFile(join(folder, `${kind}.gguf`));
@@ -120,7 +124,7 @@ test.skipIf(failed.length > 0).each([
   ["without flash attention", "latent", false],
   ["with flash attention", "fused", true],
 ])("one row for keys and values is a cache of one tensor for each layer, %s", async (_, kind, flash) => {
-  const latent = await drive(kind);
+  const latent = await drive(kind, OLDER, hasSettings);
   expect(latent.calls.length).toBe(31);
   expectAllLabelled(latent);
   const cached = latent.run.tensors.filter(({ region_type }) => region_type === "kv_cache");
