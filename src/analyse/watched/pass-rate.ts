@@ -202,7 +202,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const carrying = carryingUnits(parts);
   let rate = counted > 0 ? intervalOf(replicated, carrying) : interval(null, 0, null);
   // By time the ends of windows make rates vary, whatever the addresses; by tokens they may be all alike.
-  if (axis === "tokens") rate = withUndrawn(rate, effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0)));
+  const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
+  if (axis === "tokens") rate = withUndrawn(rate, size);
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, and steps that no window holds, may have
   // had none or twice as many, and of what is too young to be drawn none is in the sum.
@@ -216,7 +217,6 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const n = looked.length;
   let touched: number | null = null;
   if (counted < FEW_HITS && n > 0) {
-    const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
     const usual = Math.min(allHeld / n, looked[n >> 1] ?? Number.POSITIVE_INFINITY);
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
     const lo = counted > 0 ? Math.min(rate.lo ?? 0, ((share.lo ?? 0) * sum(countedRates)) / counted) : 0;

@@ -182,6 +182,24 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   return { parts, at: starts, bytes, least: bytes, room: ENGINE_ROOM[room] };
 }
 
+/** How many whole numbers a tensor has, and of which type they are. */
+function setNumbers(view: DataView, from: Pick<NumberOffsets, "elements" | "type" | "narrowType" | "wideType">): void {
+  const { offsets } = PLAN;
+  view.setUint16(offsets.tensor_elements, from.elements, true);
+  view.setUint16(offsets.tensor_type, from.type, true);
+  view.setUint16(offsets.narrow_type, from.narrowType, true);
+  view.setUint16(offsets.wide_type, from.wideType, true);
+}
+
+/** How the data of a tensor of torch is found. */
+function setTorchData(view: DataView, from: Pick<NumberOffsets, "storage" | "strides" | "offset" | "data">): void {
+  const { offsets } = PLAN;
+  view.setUint16(offsets.torch_storage, from.storage, true);
+  view.setUint16(offsets.torch_strides, from.strides, true);
+  view.setUint16(offsets.torch_offset, from.offset, true);
+  view.setUint16(offsets.torch_data, from.data, true);
+}
+
 /** The plan as the kernel program reads it. */
 export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(new ArrayBuffer(PLAN.bytes));
@@ -216,11 +234,8 @@ export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8
       view.setUint16(offsets.tensor_buffer, from.buffer, true);
       view.setUint16(offsets.buffer_usage, from.usage, true);
       view.setUint16(offsets.passing_usage, from.passing, true);
-      view.setUint16(offsets.tensor_type, from.type, true);
-      view.setUint16(offsets.tensor_elements, from.elements, true);
       view.setUint16(offsets.tensor_data, from.data, true);
-      view.setUint16(offsets.narrow_type, from.narrowType, true);
-      view.setUint16(offsets.wide_type, from.wideType, true);
+      setNumbers(view, from);
       continue;
     }
     if (part.form === "blocks") {
@@ -232,25 +247,16 @@ export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8
       view.setUint8(offsets.lengths_argument, from.lengths);
       view.setUint16(offsets.window_place, from.window, true);
       view.setUint16(offsets.blocks_place, from.table, true);
-      view.setUint16(offsets.torch_storage, from.storage, true);
       view.setUint16(offsets.torch_sizes, from.sizes, true);
-      view.setUint16(offsets.torch_strides, from.strides, true);
-      view.setUint16(offsets.torch_offset, from.offset, true);
-      view.setUint16(offsets.torch_data, from.data, true);
+      setTorchData(view, from);
       continue;
     }
     if (part.form === "numbers") {
       const { offsets: from } = part;
       view.setUint8(offsets.walks, ENGINE_WALK.numbers);
       view.setUint16(offsets.numbers_argument, part.from, true);
-      view.setUint16(offsets.torch_storage, from.storage, true);
-      view.setUint16(offsets.torch_strides, from.strides, true);
-      view.setUint16(offsets.torch_offset, from.offset, true);
-      view.setUint16(offsets.torch_data, from.data, true);
-      view.setUint16(offsets.tensor_elements, from.elements, true);
-      view.setUint16(offsets.tensor_type, from.type, true);
-      view.setUint16(offsets.narrow_type, from.narrowType, true);
-      view.setUint16(offsets.wide_type, from.wideType, true);
+      setTorchData(view, from);
+      setNumbers(view, from);
       continue;
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);
