@@ -137,14 +137,16 @@ const partSchema = z.object({
 /**
  * Ollama's own: a JSON object a line, with the text of one token or of some. The last counts them all; of the prompt it counts
  * what was in the cache too, and does not say how much that was. No word may be told not to end an answer, and a model that
- * repeats itself is stopped, so that tokens are drawn and not the most likely ones, the same for each prompt.
+ * repeats itself is stopped, so that tokens are drawn and not the most likely ones, the same for each prompt. Of a prompt that
+ * does not fit nothing may be left out, and nothing of the context for a longer answer: what was asked would be something else.
  */
 const ollama: Dialect = {
   path: "/api/generate",
   eventIn: (line) => (line.trim() === "" ? null : line),
   body: ({ prompt, tokens, model }) => ({
     ...(model === null ? {} : { model }),
-    ...{ prompt, raw: true, stream: true, options: { num_predict: tokens, temperature: 1, seed: 1 } },
+    ...{ prompt, raw: true, stream: true, truncate: false, shift: false },
+    options: { num_predict: tokens, temperature: 1, seed: 1 },
   }),
   read(data, most) {
     const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { SERVER_APIS } from "../config/schema.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../schema/words.ts";
+import { givenModelSchema } from "./given-model.ts";
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as [RequestStatus, ...RequestStatus[]];
 const MOST_TOKENS = 2 ** 32 - 1;
@@ -32,6 +33,8 @@ export const driveSchema = z.object({
   /** Of each answer. */
   tokens: z.int().min(1),
   prompts: promptsSchema,
+  /** A model that the server is given first, and which is asked; missing where it has its own. */
+  model: givenModelSchema.optional(),
   /** Requests are begun for so long; null where `requests` says how many there are. */
   duration_ms: z.number().nullable(),
   requests: z.int().min(1).nullable(),

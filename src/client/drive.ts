@@ -3,6 +3,7 @@ import { z } from "zod";
 import { quantile } from "../statistics/quantile.ts";
 import { ask } from "./ask.ts";
 import type { Drive, DriveMessage } from "./drive-messages.ts";
+import { giveModel } from "./given-model.ts";
 import { promptSource } from "./prompts.ts";
 import { untilReady } from "./server-port.ts";
 import { type Exchange, exchange } from "./token-stream.ts";
@@ -53,10 +54,19 @@ async function firstModel(url: string, signal: AbortSignal): Promise<string | nu
   return listed?.data[0]?.id ?? null;
 }
 
+/** The name by which the model is asked; null where none is needed. */
+async function modelName({ url, api, model }: Drive, signal: AbortSignal): Promise<string | null> {
+  if (model !== undefined) {
+    await giveModel(url, model, signal);
+    return model.name;
+  }
+  return api === "llama-server" ? null : await firstModel(url, signal);
+}
+
 /**
  * Waits for the server and asks it; a request that is under way when the time is over comes to its end.
  * @param tell is told of each request when it is sent and when it has ended
- * @throws MrmTraceError target, where no server answers in time, or does not tell its tokens; what the signal carries, where it comes before that
+ * @throws MrmTraceError target, where no server answers in time, or does not tell its tokens, or does not take the model; what the signal carries, where it comes before that
  */
 export async function drive(
   settings: Drive,
@@ -65,7 +75,7 @@ export async function drive(
 ): Promise<void> {
   const { url, api, clients, tokens, duration_ms, requests } = settings;
   await untilReady(url, signal);
-  const model = api === "llama-server" ? null : await firstModel(url, signal);
+  const model = await modelName(settings, signal);
   const promptAt = await promptSource(settings, signal);
   const began = performance.now();
   let sent = 0;

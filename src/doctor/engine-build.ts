@@ -7,7 +7,7 @@ import { ENGINES } from "../engine/engines.ts";
 import { recognise } from "../engine/probing/object-probes.ts";
 
 export interface ProgramBuild {
-  /** Version of its Python package, else the build that its id is known to be, else that id; null where it says neither. */
+  /** Version of its Python package or Go module, else the build that its id is known to be, else that id; null where it says none. */
   readonly build: string | null;
   /** Functions of an engine that are in the program itself; 0 for those that lie in libraries. */
   readonly functions: number;
@@ -39,6 +39,8 @@ export function programBuild(path: string): ProgramBuild {
   const [found] = recognise(realpathSync(path), path, bytes, ENGINES);
   const buildId = elf.buildId();
   const version = found?.file.engine.aboutBuild(found.file.build, () => []).build;
+  const go = elf.goBuild();
+  if (go?.version) return { build: go.version, functions: found?.file.symbols.length ?? 0 };
   const id = buildId === null ? null : `build id ${buildId.slice(0, 16)}`;
   return { build: typeof version === "string" ? version : id, functions: found?.file.symbols.length ?? 0 };
 }

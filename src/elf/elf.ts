@@ -5,6 +5,7 @@ import { readDynamic } from "./dynamic.ts";
 import { type DynamicSymbol, dynamicSymbolTable } from "./dynamic-symbols.ts";
 import type { ByteSource } from "./file-bytes.ts";
 import { type FunctionStarts, readFunctionStarts } from "./function-starts.ts";
+import { type GoBuild, readGoBuild } from "./go-build.ts";
 import { localFunctions } from "./local-symbols.ts";
 import { readSections } from "./sections.ts";
 import { fileOffsetOf, readSegments, type Segment, vaddrOf } from "./segments.ts";
@@ -16,6 +17,8 @@ export interface ElfFile {
   readonly segments: readonly Segment[];
   /** Lower-case hexadecimal GNU build id. */
   buildId(): string | null;
+  /** What a program of Go says of itself; null for others. */
+  goBuild(): GoBuild | null;
   soname(): string | null;
   /** One defined dynamic symbol by its exact name, through the loader's hash table. */
   dynamicSymbol(name: string): DynamicSymbol | undefined;
@@ -71,6 +74,7 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
     machine: view.u16(18) ?? 0,
     segments,
     buildId: once(() => readBuildId(view, segments, sections)),
+    goBuild: once(() => readGoBuild(view, sections)),
     soname: () => dynamic().soname,
     dynamicSymbol: (name) => symbols().find(name),
     localFunctions: (names) => localFunctions(view, segments, sections(), names),

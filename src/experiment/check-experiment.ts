@@ -8,6 +8,7 @@ import { readGgufFile } from "../engine/gguf/file.ts";
 import { MrmTraceError } from "../errors.ts";
 import { modelSlug } from "../run-directory/run-directory.ts";
 import { findProgram } from "../target/held-command.ts";
+import { OLLAMA_PROGRAM } from "./ollama-run.ts";
 import { SCRIPT_PROGRAM } from "./script-run.ts";
 import { SERVER_PROGRAM } from "./server-run.ts";
 import { cellsOf, countRuns, promptRoom } from "./sweep.ts";
@@ -47,6 +48,7 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
   problems.push(
     ...list.slice(0, MOST_PROBLEMS).flatMap((_, index) => modelProblems(file, index)),
     ...sameNames(file, list),
+    ...exactProblems(file, list),
   );
   for (const name of DECIDED_BY_SWEEP) {
     if (valueAt(yaml.value, ["demo", name]) === undefined) continue;
@@ -71,12 +73,14 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
 /** Control and direction characters, and what a path would read as more than a name. */
 const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 
-/** What an experiment would need of an engine that it cannot run yet. */
-const MISSING = {
-  vllm: "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of",
-  ollama:
-    "nothing here starts its server and gives it a model, which `mrm-trace run --serve 30s --api ollama -- COMMAND` can be the client of",
-} as const;
+/** What an experiment would need of vLLM to run it. */
+const VLLM_MISSING =
+  "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of";
+/** The servers that an experiment starts, and how one is had. */
+const SERVERS: Readonly<Record<string, readonly [program: string, hint: string]>> = {
+  "llama-server": [SERVER_PROGRAM, "install llama.cpp, and put the folder of its llama-server into PATH"],
+  ollama: [OLLAMA_PROGRAM, "install Ollama, and put the folder of its program into PATH"],
+};
 
 function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const pathOf = (key: string) => ["models", index, key];
@@ -90,9 +94,9 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   const parsed = modelSchema.partial({ id: true }).safeParse(value);
   if (!parsed.success) return found;
   const { engine, path, hf_repo, params, type } = parsed.data;
-  if (engine === "vllm" || engine === "ollama") {
+  if (engine === "vllm") {
     const hint = `run its models as GGUF with engine: llama-server, or trace a command of it: mrm-trace run -- COMMAND`;
-    const message = `${engine} is not supported yet: ${MISSING[engine]}`;
+    const message = `${engine} is not supported yet: ${VLLM_MISSING}`;
     found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
   } else if (engine === "transformers") {
     found.push(...scriptProblems(yaml, pathOf, path));
@@ -109,9 +113,9 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
       }
     }
     found.push(...fileProblems(yaml, pathOf, engine, path, hf_repo));
-    if (engine === "llama-server" && !isOnPath(SERVER_PROGRAM)) {
-      const hint = "install llama.cpp, and put the folder of its llama-server into PATH";
-      const message = `there is no ${SERVER_PROGRAM} on PATH`;
+    const [program, hint] = SERVERS[engine] ?? [];
+    if (program !== undefined && hint !== undefined && !isOnPath(program)) {
+      const message = `there is no ${program} on PATH`;
       found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
     }
   }
@@ -186,6 +190,15 @@ function sameNames({ yaml }: ConfigFile, models: readonly unknown[]): ConfigProb
     const hint = `give each model an id of its own: models[${other}] has the folder ${slug} already`;
     return [problemAt(yaml, ["models", index, "id"], "id given twice", { hint })];
   });
+}
+
+/** Prompts of an exact length for a server that does not tell the tokens of a text. */
+function exactProblems({ yaml }: ConfigFile, models: readonly unknown[]): ConfigProblem[] {
+  const path = ["prompts", "tokens"];
+  if (valueAt(yaml.value, path) === undefined) return [];
+  if (!models.some((model) => valueAt(model, ["engine"]) === "ollama")) return [];
+  const message = "ollama does not tell the tokens of a text, so that no prompt can be brought to this length";
+  return [problemAt(yaml, path, message, { hint: "leave it out, or use engine: llama-server" })];
 }
 
 function promptProblems({ yaml }: ConfigFile, source: string): ConfigProblem[] {

@@ -1,6 +1,6 @@
 /** One run of an experiment as the process that makes it is told, and what comes back. */
 import { z } from "zod";
-import { demoSchema, runSchema } from "../config/schema.ts";
+import { demoSchema, runSchema, SERVER_APIS } from "../config/schema.ts";
 import { experimentFactsSchema } from "../schema/run-details.ts";
 import { scriptOf } from "./script-run.ts";
 import { serverOf } from "./server-run.ts";
@@ -18,7 +18,15 @@ export const runRequestSchema = z.object({
     is_prompt_exact: z.boolean(),
   }),
   /** The server that serves the model, with a mark for its port; null for the demo's engine. */
-  server: z.object({ command: z.array(z.string()), vocabulary: z.int().min(1) }).nullable(),
+  server: z
+    .object({
+      api: z.enum(SERVER_APIS),
+      command: z.array(z.string()),
+      gguf: z.string(),
+      /** Tokens that its model knows; null of a server that takes texts alone. */
+      vocabulary: z.int().min(1).nullable(),
+    })
+    .nullable(),
   /** The command of a script of the user's that runs the model; null for what has none. */
   script: z.array(z.string()).readonly().nullable(),
   model_id: z.string(),

@@ -6,6 +6,7 @@ import { modelFacts } from "../engine/gguf/model-facts.ts";
 import type { ServeRequest } from "../pipelines/serving.ts";
 import { asUser } from "../target/acting-user.ts";
 import { invokingUser } from "../target/invoking-user.ts";
+import { drawnText, ollamaCommand, ollamaStore, storedModel } from "./ollama-run.ts";
 import type { OneRunRequest } from "./run-request.ts";
 import type { Cell } from "./sweep.ts";
 
@@ -19,6 +20,10 @@ export function serverOf(
   demo: Pick<DemoOptions, "threads" | "flash_attention">,
 ): OneRunRequest["server"] {
   const { engine, path } = model;
+  if (engine === "ollama" && path !== undefined) {
+    const command = ollamaCommand({ context_length, batch_size }, demo);
+    return { api: "ollama", command, gguf: path, vocabulary: null };
+  }
   if (engine !== "llama-server" || path === undefined) return null;
   const facts = asUser(invokingUser(), () => modelFacts(path));
   const command = [SERVER_PROGRAM, "-m", path, "--host", "127.0.0.1", "--port", PORT_MARK];
@@ -26,27 +31,33 @@ export function serverOf(
   command.push("-c", String(context_length * batch_size), "-np", String(batch_size));
   command.push("-fa", demo.flash_attention ? "on" : "off");
   if (demo.threads !== undefined) command.push("-t", String(demo.threads));
-  return { command, vocabulary: facts?.vocabulary ?? LEAST_VOCABULARY };
+  return { api: "llama-server", command, gguf: path, vocabulary: facts?.vocabulary ?? LEAST_VOCABULARY };
+}
+
+/** The prompts of a file. @throws Error where it has none */
+function textsOf({ prompt_file, prompt_categories, prompts }: OneRunRequest["workload"]): string[] | null {
+  if (prompt_file === null) return null;
+  return asUser(invokingUser(), () => readPrompts(prompt_file, prompt_categories)).slice(0, prompts);
 }
 
 /**
  * What the server of a run is asked: each prompt once, as many at a time as there are sequences.
- * @throws Error where the file of prompts has none
+ * @throws Error where the file of prompts has none, or a model cannot be put into Ollama's store
  */
 export function serveOf({ workload, demo, options, server }: OneRunRequest): ServeRequest | null {
   if (server === null) return null;
-  const { prompt_tokens: tokens, sequences } = demo;
-  const { prompt_file, prompt_categories, is_prompt_exact: is_exact, prompts: requests } = workload;
-  const asked = {
-    api: "llama-server" as const,
-    clients: Math.min(sequences, requests),
-    tokens: workload.output_tokens,
-    duration_ns: null,
-    requests,
-  };
-  if (prompt_file === null) {
-    return { ...asked, prompts: { drawn: { tokens, vocabulary: server.vocabulary, seed: options.seed } } };
+  const { prompt_tokens: tokens, sequences, threads } = demo;
+  const { is_prompt_exact: is_exact, prompts: requests } = workload;
+  const { api, gguf, vocabulary } = server;
+  const clients = Math.min(sequences, requests);
+  const asked = { api, clients, tokens: workload.output_tokens, duration_ns: null, requests };
+  const texts = textsOf(workload);
+  if (vocabulary === null) {
+    // It takes texts alone, and does not say of how many tokens one is.
+    const drawn = (): string[] => Array.from({ length: requests }, (_, i) => drawnText(tokens, options.seed, i));
+    const model = asUser(invokingUser(), () => storedModel(gguf, ollamaStore(), threads ?? null));
+    return { ...asked, model, prompts: { texts: texts ?? drawn(), fit: null } };
   }
-  const texts = asUser(invokingUser(), () => readPrompts(prompt_file, prompt_categories)).slice(0, requests);
-  return { ...asked, prompts: { texts, fit: { tokens, is_exact } } };
+  if (texts !== null) return { ...asked, prompts: { texts, fit: { tokens, is_exact } } };
+  return { ...asked, prompts: { drawn: { tokens, vocabulary, seed: options.seed } } };
 }

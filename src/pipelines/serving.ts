@@ -1,5 +1,6 @@
 /** A run of which we are the client: the server at a port of its own, what it is asked, and that it ends when all is asked. */
 import type { Prompts } from "../client/drive-messages.ts";
+import type { GivenModel } from "../client/given-model.ts";
 import { commandAt, freePort, requirePortMark } from "../client/server-port.ts";
 import { type ClientCollector, createClientCollector } from "../collect/client/client-collector.ts";
 import type { Collectors } from "../collect/collectors.ts";
@@ -16,6 +17,8 @@ export interface ServeRequest {
   /** Of each answer. */
   readonly tokens: number;
   readonly prompts: Prompts;
+  /** A model that the server is given first; missing where it has its own. */
+  readonly model?: GivenModel | undefined;
   /** The file from which they are; missing for ours and for those of an experiment. */
   readonly prompt_file?: string | undefined;
   /** For how long requests are begun, in ns; null where `requests` says how many there are. */
@@ -91,6 +94,7 @@ export async function openServing(request: ServeRequest, command: readonly strin
     clients: request.clients,
     tokens: request.tokens,
     prompts: request.prompts,
+    model: request.model,
     duration_ms: request.duration_ns === null ? null : request.duration_ns / 1e6,
     requests: request.requests,
   });

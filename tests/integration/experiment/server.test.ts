@@ -59,17 +59,39 @@ test.skipIf(!server.ok)(
   },
 );
 
+const OLLAMA = new URL("../../fixtures/fake-ollama.ts", import.meta.url).pathname;
+
+test("an experiment gives Ollama the model, and asks it each prompt once", async () => {
+  const bin = join(folder, "ollama-bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "ollama"), `#!/bin/sh\nexec ${process.execPath} ${OLLAMA}\n`);
+  chmodSync(join(bin, "ollama"), 0o755);
+  await writeModel({ params: "1m", type: "f16", seed: 1 }, model, { force: true });
+  writeFileSync(config.prompts.source, "one two\nthree four five\n");
+  const { tokens: _, ...prompts } = config.prompts;
+  writeFileSync(path, JSON.stringify({ ...config, models: [{ id: "o", engine: "ollama", path: model }], prompts }));
+  const env = { PATH: `${bin}:${process.env.PATH}`, MRM_TRACE_CACHE: join(folder, "cache") };
+  const ended = await runCli(["run", "--config", path, "--json"], { env });
+  const { runs } = jsonOf(ended) as { readonly runs: readonly { readonly run_dir: string; readonly why: string }[] };
+  expect(runs).toMatchObject([{ status: "complete" }]);
+  const metadata = JSON.parse(readFileSync(join(runs[0]?.run_dir ?? "", "metadata.json"), "utf8"));
+  // Two words, then three, then the first prompt again.
+  expect(metadata.requests).toMatchObject({ requests: 3, answered: 3, prompt_tokens: "7", output_tokens: "48" });
+  expect(metadata.client).toMatchObject({ api: "ollama", clients: 2, request_tokens: 16, prompts: 2 });
+  expect(metadata.target.command).toContain("OLLAMA_CONTEXT_LENGTH=128");
+});
+
 test("an experiment in a server that is not there is refused before anything runs, as is what we cannot be the client of", async () => {
   await writeModel({ params: "1m", type: "f16", seed: 1 }, model, { force: true });
   writeFileSync(config.prompts.source, "one\n");
-  const refused = async (models: unknown, words: string): Promise<void> => {
+  const refused = async (models: unknown, words: string, code = 3): Promise<void> => {
     writeFileSync(path, JSON.stringify({ ...config, models }));
     const ended = await runCli(["run", "--config", path], { env: { PATH: folder } });
-    expect([ended.exitCode, ended.stderr]).toEqual([3, expect.stringContaining(words)]);
+    expect([ended.exitCode, ended.stderr]).toEqual([code, expect.stringContaining(words)]);
   };
   await refused(config.models, "there is no llama-server on PATH");
-  await refused(
-    [{ id: "a", engine: "ollama", path: "m" }],
-    "ollama is not supported yet: nothing here starts its server",
-  );
+  await refused([{ id: "a", engine: "vllm", path: "m" }], "vllm is not supported yet: nothing here starts its server");
+  const ollama = [{ id: "a", engine: "ollama", path: model }];
+  await refused(ollama, "there is no ollama on PATH", 2);
+  await refused(ollama, "ollama does not tell the tokens of a text", 2);
 });
