@@ -10,6 +10,8 @@ export interface ServerCounts {
   /** Those of them that it worked on: the others were in its cache. */
   readonly evaluated_tokens: number | null;
   readonly output_tokens: number | null;
+  /** Time in which it made those behind the first. */
+  readonly output_ns: number | null;
   readonly sequence_id: number | null;
 }
 
@@ -72,6 +74,7 @@ const llamaServer: Dialect = {
             prompt_tokens: engine.whole_prompt_tokens,
             evaluated_tokens: engine.prompt_tokens,
             output_tokens: engine.tokens,
+            output_ns: Math.round(engine.tokens_ms * 1e6),
             sequence_id: engine.slot,
           };
     return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts, engine };
@@ -118,6 +121,7 @@ const openAi: Dialect = {
             prompt_tokens: usage.prompt_tokens,
             evaluated_tokens: isKnown ? usage.prompt_tokens - cached : null,
             output_tokens: usage.completion_tokens,
+            output_ns: null,
             sequence_id: null,
           };
     // What is counted behind the answer brings nothing.
@@ -129,39 +133,77 @@ const openAi: Dialect = {
 
 const partSchema = z.object({
   response: z.string().catch(""),
+  thinking: z.string().catch(""),
+  message: z
+    .object({ content: z.string().catch(""), thinking: z.string().catch("") })
+    .nullable()
+    .catch(null),
   done: z.boolean().catch(false),
   prompt_eval_count: count.nullable().catch(null),
   eval_count: count.nullable().catch(null),
+  eval_duration: z.int().min(0).max(1e18).nullable().catch(null),
 });
 
 /**
- * Ollama's own: a JSON object a line, with the text of one token or of some. The last counts them all; of the prompt it counts
- * what was in the cache too, and does not say how much that was. No word may be told not to end an answer, and a model that
- * repeats itself is stopped, so that tokens are drawn and not the most likely ones, the same for each prompt. Of a prompt that
- * does not fit nothing may be left out, and nothing of the context for a longer answer: what was asked would be something else.
+ * Part of an answer of Ollama: a JSON object a line, with the text of one token or of some, which a model may think or say. The
+ * last counts them all; of the prompt it counts what was in the cache too, and does not say how much that was.
  */
+function ollamaPart(data: string, most: number): AnswerEvent {
+  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
+  const part = partSchema.safeParse(parsedJson(data)).data;
+  if (part === undefined) return nothing;
+  const { response, thinking, message, done, prompt_eval_count, eval_count, eval_duration } = part;
+  const texts = [response, thinking, message?.content ?? "", message?.thinking ?? ""];
+  const tokens = texts.some((text) => text !== "") ? 1 : 0;
+  if (!done) return { ...nothing, tokens };
+  const counts =
+    prompt_eval_count === null && eval_count === null
+      ? null
+      : {
+          prompt_tokens: prompt_eval_count,
+          evaluated_tokens: null,
+          output_tokens: eval_count,
+          output_ns: eval_duration,
+          sequence_id: null,
+        };
+  const tokens_so_far = eval_count !== null && eval_count <= most ? eval_count : null;
+  return { ...nothing, tokens_so_far, tokens, is_last: true, counts };
+}
+
+/**
+ * What both of its forms are asked. No word may be told not to end an answer, and a model that repeats itself is stopped, so that
+ * tokens are drawn and not the most likely ones, the same for each prompt. Of a prompt that does not fit nothing may be left out,
+ * and nothing of the context for a longer answer: what was asked would be something else.
+ */
+function ollamaBody({ tokens, model }: CompletionRequest): Readonly<Record<string, unknown>> {
+  return {
+    ...(model === null ? {} : { model }),
+    ...{ stream: true, truncate: false, shift: false },
+    options: { num_predict: tokens, temperature: 1, seed: 1 },
+  };
+}
+
+const eachLine = (line: string): string | null => (line.trim() === "" ? null : line);
+
+/** Ollama's own, with the prompt as it is. */
 const ollama: Dialect = {
   path: "/api/generate",
-  eventIn: (line) => (line.trim() === "" ? null : line),
-  body: ({ prompt, tokens, model }) => ({
-    ...(model === null ? {} : { model }),
-    ...{ prompt, raw: true, stream: true, truncate: false, shift: false },
-    options: { num_predict: tokens, temperature: 1, seed: 1 },
-  }),
-  read(data, most) {
-    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
-    const part = partSchema.safeParse(parsedJson(data)).data;
-    if (part === undefined) return nothing;
-    const { response, done, prompt_eval_count: prompt_tokens, eval_count: output_tokens } = part;
-    const tokens = response === "" ? 0 : 1;
-    if (!done) return { ...nothing, tokens };
-    const counts =
-      prompt_tokens === null && output_tokens === null
-        ? null
-        : { prompt_tokens, evaluated_tokens: null, output_tokens, sequence_id: null };
-    const tokens_so_far = output_tokens !== null && output_tokens <= most ? output_tokens : null;
-    return { ...nothing, tokens_so_far, tokens, is_last: true, counts };
-  },
+  eventIn: eachLine,
+  body: (request) => ({ ...ollamaBody(request), prompt: request.prompt, raw: true }),
+  read: ollamaPart,
 };
 
-export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = { "llama-server": llamaServer, openai: openAi, ollama };
+/** The same as people talk to it: the prompt is a message, around which the template of the model stands. */
+const ollamaChat: Dialect = {
+  path: "/api/chat",
+  eventIn: eachLine,
+  body: (request) => ({ ...ollamaBody(request), messages: [{ role: "user", content: request.prompt }] }),
+  read: ollamaPart,
+};
+
+export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = {
+  "llama-server": llamaServer,
+  openai: openAi,
+  ollama,
+  "ollama-chat": ollamaChat,
+};

@@ -56,6 +56,7 @@ const exchangeSchema = z.object({
   prompt_tokens: count.nullable(),
   evaluated_tokens: count.nullable(),
   output_tokens: count.nullable(),
+  output_ns: gap_ns,
   sequence_id: z
     .int()
     .min(0)

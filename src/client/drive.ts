@@ -41,6 +41,7 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
     prompt_tokens: counts?.prompt_tokens ?? null,
     evaluated_tokens: counts?.evaluated_tokens ?? null,
     output_tokens: counts?.output_tokens ?? null,
+    output_ns: counts?.output_ns ?? null,
     sequence_id: counts?.sequence_id ?? null,
   };
 }

@@ -130,6 +130,26 @@ function sharesText(
   return [`${what} p50 ${format(shares.p50)}, p99 ${format(shares.p99)}`];
 }
 
+/** Tokens of the answers and their rates, each by who tells it: of one answer, whatever others were under way beside it. */
+function answersText(took: NonNullable<RunReport["requests"]>): string[] {
+  if (took.output_tokens === null) return [];
+  const rate = (value: number | null | undefined): string | null =>
+    value == null || !isNumber(value) ? null : `${formatCount(value)}/s`;
+  const [counted, later, streamed] = [
+    rate(took.engine_tokens_per_s),
+    rate(took.engine_later_tokens_per_s),
+    rate(took.streamed_tokens_per_s),
+  ];
+  const without = later === null ? "" : ` (${later} without the first of each)`;
+  return [
+    [
+      `answers ${formatCount(Number(took.output_tokens))} tokens`,
+      ...(counted === null ? [] : [`${counted} as the server counts${without}`]),
+      ...(streamed === null ? [] : [`${streamed} at the client`]),
+    ].join(", "),
+  ];
+}
+
 /** What the requests of our client took, or why nobody knows; null where there is nothing to ask about. */
 export function requestsText({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null) return null;
@@ -142,7 +162,7 @@ export function requestsText({ requests: took }: RunReport): string | null {
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),
     ...(took.prompt_tokens === null ? [] : [`prompts ${formatCount(Number(took.prompt_tokens))} tokens${reused}`]),
-    ...(took.output_tokens === null ? [] : [`answers ${formatCount(Number(took.output_tokens))} tokens`]),
+    ...answersText(took),
     ...sharesText("KV of a request", took.kv_bytes, formatBytes),
   ].join("; ");
 }

@@ -149,6 +149,12 @@ export const CAPTURE_TABLES = {
       ),
       opt("evaluated_tokens", "u32", "tokens", "Those of them that it worked on: all others were in its cache."),
       opt("output_tokens", "u32", "tokens", "Tokens of the answer as the server counts them, the first one too."),
+      opt(
+        "output_ns",
+        "u64",
+        "ns",
+        "Time in which the server says that it made those behind the first: llama-server's predicted_ms, Ollama's eval_duration.",
+      ),
       opt("sequence_id", "i32", "", "The sequence in which it was served, its slot, where the server says it."),
     ],
   },

@@ -101,6 +101,15 @@ const requests = z.object({
   output_tokens: u64.nullable(),
   /** As our client received them. */
   streamed_tokens: u64.nullable(),
+  /**
+   * As the server itself tells it: all tokens of the answers, by the time in which it made those behind the first of each.
+   * Null where it did not say it of every request that was answered; missing in older files, as the next two.
+   */
+  engine_tokens_per_s: figure.optional(),
+  /** The same time, and the tokens that were made in it: the first of each answer comes out of its prompt. */
+  engine_later_tokens_per_s: figure.optional(),
+  /** Tokens behind the first of each answer, by the time from its first to its last, at our client. */
+  streamed_tokens_per_s: figure.optional(),
   /** Bytes of KV rows that the sequence of a request held behind its last batch. */
   kv_bytes: share.nullable(),
   /** Why nothing is known, and what would make it known; null where the client is ours. */

@@ -117,6 +117,7 @@ export const RULES: Rules = {
     prompt_tokens: "keep",
     evaluated_tokens: "keep",
     output_tokens: "keep",
+    output_ns: "keep",
     sequence_id: "keep",
   },
   access: {

@@ -54,6 +54,7 @@ export function requestFigure(
     evaluated_tokens: row.evaluated_tokens,
     reused_tokens: reusedTokens(row),
     output_tokens: row.output_tokens,
+    output_ns: row.output_ns,
     streamed_tokens: row.streamed_tokens,
     sequence_id: row.sequence_id,
     kv_bytes,

@@ -10,7 +10,8 @@ const WHY =
 export function notOurs(): RequestSummary {
   const times = { ttft_ms: null, wait_ms: null, token_gap_ms: null };
   const sums = { prompt_tokens: null, reused_tokens: null, output_tokens: null, streamed_tokens: null };
-  return { requests: null, answered: null, ...times, ...sums, kv_bytes: null, why: WHY };
+  const rates = { engine_tokens_per_s: null, engine_later_tokens_per_s: null, streamed_tokens_per_s: null };
+  return { requests: null, answered: null, ...times, ...sums, ...rates, kv_bytes: null, why: WHY };
 }
 
 /** Quantiles of what some of the rows tell; null where none does. */
@@ -22,6 +23,26 @@ function shares(values: readonly (bigint | null)[], unit: number): RequestSummar
 /** The sum of what every row tells; null where one does not, as it would be too small. */
 function sum(values: readonly (number | null)[]): number | null {
   return values.reduce((total, value) => (total === null || value === null ? null : total + value), 0 as number | null);
+}
+
+const perSecond = (tokens: number | null, ns: number | null): number | null =>
+  tokens === null || ns === null || ns <= 0 ? null : (tokens * 1e9) / ns;
+
+/** The rates of the answers, each by the time of who tells it. */
+function ratesOf(
+  answered: readonly RequestFigure[],
+): Pick<RequestSummary, "engine_tokens_per_s" | "engine_later_tokens_per_s" | "streamed_tokens_per_s"> {
+  const counted = sum(answered.map(({ output_tokens }) => output_tokens));
+  const output_ns = sum(answered.map((figure) => (figure.output_ns === null ? null : Number(figure.output_ns))));
+  const firsts = answered.filter(({ output_tokens }) => (output_tokens ?? 0) > 0).length;
+  const streamed = answered.flatMap(({ streamed_tokens, generation_ns }) =>
+    streamed_tokens < 2 || generation_ns === null ? [] : [{ later: streamed_tokens - 1, ns: Number(generation_ns) }],
+  );
+  return {
+    engine_tokens_per_s: perSecond(counted, output_ns),
+    engine_later_tokens_per_s: perSecond(counted === null ? null : counted - firsts, output_ns),
+    streamed_tokens_per_s: perSecond(sum(streamed.map(({ later }) => later)), sum(streamed.map(({ ns }) => ns))),
+  };
 }
 
 export function summaryOf(figures: readonly RequestFigure[]): RequestSummary {
@@ -37,6 +58,7 @@ export function summaryOf(figures: readonly RequestFigure[]): RequestSummary {
     reused_tokens: sum(answered.map(({ reused_tokens }) => reused_tokens)),
     output_tokens: sum(answered.map(({ output_tokens }) => output_tokens)),
     streamed_tokens: sum(each("streamed_tokens")),
+    ...ratesOf(answered),
     kv_bytes: shares(each("kv_bytes"), 1),
     why: null,
   };

@@ -28,6 +28,7 @@ function rowOf(pid: number, { says: _, sent_ns, ...ended }: EndedExchange): RowO
     ...ended,
     timestamp_ns: sent_ns,
     pid,
+    output_ns: wide(ended.output_ns),
     token_gap_p50_ns: wide(ended.token_gap_p50_ns),
     token_gap_p99_ns: wide(ended.token_gap_p99_ns),
     token_gap_max_ns: wide(ended.token_gap_max_ns),

@@ -90,6 +90,10 @@ describe.skipIf(!server.ok)("a run of which we are the client", () => {
     const evaluated = sum(figures.map((figure) => figure.evaluated_tokens));
     expect(sum(batches.map(({ n_tokens }) => n_tokens))).toBe(evaluated + figures.length * 29);
     expect(report.requests?.prompt_tokens).toBe(String(sum(figures.map((figure) => figure.prompt_tokens))));
+    // Its rate counts the first token of each answer, which took none of the time.
+    const { engine_tokens_per_s: counted, engine_later_tokens_per_s: later } = report.requests ?? {};
+    expect((counted ?? 0) / (later ?? 0)).toBeCloseTo(30 / 29, 9);
+    expect(report.requests?.streamed_tokens_per_s).toBeGreaterThan(0);
     // All questions begin alike: a slot that has served has their beginning.
     expect(figures.filter(({ reused_tokens }) => reused_tokens === 0).length).toBeLessThanOrEqual(CLIENTS);
     expect(report.requests?.reused_tokens).toBe(String(sum(figures.map((figure) => figure.reused_tokens))));

@@ -28,7 +28,7 @@ describe("events of the common form", () => {
   test("count what was worked on where they say what was cached, and nothing that cannot be meant", () => {
     const usage = { prompt_tokens: 9, completion_tokens: 3 };
     const counts = (more: object) => read({ choices: [], usage: { ...usage, ...more } }).counts;
-    const whole = { prompt_tokens: 9, output_tokens: 3, sequence_id: null };
+    const whole = { prompt_tokens: 9, output_tokens: 3, output_ns: null, sequence_id: null };
     expect(counts({ prompt_tokens_details: { cached_tokens: 4 } })).toEqual({ ...whole, evaluated_tokens: 5 });
     for (const details of [undefined, null, { cached_tokens: 10 }, { cached_tokens: -1 }, "4"]) {
       expect(counts({ prompt_tokens_details: details })).toEqual({ ...whole, evaluated_tokens: null });
@@ -44,17 +44,39 @@ test("a llama-server is told whether it may take over what it has, and that no w
 
 describe("events of Ollama", () => {
   const { body, eventIn, read } = DIALECTS.ollama;
+  const chat = DIALECTS["ollama-chat"];
   const part = (fields: object, most = 100) => read(JSON.stringify({ model: "m", ...fields }), most);
 
   test("are lines of JSON, each a token where it has text; the last counts them all, and the whole prompt", () => {
     expect([eventIn(""), eventIn(" \r"), eventIn('{"done":false}')]).toEqual([null, null, '{"done":false}']);
     expect(part({ response: "a", done: false })).toMatchObject({ tokens: 1, is_last: false, counts: null });
-    expect(part({ response: "", thinking: "b", done: false })).toMatchObject({ tokens: 0, is_last: false });
+    expect(part({ response: "", thinking: "b", done: false })).toMatchObject({ tokens: 1, is_last: false });
+    expect(part({ response: "", done: false })).toMatchObject({ tokens: 0, is_last: false });
     const last = { response: "", done: true, prompt_eval_count: 9, eval_count: 3, eval_duration: 5 };
     expect(part(last)).toEqual({
       ...{ tokens_so_far: 3, tokens: 0, is_last: true, engine: null },
-      counts: { prompt_tokens: 9, evaluated_tokens: null, output_tokens: 3, sequence_id: null },
+      counts: { prompt_tokens: 9, evaluated_tokens: null, output_tokens: 3, output_ns: 5, sequence_id: null },
     });
+  });
+
+  test("of a talk have their text in a message, and count as the others do", () => {
+    const say = (fields: object) => chat.read(JSON.stringify(fields), 100);
+    for (const message of [{ content: "a" }, { content: "", thinking: "b" }]) {
+      expect(say({ message: { role: "assistant", ...message }, done: false }).tokens).toBe(1);
+    }
+    for (const message of [{ content: "" }, {}, null, "a", 7]) {
+      expect(say({ message, done: false })).toMatchObject({ tokens: 0, is_last: false });
+    }
+    const last = { message: { content: "" }, done: true, prompt_eval_count: 9, eval_count: 3, eval_duration: 5 };
+    expect(say(last)).toEqual(part({ ...last, response: "" }));
+    expect(chat.path).toBe("/api/chat");
+    const asked = chat.body({ prompt: "p", tokens: 5, reuse: true, model: "m" });
+    expect(asked).toMatchObject({
+      model: "m",
+      messages: [{ role: "user", content: "p" }],
+      options: { num_predict: 5 },
+    });
+    expect(asked).not.toContainAnyKeys(["prompt", "raw"]);
   });
 
   test("say nothing that cannot be meant", () => {
@@ -62,13 +84,15 @@ describe("events of Ollama", () => {
       expect(read(data, 9)).toMatchObject({ tokens: 0, tokens_so_far: null, is_last: false, counts: null });
     }
     expect(part({ done: true })).toMatchObject({ is_last: true, tokens_so_far: null, counts: null });
-    const more = part({ done: true, prompt_eval_count: -1, eval_count: 101 });
-    expect(more).toMatchObject({ tokens_so_far: null, counts: { prompt_tokens: null, output_tokens: 101 } });
+    const more = part({ done: true, prompt_eval_count: -1, eval_count: 101, eval_duration: -1 });
+    const counts = { prompt_tokens: null, output_tokens: 101, output_ns: null };
+    expect(more).toMatchObject({ tokens_so_far: null, counts });
   });
 
   test("are asked for by the name of a model, without its template", () => {
     expect(body({ prompt: "p", tokens: 5, reuse: true, model: "m" })).toMatchObject({
-      ...{ model: "m", prompt: "p", raw: true, stream: true, options: { num_predict: 5 } },
+      ...{ model: "m", prompt: "p", raw: true, stream: true, truncate: false, shift: false },
+      options: { num_predict: 5 },
     });
   });
 });

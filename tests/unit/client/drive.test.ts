@@ -56,7 +56,8 @@ describe("our client of a server", () => {
     expect([sent.length, ended.map(({ request_id }) => request_id)]).toEqual([3, [1, 2, 3]]);
     const [first] = ended;
     expect(first).toMatchObject({ status: "answered", http_status: 200, streamed_tokens: 2, output_tokens: 2 });
-    expect(first).toMatchObject({ prompt_tokens: 9, evaluated_tokens: 7, sequence_id: 3 });
+    expect(first).toMatchObject({ prompt_tokens: 9, evaluated_tokens: 7, output_ns: 1_500_000 });
+    expect(first?.sequence_id).toBe(3);
     const { sent_ns = 0n, first_token_ns, last_token_ns, end_ns = 0n } = first ?? {};
     const times = [sent_ns, first_token_ns ?? 0n, last_token_ns ?? 0n, end_ns];
     expect(times).toEqual(times.toSorted((a, b) => Number(a - b)));

@@ -23,6 +23,7 @@ function request(id: number, more: Partial<RequestRow> = {}): RequestRow {
     prompt_tokens: 20,
     evaluated_tokens: 8,
     output_tokens: 5,
+    output_ns: 2000n,
     sequence_id: 1,
     ...more,
   };
@@ -119,6 +120,23 @@ describe("the sum of requests", () => {
     expect(sum.ttft_ms).toEqual({ p50: 0.004, p99: 0.00596 });
     const silent = summaryOf(requestFigures([request(1), request(2, { output_tokens: null })], [], held));
     expect([silent.output_tokens, silent.prompt_tokens]).toEqual([null, 40]);
+  });
+
+  test("has rates as the server tells them, without the first token of each, and by what came to the client", () => {
+    const cut = request(3, { status: "cut", output_ns: null });
+    const rates = (...rows: RequestRow[]) => {
+      const sum = summaryOf(requestFigures(rows, [], new Map()));
+      return [sum.engine_tokens_per_s, sum.engine_later_tokens_per_s, sum.streamed_tokens_per_s];
+    };
+    // 5 and 3 tokens in 2 us each, of which 4 and 2 behind the first; 4 of 5 in 4 us at the client, and 1 of 2 in 1 us.
+    const short = request(2, { output_tokens: 3, streamed_tokens: 2, last_token_ns: ORIGIN + 6000n });
+    expect(rates(request(1), short, cut)).toEqual([2e6, 1.5e6, 1e6]);
+    // An answer that ended with its first token has no time of others.
+    const single = request(2, { output_tokens: 1, output_ns: 0n, streamed_tokens: 1, last_token_ns: ORIGIN + 5000n });
+    expect(rates(single)).toEqual([null, null, null]);
+    expect(rates(request(1), single)).toEqual([3e6, 2e6, 1e6]);
+    expect(rates(request(1), request(2, { output_ns: null }))).toEqual([null, null, 1e6]);
+    expect(rates()).toEqual([null, null, null]);
   });
 
   test("is not identifiable where the client is not ours, and says what would make it known", () => {
