@@ -68,8 +68,14 @@ interface Said {
   readonly reads: readonly (readonly (readonly number[])[])[];
   /** Blocks of the pool that were given out for each step, by its number. */
   readonly given: readonly (readonly [step: number, blocks: readonly number[]])[];
+  /** Names of the requests of each step, in the order of `reads`. */
+  readonly owners: readonly (readonly string[])[];
+  /** Blocks that were taken out of the prefix cache for each step, and requests that were put off before it. */
+  readonly evicted: readonly (readonly [step: number, block: number])[];
+  readonly put_off: readonly (readonly [step: number, request: string])[];
+  /** By request, as the program names it: tokens of the prompt, those that were found in the cache, those of the answer. */
+  readonly found: Readonly<Record<string, readonly [prompt: number, cached: number, answer: number]>>;
   readonly block_tokens: number;
-  readonly requests: number;
   readonly generated: number;
 }
 
@@ -141,12 +147,17 @@ interface StepDetail {
 interface TrueRow {
   total_reads: number;
   readonly written: number;
+  readonly position: number;
   /** The step for which its block was given out again. */
   ended: number | null;
+  /** Requests that had its block, with the last step in which each read it. */
+  readonly owners: Map<string, number>;
+  ended_by: string | null;
+  left_prefix_cache: boolean | null;
 }
 
 /** Rows of one layer by vLLM's own lists: they end where their block is given out again; reads of later steps, each once. */
-function rowsBy({ steps, reads, given, block_tokens }: Said): TrueRow[] {
+function rowsBy({ steps, reads, given, block_tokens, owners, evicted, put_off }: Said): TrueRow[] {
   const rows: TrueRow[] = [];
   const live = new Map<number, TrueRow>();
   for (const [i, slots] of steps.entries()) {
@@ -154,12 +165,23 @@ function rowsBy({ steps, reads, given, block_tokens }: Said): TrueRow[] {
     for (const [slot, row] of live) {
       if (!fresh.has(Math.floor(slot / block_tokens))) continue;
       row.ended = i;
+      const fates = [...row.owners].map(([name, last]) =>
+        put_off.some(([step, request]) => request === name && step > last && step <= i) ? "preempted" : "finished",
+      );
+      row.ended_by = new Set(fates).size === 1 ? (fates[0] ?? null) : "given_out";
+      row.left_prefix_cache = evicted.some(([step, block]) => step === i && block === Math.floor(slot / block_tokens));
       live.delete(slot);
     }
+    const positions = new Map(reads[i]?.flatMap((slots) => slots.map((slot, position) => [slot, position] as const)));
     for (const slot of slots) {
-      const row: TrueRow = { total_reads: 0, written: i, ended: null };
+      const position = positions.get(slot) ?? -1;
+      const none = { ended: null, ended_by: null, left_prefix_cache: null };
+      const row: TrueRow = { total_reads: 0, written: i, position, owners: new Map(), ...none };
       rows.push(row);
       live.set(slot, row);
+    }
+    for (const [k, slots] of (reads[i] ?? []).entries()) {
+      for (const slot of slots) live.get(slot)?.owners.set(owners[i]?.[k] ?? "", i);
     }
     for (const slot of new Set(reads[i]?.flat())) {
       const row = live.get(slot);
@@ -187,6 +209,8 @@ function weightsBy(said: Said, regions: readonly Row[]): { readonly known: strin
   return { known, truth };
 }
 
+/** As a row of the table has them: the one that wrote it first. */
+const namesOf = ({ owners }: TrueRow): string => JSON.stringify([...owners.keys()]);
 const sorted = (rows: readonly string[]): string => rows.toSorted().join(" ");
 
 /** Prints what was known beside what is true. @returns whether all is alike */
@@ -207,6 +231,28 @@ function tell(report: Report, said: Said): boolean {
   const truth = rowsBy(said);
   const stepAt = new Map(steps.map(({ timestamp_ns }, i) => [String(timestamp_ns), i]));
   const lives = rows("kv_block_lifecycle");
+  // What went by before the requests were read first has no names.
+  const named = lives.filter(({ requests }) => requests !== null);
+  const writtenIn = ({ write_ns }: Row): number => stepAt.get(String(write_ns)) ?? -1;
+  const late = lives.filter(
+    (row) =>
+      row.requests === null && Number(BigInt(String(row.write_ns)) - BigInt(String(steps[0]?.timestamp_ns ?? 0))) > 5e8,
+  );
+  const isNamed = new Set(
+    named.map((row) => `${writtenIn(row)}:${row.position}:${JSON.parse(String(row.requests))[0]}`),
+  );
+  const owners = [
+    sorted(
+      named.map((row) => [row.layer, writtenIn(row), row.requests, row.ended_by, row.left_prefix_cache].join(":")),
+    ),
+    sorted(
+      said.caches.flatMap(([, [layer]]) =>
+        truth
+          .filter((row) => isNamed.has(`${row.written}:${row.position}:${row.owners.keys().next().value}`))
+          .map((row) => [layer, row.written, namesOf(row), row.ended_by, row.left_prefix_cache].join(":")),
+      ),
+    ),
+  ] as const;
   const count = said.steps.flat().length;
   const told = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
   const regions = rows("region_map").filter(({ region_type }) => region_type === "weight");
@@ -221,7 +267,8 @@ function tell(report: Report, said: Said): boolean {
     ["weights by name, each by its address or by what it holds", sorted(weights.known), sorted(weights.truth)],
     ["layers of the cache", sorted(places.map(({ layer, addr }) => `${layer}:${addr}`)), sorted(layers)],
     ["bytes of the cache", bytes, storage],
-    ["requests", new Set(lives.map(({ sequence_id }) => sequence_id)).size, said.requests],
+    [`requests of ${named.length} of ${lives.length} rows, ends, and which left the prefix cache`, ...owners],
+    ["rows without a request, of later ones than 0.5 s", late.length, 0],
     ["rows of the cache", lives.length, truth.length * said.caches.length],
     [
       "write, reads and end of the rows of each layer, by steps",
@@ -252,6 +299,9 @@ function tell(report: Report, said: Said): boolean {
   say(
     `  ${prompt_tokens} tokens in steps with prompts, ${decode_tokens} in others; ${decode_tokens_per_s?.toFixed(1)}/s; vLLM generated ${said.generated}`,
   );
+  const ends = Object.entries(Object.groupBy(truth, ({ ended_by }) => ended_by ?? "there"));
+  const cached = truth.filter(({ left_prefix_cache }) => left_prefix_cache).length;
+  say(`  by vLLM: ${ends.map(([by, list]) => `${list?.length} ${by}`).join(", ")}; ${cached} left the prefix cache`);
   say(`  ${regions.length} weights, ${weightBytes} bytes, found ${foundMs.toFixed(0)} ms after the first step began`);
   for (const text of report.warnings) say(`  warning ${text}`);
   return isAlike;

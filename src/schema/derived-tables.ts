@@ -4,6 +4,7 @@ import {
   CACHE_LEVELS,
   CURVE_SHAPES,
   CURVES,
+  KV_ENDS,
   KV_EVIDENCE,
   LABEL_EVIDENCE,
   MAPPING_KINDS,
@@ -158,6 +159,19 @@ export const DERIVED_TABLES = {
       opt("context", "string", "", "The context in whose cache it is, as the engine names it."),
       opt("sequence_id", "i32", "", "The sequence that wrote it."),
       col("filling", "u32", "", "Number of what that sequence wrote from one emptying to the next."),
+      opt(
+        "requests",
+        "string",
+        "",
+        "JSON list of the requests that had the row, by the engine's own names, the one that wrote it first; null where not all of them are known.",
+      ),
+      optWords("ended_by", KV_ENDS, "Why it left; null while it is there"),
+      opt(
+        "left_prefix_cache",
+        "bool",
+        "",
+        "The block could still be found by its prefix when it was given out again; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
+      ),
     ],
   },
   request_figures: {

@@ -57,6 +57,7 @@ export const STEP_KINDS = {
   kv_divide: "positions of a sequence divided",
   kv_restore: "rows of a sequence, or of all, that were saved before",
   kv_free: "cells of the KV cache given back",
+  request: "whose request a sequence is, as the engine names it",
   model_free: "",
   context_free: "",
   engine: "a library recognised, or a setting that became known",
@@ -169,6 +170,20 @@ export function isGuess(evidence: string): boolean {
 }
 
 export const KV_EVIDENCE = { step: "from the engine's steps", watch: "confirmed by traps on its bytes" } as const;
+
+/** Why the row of a token left the KV cache. */
+export const KV_ENDS = {
+  trimmed: "its sequence gave up such positions",
+  cleared: "the cache was emptied",
+  written_over: "another token was written into its cell",
+  replaced: "its sequence got the rows of another one, or a saved cache, instead",
+  shifted: "it moved in front of the first position",
+  memory_gone: "its tensor was freed, or moved",
+  finished: "its block was given out again, after the requests that had it had ended",
+  preempted: "its block was given out again, as a request that had it was put off, and began anew later",
+  given_out: "its block was given out again; whether its request had ended is not known",
+} as const;
+export type KvEndWord = keyof typeof KV_ENDS;
 
 /** What a figure is about. */
 export const SCOPES = { class: "of data", process: "the traced processes as a whole" } as const;

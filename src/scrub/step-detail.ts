@@ -22,6 +22,10 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "weights_missing",
   "block_tokens",
   "blocks",
+  "full_blocks",
+  "prefix_caching",
+  "prompt_tokens",
+  "is_gone",
   "n_ctx",
   "n_batch",
   "n_ubatch",
@@ -34,8 +38,8 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "symbols",
   "gap_ns",
 ]);
-/** Handles: which context, memory and model is meant. */
-const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model"]);
+/** Handles: which context, memory, model and request is meant. */
+const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model", "request"]);
 
 /** Null for what is no number, nor a list of them. */
 function numbersOf(value: unknown, depth = 3): unknown {

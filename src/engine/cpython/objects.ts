@@ -38,11 +38,28 @@ interface TypeFacts {
 }
 const NO_TYPE: TypeFacts = { type: 0n, flags: 0n, name: null };
 
-/** One look at objects: what was read of one is kept, so that another look needs another reader. */
-export function pythonObjects(read: ReadMemory, layout: PythonLayout): PythonObjects {
+/** What was read of the classes of a program, by their addresses: they stay where they are. */
+export interface PythonClasses {
+  readonly types: Map<bigint, TypeFacts>;
+  /** Names of the attributes that the objects of one keep without a dict. */
+  readonly names: Map<bigint, readonly (string | null)[] | null>;
+}
+
+/** None yet. */
+export function pythonClasses(): PythonClasses {
+  return { types: new Map(), names: new Map() };
+}
+
+/**
+ * One look at objects: what was read of one is kept, so that another look needs another reader.
+ * @param classes those that earlier looks have read
+ */
+export function pythonObjects(
+  read: ReadMemory,
+  layout: PythonLayout,
+  { types, names }: PythonClasses = pythonClasses(),
+): PythonObjects {
   const texts = new Map<bigint, string | null>();
-  const types = new Map<bigint, TypeFacts>();
-  const names = new Map<bigint, readonly (string | null)[] | null>();
   const attributes = new Map<bigint, ReadonlyMap<string, bigint>>();
 
   function bytesAt(address: bigint, length: number): DataView | null {

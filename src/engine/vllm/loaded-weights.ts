@@ -2,15 +2,13 @@
 
 import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
-import { firstArguments } from "../cpython/call-frames.ts";
-import { pythonInterpreter } from "../cpython/interpreter.ts";
 import { pythonObjects } from "../cpython/objects.ts";
-import type { AddressOf, EngineRow, LiveTensor, Look, ReadMemory } from "../engine.ts";
+import type { EngineRow, LiveTensor, Look, ReadMemory } from "../engine.ts";
 import { roleByName } from "../pytorch/token-tables.ts";
 import { layerOfParameter } from "../safetensors/file.ts";
 import { type ModelParameters, modelParameters, type Parameter } from "./model-parameters.ts";
-import { modelRunner } from "./model-runner.ts";
 import { ENGINE_NAME } from "./probes.ts";
+import type { RunnerFinder } from "./runner-finder.ts";
 
 export interface LoadedWeights {
   /** A step was seen: its threads are in the model's methods, or were a moment ago. */
@@ -20,10 +18,7 @@ export interface LoadedWeights {
   live(): readonly LiveTensor[];
 }
 
-/** So often the threads are looked at until one is in a method that leads to the model. */
-const LOOKS = 64;
-const NO_INTERPRETER = "no Python interpreter was found in its process whose symbols say where it is";
-const NO_MODEL = "no thread of its process was seen in a method of vLLM that leads to the model";
+const NO_MODEL = "its model runner has no model yet";
 
 function liveTensor(pid: number, { name, type, addr, size_bytes, shape }: Parameter): LiveTensor {
   return {
@@ -36,8 +31,8 @@ function liveTensor(pid: number, { name, type, addr, size_bytes, shape }: Parame
 }
 
 /** Nothing known yet. */
-export function loadedWeights(pid: number, addressOf: AddressOf): LoadedWeights {
-  let left = LOOKS;
+export function loadedWeights(pid: number, finder: RunnerFinder): LoadedWeights {
+  let isOver = false;
   let isAwake = false;
   let live: readonly LiveTensor[] = [];
   let tensors: EngineRow<"tensor">[] = [];
@@ -49,13 +44,13 @@ export function loadedWeights(pid: number, addressOf: AddressOf): LoadedWeights 
   }
 
   function giveUp(weights_untold: string): void {
-    left = 0;
+    isOver = true;
     addStep(monotonicNs(), { weights_untold });
   }
 
   function tell({ parameters, missing }: ModelParameters): Look {
     const timestamp_ns = monotonicNs();
-    left = 0;
+    isOver = true;
     live = parameters.map((parameter) => liveTensor(pid, parameter));
     const { engine: _, ...none } = nullsOf("tensor");
     tensors.push(
@@ -85,19 +80,16 @@ export function loadedWeights(pid: number, addressOf: AddressOf): LoadedWeights 
       isAwake = true;
     },
     look(read) {
-      if (left === 0 || !isAwake) return null;
+      if (isOver || !isAwake) return null;
       isAwake = false;
-      left -= 1;
-      const python = pythonInterpreter(pid, addressOf, read);
-      if (python === null) giveUp(NO_INTERPRETER);
-      else if (python.layout === null)
-        giveUp(`where the objects of Python ${python.version ?? "before 3.11"} lie is not known`);
-      if (python?.layout == null) return null;
-      const objects = pythonObjects(read, python.layout);
-      const runner = modelRunner(objects, firstArguments(read, python.layout, python.runtime));
-      const model = runner === null ? null : objects.attribute(runner, "model");
+      const found = finder.find(read);
+      const why = finder.untold();
+      if (why !== null) giveUp(why);
+      if (found === null) return null;
+      const objects = pythonObjects(read, found.layout);
+      const model = objects.attribute(found.runner, "model");
       if (model !== null) return tell(modelParameters(read, objects, model));
-      if (left === 0) giveUp(NO_MODEL);
+      giveUp(NO_MODEL);
       return null;
     },
     takeRows() {

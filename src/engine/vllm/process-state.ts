@@ -1,22 +1,30 @@
 /** One process of vLLM: the cache of each layer where its attention is first seen, and its steps. */
+import { monotonicNs } from "../../kernel/libc.ts";
 import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
-import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome } from "../engine.ts";
+import { formatCounted } from "../../units.ts";
+import { pythonClasses } from "../cpython/objects.ts";
+import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
 import { type CachePlace, type LayerCache, layerCache } from "./cache-tensor.ts";
 import { loadedWeights } from "./loaded-weights.ts";
 import { ENGINE_NAME, PROBE } from "./probes.ts";
 import { type RequestRows, requestRows, type SharedRows, type StepRows } from "./request-rows.ts";
+import { requestStates } from "./request-states.ts";
+import { runnerFinder } from "./runner-finder.ts";
+import { sequenceOwners } from "./sequence-owners.ts";
 import { hasBlocks, stepBlocks } from "./step-blocks.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
+/** The requests of a process are read no more often. */
+const LOOK_NS = 20_000_000n;
 
 interface OpenStep {
   row: EngineRow<"step">;
   shared: readonly SharedRows[];
-  /** Cells of blocks that were given out again for it. */
+  /** Blocks that were given out again for it. */
   freed: StepRows["freed"];
   /** Calls of attention so far, by the address of the layer's keys. */
   readonly layers: Set<bigint>;
@@ -26,7 +34,10 @@ interface OpenStep {
 }
 
 export function follow(pid: number, addressOf: AddressOf): EngineProcess {
-  const weights = loadedWeights(pid, addressOf);
+  const finder = runnerFinder(pid, addressOf);
+  const weights = loadedWeights(pid, finder);
+  const owners = sequenceOwners();
+  const classes = pythonClasses();
   const live = new Map<bigint, LiveTensor>();
   const begins: bigint[] = [];
   let tensors: EngineRow<"tensor">[] = [];
@@ -37,6 +48,10 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   let open: OpenStep | null = null;
   /** How often the step was prepared that is open. */
   let preparations = 0;
+  /** A step was told of since the requests were read. */
+  let isNew = false;
+  let nextLookNs = 0n;
+  let keepsPrefixes: boolean | null = null;
 
   function close(): void {
     if (open?.isCalled) {
@@ -109,8 +124,13 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     });
   }
 
-  function freedRows(step: EngineRow<"step">, kv_cells: StepRows["freed"]): EngineRow<"step">[] {
-    return kv_cells.length === 0 ? [] : [{ ...stepRow(step, "kv_free"), detail: JSON.stringify({ kv_cells }) }];
+  /** Full blocks apart, as they could be found again by their prefix. */
+  function freedRows(step: EngineRow<"step">, freed: StepRows["freed"]): EngineRow<"step">[] {
+    return [true, false].flatMap((full_blocks) => {
+      const kv_cells = freed.filter(({ is_full }) => is_full === full_blocks).map(({ cells }) => cells);
+      const detail = JSON.stringify({ kv_cells, full_blocks });
+      return kv_cells.length === 0 ? [] : [{ ...stepRow(step, "kv_free"), detail }];
+    });
   }
 
   function copyRows(step: EngineRow<"step">, shared: readonly SharedRows[]): EngineRow<"step">[] {
@@ -133,6 +153,9 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     step.row = { ...step.row, n_tokens, n_sequences };
     if (listed === null) return true;
     const { kv_rows, kv_row_cells, shared, freed } = rows.of.rowsOf(listed);
+    const sequences = kv_rows.map(([sequence]) => sequence);
+    if (finder.untold() === null) owners.note(step.row.timestamp_ns, sequences, listed);
+    isNew = true;
     const [first = null] = kv_rows.length === 1 ? kv_rows : [];
     const [sequence_id, position_first] = first ?? [null, null];
     step.shared = shared;
@@ -161,9 +184,35 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     return tell(open, record, cache) ? "kept" : "implausible";
   }
 
+  /** Reads the requests that the engine has, where that may tell whose a sequence is. */
+  function nameSequences(read: ReadMemory): void {
+    if (!isNew || monotonicNs() < nextLookNs || !owners.isAsking()) return;
+    const found = finder.find(read);
+    const states = found === null ? null : requestStates(read, found, classes);
+    if (states === null) return;
+    isNew = false;
+    if (keepsPrefixes === null) {
+      keepsPrefixes = states.keepsPrefixes();
+      const settings = { prefix_caching: keepsPrefixes };
+      const row = stepRow({ timestamp_ns: monotonicNs(), tid: pid }, "engine");
+      if (keepsPrefixes !== null) steps.push({ ...row, detail: JSON.stringify({ settings }) });
+    }
+    owners.take(states, monotonicNs());
+    nextLookNs = monotonicNs() + LOOK_NS;
+  }
+
+  function tellOwners(): void {
+    for (const { sequence: sequence_id, ...owner } of owners.told()) {
+      const row = stepRow({ timestamp_ns: monotonicNs(), tid: pid }, "request");
+      steps.push({ ...row, sequence_id, detail: JSON.stringify(owner) });
+    }
+  }
+
   return {
     useBuild: () => {},
     look(read) {
+      // First what goes by.
+      nameSequences(read);
       const look = weights.look(read);
       return look === null ? [] : [look];
     },
@@ -174,6 +223,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     },
     flush: close,
     takeRows() {
+      tellOwners();
       const ofWeights = weights.takeRows();
       const taken = { tensors: [...tensors, ...ofWeights.tensors], steps: [...steps, ...ofWeights.steps] };
       tensors = [];
@@ -183,5 +233,11 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
     liveTensors: () => [...live.values(), ...weights.live()],
+    untold() {
+      const why = finder.untold();
+      const unread = `${formatCounted(owners.unnamed, "sequence")} ended before the requests of the engine were read`;
+      const reason = why ?? (owners.unnamed > 0 ? unread : null);
+      return reason === null || rows === null ? [] : [`whose request a sequence is, is not identifiable: ${reason}`];
+    },
   };
 }

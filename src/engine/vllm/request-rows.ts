@@ -21,7 +21,13 @@ export interface StepRows {
   /** Rows in front of those, of sequences that begin in this step. */
   readonly shared: readonly SharedRows[];
   /** Cells that held rows of blocks which were given out again: all that a block held is gone then, written over or not. */
-  readonly freed: readonly CellRange[];
+  readonly freed: readonly FreedBlock[];
+}
+
+export interface FreedBlock {
+  readonly cells: CellRange;
+  /** True where each of its cells had a row: a prefix can be found by such blocks alone. */
+  readonly is_full: boolean;
 }
 
 export interface RequestRows {
@@ -79,11 +85,13 @@ export function requestRows(blockTokens: number): RequestRows {
   }
 
   /** What a block holds that somebody begins to write. */
-  function empty(block: number): CellRange | null {
+  function empty(block: number): FreedBlock | null {
     const first = block * blockTokens;
     let held = false;
+    // Rows of a block are written in their order: those in front of the first that was seen may have been there before.
+    const is_full = holders.has(first + blockTokens - 1);
     for (let cell = first; cell < first + blockTokens; cell++) held = holders.delete(cell) || held;
-    return held ? [first, blockTokens] : null;
+    return held ? { cells: [first, blockTokens], is_full } : null;
   }
 
   return {
@@ -91,7 +99,7 @@ export function requestRows(blockTokens: number): RequestRows {
       const kv_rows: (readonly [number, number, number])[] = [];
       const kv_row_cells: [number, number][] = [];
       const shared: SharedRows[] = [];
-      const freed: CellRange[] = [];
+      const freed: FreedBlock[] = [];
       const taken = new Set<number>();
       step += 1;
       for (const request of requests) {

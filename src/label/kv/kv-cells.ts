@@ -3,7 +3,8 @@
  * back, and is read by every later batch of its sequence; the read by the batch that wrote it is not counted.
  */
 import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type RowWrites, readsIn, type TokenCounters } from "./kv-token.ts";
+import { type KvToken, type RowWrites, readsIn, SHARED_WITH_NONE, type TokenCounters } from "./kv-token.ts";
+import { type KvEnd, ROW_ENDS } from "./row-ends.ts";
 
 /** Cells from `first` on. */
 type CellRange = readonly [first: number, count: number];
@@ -63,7 +64,7 @@ export function cellTokens(
   const live = new Map<number, LiveCell>();
   const sequences = new Map<number | null, Sequence>();
 
-  function close(cell: number, evict_ns: number | null): void {
+  function close(cell: number, evict_ns: number | null, end: KvEnd | null): void {
     const token = live.get(cell);
     if (token === undefined) return;
     live.delete(cell);
@@ -84,6 +85,9 @@ export function cellTokens(
       reads,
       ...readsIn(reads),
       evict_ns,
+      end,
+      shared_with: SHARED_WITH_NONE,
+      requests: null,
     });
   }
 
@@ -99,7 +103,7 @@ export function cellTokens(
       const there = live.get(cell);
       const writes = there === undefined ? "once" : "more";
       if (there !== undefined) there.writes = "more";
-      close(cell, step.begin_ns);
+      close(cell, step.begin_ns, ROW_ENDS.written_over);
       const position = sequence_id === null || position_first === null ? null : position_first + i;
       countToken();
       live.set(cell, { position, written: step, filling, readers, before: readers.length, writes });
@@ -111,12 +115,12 @@ export function cellTokens(
     if (isBatch(step)) {
       write(step, cellList(ranges ?? [], step.n_tokens ?? 0));
     } else if (step.kind === "kv_clear" || step.kind === "context_free") {
-      for (const cell of [...live.keys()]) close(cell, step.begin_ns);
+      for (const cell of [...live.keys()]) close(cell, step.begin_ns, ROW_ENDS.cleared);
     } else if (step.kind === "kv_free" && ranges !== null) {
       const given = (cell: number) => ranges.some(([first, count]) => cell >= first && cell < first + count);
-      for (const cell of [...live.keys()]) if (given(cell)) close(cell, step.begin_ns);
+      for (const cell of [...live.keys()]) if (given(cell)) close(cell, step.begin_ns, ROW_ENDS.given_out);
     }
   }
-  for (const cell of [...live.keys()]) close(cell, null);
+  for (const cell of [...live.keys()]) close(cell, null, null);
   return ended.sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
 }

@@ -20,6 +20,7 @@ const GROUP_ROWS = 1 << 17;
 const COLLECT_AFTER = 2 * GROUP_ROWS;
 const WORD = 2 ** 32;
 const EVIDENCE = wordsOf(TABLE, "evidence");
+const ENDS = wordsOf(TABLE, "ended_by");
 
 const ZERO = twoWords(0n);
 
@@ -54,6 +55,8 @@ function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
   const everyToken = tokens.map((_, i) => i);
   const position = tokens.map((token, i) => (token.position === null ? NULL_CODE : i));
   const contexts = listed(tokens.map(({ context }) => context));
+  const requests = listed(tokens.map((token) => token.requests));
+  const found = tokens.map(({ end }) => end?.left_prefix_cache ?? null);
   const sequence = tokens.map((token, i) => (token.sequence === null ? NULL_CODE : i));
   const wide = (read: (token: KvToken) => bigint) => ({
     codes: everyToken,
@@ -67,6 +70,12 @@ function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
     position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
     context: { codes: contexts.codes, values: contexts.values.map(String) },
     sequence_id: { codes: sequence, values: Int32Array.from(tokens, (token) => token.sequence ?? 0) },
+    requests: { codes: requests.codes, values: requests.values.map(String) },
+    ended_by: { codes: tokens.map(({ end }) => (end === null ? NULL_CODE : ENDS.indexOf(end.by))), values: ENDS },
+    left_prefix_cache: {
+      codes: found.map((value, i) => (value === null ? NULL_CODE : i)),
+      values: Uint8Array.from(found, Number),
+    },
     filling: { codes: everyToken, values: Uint32Array.from(tokens, ({ filling }) => filling) },
   };
 }

@@ -1,5 +1,6 @@
 /** A token in a KV cache: when its row was written, which batches read it, and when it left. */
 import { firstIndex } from "../../statistics/first-index.ts";
+import { type KvEnd, ROW_ENDS } from "./row-ends.ts";
 
 /** Batches that read a row: those of `begins` from one place to another, ascending. */
 export interface ReadSpan {
@@ -43,7 +44,16 @@ export interface KvToken {
   readonly last_read_ns: number | null;
   /** Null while it is in the cache. */
   readonly evict_ns: number | null;
+  /** Null while it is in the cache, and where the engine's steps do not say. */
+  readonly end: KvEnd | null;
+  /** Other sequences that had the row too, in order. */
+  readonly shared_with: readonly number[];
+  /** JSON list of the requests that had it, as the engine names them, the one that wrote it first; null where not all are known. */
+  readonly requests: string | null;
 }
+
+/** Of a row that was its sequence's alone. */
+export const SHARED_WITH_NONE: readonly number[] = [];
 
 /** Counts over all caches of a run. */
 export interface TokenCounters {
@@ -78,8 +88,8 @@ export function isReadAt({ reads }: KvToken, begin_ns: number): boolean {
 }
 
 /** The token as it is where its row ends at `end_ns` at the latest: itself, or with fewer reads. */
-export function endedBy(token: KvToken, end_ns: number): KvToken {
+export function endedBy(token: KvToken, end_ns: number, end: KvEnd = ROW_ENDS.memory_gone): KvToken {
   if ((token.evict_ns ?? Number.POSITIVE_INFINITY) <= end_ns || !Number.isFinite(end_ns)) return token;
   const reads = token.reads.map((span) => ({ ...span, until: placeOf(span, end_ns) }));
-  return { ...token, reads, ...readsIn(reads), evict_ns: end_ns };
+  return { ...token, reads, ...readsIn(reads), evict_ns: end_ns, end };
 }

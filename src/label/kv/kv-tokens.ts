@@ -5,7 +5,9 @@ import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
 import type { KvToken, TokenCounters } from "./kv-token.ts";
-import { type Positions, type RowRun, sequenceCache } from "./sequence-cache.ts";
+import type { Positions, RowRun } from "./positions.ts";
+import { namedSequences, withOwners } from "./row-owners.ts";
+import { sequenceCache } from "./sequence-cache.ts";
 
 export interface KvTokens {
   /** In order of their write. */
@@ -58,16 +60,33 @@ function rowCellsOf(step: StepRow): readonly number[] | null {
   return cells.length === n_tokens ? cells : null;
 }
 
-/** Most caches that the engine says its layers have; 0 where it says of none. With one, what a layer writes holds for all. */
-function cachesOf(steps: readonly StepRow[]): number {
+interface CacheSettings {
+  /** Most caches that the engine says its layers have; 0 where it says of none. With one, what a layer writes holds for all. */
+  readonly caches: number;
+  /** Whether full blocks can be found by their prefix when their sequence has ended; null where it does not say. */
+  readonly keepsPrefixes: boolean | null;
+}
+
+function settingsOf(steps: readonly StepRow[]): CacheSettings {
   let caches = 0;
+  let keepsPrefixes: boolean | null = null;
   for (const step of steps) {
     if (step.kind !== "engine") continue;
     const { settings } = detailOf(step);
-    if (typeof settings !== "object" || settings === null || !("kv_caches" in settings)) continue;
-    if (isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
+    if (typeof settings !== "object" || settings === null) continue;
+    if ("kv_caches" in settings && isWhole(settings.kv_caches)) caches = Math.max(caches, settings.kv_caches);
+    if ("prefix_caching" in settings && typeof settings.prefix_caching === "boolean") {
+      keepsPrefixes = settings.prefix_caching;
+    }
   }
-  return caches;
+  return { caches, keepsPrefixes };
+}
+
+/** Whether the blocks that a step gives out again could be found by their prefix until then; null where that is not known. */
+function leftPrefixCache(step: StepRow, keepsPrefixes: boolean | null): boolean | null {
+  const { full_blocks } = detailOf(step);
+  if (typeof full_blocks !== "boolean") return null;
+  return full_blocks ? keepsPrefixes : false;
 }
 
 /** Of a layer that looks back over a window only, most rows are kept that no step reads any more. */
@@ -87,10 +106,10 @@ const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
-  layout: { readonly streamCells: number | null; readonly caches: number },
+  layout: CacheSettings & { readonly streamCells: number | null },
   counters: TokenCounters,
 ): KvTokens {
-  const { streamCells, caches } = layout;
+  const { streamCells, caches, keepsPrefixes } = layout;
   if (caches > 1) return { tokens: [], untold: SEVERAL_CACHES };
   const tellsCells = caches === 1 && steps.some((step) => rowCellsOf(step) !== null && isBatch(step));
   const cache = sequenceCache({ pid, engine, context, streamCells, tellsCells, ...counters });
@@ -117,7 +136,7 @@ function contextTokens(
     } else if (step.kind === "kv_copy" && isWhole(detail.sequence_from) && sequence !== null) {
       cache.copy(step, detail.sequence_from, sequence, positionsOf(step));
     } else if (step.kind === "kv_free") {
-      cache.free(step, cellsOf(step) ?? []);
+      cache.free(step, cellsOf(step) ?? [], leftPrefixCache(step, keepsPrefixes));
     } else if (step.kind === "kv_keep" && sequence !== null) {
       cache.keep(step, sequence);
     } else if (step.kind === "kv_shift" && isWhole(detail.positions)) {
@@ -169,10 +188,11 @@ export function kvTokens(
     const { contexts, untold: why } = cacheContexts(engineSteps);
     if (why !== null) untold.add(why);
     else {
-      const caches = cachesOf(engineSteps);
+      const settings = settingsOf(engineSteps);
+      const named = namedSequences(engineSteps);
       for (const context of contexts) {
-        const ofContext = contextTokens(context, { streamCells: streamCells(context), caches }, counters);
-        found.push(ofContext.tokens);
+        const ofContext = contextTokens(context, { streamCells: streamCells(context), ...settings }, counters);
+        found.push(named === null ? ofContext.tokens : withOwners(ofContext.tokens, named));
         if (ofContext.untold !== null) untold.add(ofContext.untold);
       }
     }

@@ -8,22 +8,16 @@
  * sequence, the rows before it were there: of their life only the reads and the end are known.
  */
 import type { StepRow } from "../timeline/step-row.ts";
-import { type KvToken, type ReadSpan, type RowWrites, readsIn, type TokenCounters } from "./kv-token.ts";
-
-/** Tokens of a batch, one behind the other, of the same sequences at ascending positions. */
-export interface RowRun {
-  readonly sequences: readonly number[];
-  readonly position: number;
-  readonly tokens: number;
-}
-
-/** Positions from one to before another. */
-export interface Positions {
-  readonly from: number;
-  readonly to: number;
-}
-
-export const ALL_POSITIONS: Positions = { from: 0, to: Number.POSITIVE_INFINITY };
+import {
+  type KvToken,
+  type ReadSpan,
+  type RowWrites,
+  readsIn,
+  SHARED_WITH_NONE,
+  type TokenCounters,
+} from "./kv-token.ts";
+import { ALL_POSITIONS, type Positions, type RowRun } from "./positions.ts";
+import { givenOut, type KvEnd, ROW_ENDS } from "./row-ends.ts";
 
 /** The sequences that have the same rows, and the batches with one of them. */
 interface Readers {
@@ -44,6 +38,7 @@ interface LiveRow {
   /** Place in `readers.begins` from which on the row was read by these. */
   from: number;
   earlier: ReadSpan[] | null;
+  shared_with: readonly number[];
 }
 
 interface Sequence {
@@ -64,8 +59,12 @@ export interface SequenceCache {
   /** A sequence has rows of another one too; in a cache that is split by sequence it gets copies, instead of what it had. */
   copy(step: StepRow, from: number, sequence: number, positions: Positions): void;
   keep(step: StepRow, sequence: number): void;
-  /** What some cells hold leaves, whoever has it. */
-  free(step: StepRow, cells: readonly (readonly [first: number, count: number])[]): void;
+  /** What some cells hold leaves, whoever has it. @param left_prefix_cache whether it could be found by its prefix until then */
+  free(
+    step: StepRow,
+    cells: readonly (readonly [first: number, count: number])[],
+    left_prefix_cache: boolean | null,
+  ): void;
   /** Rows move to other positions; those that come before the first leave. */
   move(step: StepRow, sequence: number | null, positions: Positions, moved: (position: number) => number): void;
   /** What was saved comes back, instead of what was there. */
@@ -132,7 +131,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     return found;
   }
 
-  function close(row: LiveRow, evict_ns: number | null): void {
+  function close(row: LiveRow, evict_ns: number | null, how: KvEnd | null): void {
     if (row.cell !== null && holders.get(row.cell) === row) holders.delete(row.cell);
     const reads = [
       ...(row.earlier ?? []),
@@ -153,6 +152,9 @@ export function sequenceCache(name: CacheName): SequenceCache {
       reads,
       ...readsIn(reads),
       evict_ns,
+      end: how,
+      shared_with: row.shared_with,
+      requests: null,
     });
   }
 
@@ -165,13 +167,13 @@ export function sequenceCache(name: CacheName): SequenceCache {
     row.from = row.readers.begins.length;
   }
 
-  function leave(row: LiveRow, id: number, time_ns: number): void {
+  function leave(row: LiveRow, id: number, time_ns: number, how: KvEnd): void {
     const rest = row.readers.owners.filter((owner) => owner !== id);
-    if (rest.length === 0) close(row, time_ns);
+    if (rest.length === 0) close(row, time_ns, how);
     else giveTo(row, rest);
   }
 
-  function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions): void {
+  function trimOne(step: StepRow, sequence: Sequence, { from, to: end }: Positions, how: KvEnd): void {
     const isWhole = from <= 0 && end === Number.POSITIVE_INFINITY;
     if (isWhole) sequence.unseen = null;
     let older = false;
@@ -182,7 +184,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         continue;
       }
       older ||= row.written !== sequence.lastBatch;
-      leave(row, sequence.id, step.begin_ns);
+      leave(row, sequence.id, step.begin_ns, how);
     }
     sequence.rows = kept;
     if (end !== Number.POSITIVE_INFINITY && (kept.at(-1)?.position ?? -1) >= end) leaveOrder();
@@ -216,6 +218,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       readers: found,
       from: found.begins.length,
       earlier: null,
+      shared_with: owners.length > 1 ? owners.slice(1) : SHARED_WITH_NONE,
     };
     if (cell !== null) {
       if (takeCell(step, cell)) row.writes = "more";
@@ -225,10 +228,10 @@ export function sequenceCache(name: CacheName): SequenceCache {
   }
 
   /** What is in some cells ends, whoever has it. @returns what that was */
-  function takeCells(step: StepRow, cells: Iterable<number>): readonly LiveRow[] {
+  function takeCells(step: StepRow, cells: Iterable<number>, how: KvEnd): readonly LiveRow[] {
     const gone = new Set([...cells].flatMap((cell) => holders.get(cell) ?? []));
     const losing = new Set([...gone].flatMap(({ readers: { owners } }) => owners));
-    for (const row of gone) close(row, step.begin_ns);
+    for (const row of gone) close(row, step.begin_ns, how);
     for (const id of losing) {
       const sequence = sequenceOf(id);
       sequence.rows = sequence.rows.filter((row) => !gone.has(row));
@@ -241,7 +244,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     const there = holders.get(cell);
     if (there === undefined) return false;
     there.writes = "more";
-    takeCells(step, [cell]);
+    takeCells(step, [cell], ROW_ENDS.written_over);
     return true;
   }
 
@@ -283,7 +286,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
         // A batch that goes back writes over what is there.
         if (position < (sequence.rows.at(-1)?.position ?? -1)) {
           writtenOver.set(sequence, writeOver(sequence, position));
-          trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY });
+          trimOne(step, sequence, { from: position, to: Number.POSITIVE_INFINITY }, ROW_ENDS.written_over);
         }
         sequence.lastBatch = step;
         for (const found of readersOf.get(id) ?? []) {
@@ -303,7 +306,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       }
     },
     trim(step, id, positions) {
-      for (const sequence of named(id)) trimOne(step, sequence, positions);
+      for (const sequence of named(id)) trimOne(step, sequence, positions, ROW_ENDS.trimmed);
       if (id === null && positions.from <= 0 && positions.to === Number.POSITIVE_INFINITY) unseen = null;
     },
     copy(step, from, id, { from: first, to: end }) {
@@ -312,7 +315,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
       const sequence = sequenceOf(id);
       leaveOrder();
       const writtenOver = streamCells === null ? null : writeOver(sequence, 0);
-      if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS);
+      if (streamCells !== null) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
       for (const row of source.rows) {
         if (row.position < first || row.position >= end || row.readers.owners.includes(id)) continue;
         if (streamCells !== null) {
@@ -327,23 +330,27 @@ export function sequenceCache(name: CacheName): SequenceCache {
           row,
           [...row.readers.owners, id].sort((one, other) => one - other),
         );
+        if (row.sequence !== id && !row.shared_with.includes(id)) row.shared_with = [...row.shared_with, id];
         sequence.rows.push(row);
       }
     },
-    free(step, cells) {
+    free(step, cells, left_prefix_cache) {
+      const how = givenOut(left_prefix_cache);
       const isIn = (cell: number) => cells.some(([first, count]) => cell >= first && cell < first + count);
       const wanted = cells.reduce((sum, [, count]) => sum + count, 0);
       // Whoever names more cells than there are is not believed to the last of them.
-      if (wanted > holders.size) takeCells(step, [...holders.keys()].filter(isIn));
+      if (wanted > holders.size) takeCells(step, [...holders.keys()].filter(isIn), how);
       else
         for (const [first, count] of cells)
           takeCells(
             step,
             Array.from({ length: count }, (_, i) => first + i),
+            how,
           );
     },
     keep(step, id) {
-      for (const sequence of sequences.values()) if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS);
+      for (const sequence of sequences.values())
+        if (sequence.id !== id) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.trimmed);
     },
     move(step, id, { from, to: end }, moved) {
       leaveOrder();
@@ -363,19 +370,19 @@ export function sequenceCache(name: CacheName): SequenceCache {
       }
       const gone = [...seen].filter(({ position }) => position < 0);
       if (gone.length === 0) return;
-      for (const row of gone) close(row, step.begin_ns);
+      for (const row of gone) close(row, step.begin_ns, ROW_ENDS.shifted);
       for (const sequence of sequences.values()) sequence.rows = sequence.rows.filter(({ position }) => position >= 0);
     },
     restore(step, id) {
       leaveOrder();
       for (const sequence of named(id)) {
-        trimOne(step, sequence, ALL_POSITIONS);
+        trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.replaced);
         sequence.unseen = step;
       }
       if (id === null) unseen = step;
     },
     empty(step) {
-      for (const sequence of sequences.values()) trimOne(step, sequence, ALL_POSITIONS);
+      for (const sequence of sequences.values()) trimOne(step, sequence, ALL_POSITIONS, ROW_ENDS.cleared);
       sequences.clear();
       unseen = null;
       isLinear = true;
@@ -384,7 +391,7 @@ export function sequenceCache(name: CacheName): SequenceCache {
     finish() {
       const living = new Set<LiveRow>();
       for (const { rows } of sequences.values()) for (const row of rows) living.add(row);
-      for (const row of living) close(row, null);
+      for (const row of living) close(row, null, null);
       return isDoubtful && !tellsCells ? ended.map((token) => ({ ...token, cell: null })) : ended;
     },
   };

@@ -1,5 +1,6 @@
 /** What a cache tensor has room for: of more rows than it has cells, the oldest were written over. */
 import { endedBy, type KvToken } from "./kv-token.ts";
+import { ROW_ENDS } from "./row-ends.ts";
 
 export interface Room {
   /** Rows of one stream. */
@@ -33,7 +34,7 @@ function wrapped(tokens: readonly KvToken[], cells: number): readonly KvToken[] 
     if (alive >= cells) {
       while (isOut[oldest] === 1) oldest += 1;
       isOut[oldest] = 1;
-      out[oldest] = { ...endedBy(out[oldest] as KvToken, token.write_ns), writes: "more" };
+      out[oldest] = { ...endedBy(out[oldest] as KvToken, token.write_ns, ROW_ENDS.written_over), writes: "more" };
       out[i] = { ...token, writes: "more" };
       alive -= 1;
     }

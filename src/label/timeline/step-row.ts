@@ -41,8 +41,8 @@ export function partialEngines(steps: readonly StepRow[]): ReadonlySet<string | 
   return new Set(partial.map(({ engine }) => engine));
 }
 
-/** Steps that say only that a library of an engine is there. */
-const RECOGNISED = new Set(["engine", "probes"]);
+/** Steps that say only that a library of an engine is there, or what something is called. */
+const RECOGNISED = new Set(["engine", "probes", "request"]);
 
 /**
  * True for a step of an engine that loaded a model or computed: not for a load that placed no tensor, as of one that reads its

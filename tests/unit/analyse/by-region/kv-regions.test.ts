@@ -35,6 +35,7 @@ function tokens(): KvToken[] {
       last_read_ns: k === TOKENS - 1 ? null : last,
       evict_ns: begin + TOKENS * MS - 1,
       total_reads: TOKENS - 1 - k,
+      ...{ end: null, shared_with: [], requests: null },
     } satisfies KvToken;
   });
 }

@@ -3,11 +3,13 @@ import { symbolAddresses } from "../../../../src/collect/ebpf/engine/symbol-addr
 import { firstArguments } from "../../../../src/engine/cpython/call-frames.ts";
 import { type PythonInterpreter, pythonInterpreter } from "../../../../src/engine/cpython/interpreter.ts";
 import { pythonLayout, pythonVersion } from "../../../../src/engine/cpython/layout.ts";
-import { type PythonObjects, pythonObjects } from "../../../../src/engine/cpython/objects.ts";
+import { type PythonObjects, pythonClasses, pythonObjects } from "../../../../src/engine/cpython/objects.ts";
 import type { ReadMemory } from "../../../../src/engine/engine.ts";
 import { loadedWeights } from "../../../../src/engine/vllm/loaded-weights.ts";
 import { modelParameters } from "../../../../src/engine/vllm/model-parameters.ts";
 import { modelRunner } from "../../../../src/engine/vllm/model-runner.ts";
+import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
+import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
 import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
 import { readRemote } from "../../../../src/kernel/remote-memory.ts";
 
@@ -61,7 +63,7 @@ describe("a Python program's objects, read from outside while it waits in a meth
     if (!isKnown()) return;
     expect(python.className(runner())).toBe("CPUModelRunner");
     const requests = python.entries(python.attribute(runner(), "requests") ?? 0n);
-    expect([...(requests?.keys() ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0"]);
+    expect([...(requests?.keys() ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
     const state = requests?.get("cmpl-b-0") ?? 0n;
     expect(python.text(python.attribute(state, "req_id") ?? 0n)).toBe("cmpl-b-0");
     const [blocks = 0n] = python.elements(python.attribute(state, "block_ids") ?? 0n) ?? [];
@@ -84,6 +86,35 @@ describe("a Python program's objects, read from outside while it waits in a meth
   });
 });
 
+describe("the requests of a model runner", () => {
+  const states = (): RequestStates | null => {
+    if (interpreter?.layout == null) throw new Error("there is no interpreter");
+    return requestStates(read, { layout: interpreter.layout, runner: runner() }, pythonClasses());
+  };
+
+  test("are told by name with what they have: blocks, tokens that were worked on, and the tokens of their prompt", () => {
+    if (!isKnown()) return;
+    const found = states();
+    expect([...(found?.names ?? [])]).toEqual(["cmpl-a-0", "cmpl-b-0", "cmpl-c-0"]);
+    expect(found?.promptTokens("cmpl-a-0")).toBe(5);
+    expect(found?.keepsPrefixes()).toBe(true);
+    const step = { tokens: 1, length: 7, blocks: [3, 1] };
+    expect([found?.hasBlocks("cmpl-a-0", step), found?.isAt("cmpl-a-0", step)]).toEqual([true, true]);
+    expect(found?.isAt("cmpl-a-0", { ...step, length: 8 })).toBe(false);
+    // It was given the second since.
+    expect(found?.hasBlocks("cmpl-a-0", { ...step, blocks: [3] })).toBe(true);
+  });
+
+  test("have other blocks where one differs, where they are more, and where there are several lists of them", () => {
+    if (!isKnown()) return;
+    const found = states();
+    for (const blocks of [[3, 2], [1], [3, 1, 4]])
+      expect(found?.hasBlocks("cmpl-a-0", { tokens: 1, length: 7, blocks })).toBe(false);
+    expect(found?.hasBlocks("cmpl-c-0", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
+    expect(found?.hasBlocks("nobody", { tokens: 1, length: 7, blocks: [3, 2] })).toBe(false);
+  });
+});
+
 describe("the parameters of a model", () => {
   test("are told with where they lie, those that were packed anew too, each once", () => {
     if (!isKnown()) return;
@@ -100,7 +131,7 @@ describe("the parameters of a model", () => {
 
   test("are rows of weights once a step was seen, and no sooner", () => {
     if (!isKnown()) return;
-    const weights = loadedWeights(said.pid, addressOf);
+    const weights = loadedWeights(said.pid, runnerFinder(said.pid, addressOf));
     expect(weights.look(read)).toBeNull();
     weights.awake();
     expect(weights.look(read)).toEqual({
@@ -126,7 +157,10 @@ describe("the parameters of a model", () => {
   });
 
   test("are not identifiable where no interpreter is found, and the run says why", () => {
-    const weights = loadedWeights(said.pid, () => null);
+    const weights = loadedWeights(
+      said.pid,
+      runnerFinder(said.pid, () => null),
+    );
     weights.awake();
     expect(weights.look(read)).toBeNull();
     const [step] = weights.takeRows().steps;

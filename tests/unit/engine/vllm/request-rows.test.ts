@@ -60,7 +60,11 @@ describe("the rows of a step", () => {
     const rows = requestRows(4);
     rows.rowsOf([request(7, 7, 1, 2)]);
     expect(rows.rowsOf([request(1, 8, 1, 2)]).freed).toEqual([]);
-    expect(rows.rowsOf([request(1, 1, 2)])).toMatchObject({ kv_rows: [[1, 0, 1]], freed: [[8, 4]] });
+    expect(rows.rowsOf([request(1, 1, 2)])).toMatchObject({
+      kv_rows: [[1, 0, 1]],
+      freed: [{ cells: [8, 4], is_full: true }],
+    });
+    expect(rows.rowsOf([request(1, 1, 2)]).freed).toEqual([{ cells: [8, 4], is_full: false }]);
     // What the first one had in its other block may be found again by who begins alike.
     expect(rows.rowsOf([request(1, 5, 1, 3)]).shared).toMatchObject([{ sequence_from: 0, position_to: 4 }]);
   });

@@ -33,6 +33,7 @@ function token(position: number | null, of: Partial<KvToken> = {}): KvToken {
     write_ns: 1000,
     is_written: true,
     written_by_ns: 1100,
+    ...{ end: null, shared_with: [], requests: null },
     ...ends,
     ...of,
   };
@@ -79,7 +80,8 @@ async function written(rows: KvRows): Promise<Record<string, unknown>[]> {
 }
 
 test("a row has its bytes, its times and its life, whatever the words that they cross", async () => {
-  const read = token(1, { last_read_ns: 5000, evict_ns: 9000, total_reads: 3 });
+  const end = { by: "preempted", left_prefix_cache: true } as const;
+  const read = token(1, { last_read_ns: 5000, evict_ns: 9000, total_reads: 3, end, requests: '["a","b"]' });
   const tensors = [
     tensor("cache_k_l0", { addr: 0x7fff_ffff_ff00n }),
     tensor("cache_v_l0", { addr: 1n << 56n, layout: COLUMNS, layer: null }),
@@ -96,6 +98,9 @@ test("a row has its bytes, its times and its life, whatever the words that they 
     context: null,
     sequence_id: 0,
     filling: 0,
+    requests: '["a","b"]',
+    ended_by: "preempted",
+    left_prefix_cache: true,
   };
   const k = { address: 0x8000_0000_0000n, address_page: 0x8_0000_0000n, layer: 0, tensor: "cache_k_l0" };
   const v = { address: (1n << 56n) + 2n, address_page: 1n << 44n, layer: null, tensor: "cache_v_l0" };
@@ -111,6 +116,9 @@ test("a row has its bytes, its times and its life, whatever the words that they 
 test("rows that were there are left out, the others numbered without a gap; what is not known is null, or 0 for a read", async () => {
   const tokens = [token(0, { is_written: false }), token(null), token(64), token(3, { last_read_ns: 4000 })];
   const rows = await written(everyRow(tokens, [tensor("cache_k_l0")]));
+  expect(rows.every((row) => row.ended_by === null && row.left_prefix_cache === null && row.requests === null)).toBe(
+    true,
+  );
   expect(rows.map((row) => [row.block_id, row.position, row.address, row.last_read_ns, row.evict_ns, row.lifetime_ns]))
     // Position 64 lies beyond the tensor.
     .toEqual([

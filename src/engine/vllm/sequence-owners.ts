@@ -1,0 +1,116 @@
+/**
+ * Whose request each sequence of ours is, by vLLM's own name for it: the requests of its model runner are read now and then while
+ * one of the sequences has no name, and while it is not known whether one that stopped has ended. The engine goes on while it is
+ * read: a request is believed to be a sequence's that has its blocks, where it stands in front of the tokens of the sequence's last
+ * step too, or where the sequence goes on in a step that began later, so that these blocks were its own all the time.
+ */
+import type { RequestStates } from "./request-states.ts";
+import type { StepRequest } from "./step-blocks.ts";
+
+/** What became known of a sequence. */
+export interface SequenceOwner {
+  readonly sequence: number;
+  readonly request: string;
+  /** Null where it is not known, or was told before. */
+  readonly prompt_tokens: number | null;
+  /** True where the runner has that request no more. */
+  readonly is_gone: boolean;
+}
+
+export interface SequenceOwners {
+  /** A step that began at a time worked on these: their sequences, and what each has. */
+  note(begin_ns: bigint, sequences: readonly number[], requests: readonly StepRequest[]): void;
+  /** True where another look may tell something. */
+  isAsking(): boolean;
+  /** What a look that ended by now found. */
+  take(states: RequestStates, now_ns: bigint): void;
+  /** What became known since it was asked last. */
+  told(): SequenceOwner[];
+  /** Sequences that were gone before they had a name. */
+  readonly unnamed: number;
+}
+
+interface Followed {
+  last: StepRequest;
+  isRunning: boolean;
+  name: string | null;
+  /** Who had its blocks at a time. */
+  candidate: { readonly name: string; readonly prompt_tokens: number | null; readonly looked_ns: bigint } | null;
+  /** Looks that did not find its name. */
+  tries: number;
+}
+
+/** So often a sequence that runs is looked for. */
+const MOST_TRIES = 256;
+/** So often one that stopped is: its name stays until the next step, and what stopped for good gets none. */
+const TRIES_BEHIND = 2;
+
+/** Of no sequence yet. */
+export function sequenceOwners(): SequenceOwners {
+  const followed = new Map<number, Followed>();
+  const unnamed = new Set<number>();
+
+  let found: SequenceOwner[] = [];
+
+  function call(sequence: number, one: Followed, request: string, prompt_tokens: number | null): void {
+    one.name = request;
+    one.candidate = null;
+    unnamed.delete(sequence);
+    found.push({ sequence, request, prompt_tokens, is_gone: false });
+  }
+
+  function look(sequence: number, one: Followed, states: RequestStates, looked_ns: bigint): void {
+    const fitting = [...states.names].filter((name) => states.hasBlocks(name, one.last));
+    const [name] = fitting;
+    if (name !== undefined && fitting.length === 1) {
+      const prompt_tokens = states.promptTokens(name);
+      if (states.isAt(name, one.last)) {
+        call(sequence, one, name, prompt_tokens);
+        return;
+      }
+      one.candidate = { name, prompt_tokens, looked_ns };
+    }
+    one.tries += 1;
+    if (one.isRunning || one.tries < TRIES_BEHIND) return;
+    followed.delete(sequence);
+    unnamed.add(sequence);
+  }
+
+  return {
+    note(begin_ns, sequences, requests) {
+      for (const one of followed.values()) one.isRunning = false;
+      for (const [i, sequence] of sequences.entries()) {
+        const last = requests[i];
+        if (last === undefined) continue;
+        const one = followed.get(sequence);
+        if (one === undefined) {
+          followed.set(sequence, { last, isRunning: true, name: null, candidate: null, tries: 0 });
+          continue;
+        }
+        Object.assign(one, { last, isRunning: true });
+        const { candidate } = one;
+        if (candidate !== null && begin_ns > candidate.looked_ns)
+          call(sequence, one, candidate.name, candidate.prompt_tokens);
+      }
+    },
+    isAsking: () =>
+      followed.values().some(({ name, isRunning, tries }) => (name === null ? tries < MOST_TRIES : !isRunning)),
+    take(states, now_ns) {
+      for (const [sequence, one] of followed) {
+        if (one.name === null) look(sequence, one, states, now_ns);
+        else if (!one.isRunning && !states.names.has(one.name)) {
+          followed.delete(sequence);
+          found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
+        }
+      }
+    },
+    told() {
+      const those = found;
+      found = [];
+      return those;
+    },
+    get unnamed() {
+      return unnamed.size;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** Whose the rows of a cache were, and how it came that their blocks were given out again, where the engine names its requests. */
+import { detailOf, type StepRow } from "../timeline/step-row.ts";
+import type { KvToken } from "./kv-token.ts";
+
+/** Of one engine in one process. */
+export interface NamedSequences {
+  /** The engine's name of a sequence's request; null where it is not known. */
+  nameOf(sequence: number): string | null;
+  /** Tokens of the prompt of that request; null where they are not known. */
+  promptTokensOf(sequence: number): number | null;
+  /** How a sequence ended: with its request, or to begin anew as another one; null where that is not known, or it goes on. */
+  fateOf(sequence: number): "finished" | "preempted" | null;
+}
+
+interface Request {
+  readonly name: string;
+  prompt_tokens: number | null;
+  /** The newest of its sequences, which are numbered in order of their begin. */
+  newest: number;
+  isGone: boolean;
+}
+
+/** What the steps of one engine in one process say of requests; null where they name none. */
+export function namedSequences(steps: readonly StepRow[]): NamedSequences | null {
+  const requests = new Map<string, Request>();
+  const ofSequence = new Map<number, Request>();
+  for (const step of steps) {
+    if (step.kind !== "request" || step.sequence_id === null) continue;
+    const { request: name, prompt_tokens, is_gone } = detailOf(step);
+    if (typeof name !== "string") continue;
+    const request = requests.get(name) ?? { name, prompt_tokens: null, newest: step.sequence_id, isGone: false };
+    requests.set(name, request);
+    ofSequence.set(step.sequence_id, request);
+    request.newest = Math.max(request.newest, step.sequence_id);
+    if (typeof prompt_tokens === "number") request.prompt_tokens = prompt_tokens;
+    if (is_gone === true) request.isGone = true;
+  }
+  if (requests.size === 0) return null;
+  return {
+    nameOf: (sequence) => ofSequence.get(sequence)?.name ?? null,
+    promptTokensOf: (sequence) => ofSequence.get(sequence)?.prompt_tokens ?? null,
+    fateOf(sequence) {
+      const request = ofSequence.get(sequence);
+      if (request === undefined) return null;
+      if (request.newest > sequence) return "preempted";
+      return request.isGone ? "finished" : null;
+    },
+  };
+}
+
+/** What one set of sequences is called, and what became of all of them alike. */
+interface Owners {
+  readonly requests: string | null;
+  readonly fate: "finished" | "preempted" | null;
+}
+
+function ownersOf(sequences: readonly number[], named: NamedSequences): Owners {
+  const newest = new Map<string, number>();
+  let isWhole = true;
+  for (const sequence of sequences) {
+    const name = named.nameOf(sequence);
+    if (name === null) isWhole = false;
+    else newest.set(name, Math.max(sequence, newest.get(name) ?? sequence));
+  }
+  if (!isWhole) return { requests: null, fate: null };
+  // A request that began anew and found the row again had it to the end of its newest sequence.
+  const [fate = null, ...others] = new Set(newest.values().map(named.fateOf));
+  return { requests: JSON.stringify([...newest.keys()]), fate: others.length === 0 ? fate : null };
+}
+
+/** The tokens with the requests that had their rows, and why blocks were given out again. */
+export function withOwners(tokens: readonly KvToken[], named: NamedSequences): readonly KvToken[] {
+  const ownersBy = new Map<string, Owners>();
+  return tokens.map((token) => {
+    const { sequence, shared_with, end } = token;
+    if (sequence === null) return token;
+    const key = shared_with.length === 0 ? String(sequence) : `${sequence}+${shared_with.join()}`;
+    let owners = ownersBy.get(key);
+    if (owners === undefined) {
+      owners = ownersOf([sequence, ...shared_with], named);
+      ownersBy.set(key, owners);
+    }
+    const { requests, fate } = owners;
+    return { ...token, requests, end: end?.by === "given_out" && fate !== null ? { ...end, by: fate } : end };
+  });
+}

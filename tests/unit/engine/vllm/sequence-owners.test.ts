@@ -1,0 +1,76 @@
+import { describe, expect, test } from "bun:test";
+import type { RequestStates } from "../../../../src/engine/vllm/request-states.ts";
+import { type SequenceOwners, sequenceOwners } from "../../../../src/engine/vllm/sequence-owners.ts";
+
+type States = Readonly<Record<string, { readonly blocks: readonly number[]; readonly computed: number }>>;
+
+/** What a look at such requests says. */
+function look(states: States): RequestStates {
+  return {
+    names: new Set(Object.keys(states)),
+    promptTokens: () => 9,
+    hasBlocks: (name, { blocks }) => blocks.every((block, i) => states[name]?.blocks[i] === block),
+    isAt: (name, { length, tokens }) => states[name]?.computed === length - tokens,
+    keepsPrefixes: () => true,
+  };
+}
+const step = (length: number, ...blocks: number[]) => ({ tokens: 1, length, blocks });
+const namesIn = (owners: SequenceOwners) =>
+  owners.told().map(({ sequence, request, is_gone }) => `${sequence} ${request}${is_gone ? " gone" : ""}`);
+
+describe("a sequence", () => {
+  test("is the request's that has its blocks and stands in front of its tokens", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(10, 1, 2), step(10, 1, 3)]);
+    expect(owners.isAsking()).toBe(true);
+    owners.take(look({ a: { blocks: [1, 2], computed: 9 }, b: { blocks: [1, 3], computed: 9 } }), 2n);
+    expect(namesIn(owners)).toEqual(["0 a", "1 b"]);
+    expect(owners.isAsking()).toBe(false);
+  });
+
+  test("is the request's that had its blocks before it went on, however far it had come then", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0], [step(10, 1, 2)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 11 } }), 5n);
+    expect(namesIn(owners)).toEqual([]);
+    // This one began before the look had ended.
+    owners.note(4n, [0], [step(11, 1, 2)]);
+    expect(namesIn(owners)).toEqual([]);
+    owners.note(6n, [0], [step(12, 1, 2)]);
+    expect(namesIn(owners)).toEqual(["0 a"]);
+  });
+
+  test("that ended is not the next one's that got its blocks", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0], [step(8, 1, 2)]);
+    owners.note(2n, [1], [step(9, 1, 2, 3)]);
+    const states = { next: { blocks: [1, 2, 3], computed: 9 } };
+    owners.take(look(states), 3n);
+    owners.take(look(states), 4n);
+    owners.note(5n, [1], [step(10, 1, 2, 3)]);
+    expect(namesIn(owners)).toEqual(["1 next"]);
+    expect(owners.unnamed).toBe(1);
+  });
+
+  test("has no name while two requests have its blocks", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0], [step(8, 1, 2)]);
+    owners.take(look({ a: { blocks: [1, 2], computed: 7 }, b: { blocks: [1, 2, 3], computed: 7 } }), 2n);
+    expect(namesIn(owners)).toEqual([]);
+  });
+
+  test("that stopped is looked for until its request is gone, or goes on", () => {
+    const owners = sequenceOwners();
+    owners.note(1n, [0, 1], [step(8, 1), step(8, 2)]);
+    const [a, b] = [
+      { blocks: [1], computed: 7 },
+      { blocks: [2], computed: 7 },
+    ];
+    owners.take(look({ a, b }), 2n);
+    owners.note(3n, [1], [step(9, 2)]);
+    owners.take(look({ a, b }), 4n);
+    expect([namesIn(owners), owners.isAsking()]).toEqual([["0 a", "1 b"], true]);
+    owners.take(look({ b }), 5n);
+    expect([namesIn(owners), owners.isAsking()]).toEqual([["0 a gone"], false]);
+  });
+});
