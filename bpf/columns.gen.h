@@ -167,7 +167,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define ENGINE_CAPTURES 512
 #define ENGINE_PARTS 4
-#define ENGINE_FOLLOWS 2
+#define ENGINE_FOLLOWS 3
 #define ENGINE_ARGUMENTS 5
 #define ENGINE_FEW_RUNS 128
 #define ENGINE_MANY_RUNS 512
@@ -195,7 +195,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define ENGINE_START_SMALL 32
 #define ENGINE_START_COMPACT 128
-#define ENGINE_START_MEDIUM 128
+#define ENGINE_START_MEDIUM 176
 #define ENGINE_START_LARGE 256
 
 enum lifecycle_kind {
@@ -417,7 +417,8 @@ struct engine_capture {
 	__u8 go_registers;
 	__u8 batch_flat;
 	__u16 numbers_argument;
-	__u16 pad;
+	__u8 only_argument;
+	__u8 only_value;
 	__u8 source[4];
 	__u8 form[4];
 	__u8 count_argument[4];
@@ -425,10 +426,10 @@ struct engine_capture {
 	__u16 bytes[4];
 	__u16 element_bytes[4];
 	__u8 follows[4];
-	__u16 follow[8];
+	__u16 follow[12];
 	__u16 skip[4];
 };
-_Static_assert(sizeof(struct engine_capture) == 128, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 136, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -464,7 +465,8 @@ _Static_assert(__builtin_offsetof(struct engine_capture, torch_data) == 56, "eng
 _Static_assert(__builtin_offsetof(struct engine_capture, go_registers) == 58, "engine_capture.go_registers");
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_flat) == 59, "engine_capture.batch_flat");
 _Static_assert(__builtin_offsetof(struct engine_capture, numbers_argument) == 60, "engine_capture.numbers_argument");
-_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 62, "engine_capture.pad");
+_Static_assert(__builtin_offsetof(struct engine_capture, only_argument) == 62, "engine_capture.only_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, only_value) == 63, "engine_capture.only_value");
 _Static_assert(__builtin_offsetof(struct engine_capture, source) == 64, "engine_capture.source");
 _Static_assert(__builtin_offsetof(struct engine_capture, form) == 68, "engine_capture.form");
 _Static_assert(__builtin_offsetof(struct engine_capture, count_argument) == 72, "engine_capture.count_argument");
@@ -473,7 +475,7 @@ _Static_assert(__builtin_offsetof(struct engine_capture, bytes) == 84, "engine_c
 _Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 92, "engine_capture.element_bytes");
 _Static_assert(__builtin_offsetof(struct engine_capture, follows) == 100, "engine_capture.follows");
 _Static_assert(__builtin_offsetof(struct engine_capture, follow) == 104, "engine_capture.follow");
-_Static_assert(__builtin_offsetof(struct engine_capture, skip) == 120, "engine_capture.skip");
+_Static_assert(__builtin_offsetof(struct engine_capture, skip) == 128, "engine_capture.skip");
 
 struct engine_batch {
 	__s32 n_tokens;
@@ -550,14 +552,16 @@ _Static_assert(__builtin_offsetof(struct engine_block_request, length) == 4, "en
 struct engine_counts {
 	__u64 hits;
 	__u64 foreign;
+	__u64 unwanted;
 	__u64 ring_full;
 	__u64 unreadable;
 };
-_Static_assert(sizeof(struct engine_counts) == 32, "engine_counts size");
+_Static_assert(sizeof(struct engine_counts) == 40, "engine_counts size");
 _Static_assert(__builtin_offsetof(struct engine_counts, hits) == 0, "engine_counts.hits");
 _Static_assert(__builtin_offsetof(struct engine_counts, foreign) == 8, "engine_counts.foreign");
-_Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 16, "engine_counts.ring_full");
-_Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 24, "engine_counts.unreadable");
+_Static_assert(__builtin_offsetof(struct engine_counts, unwanted) == 16, "engine_counts.unwanted");
+_Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 24, "engine_counts.ring_full");
+_Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 32, "engine_counts.unreadable");
 
 #ifdef HEADER_MARK
 static const char header_mark[] __attribute__((section("mrm.header"), used)) = HEADER_MARK;

@@ -54,6 +54,10 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		if (plan->go_registers)
 			GO_ARGS(ctx, hit.args);
 	}
+	if (plan->only_value && hit.args[plan->only_argument & 7] != plan->only_value) {
+		COUNT(unwanted);
+		return 0;
+	}
 	if (plan->walks == ENGINE_WALK_BATCH)
 		return record_batch(ctx, &hit, plan);
 	if (plan->walks == ENGINE_WALK_GRAPH)

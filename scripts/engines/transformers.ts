@@ -3,8 +3,8 @@
  * Real torch and transformers under `mrm-trace run` and `attach`: a model of random weights, the labels of its weights
  * held against the address and the size that torch itself tells of each parameter, and the steps against the forward passes
  * that the program itself counts, with their tokens; static caches against where torch has their tensors, and which rows
- * each pass writes. Run by scripts/test-engines; 3 GB of packages of PyPI, 5.6 GB installed; needs python3-venv and root.
- * Ends with 1 where a byte is labelled wrongly, or one that lies in the file or in a static cache has no name, or a step is
+ * each pass writes; dynamic caches against where torch has them after each pass. Run by scripts/test-engines; 3 GB of packages of PyPI, 5.6 GB installed; needs python3-venv and root.
+ * Ends with 1 where a byte is labelled wrongly, or one that lies in the file or in a cache has no name, or a step is
  * not a forward pass, or one of those has no step, or a row of a static cache differs.
  */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,6 +14,7 @@ import { openRun } from "../../src/api/open-run.ts";
 import { runEngine } from "../../tests/fixtures/engine-run.ts";
 import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
 import { judgeCaches, type SaidCaches } from "../truth-caches.ts";
+import { judgeMoves, type SaidMoves } from "../truth-moves.ts";
 
 const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
 const PROGRAM = new URL("../../tests/fixtures/run_transformers.py", import.meta.url).pathname;
@@ -245,6 +246,21 @@ function tellCaches(what: string, { report, text }: { report: Report; text: stri
   for (const warning of report.warnings) say(`       ${warning}`);
 }
 
+const MOVES_PROGRAM = new URL("../../tests/fixtures/dynamic_caches.py", import.meta.url).pathname;
+
+/** Holds the labels of dynamic caches against where each layer lay after each pass. */
+function tellMoves(what: string, { report, text }: { report: Report; text: string }): void {
+  const line = text.split("\n").find((one) => one.startsWith('{"versions"'));
+  if (line === undefined) throw new Error(`the program did not say what it does: ${text}`);
+  const judged = judgeMoves(report.run_dir, JSON.parse(line) as SaidMoves, what.startsWith("attach"));
+  const { stays, right, right_bytes, bytes, wrong, held_pct } = judged;
+  const isGood = stays > 0 && right === stays && wrong === 0;
+  if (!isGood) failed += 1;
+  say(`${isGood ? "right" : "WRONG"}  ${what}: ${right} of ${stays} stays by layer, ${right_bytes} of ${bytes} bytes`);
+  say(`       ${wrong} labels that are none of these; labelled in ${held_pct.toFixed(1)} % of their time`);
+  for (const warning of report.warnings) say(`       ${warning}`);
+}
+
 const folder = mkdtempSync(join(tmpdir(), "mrm-engines-"));
 try {
   const output = join(folder, "results");
@@ -258,10 +274,13 @@ try {
     ["sdpa", "bfloat16"],
     ["eager", "bfloat16"],
   ] as const) {
-    const command = [CACHES_PROGRAM, model, attention, type];
-    const what = `static caches, ${attention}, ${type}`;
-    tellCaches(`run, ${what}`, await launched(command, output));
-    if (attention === "sdpa") tellCaches(`attach, ${what}`, await attached(command, output));
+    const how = [model, attention, type];
+    const what = `caches, ${attention}, ${type}`;
+    tellCaches(`run, static ${what}`, await launched([CACHES_PROGRAM, ...how], output));
+    tellMoves(`run, dynamic ${what}`, await launched([MOVES_PROGRAM, ...how], output));
+    if (attention !== "sdpa") continue;
+    tellCaches(`attach, static ${what}`, await attached([CACHES_PROGRAM, ...how], output));
+    tellMoves(`attach, dynamic ${what}`, await attached([MOVES_PROGRAM, ...how], output));
   }
   for (const kind of KINDS) await tellKind(kind);
 } finally {

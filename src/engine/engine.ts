@@ -116,8 +116,8 @@ export interface EngineProcess {
   look(read: ReadMemory): readonly Look[];
   /** True while probes that rest would tell nothing new. */
   isSettled(): boolean;
-  /** Ends the calls that have not returned: rows without an end. */
-  flush(): void;
+  /** Ends the calls that have not returned: rows without an end. @param isGone whether its program has ended */
+  flush(isGone?: boolean): void;
   /** Takes the rows made since the last call. */
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   /** Times from one decode to the next, of the last of them. */

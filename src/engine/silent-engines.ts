@@ -29,9 +29,8 @@ export const SILENT_ENGINES: readonly SilentEngine[] = [
 /** What nothing tells of their memory. */
 export const UNTOLD = "KV cache and activations are not identifiable without an agent";
 
-/** The same of what had a cache that stays where it is. */
-const UNTOLD_BESIDE_CACHE =
-  "activations, and caches that do not stay where they are, are not identifiable without an agent";
+/** The same of what had a cache that was told of. */
+const UNTOLD_BESIDE_CACHE = "activations, and KV caches of other kinds, are not identifiable without an agent";
 
 /**
  * What is not known of one of them.

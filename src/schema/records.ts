@@ -186,7 +186,9 @@ export const RECORDS = {
     ["batch_flat", "u8"],
     /** The argument that refers to a tensor of numbers. */
     ["numbers_argument", "u16"],
-    ["pad", "u16"],
+    /** Not 0 where a call is passed over unless this argument has this value. */
+    ["only_argument", "u8"],
+    ["only_value", "u8"],
     /** For each part the argument that points to it, or ENGINE_SOURCE_STRUCTURE. */
     ["source", "u8", ENGINE.parts],
     ["form", "u8", ENGINE.parts],
@@ -259,6 +261,8 @@ export const RECORDS = {
     ["hits", "u64"],
     /** Of processes that are not watched. */
     ["foreign", "u64"],
+    /** Calls with another value of an argument than the plan wants. */
+    ["unwanted", "u64"],
     ["ring_full", "u64"],
     /** Records with a part that could not be read. */
     ["unreadable", "u64"],

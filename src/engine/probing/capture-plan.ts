@@ -121,6 +121,8 @@ export interface CapturePlan {
   readonly room: number;
   /** True for a function of Go, whose arguments are in registers of its own: the first is the receiver of a method. */
   readonly isGo?: true;
+  /** Calls in which this argument has another value are passed over in the kernel; the value is 1 to 255. */
+  readonly only?: { readonly argument: Argument; readonly value: number };
 }
 
 const PLAN = recordLayout("engine_capture");
@@ -201,12 +203,14 @@ function setTorchData(view: DataView, from: Pick<NumberOffsets, "storage" | "str
 }
 
 /** The plan as the kernel program reads it. */
-export function planBytes({ parts, at: starts, room, isGo }: CapturePlan): Uint8Array<ArrayBuffer> {
+export function planBytes({ parts, at: starts, room, isGo, only }: CapturePlan): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(new ArrayBuffer(PLAN.bytes));
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
   view.setUint16(offsets.room, room, true);
   view.setUint8(offsets.go_registers, isGo === true ? 1 : 0);
+  view.setUint8(offsets.only_argument, only?.argument ?? 0);
+  view.setUint8(offsets.only_value, only?.value ?? 0);
   view.setUint8(offsets.parts, parts.filter((part) => !isBehind(part)).length);
   for (const [i, part] of parts.entries()) {
     if (!isBehind(part)) {

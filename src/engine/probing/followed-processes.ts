@@ -47,7 +47,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
 
   function retire(followed: Followed): void {
     leaving.delete(followed);
-    followed.state.flush();
+    followed.state.flush(true);
     takeRowsOf(followed);
     for (const why of followed.state.untold?.() ?? []) untoldOfGone.add(why);
     if (processes.get(followed.pid) === followed) processes.delete(followed.pid);

@@ -18,6 +18,7 @@ const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"]
 export interface KernelCounts {
   readonly hits: number;
   readonly foreign: number;
+  readonly unwanted: number;
   readonly ring_full: number;
 }
 
@@ -72,15 +73,19 @@ export function recordAccount(): RecordAccount {
       outcomes[outcome] += 1;
     },
     countLook: graphs.note,
-    ledger({ hits, foreign, ring_full }, { asked, refused, refusedBy, unreadableObjects, objectsWithoutFile }) {
+    ledger(
+      { hits, foreign, unwanted, ring_full },
+      { asked, refused, refusedBy, unreadableObjects, objectsWithoutFile },
+    ) {
+      const passed = foreign + unwanted;
       const delivered = total(outcomes);
       const filtered = FILTERED.reduce((sum, name) => sum + outcomes[name], 0);
       const refusals = Object.fromEntries(DROPPED.map((name) => [name, outcomes[name]]));
       const graph = graphs.counts();
-      const not_drained = Math.max(0, hits - foreign - ring_full - delivered);
+      const not_drained = Math.max(0, hits - passed - ring_full - delivered);
       return [
         row("attach", asked - refused, objectsWithoutFile, { ...refusedBy, object_unreadable: unreadableObjects }),
-        row("observe", hits - foreign, foreign, {}),
+        row("observe", hits - passed, passed, {}),
         row("ring", delivered, 0, { ring_full, not_drained }),
         row("decode", outcomes.kept, filtered, { ...refusals, malformed: outcomes.malformed }),
         {

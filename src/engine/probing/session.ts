@@ -99,7 +99,8 @@ function kernelCounts(object: BpfObject): KernelCounts {
   object.map("engine_counts").lookup(u32Bytes(0), value);
   const view = new DataView(value.buffer);
   const wordAt = (offset: number) => Number(view.getBigUint64(offset, true));
-  return { hits: wordAt(offsets.hits), foreign: wordAt(offsets.foreign), ring_full: wordAt(offsets.ring_full) };
+  const { hits, foreign, unwanted, ring_full } = offsets;
+  return { hits: wordAt(hits), foreign: wordAt(foreign), unwanted: wordAt(unwanted), ring_full: wordAt(ring_full) };
 }
 
 /** Batches of what the engines tell: tensors at once, for watches are drawn from them; steps of some time together. */

@@ -2,13 +2,14 @@
 import { recordLayout } from "../../schema/records.ts";
 import { ENGINE, ENGINE_ROOM } from "../../schema/shared-numbers.ts";
 import type { NumberOffsets } from "../probing/capture-plan.ts";
+import { type CacheTensor, decodeCacheTensor, decodeStorage, STORAGE_BYTES, TOKENS } from "./cache-tensor.ts";
 import { decodeTensor } from "./tensor-impl.ts";
-import { TORCH, TORCH_FLOATS } from "./torch-layout.ts";
+import { TORCH } from "./torch-layout.ts";
 
 /** Where each part lies in the payload: the storage from its begin, its address, the tensor from its number of dimensions on. */
 export const COPIED_WRITE = { storage: 0, storageAddress: 56, tensor: 64 } as const;
 /** Bytes of these parts. */
-export const WRITE_BYTES = { storage: 56, storageAddress: 8, tensor: 112 } as const;
+export const WRITE_BYTES = { storage: STORAGE_BYTES, storageAddress: 8, tensor: 112 } as const;
 
 /** Numbers of int and long (c10/core/ScalarType.h). */
 const [INT, LONG] = [3, 4] as const;
@@ -25,26 +26,7 @@ export const ROW_NUMBERS: NumberOffsets = {
   wideType: LONG,
 };
 
-/** What torch allocated, by its own structure, which is looked at again to learn whether it is still there. */
-export interface Storage {
-  readonly structure: bigint;
-  /** The first word of that structure, which is another one once it was given back. */
-  readonly head: bigint;
-  readonly addr: bigint;
-  readonly size_bytes: bigint;
-}
-
-export interface CacheWrite {
-  readonly storage: Storage;
-  readonly addr: bigint;
-  readonly size_bytes: number;
-  readonly type: string;
-  readonly element_bytes: number;
-  /** Of the tensor: sequences, heads of each, rows of each head, elements of a row. */
-  readonly sequences: number;
-  readonly heads: number;
-  readonly rows: number;
-  readonly head_elements: number;
+export interface CacheWrite extends CacheTensor {
   /** The rows that are written, in every sequence. */
   readonly first: number;
   readonly count: number;
@@ -53,12 +35,6 @@ export interface CacheWrite {
 const HEAD = recordLayout("engine_indexes");
 const RUN = recordLayout("engine_index_run");
 const START = ENGINE_ROOM.compact;
-/** Along which dimension of four a cache has its tokens. */
-const TOKENS = 2;
-const HOST = 0;
-const MOST = 2 ** 46;
-/** Behind the last address that a program can have. */
-const SPACE_END = 2n ** 56n;
 
 /** One run of rows; null where they do not follow each other, or could not be read. */
 function writtenRows(payload: DataView): { readonly first: number; readonly count: number } | null {
@@ -70,13 +46,6 @@ function writtenRows(payload: DataView): { readonly first: number; readonly coun
   return count === field("elements") ? { first: payload.getUint32(run + RUN.offsets.first, true), count } : null;
 }
 
-/** The structure of a storage as it is now; null where it cannot be one. */
-export function decodeStorage(bytes: DataView, from: number, structure: bigint): Storage | null {
-  const word = (offset: number): bigint => bytes.getBigUint64(from + offset, true);
-  const [head, addr, size_bytes] = [word(0), word(TORCH.storage.data), word(TORCH.storage.bytes)];
-  return structure > 0n && addr > 0n && size_bytes > 0n ? { structure, head, addr, size_bytes } : null;
-}
-
 /**
  * @param dimension along which is written
  * @returns `other` for a write that none into a cache of [sequences, heads, tokens, elements] is; null where the bytes contradict each other
@@ -85,24 +54,12 @@ export function decodeCacheWrite(payload: DataView, dimension: bigint): CacheWri
   // The parts begin at the number of dimensions, and the structure before that.
   const tensor = decodeTensor(payload, COPIED_WRITE.tensor - (TORCH.tensor.dimensions - TORCH.tensor.storage));
   if (tensor === null) return null;
-  const { sizes, strides, elements, storageOffset } = tensor;
-  const float = TORCH_FLOATS.get(tensor.type);
   const along = BigInt.asIntN(64, dimension);
-  const isAlongTokens = along === BigInt(TOKENS) || along === BigInt(TOKENS - sizes.length);
-  if (float === undefined || sizes.length !== 4 || elements === 0n || !isAlongTokens) return "other";
-  if (tensor.device !== HOST) return "other";
-  const [sequences = 0, heads = 0, rows = 0, head_elements = 0] = sizes.map(Number);
-  const dense = [heads * rows * head_elements, rows * head_elements, head_elements, 1];
-  if (!dense.every((stride, i) => sizes[i] === 1n || BigInt(stride) === strides[i])) return "other";
+  if (along !== BigInt(TOKENS) && along !== BigInt(TOKENS - tensor.sizes.length)) return "other";
   const structure = payload.getBigUint64(COPIED_WRITE.storageAddress, true);
-  const storage = decodeStorage(payload, COPIED_WRITE.storage, structure);
-  const size_bytes = Number(elements) * float.bytes;
-  const offset = storageOffset * BigInt(float.bytes);
-  if (storage === null || size_bytes > MOST || storage.size_bytes < offset + BigInt(size_bytes)) return null;
-  if (storage.addr + storage.size_bytes > SPACE_END || storage.size_bytes > SPACE_END) return null;
+  const cache = decodeCacheTensor(tensor, decodeStorage(payload, COPIED_WRITE.storage, structure));
+  if (cache === null || cache === "other") return cache;
   const written = writtenRows(payload);
   if (written === null) return "other";
-  if (written.first + written.count > rows) return null;
-  const place = { storage, addr: storage.addr + offset, size_bytes, type: float.name, element_bytes: float.bytes };
-  return { ...place, sequences, heads, rows, head_elements, ...written };
+  return written.first + written.count > cache.rows ? null : { ...cache, ...written };
 }

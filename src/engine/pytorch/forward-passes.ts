@@ -7,9 +7,11 @@ import { nullsOf } from "../../schema/row.ts";
 import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
+import { decodeCacheAppend } from "./cache-append.ts";
 import { decodeCacheWrite } from "./cache-write.ts";
+import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { operandWeights } from "./operand-weights.ts";
-import { DIMENSION, PROBE } from "./probes.ts";
+import { DIMENSION, JOINED, PROBE } from "./probes.ts";
 import { staticCaches, type TimedWrite } from "./static-caches.ts";
 import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
 import { tokenTables } from "./token-tables.ts";
@@ -23,6 +25,8 @@ interface Pass {
   drawn_ns: bigint | null;
   /** Rows that it wrote into what may be a cache. */
   readonly writes: TimedWrite[];
+  /** What it put behind rows of what may be a cache, and is not told of yet. */
+  readonly appends: TimedAppend[];
 }
 
 /** What a thread does. */
@@ -51,6 +55,7 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
   const caches = staticCaches(pid);
+  const moving = movingCaches(pid);
   let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
@@ -65,11 +70,17 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     return thread;
   }
 
+  /** All layers of a pass are through: it moves nothing more. */
+  function move({ row, appends }: Pass): void {
+    if (appends.length > 0) moving.endPass(row.n_tokens ?? 0, appends.splice(0));
+  }
+
   /** @param next_ns begin of the next pass of the thread; null where there is none */
   function end(thread: Thread, next_ns: bigint | null): void {
     const { pass, draws } = thread;
     thread.pass = null;
     if (pass === null) return;
+    move(pass);
     const { row, drawn_ns, writes } = pass;
     const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
     // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
@@ -85,7 +96,14 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     const n_sequences = lookup?.sequences ?? (tokens === 1 ? 1 : null);
     const row = { ...nothing, timestamp_ns, pid, tid, kind: "decode", n_tokens: tokens, n_sequences } as const;
     passes += 1;
-    thread.pass = { number: passes, row, table: lookup && keyOf(lookup.table), drawn_ns: null, writes: [] };
+    thread.pass = {
+      number: passes,
+      row,
+      table: lookup && keyOf(lookup.table),
+      drawn_ns: null,
+      writes: [],
+      appends: [],
+    };
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
     begins = [...begins.slice(1 - PERIODS), timestamp_ns];
   }
@@ -130,9 +148,24 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     return "kept";
   }
 
-  function flush(): void {
+  function append(record: RawRecord): Outcome {
+    const pass = threads.get(record.tid)?.pass;
+    if (pass == null) return "under_way";
+    if (record.unreadable !== 0) return "unreadable";
+    const found = decodeCacheAppend(record.payload, record.args[JOINED]);
+    if (found === null) return "implausible";
+    const { timestamp_ns, tid } = record;
+    if (found === "other" || pass.appends.length >= WRITES) return "kept";
+    const timed = { append: found, timestamp_ns, tid };
+    moving.note(timed);
+    pass.appends.push(timed);
+    return "kept";
+  }
+
+  function flush(isGone = false): void {
     for (const thread of threads.values()) end(thread, null);
     threads.clear();
+    moving.flush(isGone);
     rows.push(...caches.flush());
   }
 
@@ -142,14 +175,17 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
       if (record.probe === PROBE.embedding) return look(record);
       if (record.probe === PROBE.linear) return multiply(record);
       if (record.probe === PROBE.write) return write(record);
+      if (record.probe === PROBE.append) return append(record);
       const thread = threads.get(record.tid);
       if (thread?.pass == null) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
+      move(thread.pass);
       thread.draws = true;
       return "kept";
     },
     look(read) {
       caches.check(read, now_ns);
+      moving.check(read, now_ns);
       return [];
     },
     isSettled: weights.isSettled,
@@ -158,10 +194,12 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
       const taken = rows;
       rows = [];
       const ofCaches = caches.takeRows();
-      return { tensors: [...weights.takeRows(), ...ofCaches.tensors], steps: [...ofCaches.steps, ...taken] };
+      const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...moving.takeRows()];
+      return { tensors, steps: [...ofCaches.steps, ...taken] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
     liveTensors: () => [...weights.live(), ...caches.live()],
+    untold: moving.untold,
   };
 }

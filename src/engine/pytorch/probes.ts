@@ -1,6 +1,8 @@
 /** The operators of PyTorch that are probed, and what is copied at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
+import { APPEND_BYTES } from "./cache-append.ts";
+import { TOKENS } from "./cache-tensor.ts";
 import { ROW_NUMBERS, WRITE_BYTES } from "./cache-write.ts";
 import { COPIED } from "./tensor-impl.ts";
 import { TORCH } from "./torch-layout.ts";
@@ -8,7 +10,7 @@ import { TORCH } from "./torch-layout.ts";
 export const ENGINE_NAME = "PyTorch";
 
 /** Probe numbers, as they travel in the cookie. */
-export const PROBE = { embedding: 1, sample: 2, linear: 3, write: 4 } as const;
+export const PROBE = { embedding: 1, sample: 2, linear: 3, write: 4, append: 5 } as const;
 
 /**
  * Arguments of the operators, behind the address of the result (System V): a tensor is a pointer to its structure, and an
@@ -20,6 +22,15 @@ const [TABLE, INDICES, WEIGHTS] = [1, 2, 2] as const;
 const [WRITTEN, ROWS] = [0, 2] as const;
 /** Its argument that is the dimension. */
 export const DIMENSION = 1;
+
+/**
+ * at::native::structured_cat_out_cpu::impl, a method: itself, a list of tensors, along which dimension; its result is there already, and
+ * the third of its arguments that lie on the stack.
+ */
+const LIST = 1;
+const RESULT = 16;
+/** Its argument that is the dimension. */
+export const JOINED = 2;
 
 const TENSOR = { form: "bytes", follow: [0], skip: COPIED.tensor.from, bytes: COPIED.tensor.bytes } as const;
 
@@ -46,6 +57,16 @@ const PLAN = {
     { form: "bytes", from: WRITTEN, follow: [0], skip: TORCH.tensor.dimensions, bytes: WRITE_BYTES.tensor },
     { form: "numbers", from: ROWS, offsets: ROW_NUMBERS },
   ),
+  /** The list, the first tensor in it, the storage of the result, and the result; along tokens alone, as models join other things too. */
+  append: {
+    only: { argument: JOINED, value: TOKENS },
+    ...capturePlan(
+      { form: "bytes", from: LIST, bytes: APPEND_BYTES.list },
+      { form: "bytes", from: LIST, follow: [0, 0], skip: TORCH.tensor.storage, bytes: APPEND_BYTES.first },
+      { form: "bytes", from: "structure", follow: [RESULT, 0, TORCH.tensor.storage], bytes: APPEND_BYTES.storage },
+      { form: "bytes", from: "structure", follow: [RESULT, 0], skip: TORCH.tensor.storage, bytes: APPEND_BYTES.into },
+    ),
+  },
 } as const;
 
 export interface ProbePoint {
@@ -74,6 +95,11 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
     ],
     capture: PLAN.weights,
     rests: true,
+  },
+  {
+    probe: PROBE.append,
+    symbols: ["_ZN2at6native22structured_cat_out_cpu4implERKN3c108IListRefINS_6TensorEEEllbbbNS2_12MemoryFormatERKS4_"],
+    capture: PLAN.append,
   },
   { probe: PROBE.write, symbols: ["_ZN2at4_ops11index_copy_4callERNS_6TensorElRKS2_S5_"], capture: PLAN.write },
   {

@@ -2,12 +2,12 @@
  * Caches of keys and values that stay where they are, by the rows that passes write into them: in each pass the same pairs of
  * tensors in the same order, keys first, which is the order of the layers. Told from the second pass on.
  */
-import { type KvLayout, layoutColumns, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow, LiveTensor, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { type CacheWrite, decodeStorage, type Storage, WRITE_BYTES } from "./cache-write.ts";
-import { ENGINE_NAME } from "./probes.ts";
+import { cachePart, cacheRow } from "./cache-row.ts";
+import { isThere, type Storage } from "./cache-tensor.ts";
+import type { CacheWrite } from "./cache-write.ts";
 
 /** A write of a pass, and when. */
 export interface TimedWrite extends Pick<RawRecord, "timestamp_ns" | "tid"> {
@@ -65,8 +65,6 @@ interface Undecided {
 const CACHES = 256;
 /** Of a pass; a step of more is told without its rows. */
 const SEQUENCES = 256;
-/** What the column of a layout has room for. */
-const MOST_BLOCK_BYTES = 2 ** 32 - 1;
 /** Time between looks at the storages. */
 const LOOK_NS = 100_000_000n;
 
@@ -87,15 +85,6 @@ function layersOf(writes: readonly TimedWrite[], tokens: number): readonly [Time
   };
   if (!mine.every(isAlike) || new Set(mine.map(({ write }) => keyOf(write))).size < mine.length) return null;
   return [first, ...mine.slice(1)];
-}
-
-/** False where its structure is another one now, or is not there any more. */
-function isThere(storage: Storage, read: ReadMemory): boolean {
-  const bytes = read(storage.structure, WRITE_BYTES.storage);
-  if (bytes === null) return false;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const now = decodeStorage(view, 0, storage.structure);
-  return now?.head === storage.head && now.addr === storage.addr && now.size_bytes === storage.size_bytes;
 }
 
 /** None seen yet. */
@@ -133,25 +122,8 @@ export function staticCaches(pid: number): StaticCaches {
   }
 
   function place({ write, timestamp_ns, tid }: TimedWrite, number: number): LiveTensor {
-    const { storage, addr, size_bytes, type, element_bytes, sequences: batch, heads, rows, head_elements } = write;
-    const [layer, part] = [number >> 1, number % 2 === 0 ? "k" : "v"];
-    const elements = heads * head_elements;
-    const row_bytes = elements * element_bytes;
-    // Heads of a sequence lie one behind the other, each with its part of every row.
-    const block = { row_bytes, block_tokens: rows, block_bytes: rows * row_bytes };
-    const kv_layout: KvLayout = block.block_bytes <= MOST_BLOCK_BYTES ? { form: "blocks", ...block } : UNKNOWN_LAYOUT;
-    const tensor: LiveTensor = {
-      ...{ engine: ENGINE_NAME, pid, name: `cache_${part}_l${layer}`, tensor_type: type, addr, size_bytes },
-      ...{ ne: [elements, batch * rows], nb: [], region_type: "kv_cache", layer, logical_id: `layer${layer}.${part}` },
-      ...{ kv_layout, drawn: true, is_alone: true },
-    };
-    tensors.push({
-      ...{ timestamp_ns, pid, tid, kind: "graph", name: tensor.name, tensor_type: type, addr },
-      ...{ size_bytes: BigInt(size_bytes), shape: `${elements}x${batch * rows}`, usage: "any" },
-      ...{ buffer: storage.addr, buffer_addr: storage.addr, buffer_size_bytes: storage.size_bytes },
-      ...{ region_type: "kv_cache", layer, logical_id: tensor.logical_id, ...layoutColumns(kv_layout) },
-      evidence: "operand",
-    });
+    const tensor = cachePart(pid, write, number);
+    tensors.push(cacheRow(tensor, write, { timestamp_ns, tid }, "graph"));
     return tensor;
   }
 

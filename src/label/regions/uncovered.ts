@@ -1,4 +1,5 @@
 /** What is left of a mapping, in addresses and in time, when the engine's ranges are cut out of it. */
+import { firstIndex } from "../../statistics/first-index.ts";
 
 /** Addresses [begin, end) over the time [birth_ns, death_ns). */
 export interface Extent {
@@ -8,17 +9,92 @@ export interface Extent {
   readonly death_ns: number;
 }
 
-/** Parts of [birth, death) that none of the intervals covers; the intervals are in order of birth. */
-function uncoveredTimes(whole: Extent, covers: readonly Extent[]): [birth: number, death: number][] {
-  const left: [number, number][] = [];
-  let from = whole.birth_ns;
-  for (const cover of covers) {
-    if (cover.birth_ns > from) left.push([from, Math.min(cover.birth_ns, whole.death_ns)]);
-    from = Math.max(from, cover.death_ns);
-    if (from >= whole.death_ns) break;
+/** A stretch of time at the address that is looked at, up to the next one. */
+interface Stretch {
+  readonly birth_ns: number;
+  /** Covers that are there meanwhile. */
+  depth: number;
+  /** The address from which on nothing is there meanwhile; null where something is, or was just in front of it. */
+  since: number | null;
+}
+
+const keyOf = (birth_ns: number, death_ns: number): string => `${birth_ns}:${death_ns}`;
+
+/** Time at one address after another, as covers begin and end there. */
+function timeLine(whole: Extent) {
+  /** In order of time; neighbours differ in depth. */
+  const stretches: Stretch[] = [{ birth_ns: whole.birth_ns, depth: 0, since: whole.begin }];
+  const pieces: Extent[] = [];
+  /** Of this address: what was uncovered just in front of it, by its time, and where something may be uncovered anew. */
+  const ended = new Map<string, Extent>();
+  const touched: number[] = [];
+
+  const endOf = (i: number): number => stretches[i + 1]?.birth_ns ?? whole.death_ns;
+  const placeOf = (time: number): number => firstIndex(stretches.length, (i) => (stretches[i]?.birth_ns ?? 0) < time);
+
+  /** What was uncovered in a stretch ends in front of this address. */
+  function close(i: number): void {
+    const stretch = stretches[i];
+    if (stretch === undefined || stretch.since === null) return;
+    const piece = { begin: stretch.since, end: whole.end, birth_ns: stretch.birth_ns, death_ns: endOf(i) };
+    ended.set(keyOf(piece.birth_ns, piece.death_ns), piece);
+    stretch.since = null;
   }
-  if (from < whole.death_ns) left.push([from, whole.death_ns]);
-  return left;
+
+  /** Where a stretch begins at a time, which is one more where none did. */
+  function split(time: number): number {
+    const i = placeOf(time);
+    if (time >= whole.death_ns || stretches[i]?.birth_ns === time) return i;
+    close(i - 1);
+    stretches.splice(i, 0, { birth_ns: time, depth: stretches[i - 1]?.depth ?? 0, since: null });
+    return i;
+  }
+
+  /** Two neighbours of one depth are one. */
+  function join(i: number): void {
+    const [left, right] = [stretches[i - 1], stretches[i]];
+    if (left === undefined || right === undefined || left.depth !== right.depth) return;
+    close(i - 1);
+    close(i);
+    stretches.splice(i, 1);
+    touched.push(left.birth_ns);
+  }
+
+  return {
+    pieces,
+    /** @param step 1 where a cover begins, -1 where it ends */
+    change(cover: Extent, step: 1 | -1): void {
+      const from = split(Math.max(cover.birth_ns, whole.birth_ns));
+      const until = split(Math.min(cover.death_ns, whole.death_ns));
+      for (let i = from; i < until; i++) {
+        const stretch = stretches[i] as Stretch;
+        close(i);
+        stretch.depth += step;
+        touched.push(stretch.birth_ns);
+      }
+      touched.push(...[from - 1, until].map((i) => stretches[i]?.birth_ns ?? whole.birth_ns));
+      join(until);
+      join(from);
+    },
+    /** All that begins or ends at this address was told. */
+    settle(address: number): void {
+      for (const time of touched) {
+        const i = placeOf(time);
+        const stretch = stretches[i];
+        if (stretch?.birth_ns !== time || stretch.depth > 0 || stretch.since !== null) continue;
+        const key = keyOf(time, endOf(i));
+        stretch.since = ended.get(key)?.begin ?? address;
+        ended.delete(key);
+      }
+      for (const piece of ended.values()) if (piece.begin < address) pieces.push({ ...piece, end: address });
+      ended.clear();
+      touched.length = 0;
+    },
+    finish(): void {
+      for (const i of stretches.keys()) close(i);
+      this.settle(whole.end);
+    },
+  };
 }
 
 /**
@@ -36,37 +112,18 @@ export function uncovered(whole: Extent, covers: readonly Extent[]): Extent[] {
   if (meeting.length === 0) return whole.begin < whole.end && whole.birth_ns < whole.death_ns ? [whole] : [];
   const begins = meeting.toSorted((left, right) => left.begin - right.begin);
   const ends = meeting.toSorted((left, right) => left.end - right.end);
-  const cuts = [...new Set([whole.begin, whole.end, ...meeting.flatMap((cover) => [cover.begin, cover.end])])]
-    .filter((cut) => cut >= whole.begin && cut <= whole.end)
-    .sort((left, right) => left - right);
-  const live = new Set<Extent>();
-  const open = new Map<string, Extent>();
-  const pieces: Extent[] = [];
-  let begun = 0;
+  const line = timeLine(whole);
   let ended = 0;
-  for (let i = 0; i + 1 < cuts.length; i++) {
-    const begin = cuts[i] as number;
-    const end = cuts[i + 1] as number;
-    for (let cover = begins[begun]; cover !== undefined && cover.begin <= begin; cover = begins[++begun])
-      live.add(cover);
-    for (let cover = ends[ended]; cover !== undefined && cover.end <= begin; cover = ends[++ended]) live.delete(cover);
-    const times = uncoveredTimes(
-      whole,
-      [...live].sort((left, right) => left.birth_ns - right.birth_ns),
-    );
-    const kept = new Set<string>();
-    for (const [birth_ns, death_ns] of times) {
-      const key = `${birth_ns}:${death_ns}`;
-      const before = open.get(key);
-      open.set(key, { begin: before?.begin ?? begin, end, birth_ns, death_ns });
-      kept.add(key);
-    }
-    for (const [key, piece] of open) {
-      if (kept.has(key)) continue;
-      pieces.push(piece);
-      open.delete(key);
-    }
+  for (let begun = 0; begun < begins.length || ended < ends.length; ) {
+    const nextBegin = begins[begun]?.begin ?? Number.POSITIVE_INFINITY;
+    const address = Math.max(whole.begin, Math.min(nextBegin, ends[ended]?.end ?? Number.POSITIVE_INFINITY));
+    if (address >= whole.end) break;
+    for (let cover = ends[ended]; cover !== undefined && cover.end <= address; cover = ends[++ended])
+      line.change(cover, -1);
+    for (let cover = begins[begun]; cover !== undefined && cover.begin <= address; cover = begins[++begun])
+      line.change(cover, 1);
+    line.settle(address);
   }
-  pieces.push(...open.values());
-  return pieces.sort((left, right) => left.begin - right.begin || left.birth_ns - right.birth_ns);
+  line.finish();
+  return line.pieces.sort((left, right) => left.begin - right.begin || left.birth_ns - right.birth_ns);
 }

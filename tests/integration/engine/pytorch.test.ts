@@ -9,7 +9,7 @@ import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 setDefaultTimeout(60_000);
 
 let folder = "";
-let torch = { library: "", program: "", cache: "" };
+let torch = { library: "", program: "", cache: "", moving: "" };
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "mrm-torch-"));
   torch = compileTorch(folder);
@@ -36,7 +36,7 @@ function passesOf({ steps, ledger, exitCode, pid }: EngineRun) {
 
 test("forward passes and their tokens are those that the program makes, and its table of positions is none", async () => {
   const run = await generate(1, 40, 300);
-  expect(run.attached.map(({ symbols }) => symbols.length)).toEqual([4]);
+  expect(run.attached.map(({ symbols }) => symbols.length)).toEqual([5]);
   const passes = passesOf(run);
   expect(passes).toEqual([[40, 1], ...Array.from({ length: 300 }, () => [1, 1])]);
   const tokens = passes.reduce((sum, [n]) => sum + (n ?? 0), 0);
@@ -108,4 +108,27 @@ test("keys and values that stay where they are are told by layer, with the rows 
   expect(run.steps.filter(({ detail }) => detail?.includes("kv_caches")).map(({ detail }) => detail)).toEqual([
     JSON.stringify({ settings: { kv_caches: 1 } }),
   ]);
+});
+
+test("keys and values that move for every pass are told by layer wherever they lie, until the next pass moves them", async () => {
+  for (const sequences of [1, 2]) {
+    const run = await runEngine([torch.moving, "40", String(sequences)], { objects: [torch.library] });
+    expect(run.exitCode).toBe(0);
+    expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
+    const names = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
+    const said = run.stdout.trim().split(" ");
+    const stays = Array.from({ length: said.length / 2 }, (_, i) => [names[i % 4], ...said.slice(2 * i, 2 * i + 2)]);
+    const rows = run.tensors.toSorted((one, other) => Number(one.timestamp_ns - other.timestamp_ns));
+    const born = rows.filter(({ kind }) => kind === "tensor");
+    expect(stays).toHaveLength(4 * 41);
+    expect(born.map(({ name, addr, size_bytes }) => [name, addr, size_bytes].join())).toEqual(stays.map(String));
+    // Each is gone when the pass that moves it begins to do so; the last are looked at, if there is time for it.
+    const gone = rows.filter(({ kind }) => kind === "free").map(({ addr, timestamp_ns }) => `${addr} ${timestamp_ns}`);
+    const moved = born.slice(4).map(({ timestamp_ns }, i) => `${born[i]?.addr} ${timestamp_ns}`);
+    expect(gone.slice(0, moved.length)).toEqual(moved);
+    expect(rows.some(({ evidence }) => evidence !== "operand")).toBe(false);
+    expect(rows.filter(({ region_type }) => region_type !== "kv_cache").every(({ kind }) => kind === "free")).toBe(
+      true,
+    );
+  }
 });

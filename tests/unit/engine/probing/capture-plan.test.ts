@@ -44,6 +44,16 @@ describe("a plan of what a probe copies", () => {
     expect(() => capturePlan(...Array.from({ length: ENGINE.parts + 1 }, () => part(8)))).toThrow(RangeError);
   });
 
+  test("says which value an argument must have", () => {
+    const { offsets } = recordLayout("engine_capture");
+    const only = (plan: ReturnType<typeof capturePlan>) => {
+      const view = new DataView(planBytes(plan).buffer);
+      return [view.getUint8(offsets.only_argument), view.getUint8(offsets.only_value)];
+    };
+    expect(only(capturePlan())).toEqual([0, 0]);
+    expect(only({ ...capturePlan(), only: { argument: 2, value: 3 } })).toEqual([2, 3]);
+  });
+
   test("says of a function of Go that its arguments are in other registers, and of a batch that it has no lists", () => {
     const { offsets } = recordLayout("engine_capture");
     const flags = (plan: ReturnType<typeof capturePlan>) => {
@@ -79,11 +89,11 @@ describe("a plan of what a probe copies", () => {
       [64, 30, 16, 0],
     ]);
     expect(u16(offsets.element_bytes)).toEqual([4, 0, 0, 0]);
-    const led = capturePlan(part(8), { form: "bytes", from: 1, bytes: 8, follow: [16, 24] });
+    const led = capturePlan(part(8), { form: "bytes", from: 1, bytes: 8, follow: [16, 0, 24] });
     const pointers = new DataView(planBytes(led).buffer);
-    expect(Array.from({ length: 4 }, (_, i) => pointers.getUint8(offsets.follows + i))).toEqual([0, 2, 0, 0]);
-    expect(Array.from({ length: 4 }, (_, i) => pointers.getUint16(offsets.follow + 2 * i, true))).toEqual([
-      0, 0, 16, 24,
+    expect(Array.from({ length: 4 }, (_, i) => pointers.getUint8(offsets.follows + i))).toEqual([0, 3, 0, 0]);
+    expect(Array.from({ length: 6 }, (_, i) => pointers.getUint16(offsets.follow + 2 * i, true))).toEqual([
+      0, 0, 0, 16, 0, 24,
     ]);
     const rest = new DataView(planBytes(capturePlan(part(8), { form: "bytes", from: 1, bytes: 8, skip: 232 })).buffer);
     expect(Array.from({ length: 4 }, (_, i) => rest.getUint16(offsets.skip + 2 * i, true))).toEqual([0, 232, 0, 0]);

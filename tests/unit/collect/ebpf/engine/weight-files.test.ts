@@ -158,7 +158,7 @@ test("PyTorch is told by its library, with what is not known of it", () => {
     "PyTorch: its KV cache and activations are not identifiable without an agent",
   ]);
   expect(files.warnings(40n, seen(["PyTorch"], [], ["PyTorch"]))).toEqual([
-    "PyTorch: its activations, and caches that do not stay where they are, are not identifiable without an agent",
+    "PyTorch: its activations, and KV caches of other kinds, are not identifiable without an agent",
   ]);
 });
 

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "bun:test";
+import { decodeCacheAppend } from "../../../../src/engine/pytorch/cache-append.ts";
+import { movingCaches } from "../../../../src/engine/pytorch/moving-caches.ts";
+import { type AppendFields, appendBytes, movedStorage } from "../../../fixtures/torch-appends.ts";
+
+const S = 1_000_000_000n;
+const NAMES = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
+
+/** A process whose passes move keys and values of two layers. */
+function process(mostMoves?: number) {
+  const caches = movingCaches(7, mostMoves);
+  const memory = new Map<bigint, Uint8Array>();
+  /** The structure of a part of a cache after so many passes; its bytes lie at the same place of another memory. */
+  const structure = (pass: number, i: number, cache = 0): bigint => BigInt(0x1000 + 64 * (i + 4 * pass + 1024 * cache));
+  const dataOf = (pass: number, i: number, cache = 0): bigint => 2n ** 40n + 2n ** 20n * structure(pass, i, cache);
+  const append = (fields: AppendFields, timestamp_ns: bigint) => {
+    const found = decodeCacheAppend(new DataView(appendBytes(fields).buffer), 2n);
+    if (found === null || found === "other") throw new Error("nothing of a cache");
+    const timed = { append: found, timestamp_ns, tid: 8 };
+    caches.note(timed);
+    memory.set(fields.structure, movedStorage(fields));
+    return timed;
+  };
+  const part = (pass: number, i: number, cache = 0, rest: Partial<AppendFields> = {}): AppendFields => ({
+    ...{ before: pass === 0 ? null : structure(pass - 1, i, cache), structure: structure(pass, i, cache) },
+    ...{ data: dataOf(pass, i, cache), sizes: [1, 2, 5 + pass, 8], count: 1, ...rest },
+  });
+  return {
+    ...{ caches, memory, part, append, structure },
+    /** A pass that puts a row behind those of all parts; the first has five. */
+    pass(pass: number, time: bigint, parts: readonly number[] = [0, 1, 2, 3], cache = 0) {
+      const appends = parts.map((i) => append(part(pass, i, cache), time + BigInt(i)));
+      caches.endPass(pass === 0 ? 5 : 1, appends);
+    },
+    check: (now_ns: bigint) =>
+      caches.check(
+        (address) => memory.get(address) ?? null,
+        () => now_ns,
+      ),
+    rows: () => caches.takeRows().map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
+    born: (pass: number, time: bigint, cache = 0) =>
+      NAMES.map((name, i) => ["tensor", name, dataOf(pass, i, cache), time + BigInt(i)]),
+    gone: (pass: number, time: bigint, each: bigint, cache = 0) =>
+      NAMES.map((_, i) => ["free", null, dataOf(pass, i, cache), time + each * BigInt(i)]),
+  };
+}
+const byKind = (rows: readonly unknown[][]): unknown[][] => rows.toSorted(([a], [b]) => `${a}`.localeCompare(`${b}`));
+
+describe("a cache that moves", () => {
+  test("is told of with the second pass, from the first on, and each place of it until the next pass begins to move it", () => {
+    const { pass, rows, born, gone } = process();
+    pass(0, 10n);
+    expect(rows()).toEqual([]);
+    pass(1, 20n);
+    expect(byKind(rows())).toEqual([...gone(0, 20n, 1n), ...born(0, 10n), ...born(1, 20n)]);
+    pass(2, 30n);
+    expect(byKind(rows())).toEqual([...gone(1, 30n, 1n), ...born(2, 30n)]);
+  });
+
+  test("has a layer, a shape and a size by what was put together", () => {
+    const { pass, caches } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    const [first] = caches.takeRows().filter(({ name }) => name === "cache_v_l1");
+    const facts = { layer: 1, logical_id: "layer1.v", region_type: "kv_cache", shape: "16x5", evidence: "operand" };
+    expect(first).toMatchObject({ ...facts, size_bytes: 320n, kv_row_bytes: 64, kv_block_tokens: 5 });
+  });
+
+  test("that was there before it was seen is told of with the second pass that is", () => {
+    const { pass, rows, born, gone } = process();
+    pass(7, 10n);
+    pass(8, 20n);
+    expect(byKind(rows())).toEqual([...gone(7, 20n, 1n), ...born(7, 10n), ...born(8, 20n)]);
+  });
+
+  test("is none where the tokens of the pass are others, or keys have no values, or a part comes twice", () => {
+    const { pass, part, append, caches, rows } = process();
+    pass(0, 10n, [0, 1, 2]);
+    pass(1, 20n, [0, 1, 2]);
+    caches.endPass(
+      4,
+      [0, 1].map((i) => append(part(0, i, 1), 30n)),
+    );
+    caches.endPass(
+      1,
+      [0, 1].map((i) => append(part(1, i, 1), 40n)),
+    );
+    for (const n of [0, 1]) {
+      const twice = [0, 0].map(() => append(part(n, 0, 2), 50n));
+      caches.endPass(n === 0 ? 5 : 1, twice);
+    }
+    expect(rows()).toEqual([]);
+  });
+
+  test("of which a pass moves parts only, or in another order, ends when it was last known to be there", () => {
+    for (const parts of [
+      [0, 1],
+      [2, 3, 0, 1],
+    ]) {
+      const { pass, rows, gone } = process();
+      pass(0, 10n);
+      pass(1, 20n);
+      rows();
+      pass(2, 30n, parts);
+      expect(rows()).toEqual(gone(1, 23n, 0n));
+    }
+  });
+
+  test("that was cropped, or keeps a window only, goes on in the storage that it has", () => {
+    const { pass, part, append, caches, rows, born, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    const cropped = [0, 1, 2, 3].map((i) => append(part(2, i, 0, { sizes: [1, 2, 4, 8] }), 30n + BigInt(i)));
+    caches.endPass(1, cropped);
+    expect(byKind(rows())).toEqual([...gone(1, 30n, 1n), ...born(2, 30n)]);
+  });
+
+  test("ends when it was last known to be there, once its storage is another", () => {
+    const { pass, check, rows, memory, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    check(S);
+    memory.clear();
+    // Not looked at again so soon.
+    check(S + 1n);
+    check(2n * S);
+    expect(rows()).toEqual([]);
+    check(2n * S + 1n);
+    expect(rows()).toEqual(gone(1, S, 0n));
+  });
+
+  test("that a pass has moved since it was looked at goes on", () => {
+    const { pass, part, append, check, caches, rows, memory, born, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    memory.clear();
+    check(S);
+    // Its records come after the look, of a time before it.
+    const appends = [0, 1, 2, 3].map((i) => append(part(2, i), 30n + BigInt(i)));
+    check(S + 1n);
+    check(2n * S);
+    check(2n * S + 1n);
+    expect(rows()).toEqual([]);
+    caches.endPass(1, appends);
+    expect(byKind(rows())).toEqual([...gone(1, 30n, 1n), ...born(2, 30n)]);
+  });
+
+  test("whose pass never ends is looked at again after a minute", () => {
+    const { pass, part, append, check, rows, memory, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    append(part(2, 0), 30n);
+    memory.clear();
+    check(61n * S);
+    check(62n * S);
+    expect(rows()).toEqual(gone(1, 23n, 0n));
+  });
+
+  test("whose storage another one gets was gone by then", () => {
+    const { pass, part, append, caches, rows, structure, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    const others = [0, 1, 2, 3].map((i) => append(part(0, i, 1, { structure: structure(1, i) }), S));
+    caches.endPass(5, others);
+    expect(rows()).toEqual(gone(1, 23n, 0n));
+  });
+
+  test("ends with its process when it was last known to be there, and not with the run", () => {
+    const { pass, caches, rows, check, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    check(S);
+    caches.flush(false);
+    expect(rows()).toEqual([]);
+    caches.flush(true);
+    expect(rows()).toEqual(gone(1, S, 0n));
+  });
+
+  test("is followed for so many moves, and why no more is said", () => {
+    const { pass, caches, rows, gone } = process(16);
+    for (const n of [0, 1, 2]) pass(n, 10n * BigInt(n));
+    expect(caches.untold()).toEqual([]);
+    pass(3, 30n);
+    expect(caches.untold()[0]).toContain("was followed for 16 moves of its parts");
+    rows();
+    pass(4, 40n);
+    expect(rows()).toEqual(gone(3, 33n, 0n));
+    pass(5, 50n);
+    expect(rows()).toEqual([]);
+  });
+});
