@@ -7,7 +7,7 @@ import type { Resamples } from "./bootstrap.ts";
 import { excessSkewness, fartherBy } from "./excess-skewness.ts";
 import { incompleteBeta, inverseIncompleteBeta } from "./incomplete-beta.ts";
 import { CI_LEVEL, CI_Z, type Interval, interval } from "./interval.ts";
-import { normalCdf } from "./normal.ts";
+import { normalCdf, normalQuantile } from "./normal.ts";
 import { studentQuantile } from "./student.ts";
 
 /** A distribution that is estimated from units, at the values where it grows. */
@@ -36,6 +36,12 @@ const WHOLE = 1 - 1e-9;
 const BAND_PRECISION = 1e-6;
 /** Fewer units tell nothing of a value: it may be the quantile. */
 const FEWEST_TELLERS = 8;
+/** Runs of which fewer have an upper end, or none, than one in so many are not told apart from those that are fewer still. */
+const RAREST = 30;
+/** A variance of shares that is rounding. */
+const NO_SPREAD = 1e-18;
+/** A chance that is less is no less in numbers of this size. */
+const LEAST_CHANCE = 1e-15;
 
 /** First position with a share of `level` or more; the length where there is none. */
 export function reaching({ shares }: Pick<Shares, "shares">, level: number): number {
@@ -134,7 +140,8 @@ function sizeOf(curve: Shares, position: number, variance: number, carrying: num
 
 /**
  * The interval of the share up to each position: the levels q whose quantile may lie there by `quantileIntervals`, so that the
- * band crosses a level where the interval of its quantile ends. An interval has no ends where too few units tell of it.
+ * band crosses a level where the interval of its quantile ends, but near the end of a curve of which the rest is not told, where quantiles
+ * have farther ends or none. An interval has no ends where too few units tell of it.
  * @param places positions in `curve.values`, ascending
  * @param carrying how many units that count alike would carry as much
  */
@@ -150,6 +157,38 @@ export function shareIntervals(curve: Shares, places: Uint32Array, resamples: Re
     const { less = 0, more = 0 } = tails[k] ?? {};
     return interval(share, end(less), end(1 - more));
   });
+}
+
+/** How many spreads the share lies above q, where this is the chance that it is below. */
+const spreadsAbove = (chance: number): number =>
+  normalQuantile(Math.min(1 - LEAST_CHANCE, Math.max(LEAST_CHANCE, 1 - chance)));
+
+/** The tails of one quantile at each value that may be it. */
+interface TailsByChance {
+  /** Chance that the share up to a value is below q -> the most of it at which the value lies above the interval. */
+  above(chance: number): number;
+  /** The same -> the most chance that it is q or more at which the value lies before the interval. */
+  before(chance: number): number;
+}
+
+/**
+ * Where the rest of a curve is not told, chance decides whether it reaches q by enough for an upper end: those runs have one in which
+ * the shares came out too large, and their ends are the too near ones; of the others the lower ends are the too far ones. If a value is
+ * the quantile, so many of the runs have an upper end as chance carries the end of the curve so far. Of these, and of the others, not
+ * of all runs, no more than the tail may be wrong (inference after selection: W. Fithian, D. Sun and J. Taylor, arXiv 1410.2597).
+ * @param atEnd chance that the share up to the last value is below q
+ */
+function tailsOfOpen({ less, more }: Tails, atEnd: number): TailsByChance {
+  const reach = spreadsAbove(atEnd);
+  const needed = spreadsAbove(less / RAREST);
+  /** Share of the runs that have an upper end, if the share up to a value of this chance is q. */
+  const withEnd = (chance: number): number => 1 - normalCdf(needed - (reach - spreadsAbove(chance)));
+  const least = 1 / RAREST;
+  const isTold = atEnd <= less / RAREST;
+  return {
+    above: (chance) => less * Math.max(least, withEnd(chance)),
+    before: (chance) => (isTold ? more : more * Math.max(least, 1 - withEnd(chance))),
+  };
 }
 
 /**
@@ -184,11 +223,23 @@ export function quantileIntervals(
   return qs.map((q, k) => {
     const { less = 0, more = 0 } = tails.get(middles[k]) ?? {};
     const list = [...(lists[k] ?? [])].sort((a, b) => a - b);
-    const chances = list.map((position) => below(position, q, position));
-    const first = list[chances.findIndex((chance) => chance <= 1 - more)] ?? -1;
+    // The share grows from value to value. At the last one it may be all on every resample, which tells no spread, but no less either.
+    let chance = 1;
+    const chances = list.map((position) => {
+      chance = Math.min(chance, below(position, q, position));
+      return chance;
+    });
+    const end = list.at(-1) ?? -1;
+    // A curve that is told to its end reaches q in every run.
+    const isOpen = (spread[positions.get(end) ?? -1] ?? 0) > NO_SPREAD;
+    const tail: TailsByChance = isOpen
+      ? tailsOfOpen({ less, more }, chances.at(-1) ?? 0)
+      : { above: () => less, before: () => more };
+    const isBefore = (chance: number): boolean => chance > 1 - tail.before(chance);
+    const first = list[chances.findIndex((chance) => !isBefore(chance))] ?? -1;
     // Fewer and fewer are looked at from one value to the next: where those left cannot exclude what lies between, that is inside.
-    const least = below(first - 1, q, first) > 1 - more ? first : first - 1;
-    const after = chances.findLastIndex((chance) => chance > less) + 1;
+    const least = isBefore(below(first - 1, q, first)) ? first : first - 1;
+    const after = chances.findLastIndex((chance) => chance > tail.above(chance)) + 1;
     return interval(
       curve.values[points[k] ?? -1] ?? null,
       curve.values[least] ?? null,

@@ -39,10 +39,11 @@ function lowerBound(sorted: Float64Array, value: number): number {
 export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Exposure | null {
   const spanEnd = span.end_ns[span.end_ns.length - 1] ?? 0;
   const begin = Math.max(watch.begin_ns, span.begin_ns[0] ?? 0);
-  const byTrap = watch.ended_by === "trap_limit";
   const death = watch.region_death_ns;
-  // A watch is taken out some ms after its time is over: what it saw then is left out, as one that stopped itself saw none of it.
+  // A watch is taken out some ms after its time is over: what it saw then is left out, as one that stopped itself saw none of it. That
+  // holds for a last trap too: where only those that reach it count, times that end so are seen more often than others as long.
   const deadline = watch.begin_ns + watch.dwell_limit_ns;
+  const byTrap = watch.ended_by === "trap_limit" && watch.end_ns <= deadline;
   const given = byTrap
     ? Math.max(watch.end_ns, Math.min(deadline, death ?? Number.POSITIVE_INFINITY))
     : Math.min(watch.end_ns, deadline);

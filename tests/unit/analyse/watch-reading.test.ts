@@ -148,6 +148,11 @@ describe("the time of a watch", () => {
     const late = exposure(watch([[115 * MS, "load"]], { end_ns: 120 * MS }));
     expect([late.end_ns, late.window_end_ns, late.passes.count]).toEqual([100 * MS, 100 * MS, 0]);
   });
+
+  test("ends at its deadline though its last trap came later, before it was taken out", () => {
+    const late = exposure(watch([[115 * MS, "load"]], { ended_by: "trap_limit", end_ns: 115 * MS }));
+    expect([late.byTrap, late.end_ns, late.window_end_ns, late.passes.count]).toEqual([false, 100 * MS, 100 * MS, 0]);
+  });
 });
 
 const retained = (h: ReturnType<typeof writeHistory>, whole: boolean): number[] =>

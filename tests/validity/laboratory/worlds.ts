@@ -6,6 +6,7 @@ import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
+import { UNLIKE_WORLDS } from "./unlike-worlds.ts";
 
 const even: WorldKind = {
   name: "even tokens of 5 ms",
@@ -265,6 +266,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...CHANGING_WORLDS,
   ...RARE_WORLDS,
   ...STEP_WORLDS,
+  ...UNLIKE_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */
