@@ -1,7 +1,7 @@
 /** How servers are asked for a streamed completion, and what the events of their answers say. */
 import { z } from "zod";
 import type { ServerApi } from "../config/schema.ts";
-import { type EngineTimings, engineTimings } from "./engine-timings.ts";
+import { engineTimings } from "./engine-timings.ts";
 import { parsedJson } from "./parsed-json.ts";
 
 /** What a server counts of a request; null where it does not say. */
@@ -23,7 +23,6 @@ export interface AnswerEvent {
   readonly is_last: boolean;
   /** Null where it counts nothing. */
   readonly counts: ServerCounts | null;
-  readonly engine: EngineTimings | null;
 }
 
 export interface CompletionRequest {
@@ -77,7 +76,7 @@ const llamaServer: Dialect = {
             output_ns: Math.round(engine.tokens_ms * 1e6),
             sequence_id: engine.slot,
           };
-    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts, engine };
+    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts };
   },
 };
 
@@ -107,7 +106,7 @@ const openAi: Dialect = {
     stream_options: { include_usage: true, continuous_usage_stats: true },
   }),
   read(data, most) {
-    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
+    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null };
     if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
     const chunk = chunkSchema.safeParse(parsedJson(data)).data;
     if (chunk === undefined) return nothing;
@@ -149,7 +148,7 @@ const partSchema = z.object({
  * last counts them all; of the prompt it counts what was in the cache too, and does not say how much that was.
  */
 function ollamaPart(data: string, most: number): AnswerEvent {
-  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, engine: null };
+  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null };
   const part = partSchema.safeParse(parsedJson(data)).data;
   if (part === undefined) return nothing;
   const { response, thinking, message, done, prompt_eval_count, eval_count, eval_duration } = part;

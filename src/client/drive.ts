@@ -49,7 +49,7 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
 const modelsSchema = z.object({ data: z.array(z.object({ id: z.string().min(1) })) });
 
 /** The name of the model that a server has, the first of several; null where it tells none, which some take for theirs. */
-async function firstModel(url: string, signal: AbortSignal): Promise<string | null> {
+export async function firstModel(url: string, signal: AbortSignal): Promise<string | null> {
   const response = await ask(`${url}/v1/models`, signal);
   const listed = response.ok ? modelsSchema.safeParse(await response.json().catch(() => null)).data : undefined;
   return listed?.data[0]?.id ?? null;

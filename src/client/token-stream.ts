@@ -4,7 +4,6 @@ import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { ask } from "./ask.ts";
 import { type CompletionRequest, DIALECTS, type Dialect, type ServerCounts } from "./dialects.ts";
-import type { EngineTimings } from "./engine-timings.ts";
 
 /** Far more than any event and any answer have: what a server sends beyond is no answer. */
 const [MOST_LINE_CHARS, MOST_BYTES] = [2 ** 20, 2 ** 26];
@@ -23,8 +22,6 @@ export interface Exchange {
   readonly tokens: number;
   /** From each token to the next, in ms; those that came in one event share its time. */
   readonly gaps_ms: readonly number[];
-  /** What the server says of the same tokens; null where it says nothing that can be read. */
-  readonly engine: EngineTimings | null;
   /** The last that the server counted; null where it counts nothing. */
   readonly counts: ServerCounts | null;
   /** True once its last event came. */
@@ -33,7 +30,9 @@ export interface Exchange {
   readonly failure: Error | null;
 }
 
-export interface StreamedTokens extends Pick<Exchange, "tokens" | "gaps_ms" | "engine"> {
+export interface StreamedTokens extends Pick<Exchange, "tokens" | "gaps_ms" | "counts"> {
+  /** ns of CLOCK_MONOTONIC. */
+  readonly first_token_ns: bigint;
   /** From sending to the first token, in ms. */
   readonly ttft_ms: number;
 }
@@ -77,7 +76,6 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
   let last_token_ns: bigint | null = null;
   let received = 0;
   const gaps_ms: number[] = [];
-  let engine: EngineTimings | null = null;
   let counts: ServerCounts | null = null;
   let is_whole = false;
   let failure: Error | null = null;
@@ -102,7 +100,6 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
       }
       counts = event.counts ?? counts;
       if (event.is_last) {
-        engine = event.engine;
         is_whole = true;
         break;
       }
@@ -111,7 +108,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
     failure = error instanceof Error ? error : new Error(String(error));
   }
   const times = { sent_ns, first_token_ns, last_token_ns, end_ns: monotonicNs() };
-  return { ...times, http_status, tokens: received, gaps_ms, engine, counts, is_whole, failure };
+  return { ...times, http_status, tokens: received, gaps_ms, counts, is_whole, failure };
 }
 
 /**
@@ -119,11 +116,11 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
  * @throws MrmTraceError target, where the server refuses or tells no token; what `signal` carries
  */
 export async function streamTokens(request: TokenRequest): Promise<StreamedTokens> {
-  const { sent_ns, first_token_ns, tokens, gaps_ms, engine, failure } = await exchange(request);
+  const { sent_ns, first_token_ns, tokens, gaps_ms, counts, failure } = await exchange(request);
   if (failure !== null) {
     request.signal.throwIfAborted();
     throw failure;
   }
   if (first_token_ns === null) throw new MrmTraceError("target", "the server streamed no token", HINT);
-  return { ttft_ms: msBetween(sent_ns, first_token_ns), tokens, gaps_ms, engine };
+  return { ttft_ms: msBetween(sent_ns, first_token_ns), first_token_ns, tokens, gaps_ms, counts };
 }

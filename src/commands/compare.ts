@@ -3,7 +3,7 @@ import { defineCommand } from "citty";
 import { type CompareOptions, compareSchema, tracerSchema, tracerWords } from "../config/compare.ts";
 import type { Effective } from "../config/effective.ts";
 import { flagsOf, givenOptions } from "../config/flags.ts";
-import { demoSchema, parseOptions, sweepFlagsSchema } from "../config/schema.ts";
+import { demoSchema, parseOptions, serveSchema, sweepFlagsSchema } from "../config/schema.ts";
 import { EXIT_CODES, MrmTraceError } from "../errors.ts";
 import { requestOf } from "../experiment/run-request.ts";
 import { watchSignals } from "../record/signals.ts";
@@ -36,10 +36,19 @@ function decodingOf(effective: Effective, command: readonly string[]) {
   }
   const { demo, workload, server } = requestOf(plan.experiment, cell.planned, false);
   if (server !== null) {
-    const hint = `name it behind --: mrm-trace compare --serve 30s -- ${server.command.slice(0, 3).join(" ")} --port {port}`;
+    const hint = `name it behind --: mrm-trace compare --serve 30s --api ${server.api} -- ${server.command.join(" ")}`;
     throw new MrmTraceError("usage", "an experiment of a server is none that compare can drive", hint);
   }
   return { demo, decoding: workload };
+}
+
+/** What our clients shall do needs a server. @throws MrmTraceError usage */
+function refuseClientOptions({ serve }: CompareOptions, args: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(givenOptions(serveSchema.pick({ api: true, clients: true, request_tokens: true }), args));
+  const [first] = given;
+  if (serve !== undefined || first === undefined) return;
+  const hint = "add --serve: mrm-trace compare --serve 30s -- llama-server -m model.gguf --port {port}";
+  throw new MrmTraceError("usage", `--${first.replaceAll("_", "-")} was given, and no --serve`, hint);
 }
 
 /** @throws MrmTraceError usage, where a time that only the tracer knows would end its runs */
@@ -96,6 +105,7 @@ export const compareCommand = defineCommand({
     const { output, seed, json, quiet, color } = effective.run;
     const compareOptions = parseOptions(compareSchema, givenOptions(compareSchema, args));
     const options = { ...compareOptions, output, seed, json, quiet, color };
+    refuseClientOptions(options, args);
     const { command, runs } = wordsOf(args._, rawArgs, options);
     const terminal = terminalOf(process.stdout, options.color, process.env);
     const [a, b] = runs;

@@ -64,8 +64,9 @@ export const COMPARE_GROUPS: readonly OptionGroup[] = [
   },
   {
     task: "a server, driven by requests",
-    options: ["serve", "request-tokens"],
-    example: "mrm-trace compare --arms off,ebpf --serve 20s -- llama-server -m model.gguf",
+    options: ["serve", "api", "clients", "request-tokens"],
+    example:
+      "mrm-trace compare --arms off,ebpf --serve 20s --clients 4 -- llama-server -m model.gguf -np 4 --port {port}",
   },
   ...RUN_GROUPS.filter(({ options }) => !options.includes("serve")).map(({ task, options }) => ({ task, options })),
 ];

@@ -73,7 +73,8 @@ function workloadOf(
     const hint = "give the runs more time, such as: --timeout 1h";
     throw new MrmTraceError("usage", `a run may take ${timeout}, and --serve ${serve} takes all of it`, hint);
   }
-  return serverWorkload(command, { block_ns: options.serve, tokens: options.request_tokens });
+  const { api, clients, request_tokens: tokens } = options;
+  return serverWorkload(command, { api, clients, tokens, block_ns: options.serve });
 }
 
 /** Runs `act` while this process, and so every tool that it starts, keeps to the CPUs of the tools. */
@@ -191,7 +192,11 @@ export async function compareArms(request: CompareArmsRequest): Promise<Compared
     const effect: ObserverEffect = {
       schema_version: JSON_SCHEMA_VERSION,
       compare_id,
-      workload: { kind: workload.kind, command: recordedCommand(workload.command, request.recordCommand) },
+      workload: {
+        kind: workload.kind,
+        command: recordedCommand(workload.command, request.recordCommand),
+        ...(workload.load === undefined ? {} : { load: workload.load }),
+      },
       repeats,
       blocks: measured.blocks,
       seed,

@@ -46,7 +46,16 @@ interface Taken {
 }
 
 function rowOf({ block, arm, result }: Taken): EffectRun {
-  return { block, arm: arm.name, ...result.figures, ...result.tokens, threads: result.threads, pinned: result.pinned };
+  const { figures, tokens, clients, threads, pinned } = result;
+  return {
+    block,
+    arm: arm.name,
+    ...figures,
+    ...tokens,
+    ...(clients === undefined ? {} : { clients }),
+    threads,
+    pinned,
+  };
 }
 
 /**

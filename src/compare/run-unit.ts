@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { inNumbers } from "../schema/ledger.ts";
 import { eventsOf, worstLossPct } from "../schema/loss.ts";
-import { FIGURE_NAMES, type FigureValues, type RunTokens } from "../schema/observer-effect.ts";
+import { type ClientOfRun, FIGURE_NAMES, type FigureValues, type RunTokens } from "../schema/observer-effect.ts";
 import type { Arm } from "./arms.ts";
 import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";
 import type { Placement } from "./placement.ts";
@@ -23,6 +23,8 @@ export interface TracerUse {
 export interface UnitResult {
   readonly figures: FigureValues;
   readonly tokens: RunTokens;
+  /** Missing for what has no client. */
+  readonly clients?: readonly ClientOfRun[] | undefined;
   readonly threads: number | null;
   readonly pinned: boolean;
   /** The target maps a library whose threads spin at barriers. */
@@ -172,6 +174,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
     return {
       figures: figures as FigureValues,
       tokens: unit.tokens?.() ?? UNCOUNTED,
+      clients: unit.clients?.(),
       threads: use.threads,
       pinned: end.pinned,
       openMp,

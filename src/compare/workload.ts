@@ -1,5 +1,5 @@
 /** What an arm runs: one unit is a process from its start to its end, with figures of its own. */
-import type { FigureValues, ObserverEffect, RunTokens } from "../schema/observer-effect.ts";
+import type { ClientOfRun, FigureValues, ObserverEffect, RunTokens } from "../schema/observer-effect.ts";
 
 export interface Unit {
   readonly command: readonly string[];
@@ -10,12 +10,16 @@ export interface Unit {
   figures(): Partial<FigureValues>;
   /** Tokens as our client and as the engine counted them, where there is a client. */
   tokens?(): RunTokens;
+  /** What each of our clients saw, where there are some. */
+  clients?(): readonly ClientOfRun[];
 }
 
 export interface Workload {
   readonly kind: ObserverEffect["workload"]["kind"];
   /** As a person would type it. */
   readonly command: readonly string[];
+  /** What the clients of a server ask; missing for what has none. */
+  readonly load?: NonNullable<ObserverEffect["workload"]["load"]>;
   /** Threads that the engine is told to use; null where the command does not say. */
   readonly engineThreads: number | null;
   /** From which the name of the result is made. */

@@ -7,6 +7,7 @@ import {
   FIGURE_NAMES,
   type FigureEffect,
   type ObserverEffect,
+  OFF,
   OFF_AGAIN,
 } from "../schema/observer-effect.ts";
 import type { Verdict } from "../schema/words.ts";
@@ -123,6 +124,30 @@ function tokensText({ runs }: ObserverEffect): string | null {
   return `${formatCount(streamed)} streamed to the client, ${counted}`;
 }
 
+/** From the least to the most of the clients, where they differ. */
+function rangeText(values: readonly (number | null)[]): string | null {
+  const times = values.filter(finite);
+  if (times.length === 0) return null;
+  const [least, most] = [Math.min(...times), Math.max(...times)].map((ms) => formatNs(ms * 1e6));
+  return least === most ? `${least}` : `${least} to ${most}`;
+}
+
+/** Several clients at once, and how alike they were served without a tracer; nothing where there is one or none. */
+function clientsText({ workload: { load }, runs }: ObserverEffect): string | null {
+  if (load === undefined || load.clients < 2) return null;
+  const alone = runs.filter(({ block, arm }) => block >= 0 && arm === OFF).flatMap(({ clients = [] }) => clients);
+  const all = runs.filter(({ block }) => block >= 0).flatMap(({ clients = [] }) => clients);
+  const requests = all.reduce((sum, client) => sum + client.requests, 0);
+  const [first, between] = [alone.map(({ ttft_ms }) => ttft_ms), alone.map(({ token_p50_ms }) => token_p50_ms)].map(
+    rangeText,
+  );
+  return [
+    `${load.clients} at once, ${formatCount(requests)} requests in all arms`,
+    ...(first == null ? [] : [`without a tracer, by client and run, first token p50 ${first}`]),
+    ...(between == null ? [] : [`between tokens p50 ${between}`]),
+  ].join("; ");
+}
+
 /** What keeps arms from a verdict, and what would help; of a machine that is too noisy it is said once. */
 function reasons(effect: ObserverEffect, width: number): Line[] {
   const decidingOf = ({ figures }: ArmEffect) => figures.find(({ figure }) => figure === effect.deciding_figure);
@@ -144,6 +169,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
   const shown = effect.arms.filter(({ unavailable }) => unavailable === null);
   const what = EFFECT_FIGURES[effect.deciding_figure].what;
   const tokens = tokensText(effect);
+  const clients = clientsText(effect);
   const head: Span[] = [
     { text: "observer effect  ", ink: "dim" },
     { text: effect.workload.kind, ink: "bold" },
@@ -158,6 +184,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
       head,
       ...entry("settings", settingsText(effect), width),
       ...(tokens === null ? [] : entry("tokens", tokens, width)),
+      ...(clients === null ? [] : entry("clients", clients, width)),
       [],
       ...grid(
         shown.map(({ arm }) => arm),

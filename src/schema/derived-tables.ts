@@ -334,7 +334,7 @@ export const DERIVED_TABLES = {
         "figure",
         "string",
         "",
-        "tokens_per_s, engine_tokens_per_s, ttft_ms, token_p50_ms, token_p99_ms, wall_s or peak_rss_bytes.",
+        "tokens_per_s, served_tokens_per_s, engine_tokens_per_s, ttft_ms, token_p50_ms, token_p99_ms, wall_s or peak_rss_bytes.",
       ),
       col("unit", "string", "", "Unit of off and on."),
       col("blocks", "u32", "blocks", "Usable blocks: each has every arm twice, in mirrored order."),

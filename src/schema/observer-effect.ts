@@ -1,13 +1,15 @@
 /** What `compare --arms` reports: how much each collector slows its target, and how sure that is. */
 
 import { z } from "zod";
+import { SERVER_APIS } from "../config/schema.ts";
 import { type ErrorCode, EXIT_CODES } from "../errors.ts";
 import { wordsOf } from "./row.ts";
 
 /** The figures of a run, and whether more of one is better. */
 export const EFFECT_FIGURES = {
   tokens_per_s: { unit: "tokens/s", better: "more", what: "decoded tokens per second" },
-  engine_tokens_per_s: { unit: "tokens/s", better: "more", what: "the same as the engine counts them" },
+  served_tokens_per_s: { unit: "tokens/s", better: "more", what: "the same of all clients together" },
+  engine_tokens_per_s: { unit: "tokens/s", better: "more", what: "of an answer, as the engine counts" },
   ttft_ms: { unit: "ms", better: "less", what: "time to the first token" },
   token_p50_ms: { unit: "ms", better: "less", what: "time between tokens, median" },
   token_p99_ms: { unit: "ms", better: "less", what: "time between tokens, 99th percentile" },
@@ -109,12 +111,34 @@ const runTokens = {
 };
 export type RunTokens = Readonly<Record<keyof typeof runTokens, number | null>>;
 
+const clientOfRun = z
+  .object({
+    requests: count,
+    streamed_tokens: count,
+    ttft_ms: figureCodec.describe("median over its requests"),
+    token_p50_ms: figureCodec.describe("over all times between tokens of its requests"),
+    token_p99_ms: figureCodec,
+  })
+  .readonly();
+/** What one of several clients of a run saw. */
+export type ClientOfRun = z.output<typeof clientOfRun>;
+
+const load = z
+  .object({
+    api: z.enum(SERVER_APIS),
+    clients: count.describe("requests under way at once"),
+    tokens: count.describe("of one request"),
+    block_ns: z.number().min(0).describe("how long requests are begun"),
+  })
+  .readonly();
+
 const effectRun = z
   .object({
     block: z.int().min(-1).describe("-1 for warm-ups, which count for nothing"),
     arm: text,
     ...ofRun,
     ...runTokens,
+    clients: z.array(clientOfRun).readonly().optional().describe("of each client; missing without, and in older files"),
     threads: count.nullable(),
     pinned: z.boolean(),
   })
@@ -128,7 +152,13 @@ export const observerEffectSchema = z
   .object({
     schema_version: text,
     compare_id: text,
-    workload: z.object({ kind: z.enum(["demo", "command", "server"]), command: z.array(text).readonly() }).readonly(),
+    workload: z
+      .object({
+        kind: z.enum(["demo", "command", "server"]),
+        command: z.array(text).readonly(),
+        load: load.optional().describe("what our clients ask of a server; missing without, and in older files"),
+      })
+      .readonly(),
     repeats: count.describe("runs of each arm that were declared before the first one"),
     blocks: count.describe("whole blocks, each with two runs of every arm"),
     seed: count,

@@ -193,6 +193,9 @@ describe("compare of arms", () => {
     expect(failed.stderr).toContain("out of luck");
     expect((await runCli([...args, "--arms", "off,ebfp", "--", "true"])).exitCode).toBe(2);
     expect((await runCli([...args, "--serve", "1s", "--", "true"])).stderr).toContain("{port}");
+    expect((await runCli([...args, "--clients", "2", "--", "true"])).stderr).toContain(
+      "--clients was given, and no --serve",
+    );
     const many = join(output, "many.yaml");
     const models = "models: [{ id: m, engine: demo, params: 1m }]";
     writeFileSync(many, `experiment: { name: a }\n${models}\nsweep: { output_tokens: [8, 16] }\n`);
@@ -202,7 +205,7 @@ describe("compare of arms", () => {
   });
 
   test.skipIf(!server.ok)(
-    "drives a real llama-server by a streaming client, in every arm alike",
+    "drives a real llama-server by streaming clients, in every arm alike",
     async () => {
       if (!server.ok) return;
       const model = await ensureDemoModel(join(tmpdir(), "mrm-trace-test-models"), {
@@ -210,8 +213,8 @@ describe("compare of arms", () => {
         type: "q8_0",
         seed: 1,
       });
-      const serve = server.command(model, "{port}", 512);
-      const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "500ms"];
+      const serve = server.command(model, "{port}", 512, { slots: 2 });
+      const args = ["compare", "--arms", "off,attached-idle", "--repeats", "2", "--serve", "500ms", "--clients", "2"];
       const own = ["--request-tokens", "32", "--json", "--quiet", "--output", output];
       const ended = await runCli([...args, ...own, "--", ...serve], { env: server.env });
       expect(ended.stderr).toBe("");
@@ -221,6 +224,7 @@ describe("compare of arms", () => {
       expect(idle?.unavailable).toBeNull();
       expect(idle?.figures.map(({ figure }) => figure)).toEqual([
         "tokens_per_s",
+        "served_tokens_per_s",
         "engine_tokens_per_s",
         "ttft_ms",
         "token_p50_ms",
@@ -236,7 +240,13 @@ describe("compare of arms", () => {
         expect((run.streamed_tokens ?? 1) % 32).toBe(0);
         expect(run.engine_prompt_tokens).toBeGreaterThan(32);
         expect(run.engine_tokens_per_s).toBeGreaterThan(0);
+        expect(run.served_tokens_per_s).toBeGreaterThan(0);
+        // Both asked, and what they saw makes up the run.
+        const clients = run.clients ?? [];
+        expect(clients.map(({ requests }) => requests > 0)).toEqual([true, true]);
+        expect(clients.reduce((sum, { streamed_tokens }) => sum + streamed_tokens, 0)).toBe(run.streamed_tokens ?? -1);
       }
+      expect(effect.workload.load).toEqual({ api: "llama-server", clients: 2, tokens: 32, block_ns: 500e6 });
       expect(effect.warnings.filter((text) => text.includes("the engine counts"))).toEqual([]);
       expect(idle?.events_kept).toBeGreaterThan(1000);
       expect(await goneWithin(model, 5)).toBe(true);

@@ -66,23 +66,17 @@ describe("a streamed completion", () => {
   test("has what the engine counts where its last event says so, and nothing of what cannot be meant", async () => {
     const ending = (timings: string): string => `data: {"stop":true,"timings":${timings}}\n\n`;
     const answer = await ask(serverOf([token("a"), ending('{"prompt_n":7,"predicted_n":3,"predicted_ms":12.5}')]));
-    const counts = { prompt_tokens: 7, tokens: 3, tokens_ms: 12.5 };
-    expect(answer.engine).toEqual({ ...counts, whole_prompt_tokens: null, slot: null });
+    const counted = { evaluated_tokens: 7, output_tokens: 3, output_ns: 12_500_000 };
+    expect(answer.counts).toEqual({ ...counted, prompt_tokens: null, sequence_id: null });
     const whole = `{"prompt_n":7,"predicted_n":3,"predicted_ms":12.5},"tokens_evaluated":9,"id_slot":2`;
-    expect((await ask(serverOf([token("a"), ending(whole)]))).engine).toEqual({
-      ...counts,
-      whole_prompt_tokens: 9,
-      slot: 2,
-    });
+    const { counts } = await ask(serverOf([token("a"), ending(whole)]));
+    expect(counts).toEqual({ ...counted, prompt_tokens: 9, sequence_id: 2 });
     // A prompt has no fewer tokens than were worked on.
     const less = whole.replace('"tokens_evaluated":9,"id_slot":2', '"tokens_evaluated":6,"id_slot":-1');
-    expect((await ask(serverOf([token("a"), ending(less)]))).engine).toEqual({
-      ...counts,
-      whole_prompt_tokens: null,
-      slot: null,
-    });
+    const fewer = await ask(serverOf([token("a"), ending(less)]));
+    expect(fewer.counts).toEqual({ ...counted, prompt_tokens: null, sequence_id: null });
     const wrong = ['{"prompt_n":7,"predicted_n":-3,"predicted_ms":1}', '{"prompt_n":7}', "[]", '"NaN"', "{"];
-    for (const timings of wrong) expect((await ask(serverOf([token("a"), ending(timings)]))).engine).toBeNull();
+    for (const timings of wrong) expect((await ask(serverOf([token("a"), ending(timings)]))).counts).toBeNull();
   });
 
   test("is an error where the server sends a line without an end", async () => {

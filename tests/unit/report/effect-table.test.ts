@@ -70,7 +70,15 @@ const shown = (arms: readonly ArmEffect[], width = 120): string =>
 describe("the table of an observer effect", () => {
   test("says how many tokens were streamed and how many the engine counts, of the runs that count", () => {
     const run = {
-      ...{ arm: "off", tokens_per_s: 50, engine_tokens_per_s: 51, ttft_ms: 3, token_p50_ms: 20, token_p99_ms: 30 },
+      ...{
+        arm: "off",
+        tokens_per_s: 50,
+        served_tokens_per_s: 90,
+        engine_tokens_per_s: 51,
+        ttft_ms: 3,
+        token_p50_ms: 20,
+        token_p99_ms: 30,
+      },
       ...{ wall_s: null, peak_rss_bytes: 1e6, threads: 1, pinned: true, engine_prompt_tokens: 9 },
     };
     const of = (runs: readonly (number | null)[][]): string => {
@@ -96,6 +104,31 @@ describe("the table of an observer effect", () => {
       ]),
     ).toContain("160 streamed to the client, the engine says no count");
     expect(of([[0, null, null]])).not.toContain("streamed");
+  });
+
+  test("says of several clients how many requests there were, and how alike they were served without a tracer", () => {
+    const client = { requests: 8, streamed_tokens: 256, ttft_ms: 3, token_p50_ms: 1.5, token_p99_ms: 4 };
+    const slower = { ...client, ttft_ms: 5, token_p50_ms: 1.5 };
+    const run = {
+      ...{ tokens_per_s: 50, served_tokens_per_s: 90, engine_tokens_per_s: 51, ttft_ms: 3, token_p50_ms: 20 },
+      ...{ token_p99_ms: 30, wall_s: null, peak_rss_bytes: 1e6, threads: 1, pinned: true, engine_prompt_tokens: 9 },
+      ...{ streamed_tokens: 512, engine_tokens: 512, clients: [client, slower] },
+    };
+    const runs = [
+      { ...run, block: -1, arm: "off" },
+      { ...run, block: 0, arm: "off" },
+      { ...run, block: 0, arm: "ebpf", clients: [client, { ...slower, ttft_ms: 900 }] },
+    ];
+    const text = (clients: number): string => {
+      const load = { api: "openai" as const, clients, tokens: 32, block_ns: 1e9 };
+      const effect = { ...effectOf([AGAIN]), runs };
+      const workload = { ...effect.workload, kind: "server" as const, load };
+      return renderEffect({ ...effect, workload }, "x", { width: 160, color: false, unicode: false });
+    };
+    expect(text(2)).toContain(
+      "2 at once, 32 requests in all arms; without a tracer, by client and run, first token p50 3.00 ms to 5.00 ms; between tokens p50 1.50 ms",
+    );
+    expect(text(1)).not.toContain("at once");
   });
 
   test("has each arm with its interval, its verdict and what it cost, and the settings beside it", () => {
