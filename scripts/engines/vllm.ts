@@ -216,7 +216,7 @@ const sorted = (rows: readonly string[]): string => rows.toSorted().join(" ");
 /** Prints what was known beside what is true. @returns whether all is alike */
 function tell(report: Report, said: Said): boolean {
   using opened = openRun(report.run_dir);
-  const rows = (table: "step" | "region_map" | "kv_block_lifecycle"): readonly Row[] =>
+  const rows = (table: "step" | "region_map" | "kv_block_lifecycle" | "request_figures"): readonly Row[] =>
     opened.table(table).toArray() as unknown as Row[];
   const steps = rows("step").filter(({ kind }) => kind === "decode");
   const slots = steps.map(({ detail }) =>
@@ -253,21 +253,44 @@ function tell(report: Report, said: Said): boolean {
       ),
     ),
   ] as const;
+  const requests = rows("request_figures").map((row): readonly [string, Row] => [
+    String(row.request).split("-")[0] ?? "",
+    row,
+  ]);
+  // What the first step works on may have begun before it: nothing is said of its prefix.
+  const isCut = new Set(requests.filter(([, row]) => row.reused_tokens === null).map(([number]) => number));
+  const isTold = new Set(requests.map(([number]) => number));
+  const found = Object.entries(said.found).filter(([number]) => isTold.has(number));
+  const told = [
+    sorted(
+      requests.map(([number, row]) => [number, row.prompt_tokens, row.reused_tokens, row.output_tokens].join(":")),
+    ),
+    sorted(
+      found.map(([number, [prompt, cached, answer]]) =>
+        [number, prompt, isCut.has(number) ? null : cached, answer].join(":"),
+      ),
+    ),
+  ] as const;
   const count = said.steps.flat().length;
-  const told = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
+  const tokens = (report.target.prompt_tokens ?? 0) + (report.target.decode_tokens ?? 0);
   const regions = rows("region_map").filter(({ region_type }) => region_type === "weight");
   const weights = weightsBy(said, regions);
   const weightBytes = regions.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0);
-  const found = rows("step").find(({ detail }) => String(detail).includes('"weight_tensors"'));
-  const foundMs = Number(BigInt(String(found?.timestamp_ns ?? 0)) - BigInt(String(steps[0]?.timestamp_ns ?? 0))) / 1e6;
+  const foundAt = rows("step").find(({ detail }) => String(detail).includes('"weight_tensors"'));
+  const foundMs =
+    Number(BigInt(String(foundAt?.timestamp_ns ?? 0)) - BigInt(String(steps[0]?.timestamp_ns ?? 0))) / 1e6;
   const checks: readonly (readonly [what: string, known: unknown, truth: unknown])[] = [
     ["steps", steps.length, said.steps.length],
-    ["tokens of steps", told, count],
+    ["tokens of steps", tokens, count],
     ["slots written, by step", JSON.stringify(slots), JSON.stringify(said.steps)],
     ["weights by name, each by its address or by what it holds", sorted(weights.known), sorted(weights.truth)],
     ["layers of the cache", sorted(places.map(({ layer, addr }) => `${layer}:${addr}`)), sorted(layers)],
     ["bytes of the cache", bytes, storage],
     [`requests of ${named.length} of ${lives.length} rows, ends, and which left the prefix cache`, ...owners],
+    [
+      `${found.length} of ${Object.keys(said.found).length} requests, with tokens of prompt, cache (but ${isCut.size}) and answer`,
+      ...told,
+    ],
     ["rows without a request, of later ones than 0.5 s", late.length, 0],
     ["rows of the cache", lives.length, truth.length * said.caches.length],
     [

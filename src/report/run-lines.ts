@@ -155,9 +155,13 @@ export function requestsText({ requests: took }: RunReport): string | null {
   if (took === undefined || took === null) return null;
   if (took.why !== null) return took.why;
   const ms = (value: number): string => formatNs(value * 1e6);
-  const reused = took.reused_tokens === null ? "" : `, ${formatCount(Number(took.reused_tokens))} of them in its cache`;
+  const saved = took.saved_bytes == null ? "" : ` (${formatBytes(Number(took.saved_bytes))} of KV)`;
+  const reused =
+    took.reused_tokens === null ? "" : `, ${formatCount(Number(took.reused_tokens))} of them in its cache${saved}`;
   return [
-    `${took.answered ?? 0} of ${took.requests ?? 0} answered`,
+    took.answered === null
+      ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
+      : `${took.answered} of ${took.requests ?? 0} answered`,
     ...sharesText("first token", took.ttft_ms, ms),
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),

@@ -87,7 +87,10 @@ export type EngineCounts = z.output<typeof engineCounts>;
 
 const share = z.object({ p50: figure, p99: figure });
 const requests = z.object({
-  /** Requests of our own client, and how many were answered to their end; null where the client is not ours. */
+  /**
+   * Requests of our own client, and how many were answered to their end, which is null where the client is not ours; without
+   * one those that the engine names.
+   */
   requests: count.nullable(),
   answered: count.nullable(),
   /** Over the requests that tell it, as all that follows; in ms, null where none does. */
@@ -112,7 +115,9 @@ const requests = z.object({
   streamed_tokens_per_s: figure.optional(),
   /** Bytes of KV rows that the sequence of a request held behind its last batch. */
   kv_bytes: share.nullable(),
-  /** Why nothing is known, and what would make it known; null where the client is ours. */
+  /** Bytes of KV rows that requests which the engine names had of others; missing where the client is ours, and in older files. */
+  saved_bytes: u64.nullable().optional(),
+  /** Why nothing is known, and what would make it known; null where the client is ours, or the engine names its requests. */
   why: word.nullable(),
 });
 export type RequestSummary = z.output<typeof requests>;

@@ -232,12 +232,13 @@ export type CurveShape = keyof typeof CURVE_SHAPES;
 export const VERDICTS = { PASS: "", FAIL: "", INCONCLUSIVE: "" } as const;
 export type Verdict = keyof typeof VERDICTS;
 
-/** How a request of our own client ended. */
+/** How a request ended, as its client sees it. */
 export const REQUEST_STATUSES = {
   answered: "to its last event",
   refused: "by an HTTP status other than 200",
   cut: "its answer ended before its last event, or was given up at the end of the run",
   failed: "no answer came",
+  served: "by the engine's steps: its client is not ours, and nobody says how its answer ended",
 } as const;
 export type RequestStatus = keyof typeof REQUEST_STATUSES;
 

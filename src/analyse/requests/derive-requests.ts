@@ -8,10 +8,11 @@ import { isBatch } from "../../label/timeline/step-row.ts";
 import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
+import { engineRequests } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
 import { requestFigure } from "./request-figures.ts";
-import { notOurs, summaryOf } from "./request-summary.ts";
+import { namedSummary, notOurs, summaryOf } from "./request-summary.ts";
 
 /** When the last batch of each request began, of which that was seen. */
 function lastBatches(
@@ -30,18 +31,23 @@ function lastBatches(
 }
 
 /**
- * Writes the figures of requests where the client was ours, and removes what is there where it was not.
+ * Writes the figures of requests where the client was ours, or the engine names them, and removes what is there where neither is so.
  * @returns their sum; null where there was neither such a client nor an engine that decoded
  * @throws MrmTraceError failure where the file cannot be written
  */
 export async function deriveRequests(
   database: Database,
   runDir: string,
-  { capture, steps, origin_ns }: Pick<Labelled, "capture" | "steps" | "origin_ns">,
+  { capture, steps, kvRows, origin_ns }: Pick<Labelled, "capture" | "steps" | "kvRows" | "origin_ns">,
 ): Promise<RequestSummary | null> {
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
   if (rows.length === 0) {
+    const named = engineRequests(steps, kvRows.tensors, origin_ns);
+    if (named.length > 0) {
+      writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
+      return namedSummary(named);
+    }
     rmSync(path, { force: true });
     return steps.some(isBatch) ? notOurs() : null;
   }

@@ -42,6 +42,7 @@ export function requestFigure(
   const first_ns = batches?.first_ns ?? null;
   return {
     request_id: row.request_id,
+    request: null,
     timestamp_ns,
     status: row.status,
     ttft_ns: between(timestamp_ns, first_token_ns),
@@ -58,6 +59,7 @@ export function requestFigure(
     streamed_tokens: row.streamed_tokens,
     sequence_id: row.sequence_id,
     kv_bytes,
+    saved_bytes: null,
     why: whyNot(row, batches, kv_bytes),
   };
 }

@@ -14,6 +14,23 @@ export function notOurs(): RequestSummary {
   return { requests: null, answered: null, ...times, ...sums, ...rates, kv_bytes: null, why: WHY };
 }
 
+/** Of requests that the engine names, whose client is not ours. */
+export function namedSummary(figures: readonly RequestFigure[]): RequestSummary {
+  return {
+    ...notOurs(),
+    requests: figures.length,
+    prompt_tokens: sum(figures.map(({ prompt_tokens }) => prompt_tokens)),
+    reused_tokens: sum(figures.map(({ reused_tokens }) => reused_tokens)),
+    output_tokens: sum(figures.map(({ output_tokens }) => output_tokens)),
+    kv_bytes: shares(
+      figures.map(({ kv_bytes }) => kv_bytes),
+      1,
+    ),
+    saved_bytes: sum(figures.map(({ saved_bytes }) => (saved_bytes === null ? null : Number(saved_bytes)))),
+    why: null,
+  };
+}
+
 /** Quantiles of what some of the rows tell; null where none does. */
 function shares(values: readonly (bigint | null)[], unit: number): RequestSummary["ttft_ms"] {
   const numbers = values.flatMap((value) => (value === null ? [] : [Number(value) / unit]));
@@ -36,7 +53,9 @@ function ratesOf(
   const output_ns = sum(answered.map((figure) => (figure.output_ns === null ? null : Number(figure.output_ns))));
   const firsts = answered.filter(({ output_tokens }) => (output_tokens ?? 0) > 0).length;
   const streamed = answered.flatMap(({ streamed_tokens, generation_ns }) =>
-    streamed_tokens < 2 || generation_ns === null ? [] : [{ later: streamed_tokens - 1, ns: Number(generation_ns) }],
+    streamed_tokens === null || streamed_tokens < 2 || generation_ns === null
+      ? []
+      : [{ later: streamed_tokens - 1, ns: Number(generation_ns) }],
   );
   return {
     engine_tokens_per_s: perSecond(counted, output_ns),

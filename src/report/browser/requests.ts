@@ -44,7 +44,7 @@ function requestAt(columns: RequestColumns, i: number): Request {
     begun: Math.min(first, sent + (columns.wait_ms[i] ?? 0)),
     first,
     end: first + (columns.generation_ms[i] ?? 0),
-    isAnswered: status === "answered",
+    isAnswered: status === "answered" || status === "served",
     cells: [
       String(columns.id[i] ?? ""),
       timeText(sent),
@@ -67,7 +67,7 @@ function wordsOf({ cells, sent, end }: Request, run: RunData): string {
   const tokens = first === null && last === null ? "" : `, token ${countText(first)} to ${countText(last)} of the run`;
   return [
     `request ${id}, ${status}`,
-    `sent at ${sentText}${tokens}`,
+    `${status === "served" ? "begun" : "sent"} at ${sentText}${tokens}`,
     `first token after ${ttft}, of which it waited ${wait}`,
     `between tokens ${p50}, p99 ${p99}`,
     `prompt ${prompt} tokens, ${reused} reused; answer ${output}`,

@@ -1,0 +1,102 @@
+/** The requests that an engine names itself, by its steps: known without a client of ours, but for when they were sent. */
+import type { KvTensor } from "../../label/kv/kv-lifecycle.ts";
+import { runsOf } from "../../label/kv/kv-tokens.ts";
+import { type NamedSequences, namedSequences } from "../../label/kv/row-owners.ts";
+import { isBatch, type StepRow } from "../../label/timeline/step-row.ts";
+import type { RequestFigure } from "./request-figures.ts";
+
+/** What steps worked on for one request. */
+interface Worked {
+  readonly name: string;
+  prompt_tokens: number | null;
+  /** Of the first step: its begin, and the position of its first token. */
+  readonly begin_ns: number;
+  readonly position: number;
+  /** True where the first step of the process had it: it may have begun before. */
+  readonly isCut: boolean;
+  sequence: number;
+  /** Tokens that it had behind its last step, and that step's end. */
+  tokens: number;
+  end_ns: number;
+}
+
+/** In order of their first steps. */
+function workedOn(steps: readonly StepRow[], named: NamedSequences): Worked[] {
+  const found = new Map<string, Worked>();
+  const batches = steps.filter(isBatch);
+  for (const step of batches) {
+    for (const { sequences, position, tokens } of runsOf(step) ?? []) {
+      const [sequence = -1] = sequences;
+      const name = named.nameOf(sequence);
+      if (name === null) continue;
+      const prompt_tokens = named.promptTokensOf(sequence);
+      const isCut = step === batches[0] && position > 0;
+      const request: Worked = found.get(name) ?? {
+        ...{ name, prompt_tokens, begin_ns: step.begin_ns, position, isCut, sequence, tokens: 0, end_ns: step.end_ns },
+      };
+      found.set(name, request);
+      request.prompt_tokens ??= prompt_tokens;
+      request.sequence = sequence;
+      request.end_ns = step.end_ns;
+      // One that was put off works on tokens again.
+      request.tokens = Math.max(request.tokens, position + tokens);
+    }
+  }
+  return [...found.values()];
+}
+
+const UNTOLD = "its client is not ours: nobody says when it was sent";
+
+/** What is told of one. @param row_bytes of a token in all layers of the cache; null where that is not known */
+function figureOf(
+  { name, prompt_tokens, begin_ns, position, isCut, sequence, tokens, end_ns }: Worked,
+  request_id: number,
+  row_bytes: number | null,
+  originNs: bigint,
+): RequestFigure {
+  const wide = (count: number | null): bigint | null =>
+    count === null || row_bytes === null ? null : BigInt(Math.round(count * row_bytes));
+  const isBegun = !isCut && prompt_tokens !== null && position < prompt_tokens;
+  const reused_tokens = isBegun ? position : null;
+  return {
+    request_id,
+    request: name,
+    timestamp_ns: originNs + BigInt(Math.round(begin_ns)),
+    status: "served",
+    ...{ ttft_ns: null, wait_ns: null, token_gap_p50_ns: null, token_gap_p99_ns: null, token_gap_max_ns: null },
+    generation_ns: Number.isFinite(end_ns) ? BigInt(Math.round(end_ns - begin_ns)) : null,
+    prompt_tokens,
+    evaluated_tokens: isBegun ? prompt_tokens - position : null,
+    reused_tokens,
+    // The last token of the prompt gives the first of the answer, and the last of the answer is never put in.
+    output_tokens: prompt_tokens === null ? null : Math.max(0, tokens - prompt_tokens + 1),
+    ...{ output_ns: null, streamed_tokens: null },
+    sequence_id: sequence,
+    kv_bytes: wide(tokens),
+    saved_bytes: wide(reused_tokens),
+    why: UNTOLD,
+  };
+}
+
+/**
+ * The figures of all requests that engines name; none where none does. Where several processes work on the same requests, each on
+ * a part of the model, their rows are one request's.
+ * @param tensors of the cache
+ */
+export function engineRequests(
+  steps: readonly StepRow[],
+  tensors: readonly Pick<KvTensor, "pid" | "row_bytes">[],
+  originNs: bigint,
+): RequestFigure[] {
+  const workers = [...Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()].flatMap(
+    (ofProcess) => {
+      const named = namedSequences(ofProcess);
+      return named === null ? [] : [{ pid: ofProcess[0]?.pid, requests: workedOn(ofProcess, named) }];
+    },
+  );
+  const [first] = workers;
+  if (first === undefined) return [];
+  const pids = new Set(workers.map(({ pid }) => pid));
+  const row_bytes = tensors.reduce((sum, tensor) => sum + (pids.has(tensor.pid) ? tensor.row_bytes : 0), 0);
+  return first.requests.map((one, i) => figureOf(one, i + 1, row_bytes > 0 ? row_bytes : null, originNs));
+}

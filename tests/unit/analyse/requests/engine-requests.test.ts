@@ -1,0 +1,78 @@
+import { describe, expect, test } from "bun:test";
+import { engineRequests } from "../../../../src/analyse/requests/engine-requests.ts";
+import { namedSummary } from "../../../../src/analyse/requests/request-summary.ts";
+import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+
+const row = (begin_ns: number, kind: string, detail: object, more: Partial<StepRow>, pid = 7): StepRow => ({
+  ...{ pid, engine: "vLLM", kind, begin_ns, end_ns: begin_ns + 50, detail: JSON.stringify(detail) },
+  ...{ n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, result: null },
+  ...more,
+});
+/** A step on rows [sequence, first position, tokens]. */
+const decode = (begin_ns: number, rows: readonly [number, number, number][], pid = 7) => {
+  const n_tokens = rows.reduce((sum, [, , tokens]) => sum + tokens, 0);
+  return row(begin_ns, "decode", { kv_rows: rows }, { n_tokens, n_sequences: rows.length, result: 0 }, pid);
+};
+const named = (sequence_id: number, request: string, prompt_tokens: number | null, pid = 7) =>
+  row(900, "request", { request, prompt_tokens, is_gone: false }, { sequence_id }, pid);
+const TENSORS = [
+  { pid: 7, row_bytes: 64 },
+  { pid: 7, row_bytes: 64 },
+  { pid: 9, row_bytes: 8 },
+];
+
+describe("the requests that an engine names", () => {
+  const steps = [
+    decode(100, [[0, 0, 10]]),
+    decode(200, [
+      [0, 10, 1],
+      [1, 8, 4],
+    ]),
+    decode(300, [[1, 12, 1]]),
+    named(0, "a", 10),
+    named(1, "b", 12),
+  ];
+
+  test("have their tokens, what they had of others, and the bytes of both", () => {
+    expect(engineRequests(steps, TENSORS, 1000n)).toMatchObject([
+      {
+        ...{ request_id: 1, request: "a", timestamp_ns: 1100n, generation_ns: 150n, status: "served", sequence_id: 0 },
+        ...{ prompt_tokens: 10, evaluated_tokens: 10, reused_tokens: 0, output_tokens: 2 },
+        ...{ kv_bytes: 11n * 128n, saved_bytes: 0n, ttft_ns: null, wait_ns: null, streamed_tokens: null },
+      },
+      {
+        ...{ request_id: 2, request: "b", timestamp_ns: 1200n, generation_ns: 150n },
+        ...{ prompt_tokens: 12, evaluated_tokens: 4, reused_tokens: 8, output_tokens: 2 },
+        ...{ kv_bytes: 13n * 128n, saved_bytes: 8n * 128n },
+      },
+    ]);
+  });
+
+  test("are one where they were put off and began anew, and where several processes work on each", () => {
+    const again = [
+      ...[decode(400, [[2, 8, 6]]), decode(500, [[2, 14, 1]]), named(2, "b", 12)],
+      ...[decode(200, [[0, 8, 4]], 9), named(0, "b", 12, 9)],
+    ];
+    const [, b, ...others] = engineRequests([...steps, ...again], TENSORS, 0n);
+    expect(others).toEqual([]);
+    expect(b).toMatchObject({ output_tokens: 4, reused_tokens: 8, sequence_id: 2, kv_bytes: 15n * 136n });
+  });
+
+  test("say nothing of a prefix where they may have begun before the first step that was seen", () => {
+    const late = [decode(100, [[0, 9, 1]]), named(0, "a", 12)];
+    expect(engineRequests(late, TENSORS, 0n)).toMatchObject([{ reused_tokens: null, output_tokens: 0 }]);
+  });
+
+  test("have no more than their names where neither prompt nor cache is known", () => {
+    const [a] = engineRequests([decode(100, [[0, 0, 10]]), named(0, "a", null)], [], 0n);
+    expect(a).toMatchObject({ prompt_tokens: null, reused_tokens: null, output_tokens: null, kv_bytes: null });
+    expect(engineRequests([decode(100, [[0, 0, 10]])], TENSORS, 0n)).toEqual([]);
+  });
+
+  test("are summed, without times that nobody knows", () => {
+    expect(namedSummary(engineRequests(steps, TENSORS, 0n))).toMatchObject({
+      ...{ requests: 2, answered: null, ttft_ms: null, prompt_tokens: 22, reused_tokens: 8, output_tokens: 4 },
+      ...{ saved_bytes: 1024, streamed_tokens: null, why: null },
+    });
+  });
+});
