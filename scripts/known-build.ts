@@ -2,54 +2,29 @@
 /**
  * Makes an entry of src/engine/llama-cpp/known-builds.ts: `bun scripts/known-build.ts LIBRARY NAME`. The library, which makes
  * contexts, is tried: a model of random weights is loaded into a context of given parameters, and all that the probes tell
- * by the offsets that are known must be so. Where it was built with -g and gdb is installed, gdb's offsets must be the same.
+ * by the offsets that are known must be so. Where it was built with -g, the offsets of its debugging data must be the same.
  * It needs root and python3. Ends with 1 where one check fails: the build has other offsets, or is none of llama.cpp.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { debugDataOf } from "../src/elf/debug-data.ts";
 import { readElf } from "../src/elf/elf.ts";
 import { openFileBytes } from "../src/elf/file-bytes.ts";
 import type { Engine } from "../src/engine/engine.ts";
 import { readGgufFile } from "../src/engine/gguf/file.ts";
+import { offsetsOfDebugData, structuresOf } from "../src/engine/llama-cpp/debug-offsets.ts";
+import { isSameLayout } from "../src/engine/llama-cpp/layout-choice.ts";
 import { llamaCpp } from "../src/engine/llama-cpp/llama-cpp.ts";
 import { GGML_LAYOUT, LLAMA_PARAMS } from "../src/engine/llama-cpp/offsets.ts";
 import { processState } from "../src/engine/llama-cpp/process-state.ts";
 import { hasSettings, runEngine } from "../tests/fixtures/engine-run.ts";
-import { structOffsets } from "./struct-offsets.ts";
 
 const TRIAL = new URL("../tests/fixtures/llama_trial.py", import.meta.url).pathname;
 /** What the context is asked to be, none of it by default; ggml's number of the type f32 is 0. */
 const [CELLS, SEQUENCES, TYPE_K, FLASH] = [768, 3, 0, 0];
 /** A build of which all offsets are known, which the library is taken for. */
 const TAKEN_FOR = { soname: "libllama.v0.5.0.so", buildId: null };
-
-const { tensor, buffers, graph } = GGML_LAYOUT;
-const STRUCTURES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  ggml_tensor: {
-    type: tensor.type,
-    buffer: tensor.buffer,
-    ne: tensor.ne,
-    nb: tensor.nb,
-    op: tensor.op,
-    src: tensor.src,
-    view_src: tensor.viewSrc,
-    view_offs: tensor.viewOffset,
-    data: tensor.data,
-    name: tensor.name,
-  },
-  ggml_backend_buffer: { ...buffers[0] },
-  ggml_cgraph: { n_nodes: graph.nodeCount, n_leafs: graph.leafCount, nodes: graph.nodes, leafs: graph.leafs },
-  llama_context_params: {
-    n_ctx: LLAMA_PARAMS.contextTokens,
-    n_batch: LLAMA_PARAMS.batchTokens,
-    n_seq_max: LLAMA_PARAMS.sequences,
-    n_threads: LLAMA_PARAMS.threads,
-    flash_attn_type: LLAMA_PARAMS.flashAttention,
-    type_k: LLAMA_PARAMS.typeK,
-    type_v: LLAMA_PARAMS.typeV,
-  },
-};
 
 function fail(reason: string): never {
   process.stderr.write(`known-build: ${reason}\n`);
@@ -68,23 +43,21 @@ function identityOf(path: string): { readonly buildId: string | null; readonly s
   return { buildId, soname };
 }
 
-/** Structures of which the library has debugging data, and members that lie elsewhere by it. */
+/** Structures whose offsets the library's debugging data says, and why they are not those that are known. */
 function byDebuggingData(path: string): { readonly structures: readonly string[]; readonly wrong: readonly string[] } {
-  if (Bun.which("gdb") === null) return { structures: [], wrong: [] };
-  const asked = Object.keys(STRUCTURES).flatMap((name) => ["-ex", `ptype /o struct ${name}`]);
-  const text = Bun.spawnSync(["gdb", "-nx", "-batch", ...asked, path]).stdout.toString();
-  const structures: string[] = [];
+  using bytes = openFileBytes(path);
+  const elf = bytes === null ? null : readElf(bytes);
+  if (!elf?.ok) fail(`${path} cannot be read`);
+  const data = debugDataOf(elf, path, "", structuresOf({ symbol: elf.dynamicSymbol }));
+  const offsets = data.ok ? offsetsOfDebugData(data) : data.reason;
+  if (!data.ok || offsets === null || typeof offsets === "string")
+    return { structures: offsets === null ? [] : [`nothing, ${offsets}`], wrong: [] };
   const wrong: string[] = [];
-  for (const [name, members] of Object.entries(STRUCTURES)) {
-    const offsets = structOffsets(text, name);
-    if (offsets === null) continue;
-    structures.push(name);
-    for (const [member, offset] of Object.entries(members)) {
-      const there = offsets.get(member);
-      if (there !== offset) wrong.push(`${name}.${member} is at ${there ?? "no place"}, not at ${offset}`);
-    }
-  }
-  return { structures, wrong };
+  if (offsets.ggml !== null && !isSameLayout(offsets.ggml, GGML_LAYOUT))
+    wrong.push(`its debugging data has other offsets of ggml: ${JSON.stringify(offsets.ggml)}`);
+  if (offsets.params !== null && !Bun.deepEquals(offsets.params, LLAMA_PARAMS))
+    wrong.push(`its debugging data has other parameters: ${JSON.stringify(offsets.params)}`);
+  return { structures: [...data.structures.keys()], wrong };
 }
 
 /** What the trial says that is not so. */

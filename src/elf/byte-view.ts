@@ -25,7 +25,7 @@ const TEXT_LIMIT_BYTES = 4096;
 export function byteView(source: ByteSource): ByteView {
   const { length } = source;
   const holds = (offset: number, size: number) =>
-    Number.isSafeInteger(offset) && offset >= 0 && offset + size <= length;
+    Number.isSafeInteger(offset) && offset >= 0 && size >= 0 && offset + size <= length;
   const viewAt = (offset: number, size: number): DataView | null => {
     if (!holds(offset, size)) return null;
     const bytes = source.slice(offset, size);

@@ -1,6 +1,9 @@
 /** A 64-bit little-endian ELF file: where its symbols and functions are, each part read when first asked for. */
 import { readBuildId } from "./build-id.ts";
 import { bytesInMemory, byteView } from "./byte-view.ts";
+import { readDebugLink } from "./debug-file.ts";
+import { debugSections } from "./dwarf/debug-sections.ts";
+import { type FoundDefinitions, findDefinitions } from "./dwarf/definitions.ts";
 import { readDynamic } from "./dynamic.ts";
 import { type DynamicSymbol, dynamicSymbolTable } from "./dynamic-symbols.ts";
 import type { ByteSource } from "./file-bytes.ts";
@@ -27,6 +30,10 @@ export interface ElfFile {
   /** All defined dynamic functions, ifuncs and objects by name. */
   dynamicSymbols(): ReadonlyMap<string, DynamicSymbol>;
   functionStarts(): FunctionStarts | null;
+  /** Structures and enumerations of these names by the debugging data in this file. */
+  definitions(names: readonly string[]): FoundDefinitions;
+  /** Name of the file that has its debugging data. */
+  debugLink(): string | null;
   /** File offset of a virtual address of this file; null where no file bytes are mapped. */
   fileOffset(vaddr: number): number | null;
   /** Virtual address of a file offset; null outside every segment. */
@@ -79,6 +86,11 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
     dynamicSymbol: (name) => symbols().find(name),
     localFunctions: (names) => localFunctions(view, segments, sections(), names),
     dynamicSymbols: () => symbols().all(),
+    definitions(names) {
+      const found = debugSections(view, sections());
+      return found.ok ? findDefinitions(found, names) : found;
+    },
+    debugLink: () => readDebugLink(view, sections()),
     functionStarts: once(() => readFunctionStarts(view, segments, sections)),
     fileOffset: (vaddr) => fileOffsetOf(segments, vaddr),
     vaddr: (offset) => vaddrOf(segments, offset),

@@ -14,6 +14,8 @@ export interface FileBytes extends ByteSource, Disposable {
 }
 
 const PIECE_BYTES = 1 << 14;
+/** What is longer is read at once, and not kept. */
+const LONG_BYTES = 1 << 18;
 /** Pieces that are kept: 4 MiB of each file, more than the tables of a library that one lookup reads. */
 const MOST_PIECES = 256;
 
@@ -36,16 +38,26 @@ export function openFileBytes(path: string): FileBytes | null {
   }
   const pieces = new Map<number, Uint8Array>();
 
+  /** Bytes that were read; a file may end before its size says. */
+  function readInto(bytes: Uint8Array, offset: number): number {
+    let done = 0;
+    try {
+      while (done < bytes.length) {
+        const got = readSync(fd, bytes, done, bytes.length - done, offset + done);
+        if (got === 0) break;
+        done += got;
+      }
+    } catch {
+      // A read error of the disk: the file says nothing there.
+    }
+    return done;
+  }
+
   function piece(index: number): Uint8Array {
     const kept = pieces.get(index);
     if (kept !== undefined) return kept;
     const bytes = new Uint8Array(PIECE_BYTES);
-    let got = 0;
-    try {
-      got = readSync(fd, bytes, 0, PIECE_BYTES, index * PIECE_BYTES);
-    } catch {
-      // A read error of the disk: the file says nothing there.
-    }
+    const got = readInto(bytes, index * PIECE_BYTES);
     const [oldest] = pieces.size < MOST_PIECES ? [] : pieces.keys();
     if (oldest !== undefined) pieces.delete(oldest);
     const found = bytes.subarray(0, got);
@@ -61,6 +73,7 @@ export function openFileBytes(path: string): FileBytes | null {
       const within = offset - first * PIECE_BYTES;
       if (within + size <= PIECE_BYTES) return piece(first).subarray(within, within + size);
       const out = new Uint8Array(Math.min(size, Math.max(0, stat.size - offset)));
+      if (out.length > LONG_BYTES) return out.subarray(0, readInto(out, offset));
       for (let done = 0; done < out.length; ) {
         const place = offset + done;
         const index = Math.floor(place / PIECE_BYTES);

@@ -1,28 +1,13 @@
 /** Functions by the whole table of symbols (.symtab): what a program has that exports nothing, until it is stripped. */
 import type { ByteView } from "./byte-view.ts";
 import { type DynamicSymbol, ENTRY_BYTES, symbolEntry } from "./dynamic-symbols.ts";
+import { namePlaces } from "./name-places.ts";
 import { SECTION, type Section } from "./sections.ts";
 import type { Segment } from "./segments.ts";
 
 /** Tables beyond this are left alone: those of the largest programs are some 50 MiB. */
 const MOST_BYTES = 128 << 20;
 const WINDOW_BYTES = 1 << 20;
-
-/** Where names lie in a table of strings, by their offset; the end of a longer name is a name too. */
-function placesOf(view: ByteView, { offset, sizeBytes }: Section, names: readonly string[]): Map<number, string> {
-  const wanted = names.map((name) => [name, Buffer.from(`${name}\0`, "latin1")] as const);
-  const overlap = Math.max(0, ...wanted.map(([, bytes]) => bytes.length));
-  const places = new Map<number, string>();
-  for (let from = 0; from < sizeBytes; from += WINDOW_BYTES) {
-    const bytes = view.bytes(offset + from, Math.min(WINDOW_BYTES + overlap, sizeBytes - from));
-    if (bytes === null) break;
-    const window = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (const [name, text] of wanted) {
-      for (let i = window.indexOf(text); i >= 0; i = window.indexOf(text, i + 1)) places.set(from + i, name);
-    }
-  }
-  return places;
-}
 
 /** The defined functions of these names; none where the file has no such table, or one that is too large. */
 export function localFunctions(
@@ -36,7 +21,7 @@ export function localFunctions(
   const strings = sections[table?.link ?? -1];
   if (table === undefined || strings === undefined) return found;
   if (table.sizeBytes > MOST_BYTES || strings.sizeBytes > MOST_BYTES) return found;
-  const places = placesOf(view, strings, names);
+  const places = namePlaces(view, strings.offset, strings.sizeBytes, names);
   if (places.size === 0) return found;
   const windowBytes = WINDOW_BYTES - (WINDOW_BYTES % ENTRY_BYTES);
   for (let from = 0; from < table.sizeBytes; from += windowBytes) {

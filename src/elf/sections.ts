@@ -1,12 +1,14 @@
 /** Section headers, for files whose program headers do not say enough. */
 import type { ByteView } from "./byte-view.ts";
 
-export const SECTION = { symtab: 2, note: 7, dynsym: 11 } as const;
+export const SECTION = { symtab: 2, note: 7, nobits: 8, dynsym: 11 } as const;
 
 export interface Section {
   readonly name: string;
   /** sh_type, see SECTION. */
   readonly type: number;
+  /** sh_flags. */
+  readonly flags: number;
   readonly vaddr: number;
   readonly offset: number;
   readonly sizeBytes: number;
@@ -34,6 +36,7 @@ export function readSections(
     sections.push({
       name: view.text(namesAt + (view.u32(position) ?? 0), 256) ?? "",
       type: view.u32(position + 4) ?? 0,
+      flags: view.u64(position + 8) ?? 0,
       vaddr: view.u64(position + 16) ?? 0,
       offset: view.u64(position + 24) ?? 0,
       sizeBytes: view.u64(position + 32) ?? 0,

@@ -1,4 +1,5 @@
 /** What an inference engine is to the tracer: recognised by exact symbols, probed by file offsets, decoded to rows. */
+import type { FoundDebugData } from "../elf/debug-data.ts";
 import type { DynamicSymbol } from "../elf/dynamic-symbols.ts";
 import type { KvLayout } from "../regions/kv-layout.ts";
 import type { RowOf } from "../schema/row.ts";
@@ -10,6 +11,8 @@ import type { RawRecord } from "./probing/raw-record.ts";
 export interface EngineBuild {
   readonly soname: string | null;
   readonly buildId: string | null;
+  /** What its debugging data says of the structures that its engine asked for; none unless it was asked. */
+  readonly debugData?: FoundDebugData;
 }
 
 /** A mapped object as the engine sees it; `symbol` finds one of its names, where the object defines it. */
@@ -43,6 +46,8 @@ export interface Engine {
   readonly beforeSteps?: string;
   /** Exact names of its functions, by which an object is told to be a part of it. */
   readonly symbols: readonly string[];
+  /** Names of structures and enumerations that must be known of a build that is not; none unless told. */
+  structuresOf?(object: EngineObject): readonly string[];
   /** Probes of the object; empty where it is no part of this engine. */
   probesOf(object: EngineObject): readonly EngineProbe[];
   /** What is known of a build, for the step row that tells of it. */

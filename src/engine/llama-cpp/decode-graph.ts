@@ -1,17 +1,19 @@
 /** How many tokens a graph works on, by its first node: the rows of the table of embeddings that it gets. */
-import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
+import type { GgmlLayout } from "./offsets.ts";
 
-/** Numbers of ggml (ggml.h) in the builds that are known: the operation, and the type that it makes. */
-const GET_ROWS = 40;
+/** Number of the type (ggml.h), which is that of ggml's files. */
 const F32 = 0;
 const TOKEN_LIMIT = 2n ** 24n;
 
 /** Null for a graph that begins with anything else, such as one that shifts a cache. @param payload a graph, and the head of its first node */
-export function tokensOfGraph(payload: DataView, { tensor }: GgmlLayout): number | null {
-  if (payload.byteLength < COPIED_BYTES.graph + COPIED_BYTES.node) return null;
-  const node = COPIED_BYTES.graph;
+export function tokensOfGraph(payload: DataView, { tensor, operations, copied }: GgmlLayout): number | null {
+  if (payload.byteLength < copied.graph + copied.node) return null;
+  const node = copied.graph;
   const elements = (dimension: number): bigint => payload.getBigInt64(node + tensor.ne + 8 * dimension, true);
-  if (payload.getInt32(node + tensor.op, true) !== GET_ROWS || payload.getInt32(node + tensor.type, true) !== F32)
+  if (
+    payload.getInt32(node + tensor.op, true) !== operations.getRows ||
+    payload.getInt32(node + tensor.type, true) !== F32
+  )
     return null;
   const tokens = elements(1);
   return elements(2) === 1n && elements(3) === 1n && tokens > 0n && tokens <= TOKEN_LIMIT ? Number(tokens) : null;

@@ -83,7 +83,7 @@ const FLASH = new Map([
 
 /** Decodes llama_context_params; null where any value is impossible, which a wrong layout makes likely. */
 export function decodeContextParams(payload: DataView, layout: ParamsLayout): ContextParams | null {
-  if (payload.byteLength < COPIED_BYTES.params) return null;
+  if (payload.byteLength < layout.bytes) return null;
   const u32 = (offset: number) => payload.getUint32(offset, true);
   const flash_attention = FLASH.get(payload.getInt32(layout.flashAttention, true) as 0);
   const type_k = TENSOR_TYPES.get(payload.getInt32(layout.typeK, true))?.name;

@@ -1,7 +1,7 @@
 /** A ggml_tensor and a ggml_backend_buffer from raw bytes, each field checked before it is believed. */
 import type { TensorUsage } from "../../schema/words.ts";
 import { TENSOR_TYPES, type TensorType } from "../gguf/tensor-type.ts";
-import { type BufferLayout, COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
+import type { BufferLayout, GgmlLayout } from "./offsets.ts";
 
 export interface RawTensor {
   readonly name: string;
@@ -155,7 +155,7 @@ export function decodeBuffer(
   layout: GgmlLayout,
   holds: (buffer: RawBuffer) => boolean = () => true,
 ): RawBuffer | null {
-  if (view.byteLength < COPIED_BYTES.buffer) return null;
+  if (view.byteLength < layout.copied.buffer) return null;
   let likely: RawBuffer | null = null;
   for (const places of layout.buffers) {
     const buffer = bufferBy(view, places);

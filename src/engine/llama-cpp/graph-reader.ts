@@ -3,9 +3,8 @@ import type { ReadMemory } from "../engine.ts";
 import { type CacheRole, cacheRole } from "./cache-role.ts";
 import { cachePart, isCacheName } from "./classify.ts";
 import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
-import { COPIED_BYTES, type GgmlLayout } from "./offsets.ts";
+import type { GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
-import { SET_ROWS } from "./written-cells.ts";
 
 export interface GraphReading {
   /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
@@ -127,7 +126,7 @@ export function readGraph(
   function bufferOf({ buffer: pointer, data, sizeBytes }: RawTensor): GraphTensor["buffer"] | null {
     const seen = buffers.get(pointer);
     if (seen !== undefined) return seen;
-    const bytes = read(pointer, COPIED_BYTES.buffer);
+    const bytes = read(pointer, layout.copied.buffer);
     const raw =
       bytes && decodeBuffer(viewOf(bytes), layout, (one) => liesIn(data, sizeBytes, { ...one, addr: one.context }));
     if (!raw) refuse(bytes ? "buffer_implausible" : "buffer_unreadable");
@@ -201,7 +200,7 @@ export function readGraph(
     nodes += 1;
     const owner = visit(pointer);
     const [, index] = node.src;
-    if (node.op === SET_ROWS && owner !== null) {
+    if (node.op === layout.operations.setRows && owner !== null) {
       giveRole(pointer, node, owner);
       if (index !== undefined && partOf(owner) === "k") indexes.add(index);
     }

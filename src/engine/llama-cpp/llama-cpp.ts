@@ -1,6 +1,7 @@
 /** llama.cpp and ggml, in one library, in several, or linked into a program that exports their symbols. */
 import type { Engine } from "../engine.ts";
-import { chooseLayout } from "./offsets.ts";
+import { structuresOf } from "./debug-offsets.ts";
+import { chooseLayout, knownBuild } from "./layout-choice.ts";
 import { ENGINE_NAME, PROBE_POINTS, probesOf } from "./probes.ts";
 import { processState } from "./process-state.ts";
 
@@ -9,10 +10,13 @@ export const llamaCpp: Engine = {
   programs: ["llama-server", "llama-cli", "llama-bench", "koboldcpp"],
   beforeSteps: "llama_init_from_model",
   symbols: PROBE_POINTS.map(({ symbol }) => symbol),
+  structuresOf: (object) => (knownBuild(object) === undefined ? structuresOf(object) : []),
   probesOf,
   aboutBuild(build) {
-    const { build: name, ggml, evidence } = chooseLayout(build);
-    return { build: name, layout: ggml.name, layout_evidence: evidence };
+    const { build: name, ggml, evidence, refused } = chooseLayout(build);
+    const about = { build: name, layout: ggml?.name ?? null, layout_evidence: evidence };
+    if (evidence === "dwarf") return { ...about, debug_file: (build.debugData?.ok && build.debugData.path) || null };
+    return refused === null ? about : { ...about, debug_data_refused: refused };
   },
   follow: processState,
 };

@@ -1,5 +1,5 @@
-/** Where the fields of ggml's and llama.cpp's structures lie, by build; a build that is not listed is tried and checked. */
-import { KNOWN_BUILDS } from "./known-builds.ts";
+/** Where the fields of ggml's and llama.cpp's structures lie in the builds that are known. */
+import type { BatchOffsets } from "../probing/capture-plan.ts";
 
 /** Byte offsets in ggml_backend_buffer. */
 export interface BufferLayout {
@@ -34,27 +34,30 @@ export interface GgmlLayout {
     readonly nodes: number;
     readonly leafs: number;
   };
+  /** Numbers of operations (ggml.h). */
+  readonly operations: { readonly getRows: number; readonly setRows: number };
+  /** Bytes that are copied of a graph, of the head of a tensor that is its node, and of a buffer, from `bufferFrom` on of one in which a tensor is placed. */
+  readonly copied: {
+    readonly graph: number;
+    readonly node: number;
+    readonly buffer: number;
+    readonly bufferFrom: number;
+  };
 }
 
-/** Bytes that are copied of each structure: all of what is read of it in any build; `node` is the head of a tensor. */
-export const COPIED_BYTES = {
-  tensor: 336,
-  node: 96,
-  buffer: 120,
-  path: 1024,
-  params: 192,
-  graph: 64,
-  position: 4,
-} as const;
+/** Bytes that are copied of what has no structure. */
+export const COPIED_BYTES = { path: 1024, position: 4 } as const;
 
 /** Byte offsets in llama_batch (llama.h). */
-export const BATCH = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;
+export const BATCH: BatchOffsets = { tokens: 0, positions: 24, sequenceCounts: 32, sequences: 40 } as const;
 
 /** Byte offsets in input.Batch of Ollama 0.17.4 (model/input/input.go): two interfaces, then slices. */
 export const GO_BATCH = { tokens: 40, positions: 32, sequenceCounts: null, sequences: 56 } as const;
 
 /** Byte offsets in llama_context_params (llama.h). */
 export interface ParamsLayout {
+  /** Bytes that are copied. */
+  readonly bytes: number;
   readonly contextTokens: number;
   readonly batchTokens: number;
   readonly sequences: number;
@@ -88,10 +91,13 @@ export const GGML_LAYOUT: GgmlLayout = {
     { context: 80, size: 88, usage: 96 },
   ],
   graph: { nodeCount: 4, leafCount: 8, nodes: 16, leafs: 40 },
+  operations: { getRows: 40, setRows: 42 },
+  copied: { graph: 64, node: 96, buffer: 120, bufferFrom: 80 },
 };
 
 /** Compiled from the headers of llama.cpp v0.5.0; builds 10434, 11063 and 11549 gave back known arguments by the same. */
 export const LLAMA_PARAMS: ParamsLayout = {
+  bytes: 192,
   contextTokens: 0,
   batchTokens: 4,
   sequences: 12,
@@ -101,34 +107,11 @@ export const LLAMA_PARAMS: ParamsLayout = {
   typeV: 108,
 };
 
-const GGML_LAYOUTS = { "ggml-0.25": GGML_LAYOUT } as const;
-const PARAMS_LAYOUTS = { "llama.cpp-0.5": LLAMA_PARAMS } as const;
-
-/** How a library was told to be a build whose offsets are known. */
-export type LayoutEvidence = "build_id" | "soname" | "checked";
-
-export interface LayoutChoice {
-  /** Name of the build where it is known. */
-  readonly build: string | null;
+/** All by which an object's probes copy, and their records are read. */
+export interface Offsets {
   readonly ggml: GgmlLayout;
-  /** Null where the parameters' offsets are not known: they are left out then, never guessed. */
-  readonly params: ParamsLayout | null;
-  readonly evidence: LayoutEvidence;
+  readonly params: ParamsLayout;
+  readonly batch: BatchOffsets;
 }
 
-/** Offsets for a library; those of an unknown build are the newest known, and every value read by them is checked anyway. */
-export function chooseLayout(object: {
-  readonly soname: string | null;
-  readonly buildId: string | null;
-}): LayoutChoice {
-  const entry =
-    KNOWN_BUILDS.find(({ buildId }) => buildId !== null && buildId === object.buildId) ??
-    KNOWN_BUILDS.find(({ soname }) => soname !== null && soname === object.soname);
-  if (entry === undefined) return { build: null, ggml: GGML_LAYOUT, params: null, evidence: "checked" };
-  return {
-    build: entry.build,
-    ggml: GGML_LAYOUTS[entry.ggml],
-    params: entry.params && PARAMS_LAYOUTS[entry.params],
-    evidence: entry.buildId !== null && entry.buildId === object.buildId ? "build_id" : "soname",
-  };
-}
+export const NEWEST_KNOWN: Offsets = { ggml: GGML_LAYOUT, params: LLAMA_PARAMS, batch: BATCH };

@@ -25,6 +25,8 @@ interface LiveBuffer {
 }
 
 export interface TensorMap {
+  /** Offsets of what is told from then on. */
+  useLayout(layout: GgmlLayout): void;
   tensorAlloc(record: RawRecord): Outcome;
   bufferBegin(record: RawRecord): Outcome;
   bufferCreated(record: RawRecord): Outcome;
@@ -105,12 +107,13 @@ function placeKey({ name }: RawTensor, addr: bigint, role: CacheRole | undefined
 }
 
 /** An empty map of process `pid`. */
-export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
+export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
+  let layout = first;
   const buffers = new Map<bigint, LiveBuffer>();
   /** Arguments of constructors that have not returned, by thread. */
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
-  const structuresOf = placedStructures();
+  let structuresOf = placedStructures(layout);
   let rows: EngineRow<"tensor">[] = [];
   /** Tensors since the last that was new. */
   let repeated = 0;
@@ -229,7 +232,8 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
       return existing === undefined || same(existing, context, sizeBytes);
     });
     if (raw === null) return existing ?? "implausible";
-    if (raw.sizeBytes === 0) return "simulated";
+    // One whose constructor was handed bytes has them: where it seems to have none, it is read in the wrong places.
+    if (raw.sizeBytes === 0) return existing === undefined ? "simulated" : "implausible";
     if (same(existing, raw.context, raw.sizeBytes)) return existing;
     if (passes && raw.usage === "any") return "passing";
     // No row: it was made before the probes were there, and nobody saw when.
@@ -258,6 +262,10 @@ export function tensorMap(pid: number, layout: GgmlLayout): TensorMap {
 
   return {
     weights,
+    useLayout(chosen) {
+      layout = chosen;
+      structuresOf = placedStructures(layout);
+    },
     tensorAlloc(record) {
       if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
       const { args } = record;

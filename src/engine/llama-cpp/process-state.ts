@@ -2,7 +2,8 @@
 import type { EngineBuild, EngineProcess, Look, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { type GraphMemory, graphMemory, readGraph } from "./graph-reader.ts";
-import { COPIED_BYTES, chooseLayout, type LayoutChoice } from "./offsets.ts";
+import { chooseLayout, isSameLayout, type LayoutChoice } from "./layout-choice.ts";
+import { GGML_LAYOUT } from "./offsets.ts";
 import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
 import { GRAPH_UNREADABLE, stepLog } from "./step-log.ts";
@@ -37,30 +38,63 @@ interface Placed {
   doubted: number;
 }
 
+const OTHER_OFFSETS =
+  "no more tensors are known: a process has two libraries of ggml whose structures are laid out differently";
+
 /** Why no tensor is known of a build whose structures are laid out in another way; null where some are. */
-function unknownLayout({ believed, doubted }: Placed, { ggml, build, evidence }: LayoutChoice): string | null {
+function unknownLayout({ believed, doubted }: Placed, choice: LayoutChoice): string | null {
   if (believed > 0 || doubted === 0) return null;
-  const by = evidence === "checked" ? "tried on this build, which is not known" : `of ${build}`;
-  return `no tensor is known: none of ${doubted} that were placed is what the offsets of ${ggml.name} make of it, ${by}`;
+  const by = {
+    checked: ", tried on this build, which is not known",
+    dwarf: "",
+    build_id: `, of ${choice.build}`,
+    soname: `, of ${choice.build}`,
+  }[choice.evidence];
+  const asked = choice.refused === null ? "" : `; its debugging data does not help: ${choice.refused}`;
+  return `no tensor is known: none of ${doubted} that were placed is what the offsets of ${choice.ggml?.name} make of it${by}${asked}`;
 }
 
 const UNKNOWN_BUILD: LayoutChoice = chooseLayout({ soname: null, buildId: null });
+/** Probes at which structures of ggml are copied. */
+const COPIES: ReadonlySet<number> = new Set([
+  PROBE.tensor_alloc,
+  PROBE.buffer_alloc,
+  PROBE.buffer_init,
+  PROBE.buffer_free,
+  PROBE.buffer_usage,
+  PROBE.buffer_clear,
+  PROBE.graph_compute,
+]);
 
 /** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
 export function processState(pid: number, builds: readonly EngineBuild[]): EngineProcess {
-  const choices = builds.map(chooseLayout);
-  const choice = choices.at(-1) ?? UNKNOWN_BUILD;
-  const layout = choice.ggml;
+  /** The choice by which structures of ggml are read, once a library is there that has some. */
+  let choice: LayoutChoice | null = null;
+  let layout = GGML_LAYOUT;
+  let hasOthers = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
   let caches = 0;
   const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
-  for (const { params } of choices) steps.useParams(params);
+  for (const build of builds) useBuild(build);
   /** Attempts by the list of a graph's nodes and their number. */
   const attempts = new Map<string, number>();
   /** Graphs to read by the list of their nodes, of which the last one is there; the latest last. */
   const pending = new Map<bigint, PendingGraph>();
+
+  function useBuild(build: EngineBuild): void {
+    const chosen = chooseLayout(build);
+    steps.useParams(chosen.params);
+    if (chosen.ggml === null) return;
+    if (choice !== null && !isSameLayout(layout, chosen.ggml)) hasOthers = true;
+    // What its debugging data says is better than what is tried, or held against several builds.
+    if (choice !== null && (hasOthers || chosen.evidence !== "dwarf")) return;
+    choice = chosen;
+    layout = chosen.ggml;
+    map.useLayout(layout);
+    steps.useLayout(layout);
+  }
 
   function noteGraph({ unreadable, payload, timestamp_ns, tid }: RawRecord): void {
     if (unreadable & GRAPH_UNREADABLE) return;
@@ -68,7 +102,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     const nodes = Math.max(0, payload.getInt32(layout.graph.nodeCount, true));
     const key = `${list}/${nodes}`;
     if ((attempts.get(key) ?? 0) >= ATTEMPTS) return;
-    const head = new DataView(payload.buffer.slice(payload.byteOffset, payload.byteOffset + COPIED_BYTES.graph));
+    const head = new DataView(payload.buffer.slice(payload.byteOffset, payload.byteOffset + layout.copied.graph));
     pending.delete(list);
     if (pending.size < PENDING_LIMIT) pending.set(list, { head, key, nodes, time: timestamp_ns, tid });
   }
@@ -100,8 +134,9 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   }
 
   return {
-    useBuild: (build) => steps.useParams(chooseLayout(build).params),
+    useBuild,
     take(record) {
+      if (hasOthers && COPIES.has(record.probe)) return "implausible";
       switch (record.probe) {
         case PROBE.tensor_alloc:
           return tally(map.tensorAlloc(record));
@@ -149,8 +184,12 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     kvHeads: steps.kvHeads,
     liveTensors: map.live,
     untold() {
-      const unknown = unknownLayout(placed, choice);
-      return [...(map.hasExperts() ? [EXPERTS_UNTOLD] : []), ...(unknown === null ? [] : [unknown])];
+      const unknown = unknownLayout(placed, choice ?? UNKNOWN_BUILD);
+      return [
+        ...(map.hasExperts() ? [EXPERTS_UNTOLD] : []),
+        ...(unknown === null ? [] : [unknown]),
+        ...(hasOthers ? [OTHER_OFFSETS] : []),
+      ];
     },
   };
 }

@@ -15,6 +15,8 @@ import { type CacheShape, type CellRange, cellsOfRuns, writtenCells } from "./wr
 export interface StepLog {
   /** Offsets of the context parameters; null leaves them out. */
   useParams(layout: ParamsLayout | null): void;
+  /** Offsets of graphs and their nodes. */
+  useLayout(layout: GgmlLayout): void;
   /** Takes a record of a call that makes a step. */
   take(record: RawRecord): Outcome;
   /** What the engine runs with, as it became known. */
@@ -105,7 +107,8 @@ const factsOf = (kind: WordOf<"step", "kind">) => (kind === "encode" ? encodedFa
 
 /** An empty log of one process. */
 export function stepLog(context: StepContext): StepLog {
-  const { pid, layout, weights, isSettled, cacheAt } = context;
+  const { pid, weights, isSettled, cacheAt } = context;
+  let { layout } = context;
   const open = new Map<string, OpenCall>();
   /** Probes of which a call was seen to begin. */
   const begun = new Set<number>();
@@ -339,6 +342,9 @@ export function stepLog(context: StepContext): StepLog {
   return {
     useParams(chosen) {
       params = chosen ?? params;
+    },
+    useLayout(chosen) {
+      layout = chosen;
     },
     take(record) {
       if (record.probe === PROBE.get_memory) return askMemory(record);

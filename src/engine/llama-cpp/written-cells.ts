@@ -8,8 +8,7 @@ import type { GgmlLayout } from "./offsets.ts";
 /** Cells that follow each other, as [first, count]; streams of a cache come one behind the other. */
 export type CellRange = readonly [first: number, count: number];
 
-/** Numbers of ggml (ggml.h) in the builds that are known: the operation, and the types that its indexes may have. */
-export const SET_ROWS = 42;
+/** Numbers of ggml (ggml.h), which are those of its files: types that indexes may have. */
 const I32 = 26;
 const I64 = 27;
 /** Usage of a buffer whose tensors are rewritten in every graph (ggml-backend.h). */
@@ -19,11 +18,11 @@ const COMPUTE = 2;
  * How the kernel program finds the indexes of the first SET_ROWS: its second operand. The usage of an older build's buffer is
  * not found there, and no buffer is passed over: what is no cache is none for the map of tensors.
  */
-export function indexOffsets({ graph, tensor, buffers: [buffer] }: GgmlLayout): IndexOffsets {
+export function indexOffsets({ graph, tensor, operations, buffers: [buffer] }: GgmlLayout): IndexOffsets {
   return {
     count: graph.nodeCount,
     nodes: graph.nodes,
-    operation: SET_ROWS,
+    operation: operations.setRows,
     nodeOperation: tensor.op,
     operand: tensor.src + 8,
     owner: tensor.viewSrc,

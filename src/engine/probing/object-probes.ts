@@ -1,5 +1,6 @@
 /** Opens a mapped object and attaches its engines' probes to it: once per file, for every process that maps it. */
 import { existsSync, statSync } from "node:fs";
+import { debugDataOf } from "../../elf/debug-data.ts";
 import { type ElfFile, readElf } from "../../elf/elf.ts";
 import { type FileBytes, openFileBytes } from "../../elf/file-bytes.ts";
 import { MrmTraceError } from "../../errors.ts";
@@ -80,13 +81,27 @@ function finder(elf: ElfFile, names: readonly string[]): EngineObject["symbol"] 
   };
 }
 
-/** The engines of which a file is a part; none for what is no ELF file. */
-export function recognise(path: string, identity: string, bytes: FileBytes, engines: readonly Engine[]): Recognised[] {
+/** The folder below which a process sees its files, by a way that leads through it; "" for ours. */
+const rootOf = (openPath: string): string =>
+  openPath.match(/^\/proc\/\d+(?=\/(?:root|map_files)\/)/)?.[0].concat("/root") ?? "";
+
+/** The engines of which a file is a part; none for what is no ELF file. @param openPath the way by which it was opened */
+export function recognise(
+  path: string,
+  identity: string,
+  bytes: FileBytes,
+  engines: readonly Engine[],
+  openPath = path,
+): Recognised[] {
   const elf = readElf(bytes);
   if (!elf.ok) return [];
-  const build = { soname: elf.soname(), buildId: elf.buildId() };
+  const plain = { soname: elf.soname(), buildId: elf.buildId() };
   return engines.flatMap((engine) => {
-    const probes = engine.probesOf({ path, ...build, symbol: finder(elf, engine.symbols) });
+    const symbol = finder(elf, engine.symbols);
+    const names = engine.structuresOf?.({ path, ...plain, symbol }) ?? [];
+    const build: EngineBuild =
+      names.length === 0 ? plain : { ...plain, debugData: debugDataOf(elf, path, rootOf(openPath), names) };
+    const probes = engine.probesOf({ path, ...build, symbol });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
     return probes.length === 0 ? [] : [{ file: { engine, path, identity, build, symbols }, probes }];
   });
@@ -209,7 +224,7 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
       lookedAt.set(identity, { files: [], state });
       let recognised: readonly Recognised[];
       try {
-        recognised = recognise(path, identity, bytes, engines);
+        recognised = recognise(path, identity, bytes, engines, openPath ?? path);
       } catch {
         counts.unreadableObjects += 1;
         return [];

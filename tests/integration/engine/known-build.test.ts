@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { KNOWN_BUILDS } from "../../../src/engine/llama-cpp/known-builds.ts";
-import { chooseLayout, LLAMA_PARAMS } from "../../../src/engine/llama-cpp/offsets.ts";
+import { chooseLayout } from "../../../src/engine/llama-cpp/layout-choice.ts";
+import { LLAMA_PARAMS } from "../../../src/engine/llama-cpp/offsets.ts";
 import { BUILDS, fetchLlamaServer } from "../../fixtures/llama-server.ts";
 
 setDefaultTimeout(120_000);

@@ -2,7 +2,8 @@ import { dlopen, FFIType } from "bun:ffi";
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Engine, EngineProcess } from "../../../src/engine/engine.ts";
-import { CAPTURE } from "../../../src/engine/llama-cpp/probes.ts";
+import { capturesOf } from "../../../src/engine/llama-cpp/captures.ts";
+import { NEWEST_KNOWN } from "../../../src/engine/llama-cpp/offsets.ts";
 import { createEngineSession } from "../../../src/engine/probing/session.ts";
 import { u32Bytes } from "../../../src/kernel/bpf-map.ts";
 import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
@@ -40,7 +41,7 @@ test("the ring holds two seconds of placed tensors that nobody takes", async () 
         offset: BigInt(symbol("lrand48")?.fileOffset ?? 0),
         isReturn: false,
         probe: 0,
-        capture: CAPTURE.tensor,
+        capture: capturesOf(NEWEST_KNOWN).tensor,
       },
     ],
   };

@@ -21,7 +21,7 @@ function section(facts: string, flags = 2): Buffer {
 }
 
 function read(bytes: Buffer, name = ".go.buildinfo") {
-  const found = { name, type: 1, vaddr: 0, offset: 0, sizeBytes: bytes.length, link: 0 };
+  const found = { name, type: 1, flags: 0, vaddr: 0, offset: 0, sizeBytes: bytes.length, link: 0 };
   return readGoBuild(byteView(bytesInMemory(bytes)), () => [found]);
 }
 

@@ -1,16 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { tensorBytes as contiguousBytes, TENSOR_TYPES } from "../../../../src/engine/gguf/tensor-type.ts";
+import { capturesOf } from "../../../../src/engine/llama-cpp/captures.ts";
 import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/engine/llama-cpp/decode-step.ts";
 import { decodeBuffer, decodeTensor, tensorSpanBytes } from "../../../../src/engine/llama-cpp/decode-tensor.ts";
 import { graphMemory, readGraph } from "../../../../src/engine/llama-cpp/graph-reader.ts";
-import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
-import { CAPTURE, PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
+import { chooseLayout } from "../../../../src/engine/llama-cpp/layout-choice.ts";
+import { GGML_LAYOUT, NEWEST_KNOWN } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { PROBE, PROBE_POINTS } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
 import { rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
 
 const BUILD = { soname: "libllama.v0.5.0.so", buildId: null };
 const CHOICE = chooseLayout(BUILD);
+const CAPTURES = capturesOf(NEWEST_KNOWN);
 const LIMIT_BYTES = 2 ** 46;
 
 /** Bytes as they are, or a true structure with some bytes overwritten: pure noise rarely gets past the first check. */
@@ -73,8 +76,8 @@ describe("hostile bytes", () => {
 
   test("in the parts of a record give an outcome and rows, never an error", () => {
     const hits = PROBE_POINTS.flatMap(({ probe, entry, ret }) => [
-      ...(entry === null ? [] : [{ probe, isReturn: false, plan: entry }]),
-      ...(ret === null ? [] : [{ probe, isReturn: true, plan: ret }]),
+      ...(entry === null ? [] : [{ probe, isReturn: false, plan: CAPTURES[entry] }]),
+      ...(ret === null ? [] : [{ probe, isReturn: true, plan: CAPTURES[ret] }]),
     ]);
     const one = fc.record({
       hit: fc.constantFrom(...hits),
@@ -83,7 +86,7 @@ describe("hostile bytes", () => {
       noise: fc.uint8Array({ minLength: 1024, maxLength: 1024 }),
     });
     expect(new Set(hits.map(({ probe }) => probe))).toEqual(new Set(Object.values(PROBE)));
-    expect(new Set(hits.map(({ plan }) => plan))).toEqual(new Set(Object.values(CAPTURE)));
+    expect(new Set(hits.map(({ plan }) => plan))).toEqual(new Set(Object.values(CAPTURES)));
     fc.assert(
       fc.property(fc.array(one, { maxLength: 12 }), (records) => {
         const state = processState(7, [BUILD]);

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import type { DynamicSymbol } from "../../../../src/elf/dynamic-symbols.ts";
-import { CAPTURE, PROBE, PROBE_POINTS, probesOf } from "../../../../src/engine/llama-cpp/probes.ts";
+import { capturesOf } from "../../../../src/engine/llama-cpp/captures.ts";
+import { NEWEST_KNOWN } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { PROBE, PROBE_POINTS, probesOf } from "../../../../src/engine/llama-cpp/probes.ts";
+
+const CAPTURES = capturesOf(NEWEST_KNOWN);
 
 describe("the probes of an object", () => {
   function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset">[]) {
@@ -17,9 +21,9 @@ describe("the probes of an object", () => {
       ]),
     );
     expect(probes).toEqual([
-      { symbol: "llama_decode", offset: 0x1234n, isReturn: true, probe: PROBE.decode, capture: CAPTURE.none },
-      { symbol: "llama_decode", offset: 0x1234n, isReturn: false, probe: PROBE.decode, capture: CAPTURE.batch },
-      { symbol: "llama_free", offset: 0x20n, isReturn: false, probe: PROBE.context_free, capture: CAPTURE.none },
+      { symbol: "llama_decode", offset: 0x1234n, isReturn: true, probe: PROBE.decode, capture: CAPTURES.none },
+      { symbol: "llama_decode", offset: 0x1234n, isReturn: false, probe: PROBE.decode, capture: CAPTURES.batch },
+      { symbol: "llama_free", offset: 0x20n, isReturn: false, probe: PROBE.context_free, capture: CAPTURES.none },
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { decodeBatch, decodeContextParams, decodePath } from "../../../../src/engine/llama-cpp/decode-step.ts";
-import { chooseLayout, GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
+import { chooseLayout } from "../../../../src/engine/llama-cpp/layout-choice.ts";
+import { GGML_LAYOUT } from "../../../../src/engine/llama-cpp/offsets.ts";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { stepLog } from "../../../../src/engine/llama-cpp/step-log.ts";
 import type { CacheShape } from "../../../../src/engine/llama-cpp/written-cells.ts";
