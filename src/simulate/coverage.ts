@@ -1,14 +1,14 @@
 /** Many runs of one kind of world: how far the figures are from the truth, and how often their intervals hold it. */
 import type { MetricRow } from "../analyse/figures/metric-row.ts";
 import { type Group, groupsOf } from "../analyse/input/group.ts";
-import { type StepName, spansOf } from "../analyse/input/span.ts";
+import { type Span, type StepName, spansOf } from "../analyse/input/span.ts";
 import type { MetricFamily } from "../analyse/metrics/metric.ts";
 import { figuresOf, METRICS } from "../analyse/metrics/registry.ts";
 import { passGapNs } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import type { RegionType } from "../schema/words.ts";
 import { seededRandom } from "../statistics/prng.ts";
-import { type Truth, truthOf, truthOfSteps } from "./reference.ts";
+import { type Truth, truthOf, truthOfSteps, truthWithin } from "./reference.ts";
 import { tryWorld } from "./trial.ts";
 import { type Policy, USUAL_POLICY, type World, type WorldKind } from "./world.ts";
 
@@ -19,7 +19,9 @@ export interface CoverageRow {
   readonly source: string;
   readonly region_type: RegionType;
   readonly metric: string;
-  /** `all` is the whole run. */
+  /** `generation` where steps are known, `all` where the run is looked at as if none were. */
+  readonly phase: Span["phase"];
+  /** `all` is the whole of a phase. */
   readonly step: StepName;
   readonly unit: string;
   readonly runs: number;
@@ -83,24 +85,32 @@ export function answerOf(row: MetricRow, real: Truth | null): Answer {
   return { row, real, isTrue };
 }
 
-/** The figures of watches in one run, with their truth: of the whole run, and of its steps where it has any. */
-function answersOf(world: World, seed: number, policy: Policy, families: readonly MetricFamily[]): Map<string, Answer> {
+/** The figures of watches in one run, with their truth: of the whole run as if no step were known, and of its generation and steps where it has any. */
+function answersOf(described: World, seed: number, policy: Policy, families: readonly MetricFamily[]): Map<string, Answer> {
   const figures = (group: Group): MetricRow[] => figuresOf(group, families);
-  const classes = [...Map.groupBy(world.strata, ({ region_type }) => region_type)];
   const gapNs = passGapNs(policy.trap_ns);
-  const { input } = tryWorld(world, seed, policy);
+  const { world, input } = tryWorld(described, seed, policy);
+  const classes = [...Map.groupBy(world.strata, ({ region_type }) => region_type)];
   const answers = new Map<string, Answer>();
   const add = (rows: readonly MetricRow[], truths: ReadonlyMap<RegionType, Map<string, Truth | null>>): void => {
     for (const row of rows) {
       const truth = truths.get(row.region_type as RegionType);
       if (row.source !== "watch" || !truth?.has(row.metric)) continue;
       if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
-      answers.set(`${row.region_type}/${row.step}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
+      answers.set(`${row.region_type}/${row.phase}/${row.step}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
     }
   };
   const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);
   add(whole, new Map(classes.map(([name, strata]) => [name, truthOf(strata, world.run_ns, gapNs)])));
-  const span = spansOf(world.steps, world.run_ns).find(({ step }) => step === "decode");
+  const spans = spansOf(world.steps, world.run_ns);
+  const generation = spans.find(({ phase, step }) => phase === "generation" && step === "all");
+  if (generation !== undefined) {
+    const knowing = groupsOf(input).filter((group) => group.span.phase === "generation" && group.span.step === "all");
+    const piece = [generation.begin_ns[0] ?? 0, generation.end_ns[0] ?? 0] as const;
+    const truths = classes.map(([name, strata]) => [name, truthWithin(strata, piece, gapNs)] as const);
+    add(knowing.flatMap(figures), new Map(truths));
+  }
+  const span = spans.find(({ step }) => step === "decode");
   if (span !== undefined) {
     const decoding = groupsOf(input).filter((group) => group.span.step === "decode");
     add(decoding.flatMap(figures), new Map(classes.map(([name, strata]) => [name, truthOfSteps(strata, span, gapNs)])));
@@ -112,7 +122,7 @@ function answersOf(world: World, seed: number, policy: Policy, families: readonl
 export function summary(world: string, answers: readonly Answer[]): CoverageRow[] {
   const [first] = answers;
   if (first === undefined) return [];
-  const { source, region_type, metric, step, unit } = first.row;
+  const { source, region_type, metric, phase, step, unit } = first.row;
   const ok = answers.filter(({ row }) => row.status === "ok" && row.value !== null);
   const bound = answers.filter(({ row }) => row.status === "bound");
   const others = answers.filter((answer) => !ok.includes(answer));
@@ -132,6 +142,7 @@ export function summary(world: string, answers: readonly Answer[]): CoverageRow[
       source,
       region_type: region_type as RegionType,
       metric,
+      phase,
       step,
       unit,
       runs: answers.length,

@@ -290,6 +290,32 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
   ]);
 }
 
+/** What is told of passes alone, whatever came before the part of a run. */
+const OF_PASSES: ReadonlySet<string> = new Set([
+  ...["read_bytes_per_s", "write_bytes_per_s", "reads_per_write", "hits_per_pass"],
+  ...["iai_p50_ns", "iai_p90_ns", "iai_p99_ns"],
+]);
+
+/**
+ * The truth of what is told of the passes in a part of a run, of the words of some strata together.
+ * @param piece begin and end of the part, ns
+ * @param gapNs what separates passes, as `passGapNs` gives it
+ */
+export function truthWithin(
+  strata: readonly WorldStratum[],
+  [begin, end]: Piece,
+  gapNs: number,
+): Map<string, Truth | null> {
+  const cut = ({ time_ns, op, freed_ns }: WordTrace): WordTrace => {
+    const from = firstIndex(time_ns.length, (i) => (time_ns[i] ?? 0) < begin);
+    const to = firstIndex(time_ns.length, (i) => (time_ns[i] ?? 0) <= end);
+    const isFreed = freed_ns !== undefined && freed_ns <= end;
+    return { time_ns: time_ns.subarray(from, to), op: op.subarray(from, to), ...(isFreed ? { freed_ns } : {}) };
+  };
+  const inside = strata.map((stratum) => ({ ...stratum, words: stratum.words.map(cut) }));
+  return new Map([...truthOf(inside, end - begin, gapNs)].filter(([metric]) => OF_PASSES.has(metric)));
+}
+
 /** Of steps the window of the working set is so many times what one takes. */
 const WORKING_TURNS = 2;
 

@@ -2,6 +2,7 @@
 import type { StepSample, WatchSample } from "../analyse/input/input.ts";
 import { firstIndex } from "../statistics/first-index.ts";
 import type { Random } from "../statistics/prng.ts";
+import type { World } from "./world.ts";
 
 interface Recorded {
   readonly watches: readonly WatchSample[];
@@ -9,12 +10,17 @@ interface Recorded {
   readonly window_ns: number;
 }
 
+export interface Delayed extends Recorded {
+  /** When that happens which a program that was left alone does at a time. */
+  readonly later: (time_ns: number) => number;
+}
+
 /**
  * Each arming holds the program up for a time drawn evenly from none to twice the mean, and the watch begins at a random moment of it:
  * what comes after it comes so much later.
  * @param meanNs mean of these times
  */
-export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: number, random: Random): Recorded {
+export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: number, random: Random): Delayed {
   const begins = Float64Array.from(watches, ({ begin_ns }) => begin_ns).sort();
   const before = begins.map(() => meanNs * random());
   const after = begins.map(() => meanNs * random());
@@ -36,5 +42,23 @@ export function standingStill({ watches, steps, window_ns }: Recorded, meanNs: n
     })),
     steps: steps.map((step) => ({ ...step, begin_ns: later(step.begin_ns), end_ns: later(step.end_ns) })),
     window_ns: later(window_ns),
+    later,
+  };
+}
+
+/** A world as it went: all that happens in it, at its time of a program that was held up. */
+export function heldUp(world: World, { steps, window_ns, later }: Delayed): World {
+  return {
+    ...world,
+    run_ns: window_ns,
+    steps,
+    strata: world.strata.map((stratum) => ({
+      ...stratum,
+      words: stratum.words.map((word) => ({
+        ...word,
+        time_ns: word.time_ns.map(later),
+        ...(word.freed_ns === undefined ? {} : { freed_ns: later(word.freed_ns) }),
+      })),
+    })),
   };
 }

@@ -8,7 +8,7 @@ import { unevenRest } from "../record/poll-pace.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
 import { regionsOf, samplesOf } from "./samples.ts";
-import { standingStill } from "./standstill.ts";
+import { heldUp, standingStill } from "./standstill.ts";
 import { type Policy, USUAL_POLICY, type World } from "./world.ts";
 
 /** As the recorder rests while watches run, where nothing fills its rings. */
@@ -17,6 +17,8 @@ const REST_STREAM = 5;
 const STANDSTILL_STREAM = 6;
 
 export interface Trial {
+  /** The world as it went: later than it was described where the program stood still. */
+  readonly world: World;
   readonly input: AnalysisInput;
   readonly summary: WatchSummary;
 }
@@ -58,11 +60,15 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const { batches: rest, summary, ledger } = source.stop();
   const recorded = { watches: samplesOf([...batches, ...rest], 0n), steps: world.steps, window_ns: world.run_ns };
   const standstill = world.standstill_ns ?? 0;
-  const seen = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : recorded;
+  const delayed =
+    standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
+  const seen = delayed ?? recorded;
   const input: AnalysisInput = {
     run_id: `world-${seed}`,
     t0_ns: 0n,
-    ...seen,
+    watches: seen.watches,
+    steps: seen.steps,
+    window_ns: seen.window_ns,
     regions: regionsOf(regions, seen.window_ns),
     kvRows: [],
     kvUntold: null,
@@ -76,5 +82,5 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     seed,
     sight: [],
   };
-  return { input, summary };
+  return { world: delayed === null ? world : heldUp(world, delayed), input, summary };
 }

@@ -43,7 +43,7 @@ export interface World {
   readonly strata: readonly WorldStratum[];
   /** Times at which the tracer does nothing for a while: [begin, end). */
   readonly stopped_ns?: readonly (readonly [number, number])[];
-  /** How long the program stands still at each arming, in the mean; it does not where absent. What is true is of the program left alone. */
+  /** How long the program stands still at each arming, in the mean; it does not where absent. What is true is of the program as it went. */
   readonly standstill_ns?: number;
 }
 

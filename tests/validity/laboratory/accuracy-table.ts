@@ -46,6 +46,10 @@ export function shortTable(rows: readonly CoverageRow[]): string {
   return `${said} ${accuracyTable(rows, (row) => !isPlain(row))}`;
 }
 
+/** Where a figure is not of the whole run, looked at as if no step were known. */
+const spanOf = ({ phase, step }: CoverageRow): string | null =>
+  step === "all" ? (phase === "generation" ? "steps known" : null) : step;
+
 /**
  * Markdown, a row for each world and metric in which any run told something.
  * @param isShown what is summed up with the others may be left out of the rows
@@ -64,7 +68,7 @@ export function accuracyTable(
     const cells = [
       row.world,
       row.source,
-      row.metric,
+      spanOf(row) === null ? row.metric : `${row.metric}, ${spanOf(row)}`,
       ...(isUneven ? [String(row.runs)] : []),
       pct(row.ok, row.runs),
       ...value,
