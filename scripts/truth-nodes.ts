@@ -66,8 +66,7 @@ async function commandOf({ driver, libraries }: Cycles, { params, type, form }: 
   return [driver, libraries, model, form, values.seconds, log];
 }
 
-const nameOf = (metric: string, type: string, step: string): string =>
-  `${metric} of ${type}${step === "decode" ? ", decode" : ""}`;
+const nameOf = (metric: string, type: string): string => `${metric} of ${type}`;
 
 /** What simulated registers say of one run with so many seeds. */
 async function simulated(cycles: Cycles, one: Case): Promise<CoverageRow[]> {
@@ -76,7 +75,7 @@ async function simulated(cycles: Cycles, one: Case): Promise<CoverageRow[]> {
   const [first, seeds] = [Number(values.first), Number(values.runs)];
   return coverageOf({ name: one.name, make: () => world }, { seeds, first })
     .filter(({ region_type, metric }) => CLASSES.some((type) => type === region_type) && !NOT_BY_NODES.has(metric))
-    .map((row) => ({ ...row, metric: nameOf(row.metric, row.region_type, row.step) }));
+    .map((row) => ({ ...row, metric: nameOf(row.metric, row.region_type) }));
 }
 
 /** The figures of one run by their class, phase and name, each beside what is true. */
@@ -95,7 +94,7 @@ async function answersOf(cycles: Cycles, one: Case, seed: number) {
         const truth = truths[row.step === "decode" ? "decode" : "generation"];
         if (row.step === "prefill" || !truth.has(row.metric)) return [];
         if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) return [];
-        return [{ name: nameOf(row.metric, type, row.step), ...answerOf(row, truth.get(row.metric) ?? null) }];
+        return [{ name: nameOf(row.metric, type), ...answerOf(row, truth.get(row.metric) ?? null) }];
       });
   });
 }
@@ -116,8 +115,8 @@ try {
     }
   }
   // One program alone has too few runs to tell how often intervals hold.
-  for (const [metric, same] of Map.groupBy(answers, ({ name }) => name)) {
-    rows.push(...summary(PROGRAMS, same).map((row) => ({ ...row, metric })));
+  for (const same of Map.groupBy(answers, ({ name, row }) => `${name}\n${row.step}`).values()) {
+    rows.push(...summary(PROGRAMS, same).map((row) => ({ ...row, metric: same[0]?.name ?? row.metric })));
   }
   process.stdout.write(`${accuracyTable(rows)}\n`);
 } finally {

@@ -170,7 +170,12 @@ try {
   const figures = Map.groupBy(answers, ({ row }) => `${row.source} ${nameOf(row)}`);
   const table = accuracyTable(
     [...figures.values()].flatMap((same) =>
-      summary(NAME, same).map((row) => ({ ...row, metric: same[0] === undefined ? row.metric : nameOf(same[0].row) })),
+      summary(NAME, same).map((row) => ({
+        ...row,
+        // The name says already which steps it is of.
+        ...({ phase: "all", step: "all" } as const),
+        metric: same[0] === undefined ? row.metric : nameOf(same[0].row),
+      })),
     ),
   );
   process.stdout.write(`${table}\n`);

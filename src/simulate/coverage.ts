@@ -86,7 +86,12 @@ export function answerOf(row: MetricRow, real: Truth | null): Answer {
 }
 
 /** The figures of watches in one run, with their truth: of the whole run as if no step were known, and of its generation and steps where it has any. */
-function answersOf(described: World, seed: number, policy: Policy, families: readonly MetricFamily[]): Map<string, Answer> {
+function answersOf(
+  described: World,
+  seed: number,
+  policy: Policy,
+  families: readonly MetricFamily[],
+): Map<string, Answer> {
   const figures = (group: Group): MetricRow[] => figuresOf(group, families);
   const gapNs = passGapNs(policy.trap_ns);
   const { world, input } = tryWorld(described, seed, policy);
@@ -97,7 +102,10 @@ function answersOf(described: World, seed: number, policy: Policy, families: rea
       const truth = truths.get(row.region_type as RegionType);
       if (row.source !== "watch" || !truth?.has(row.metric)) continue;
       if (row.metric === "write_once_ratio" && row.grain_bytes !== 8) continue;
-      answers.set(`${row.region_type}/${row.phase}/${row.step}/${row.metric}`, answerOf(row, truth.get(row.metric) ?? null));
+      answers.set(
+        `${row.region_type}/${row.phase}/${row.step}/${row.metric}`,
+        answerOf(row, truth.get(row.metric) ?? null),
+      );
     }
   };
   const whole = groupsOf({ ...input, steps: [] }).flatMap(figures);

@@ -308,9 +308,9 @@ export function truthWithin(
 ): Map<string, Truth | null> {
   const cut = ({ time_ns, op, freed_ns }: WordTrace): WordTrace => {
     const from = firstIndex(time_ns.length, (i) => (time_ns[i] ?? 0) < begin);
-    const to = firstIndex(time_ns.length, (i) => (time_ns[i] ?? 0) <= end);
+    const until = firstIndex(time_ns.length, (i) => (time_ns[i] ?? 0) <= end);
     const isFreed = freed_ns !== undefined && freed_ns <= end;
-    return { time_ns: time_ns.subarray(from, to), op: op.subarray(from, to), ...(isFreed ? { freed_ns } : {}) };
+    return { time_ns: time_ns.subarray(from, until), op: op.subarray(from, until), ...(isFreed ? { freed_ns } : {}) };
   };
   const inside = strata.map((stratum) => ({ ...stratum, words: stratum.words.map(cut) }));
   return new Map([...truthOf(inside, end - begin, gapNs)].filter(([metric]) => OF_PASSES.has(metric)));

@@ -60,8 +60,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const { batches: rest, summary, ledger } = source.stop();
   const recorded = { watches: samplesOf([...batches, ...rest], 0n), steps: world.steps, window_ns: world.run_ns };
   const standstill = world.standstill_ns ?? 0;
-  const delayed =
-    standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
+  const delayed = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
   const seen = delayed ?? recorded;
   const input: AnalysisInput = {
     run_id: `world-${seed}`,

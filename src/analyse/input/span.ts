@@ -23,6 +23,8 @@ export interface Span {
   readonly turn_ns: number | null;
   /** The steps in the pieces; none where the engine decodes nothing; arrays parallel. */
   readonly steps: SpanSteps;
+  /** Of a generation as a whole the spans of its steps of each kind; none of any other. */
+  readonly parts: readonly Span[];
 }
 
 /** Steps in order of time, each cut where the next one begins. */
@@ -31,7 +33,8 @@ export interface SpanSteps {
   readonly end_ns: Float64Array;
   /** End of the turn of each: where the next step of any kind begins, or its own end where that is not near. */
   readonly turn_end_ns: Float64Array;
-  /** End of the last step of another kind before each; -Infinity where there is none. */
+  /** Begin and end of the last step of another kind before each; -Infinity where there is none. */
+  readonly other_begin_ns: Float64Array;
   readonly other_end_ns: Float64Array;
   /** Tokens of all steps up to it, its own among them. */
   readonly tokens: Float64Array;
@@ -108,11 +111,9 @@ const tokensOf = ({ n_tokens }: StepSample): number => Math.max(1, n_tokens);
 interface Turn {
   readonly step: StepSample;
   readonly end_ns: number;
+  readonly other_begin_ns: number;
   readonly other_end_ns: number;
 }
-
-/** A step of which nothing is known but itself. */
-const alone = (step: StepSample): Turn => ({ step, end_ns: step.end_ns, other_end_ns: Number.NEGATIVE_INFINITY });
 
 function stepsOf(turns: readonly Turn[]): SpanSteps {
   const steps = turns.map(({ step }) => step);
@@ -127,6 +128,7 @@ function stepsOf(turns: readonly Turn[]): SpanSteps {
     begin_ns,
     end_ns,
     turn_end_ns: Float64Array.from(turns, (turn) => turn.end_ns),
+    other_begin_ns: Float64Array.from(turns, ({ other_begin_ns }) => other_begin_ns),
     other_end_ns: Float64Array.from(turns, ({ other_end_ns }) => other_end_ns),
     tokens: Float64Array.from(steps, (step) => (tokens += tokensOf(step))),
     kind: steps.map(({ step }) => step),
@@ -159,6 +161,7 @@ function spanOfTurns(
     tokens: tokens > 0 ? tokens : null,
     turn_ns: turns > 0 ? window / turns : null,
     steps,
+    parts: [],
   };
 }
 
@@ -178,8 +181,10 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
   const pause = 10 * (lengths[lengths.length >> 1] ?? 0);
   const pieces: Record<Step, [number, number][]> = { prefill: [], decode: [] };
   const turns: Record<Step, Turn[]> = { prefill: [], decode: [] };
-  /** Ends of the last steps of each kind. */
-  const ends: Record<Step, number> = { prefill: Number.NEGATIVE_INFINITY, decode: Number.NEGATIVE_INFINITY };
+  const all: Turn[] = [];
+  /** Begins and ends of the last steps of each kind. */
+  const begins: Record<Step, number> = { prefill: Number.NEGATIVE_INFINITY, decode: Number.NEGATIVE_INFINITY };
+  const ends: Record<Step, number> = { ...begins };
   let last = 0;
   usable.forEach((step, i) => {
     const next = usable[i + 1];
@@ -190,14 +195,16 @@ export function spansOf(steps: readonly StepSample[], windowNs: number): Span[] 
     const previous = usable[i - 1];
     if (open && previous?.step === step.step && open[1] >= step.begin_ns) open[1] = Math.max(open[1], end);
     else list.push([step.begin_ns, end]);
-    const other_end_ns = ends[step.step === "decode" ? "prefill" : "decode"];
-    turns[step.step].push({ step, end_ns: end, other_end_ns });
+    const other = step.step === "decode" ? "prefill" : "decode";
+    const turn = { step, end_ns: end, other_begin_ns: begins[other], other_end_ns: ends[other] };
+    turns[step.step].push(turn);
+    all.push(turn);
+    begins[step.step] = step.begin_ns;
     ends[step.step] = Math.max(ends[step.step], step.end_ns);
     last = Math.max(last, step.end_ns);
   });
-  const out = [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(usable.map(alone)) }];
-  for (const step of wordsOf("trace", "step")) {
-    if (turns[step].length > 0) out.push(spanOfTurns("generation", step, pieces[step], turns[step]));
-  }
-  return out;
+  const parts = wordsOf("trace", "step")
+    .filter((step) => turns[step].length > 0)
+    .map((step) => spanOfTurns("generation", step, pieces[step], turns[step]));
+  return [{ ...spanOf("generation", "all", [[first.begin_ns, last]]), steps: stepsOf(all), parts }, ...parts];
 }

@@ -10,6 +10,7 @@ import {
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
+import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -58,6 +59,7 @@ function watchFigures(group: Group): Figure[] {
   const sample = intervalSample(uniform);
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
+  const echo = armingEcho(uniform);
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
   const estimates = boundedQuantiles(
     sample,
@@ -67,7 +69,7 @@ function watchFigures(group: Group): Figure[] {
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
-    estimate: why === null ? (estimates[k] ?? NOTHING) : NOTHING,
+    estimate: why === null ? timesWithEcho(estimates[k] ?? NOTHING, echo) : NOTHING,
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,
@@ -75,7 +77,7 @@ function watchFigures(group: Group): Figure[] {
     grain_bytes: 8,
     fewest_for_hi: fewest,
     method: `KM of the passes in a common window, each by the bytes that it stands for; interval by the share up to each time, addresses resampled; passes merged below ${group.gap_ns} ns`,
-    ...(why === null ? {} : { why }),
+    ...(why !== null ? { why } : isLoud(echo) ? { why: echoReason(echo) } : {}),
     ...(sample.n === 0 && uniform.exposures.length > 0
       ? { why: `no access to ${uniform.exposures.length} watched addresses` }
       : {}),
@@ -95,7 +97,7 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Intervals shorter than the pass gap cannot appear.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, beyond chance, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],

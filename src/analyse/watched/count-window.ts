@@ -30,6 +30,24 @@ export interface CountWindows {
   readonly cut: number;
 }
 
+/** What passes are counted over, and how. */
+export interface PassCounting {
+  /** What each window holds of time, ns, or of the tokens of steps. */
+  readonly held: Float64Array;
+  /** Passes of an exposure that may count: their numbers, ascending. */
+  readonly passes: (exposure: number) => Uint32Array;
+  /** What a pass of an exposure counts for that begins at a time. */
+  readonly weight: (exposure: number, time_ns: number) => number;
+  /** Passes that the windows may have missed after a last trap, over all passes. */
+  readonly unseen: number;
+  /** Share of the bytes of which busy words are cut whatever the window. */
+  readonly cut: number;
+  /** Share of the steps that no window holds. */
+  readonly left_out: number;
+  /** Share of the run that is counted by the time of windows: what the program does right after an arming is in them. */
+  readonly by_time: number;
+}
+
 const windowsOf = new WeakMap<WatchSet, Map<number, CountWindows>>();
 
 /** Begin and end of the window of an exposure. */

@@ -1,37 +1,11 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
 import type { WatchSet } from "../input/group.ts";
 import { coveredTokens, stepBy } from "../input/span.ts";
-import { countWindows, passesBetween, passesIn, windowOf } from "./count-window.ts";
-import { calibrateSteps } from "./step-calibration.ts";
+import { countWindows, type PassCounting, passesBetween, passesIn, windowOf } from "./count-window.ts";
+import { overGeneration } from "./generation-counting.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 export type PassAxis = "seconds" | "tokens";
-
-export interface PassCounting {
-  /** What each window holds of the axis, ns or tokens. */
-  readonly held: Float64Array;
-  /** Passes of an exposure in its window: their numbers, ascending. */
-  readonly passes: (exposure: number) => Uint32Array;
-  /** What a pass of an exposure counts for that begins at a time. */
-  readonly weight: (exposure: number, time_ns: number) => number;
-  /** Passes that the windows may have missed after a last trap, over all passes. */
-  readonly unseen: number;
-  /** Share of the bytes of which busy words are cut whatever the window. */
-  readonly cut: number;
-  /** Share of the steps that no window holds. */
-  readonly left_out: number;
-}
-
-function overTime(set: WatchSet): PassCounting {
-  const windows = countWindows(set);
-  return {
-    ...calibrateSteps(set, windows),
-    passes: (i) => passesIn(set, i, windows.length_ns[i] ?? 0),
-    unseen: windows.unseen,
-    cut: windows.cut,
-    left_out: 0,
-  };
-}
 
 /**
  * In whole steps where windows can hold some. Where steps are too long for that, or one has more passes than a watch can count, in as large
@@ -83,8 +57,9 @@ function overTokens(set: WatchSet): PassCounting {
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
     cut: isAllWhole ? 0 : byTime.cut,
     left_out: leftOut,
+    by_time: 0,
   };
 }
 
 export const countPasses = (set: WatchSet, axis: PassAxis): PassCounting =>
-  axis === "tokens" ? overTokens(set) : overTime(set);
+  axis === "tokens" ? overTokens(set) : overGeneration(set);

@@ -5,6 +5,7 @@ import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts"
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
 import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
+import { armingEcho, withEcho } from "./arming-echo.ts";
 import { trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { countPasses, type PassAxis } from "./pass-counting.ts";
@@ -63,6 +64,8 @@ export interface PassRate {
   readonly unseen: number;
   /** Share of the bytes of which busy words are cut whatever the window: their rate is a lower bound. */
   readonly cut: number;
+  /** How much more or less is seen later in the windows than right after an arming, over all of it: `armingEcho`; the interval allows for it. */
+  readonly echo: number;
 }
 
 /** Three metrics ask for the same rates. */
@@ -155,7 +158,8 @@ function mostInSteps(set: WatchSet, axis: PassAxis): number {
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
-  const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out } = countPasses(set, axis);
+  const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out, by_time } = countPasses(set, axis);
+  const echo = by_time > 0 ? by_time * armingEcho(set) : 0;
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
@@ -207,6 +211,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, and steps that no window holds, may have
   // had none or twice as many, and of what is too young to be drawn none is in the sum.
+  rate = withEcho(rate, echo);
   const { lo, hi } = rate;
   rate = {
     ...rate,
@@ -238,5 +243,6 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
     cut,
+    echo,
   };
 }

@@ -15,6 +15,9 @@ const MOST_UNSEEN_OF_ONE = 0.05;
 /** So many windows that are alike have to hold as much: where some are far longer, few addresses would tell most. */
 const FEWEST_WINDOWS = 30;
 
+/** The shortest reach is taken of which no fewer watches tell than this share of those of another. */
+const MOST_FEWER = 0.5;
+
 /** The windows of one stratum. */
 export interface TurnWindows {
   /** Numbers of the steps in the window of an exposure: from the first up to the second. */
@@ -28,6 +31,8 @@ export interface TurnWindows {
   /** Weight of the passes that the windows may have missed after a last trap, and of those that they saw. */
   readonly unseen: number;
   readonly seen: number;
+  /** How many watches that count alike would tell of as much: of passes, or of steps where none saw a pass. */
+  readonly units: number;
 }
 
 /** What steps are counted in: a decode call is one, whatever its sequences, and a prompt as many as its tokens. */
@@ -45,15 +50,29 @@ interface Cell {
   readonly seen: number;
 }
 
+/**
+ * When a watch may be armed that holds a step: after the last step of another kind before it, in that one or after it, or at any time. The
+ * more it meets before the step, the more it may have made its last trap there.
+ */
+type Reach = "own" | "next" | "any";
+const REACHES: readonly Reach[] = ["own", "next", "any"];
+
+/** The moment before which no watch is armed that holds a step of a number, as far as steps of another kind go. */
+function reachOf({ span: { steps } }: WatchSet, reach: Reach): (step: number) => number {
+  const last = reach === "own" ? steps.other_end_ns : steps.other_begin_ns;
+  return (k) => (reach === "any" ? Number.NEGATIVE_INFINITY : (last[k] ?? 0));
+}
+
 /** Steps that an exposure could hold, as many as there are: from the first that begins after its arming up to another. */
-function holdable(set: WatchSet, i: number, isBeyondOthers: boolean): readonly [first: number, end: number] {
+function holdable(set: WatchSet, i: number, reach: Reach): readonly [first: number, end: number] {
   const exposure = set.exposures[i];
   if (exposure === undefined) return [0, 0];
-  const { begin_ns, turn_end_ns, other_end_ns } = set.span.steps;
+  const { begin_ns, turn_end_ns } = set.span.steps;
+  const earliest = reachOf(set, reach);
   const begin = exposure.armed_ns + set.gap_ns;
   const first = firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < begin);
   const over = firstIndex(begin_ns.length, (k) => (turn_end_ns[k] ?? 0) <= exposure.window_end_ns);
-  const others = isBeyondOthers ? over : firstIndex(begin_ns.length, (k) => (other_end_ns[k] ?? 0) <= begin);
+  const others = firstIndex(begin_ns.length, (k) => earliest(k) <= begin);
   return [first, Math.max(first, Math.min(over, others))];
 }
 
@@ -62,7 +81,7 @@ function holdable(set: WatchSet, i: number, isBeyondOthers: boolean): readonly [
  * every watch tells how many of the words are. How often these are used only watches with the highest limit tell, and they stand for the others (double
  * sampling for strata, Neyman, JASA 33, 1938). Where none of these met a busy word, what the others saw of it counts, and what they may have missed is told.
  */
-function cellOf(set: WatchSet, members: readonly number[], most: number, isBeyondOthers: boolean): Whole {
+function cellOf(set: WatchSet, members: readonly number[], most: number, reach: Reach): Whole {
   const limits = members.map((i) => set.exposures[i]?.watch.trap_limit ?? 0);
   const [lowest, highest] = [Math.min(...limits), Math.max(...limits)];
   const { begin_ns, turn_end_ns } = set.span.steps;
@@ -71,7 +90,7 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, isBeyon
   const amounts = { all: 0, deep: 0, seen: 0, passes: 0, missed: 0, missedDeep: 0 };
   for (const [which, i] of members.entries()) {
     const exposure = set.exposures[i];
-    const [first, end] = holdable(set, i, isBeyondOthers);
+    const [first, end] = holdable(set, i, reach);
     const last = Math.min(end, first + most);
     if (exposure === undefined || last <= first) continue;
     const until = turn_end_ns[last - 1] ?? 0;
@@ -108,13 +127,13 @@ interface Whole extends Cell {
 }
 
 /** The windows with most steps of which many tell; of one step where even so few do; null where that loses passes. */
-function longestWhole(set: WatchSet, members: readonly number[], isBeyondOthers: boolean): Cell | null {
+function longestWhole(set: WatchSet, members: readonly number[], reach: Reach): Cell | null {
   let most = members.reduce((longest, i) => {
-    const [first, end] = holdable(set, i, isBeyondOthers);
+    const [first, end] = holdable(set, i, reach);
     return Math.max(longest, end - first);
   }, 1);
   for (; most >= 1; most = Math.min(most - 1, Math.floor(SHORTER * most))) {
-    const cell = cellOf(set, members, most, isBeyondOthers);
+    const cell = cellOf(set, members, most, reach);
     const mostUnseen = most === 1 ? MOST_UNSEEN_OF_ONE : MOST_UNSEEN;
     if (cell.unseen <= mostUnseen * (cell.seen + cell.unseen) && (most === 1 || cell.isToldByMany)) return cell;
   }
@@ -141,53 +160,70 @@ function beyond(set: WatchSet, members: readonly number[]): (time: number) => nu
  * The chance of each step to be held, in time at which a watch that holds it may begin: after the begin of the step as many steps before
  * as a window has, after the last step of another kind, and so late that its time is not over before the step is.
  */
-function chancesOf(set: WatchSet, cells: readonly Cell[], isBeyondOthers: boolean): Float64Array {
-  const { begin_ns, turn_end_ns, other_end_ns } = set.span.steps;
+function chancesOf(set: WatchSet, cells: readonly Cell[], reach: Reach): Float64Array {
+  const { begin_ns, turn_end_ns } = set.span.steps;
+  const earliest = reachOf(set, reach);
   const armed = set.exposures.reduce((first, { armed_ns }) => Math.min(first, armed_ns), Number.POSITIVE_INFINITY);
   const chances = new Float64Array(begin_ns.length);
   for (const { members, most } of cells) {
     const longer = beyond(set, members);
     begin_ns.forEach((begin, k) => {
       const length = (turn_end_ns[k] ?? begin) - begin;
-      const from = Math.max(
-        begin_ns[k - most] ?? Number.NEGATIVE_INFINITY,
-        isBeyondOthers ? Number.NEGATIVE_INFINITY : (other_end_ns[k] ?? 0),
-        armed + set.gap_ns,
-      );
+      const from = Math.max(begin_ns[k - most] ?? Number.NEGATIVE_INFINITY, earliest(k), armed + set.gap_ns);
       chances[k] = (chances[k] ?? 0) + longer(length) - longer(length + Math.max(0, begin - from));
     });
   }
   return chances;
 }
 
-function windowsOf(set: WatchSet, members: readonly number[], isBeyondOthers: boolean): TurnWindows | null {
+const mean = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+
+function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): TurnWindows | null {
   const ways = Map.groupBy(members, (i) => set.exposures[i]?.watch.mode === "w");
   const cells: Cell[] = [];
   for (const way of ways.values()) {
-    const cell = longestWhole(set, way, isBeyondOthers);
+    const cell = longestWhole(set, way, reach);
     if (cell === null) return null;
     cells.push(cell);
   }
   const { begin_ns, turn_end_ns } = set.span.steps;
   const sizes = turnSizes(set);
-  const chances = chancesOf(set, cells, isBeyondOthers);
+  const chances = chancesOf(set, cells, reach);
   const all = cells.flatMap((cell) => cell.members).reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
-  const usual =
-    (all * begin_ns.reduce((sum, begin, k) => sum + (turn_end_ns[k] ?? begin) - begin, 0)) / begin_ns.length;
+  const lengths = begin_ns.map((begin, k) => (turn_end_ns[k] ?? begin) - begin);
+  // Behind a step of another kind the chance is of the length of that one.
+  const usual = reach === "next" ? mean(chances) : all * mean(lengths);
   const weight = chances.map((chance) => (chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0));
   const sum = sizes.reduce((total, size) => total + size, 0);
   const left_out = sizes.reduce((total, size, k) => total + (weight[k] === 0 ? size : 0), 0) / sum;
   if (!(left_out <= MOST_LEFT_OUT)) return null;
   const cellBy = new Map(cells.flatMap((cell) => cell.members.map((i) => [i, cell] as const)));
   const turns = (i: number): readonly [number, number] => {
-    const [first, end] = holdable(set, i, isBeyondOthers);
+    const [first, end] = holdable(set, i, reach);
     return [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))];
   };
   if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
+  const share = (i: number): number => cellBy.get(i)?.share(i) ?? 1;
+  const steps = new Float64Array(members.length);
+  const passes = new Float64Array(members.length);
+  for (const [which, i] of members.entries()) {
+    const bytes = (set.weights.bytes[i] ?? 0) * share(i);
+    const [first, end] = turns(i);
+    const begins = [...begin_ns.subarray(first, end), turn_end_ns[end - 1] ?? 0];
+    for (let k = first; k < end; k++) {
+      const counts = bytes * (weight[k] ?? 0);
+      const exposure = set.exposures[i];
+      if (exposure === undefined || counts === 0) continue;
+      steps[which] = (steps[which] ?? 0) + counts * (sizes[k] ?? 0);
+      const inside = passesBetween(exposure, begins[k - first] ?? 0, begins[k - first + 1] ?? 0);
+      passes[which] = (passes[which] ?? 0) + counts * inside.length;
+    }
+  }
   return {
     turns,
     weight,
-    share: (i) => cellBy.get(i)?.share(i) ?? 1,
+    share,
+    units: carryingUnits(passes.some((count) => count > 0) ? passes : steps),
     left_out,
     unseen: cells.reduce((total, cell) => total + cell.unseen, 0),
     seen: cells.reduce((total, cell) => total + cell.seen, 0),
@@ -199,11 +235,13 @@ function windowsOf(set: WatchSet, members: readonly number[], isBeyondOthers: bo
  * trap in. A step stands still while its CPU arms a watch, and one that was to begin meanwhile begins right after: neither moves a pass
  * from one step to another, so that steps that are counted whole have as many passes as ever. What comes after a step belongs to it, up to the next one.
  * A watch that was armed in a prompt may have ended there before the steps began, so that none of its steps count; where too many steps
- * come right after a prompt they do, if next to no pass is lost so.
+ * come right after a prompt, or far more watches tell so, they do, if next to no pass is lost.
  * @param members exposures
  * @returns null where no such window holds next to all passes, or too many of the steps fit into none
  */
 export function turnWindows(set: WatchSet, members: readonly number[]): TurnWindows | null {
   if (set.span.tokens === null) return null;
-  return windowsOf(set, members, false) ?? windowsOf(set, members, true);
+  const choices = REACHES.flatMap((reach) => windowsOf(set, members, reach) ?? []);
+  const most = Math.max(...choices.map(({ units }) => units));
+  return choices.find(({ units }) => units >= MOST_FEWER * most) ?? null;
 }

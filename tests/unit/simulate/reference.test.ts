@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { spansOf } from "../../../src/analyse/input/span.ts";
 import { OP } from "../../../src/schema/operation.ts";
-import { truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
+import { truthOf, truthOfSteps, truthWithin } from "../../../src/simulate/reference.ts";
 import type { WordTrace, WorldStratum } from "../../../src/simulate/world.ts";
 
 const MS = 1e6;
@@ -34,6 +34,13 @@ describe("the truth of a world", () => {
     // Of two writes one is kept for 101 ms, the other until the run ends at least.
     expect(truth.get("retention_p50_ns")).toEqual({ lo: 101 * MS, hi: Number.POSITIVE_INFINITY });
     expect(truth.get("age_at_read_p50_ns")).toEqual({ lo: 101 * MS, hi: 101 * MS });
+  });
+
+  test("of a part of a run is of the passes in it", () => {
+    const part = truthWithin([stratum([written])], [150 * MS, 650 * MS], GAP_NS);
+    expect(part.get("read_bytes_per_s")).toEqual({ lo: 32, hi: 32 });
+    expect(part.get("write_bytes_per_s")).toEqual({ lo: 16, hi: 16 });
+    expect(part.has("retention_p50_ns")).toBe(false);
   });
 
   test("counts each word as often as it stands in memory", () => {

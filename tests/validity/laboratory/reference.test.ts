@@ -64,9 +64,10 @@ function spanOf({ pieces, tokens, turn_ns }: Steps): Span {
     tokens,
     turn_ns,
     steps: {
-      ...{ begin_ns: none, end_ns: none, turn_end_ns: none, other_end_ns: none },
+      ...{ begin_ns: none, end_ns: none, turn_end_ns: none, other_begin_ns: none, other_end_ns: none },
       ...{ tokens: none, kind: [], counts: { prefill: none, decode: none } },
     },
+    parts: [],
   };
 }
 

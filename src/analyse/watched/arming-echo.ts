@@ -1,0 +1,112 @@
+/** Whether a program does more or less right after a watch is armed than later: then it is seen as the watching makes it. */
+import { carryingUnits } from "../../statistics/carrying-units.ts";
+import type { Interval } from "../../statistics/interval.ts";
+import type { WatchSet } from "../input/group.ts";
+import { countWindows, passesBetween, windowOf } from "./count-window.ts";
+import type { Exposure } from "./exposure.ts";
+
+/** So many standard errors are no chance: one class in two thousand shows as many in any of the parts. */
+const LEAST_ERRORS = 4;
+/** Parts of the windows, from their begin, that are held against the rest. */
+const PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128];
+/** Watches that are armed as near to each other as this share of their windows see the same steps, and count as one. */
+const NEAR = 1 / 16;
+/** Fewer watches that count alike say nothing of it. */
+const FEWEST_CARRYING = 8;
+/** With a larger echo a figure is no more than a bound. */
+const MOST_ECHO = 0.2;
+
+export const isLoud = (echo: number): boolean => Math.abs(echo) > MOST_ECHO;
+
+/** Why a figure with a loud echo is none. */
+export function echoReason(echo: number): string {
+  const share = `${Math.round(100 * Math.abs(echo))} % of those in the time that is looked at`;
+  return echo > 0
+    ? `right after a watch is armed fewer passes begin than later, by ${share}: watching holds the program up`
+    : `right after a watch is armed more passes begin than later, by ${share}: watching moves what the program does`;
+}
+
+const echoes = new WeakMap<WatchSet, number>();
+
+/**
+ * Passes that windows lack right after an arming, at the rate of their rest, over all that they have; below 0 those that they have too many. 0 where that
+ * may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
+ * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks is
+ * summed, and the sum held against its standard error (paired t).
+ */
+export function armingEcho(set: WatchSet): number {
+  const found = echoes.get(set) ?? computeEcho(set);
+  echoes.set(set, found);
+  return found;
+}
+
+/** A watch whose window is not cut. */
+interface Whole {
+  readonly exposure: Exposure;
+  readonly bytes: number;
+  readonly begin_ns: number;
+  readonly length_ns: number;
+}
+
+/** Watches in order of time, those together that were armed at about the same moment. */
+function armedTogether(set: WatchSet): Whole[][] {
+  const { length_ns } = countWindows(set);
+  const wholes = set.exposures.flatMap((exposure, i): Whole[] => {
+    const length = length_ns[i] ?? 0;
+    const [begin_ns, end_ns] = windowOf(set, i, length);
+    const isWhole = length > 0 && begin_ns >= exposure.begin_ns && end_ns - begin_ns >= length;
+    return isWhole ? [{ exposure, bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length }] : [];
+  });
+  const groups: Whole[][] = [];
+  for (const whole of wholes.sort((a, b) => a.begin_ns - b.begin_ns)) {
+    const first = groups.at(-1)?.[0];
+    if (first !== undefined && whole.begin_ns - first.begin_ns <= NEAR * whole.length_ns) groups.at(-1)?.push(whole);
+    else groups.push([whole]);
+  }
+  return groups;
+}
+
+function computeEcho(set: WatchSet): number {
+  // Windows in which busy words make their last trap have fewer passes later anyway.
+  if (countWindows(set).cut > 0) return 0;
+  const groups = armedTogether(set);
+  let echo = 0;
+  for (const part of PARTS) {
+    let all = 0;
+    const lacking = Float64Array.from(groups, (group) =>
+      group.reduce((sum, { exposure, bytes, begin_ns, length_ns }) => {
+        const after = begin_ns + part * length_ns;
+        const first = passesBetween(exposure, begin_ns, after).length;
+        const rest = passesBetween(exposure, after, begin_ns + length_ns).length;
+        all += bytes * (first + rest);
+        return sum + bytes * ((part / (1 - part)) * rest - first);
+      }, 0),
+    );
+    const sum = lacking.reduce((total, x) => total + x, 0);
+    const error = Math.sqrt(lacking.reduce((total, x) => total + x * x, 0));
+    const isChance = !(Math.abs(sum) > LEAST_ERRORS * error);
+    if (isChance || carryingUnits(lacking.map(Math.abs)) < FEWEST_CARRYING) continue;
+    if (Math.abs(sum / all) > Math.abs(echo)) echo = sum / all;
+  }
+  return echo;
+}
+
+/**
+ * An interval with room for an echo: for twice what the windows lack, as the first part of them was not the only one that lacks it, and, as the program
+ * also stood still before the watch began, for as much less; where the windows have too many, the other way round.
+ */
+export function withEcho<T extends Interval>(estimate: T, echo: number): T {
+  const { lo, hi } = estimate;
+  const [below, above] = echo > 0 ? [echo, 2 * echo] : [-2 * echo, -echo];
+  return {
+    ...estimate,
+    lo: lo === null ? null : lo * Math.max(0, 1 - below),
+    hi: hi === null ? null : hi * (1 + above),
+  };
+}
+
+/** The same of times between passes. A program that stands still makes them longer, and never shorter: with a loud echo they are no shorter than that. */
+export function timesWithEcho<T extends Interval>(estimate: T, echo: number): T {
+  if (!isLoud(echo)) return { ...withEcho(estimate, echo), ...(echo > 0 ? { lo: estimate.lo } : {}) };
+  return { ...estimate, value: null, lo: echo > 0 ? estimate.lo : null, hi: null };
+}

@@ -1,0 +1,210 @@
+/** Counts the passes of a whole generation by its steps: windows hold as many of each kind, and as much time between them, as the run has. */
+
+import { wordsOf } from "../../schema/row.ts";
+import type { Step } from "../../schema/words.ts";
+import type { WatchSet } from "../input/group.ts";
+import { coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
+import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
+import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
+
+/** With fewer windows that hold some of a kind, they say too little of how much of it windows hold. */
+const FEWEST_WINDOWS = 10;
+/** Above this share of the time what is lost between steps counts. */
+const MOST_BETWEEN = 0.01;
+
+/** What goes on: steps of a kind, the time up to the next step behind those that are counted whole, and all other time. */
+type Kind = Step | `after ${Step}` | "between";
+const STEPS = wordsOf("trace", "step");
+const KINDS: readonly Kind[] = [...STEPS, ...STEPS.map((step) => `after ${step}` as const), "between"];
+
+type Amounts = Record<Kind, number>;
+const nothing = (): Amounts => ({ prefill: 0, decode: 0, "after prefill": 0, "after decode": 0, between: 0 });
+
+/** The steps of one kind, as a watch sees them. */
+interface Part {
+  readonly set: WatchSet;
+  readonly sizes: Float64Array;
+  /** Sum of the sizes. */
+  readonly turns: number;
+  /** Time from the end of each step up to the next one, ns, and its sum. */
+  readonly after_ns: Float64Array;
+  readonly after: number;
+}
+
+const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0);
+
+/** A set of which only the passes in the steps of one kind count. */
+function partOf(set: WatchSet, span: Span): Part {
+  const exposures = set.exposures.map((exposure) => {
+    const { start_ns } = exposure.passes;
+    const inside = exposure.inside.filter((p) => isInside(span, start_ns[p] ?? 0));
+    return { ...exposure, inside, inside_ns: Float64Array.from(inside, (p) => start_ns[p] ?? 0) };
+  });
+  const part = { ...set, span, exposures };
+  const sizes = turnSizes(part);
+  const { end_ns, turn_end_ns } = span.steps;
+  const after_ns = turn_end_ns.map((end, k) => Math.max(0, end - (end_ns[k] ?? end)));
+  return { set: part, sizes, turns: sumOf(sizes), after_ns, after: sumOf(after_ns) };
+}
+
+type Parts = Partial<Record<Step, Part>>;
+
+/** How the passes of one stratum count. */
+interface Stratum {
+  /** Whole steps, of the kinds of which windows can hold some; the others count by the share of their time that windows hold. */
+  readonly whole: Partial<Record<Step, TurnWindows>>;
+  /** The steps, as far as a pass belongs to them: those that are counted whole up to the next one. */
+  readonly span: Span;
+  /** What a pass of a kind counts for: the run has so many times as much of the kind in its time as the windows in theirs. */
+  readonly times: Amounts;
+}
+
+/** What windows of whole steps of one kind hold, by exposure: steps by their sizes, and the time behind them, ns. */
+type Held = Map<number, readonly [turns: number, after_ns: number]>;
+
+function turnsHeld(members: readonly number[], { sizes, after_ns }: Part, windows: TurnWindows): Held {
+  const out: Held = new Map();
+  for (const i of members) {
+    const [first, end] = windows.turns(i);
+    let turns = 0;
+    let after = 0;
+    for (let k = first; k < end; k++) {
+      turns += (sizes[k] ?? 0) * (windows.weight[k] ?? 0);
+      after += (after_ns[k] ?? 0) * (windows.weight[k] ?? 0);
+    }
+    if (turns > 0) out.set(i, [turns, after]);
+  }
+  return out;
+}
+
+interface Counted {
+  readonly stratum: Stratum;
+  /** What each of the members holds, in time, ns. */
+  readonly held: ReadonlyMap<number, number>;
+}
+
+/** The passes of one stratum. */
+function countStratum(set: WatchSet, members: readonly number[], parts: Parts): Counted {
+  const { length_ns, time_ns } = countWindows(set);
+  const { steps, window_ns } = set.span;
+  const bytes = (i: number): number => set.weights.bytes[i] ?? 0;
+  const time = members.reduce((sum, i) => sum + bytes(i) * (time_ns[i] ?? 0), 0);
+  const whole: Partial<Record<Step, TurnWindows>> = {};
+  const held: Partial<Record<Step, Held>> = {};
+  const run = nothing();
+  for (const kind of STEPS) {
+    run[kind] = steps.counts[kind].at(-1) ?? 0;
+    const part = parts[kind];
+    const windows = part && turnWindows(part.set, members);
+    if (!part || !windows || windows.units < FEWEST_WINDOWS) continue;
+    whole[kind] = windows;
+    held[kind] = turnsHeld(members, part, windows);
+    run[kind] = part.turns;
+    run[`after ${kind}`] = part.after;
+  }
+  const isWhole = (k: number): boolean => whole[steps.kind[k] ?? "decode"] !== undefined;
+  const end_ns = steps.end_ns.map((end, k) => (isWhole(k) ? (steps.turn_end_ns[k] ?? end) : end));
+  const span = { ...set.span, steps: { ...steps, end_ns } };
+  run.between = window_ns - coveredStepNs(span, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY);
+  const amounts = nothing();
+  const windows = nothing();
+  for (const i of members) {
+    const window = windowOf(set, i, length_ns[i] ?? 0);
+    const here = nothing();
+    for (const kind of STEPS) {
+      const mine = held[kind];
+      if (mine) [here[kind], here[`after ${kind}`]] = mine.get(i) ?? [0, 0];
+      else here[kind] = coveredSteps(span, kind, ...window);
+    }
+    here.between = Math.max(0, (time_ns[i] ?? 0) - coveredStepNs(span, ...window));
+    for (const kind of KINDS) {
+      amounts[kind] += bytes(i) * here[kind];
+      if (here[kind] > 0) windows[kind] += 1;
+    }
+  }
+  const times = nothing();
+  for (const kind of KINDS)
+    times[kind] = windows[kind] < FEWEST_WINDOWS ? 1 : run[kind] / window_ns / (amounts[kind] / time);
+  // Where most passes are in whole steps, who holds more of these holds more passes.
+  const shareOf = (kind: Step): number => (held[kind] ? (parts[kind]?.set.span.window_ns ?? 0) / window_ns : 0);
+  const heldBy = (i: number): number =>
+    STEPS.reduce(
+      (sum, kind) => sum + (shareOf(kind) * time * (held[kind]?.get(i)?.[0] ?? 0)) / (amounts[kind] || 1),
+      (1 - shareOf("prefill") - shareOf("decode")) * (time_ns[i] ?? 0),
+    );
+  return { stratum: { whole, span, times }, held: new Map(members.map((i) => [i, heldBy(i)])) };
+}
+
+/**
+ * Passes of a time, and, where it has steps, post-strata of what goes on. A step that was to begin while its CPUs were busy with an arming
+ * begins right after it, and one that goes on while its CPU arms a watch, or takes one out, stands still: windows hold more steps, and more
+ * time of steps, than as much time of the run does, and of a step that an end of the window cuts another share than that of its time. So steps
+ * are counted whole (`turn-windows.ts`), and by their share of time where they are too long or have too many passes for that. Passes in steps
+ * of a kind count by the steps of that kind in a second of the run over those in the windows, passes between steps by the time between steps
+ * in either; of each stratum by itself, as the shorter its windows are, the more steps they hold.
+ */
+export function overGeneration(set: WatchSet): PassCounting {
+  const { span, weights, exposures } = set;
+  const { length_ns, time_ns, unseen, cut } = countWindows(set);
+  const inWindow = (i: number): Uint32Array => passesIn(set, i, length_ns[i] ?? 0);
+  if (span.parts.length === 0)
+    return { held: time_ns, passes: inWindow, weight: () => 1, unseen, cut, left_out: 0, by_time: 1 };
+  const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
+  const strata = new Map<number, Stratum>();
+  const held = new Float64Array(exposures.length);
+  let leftOut = 0;
+  let byTurns = 0;
+  let missed = 0;
+  let counted = 0;
+  for (const [s, members] of Map.groupBy(exposures.keys(), (i) => weights.stratum[i] ?? 0)) {
+    const one = countStratum(set, members, parts);
+    strata.set(s, one.stratum);
+    for (const [i, ns] of one.held) held[i] = ns;
+    const bytes = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0);
+    for (const kind of STEPS) {
+      const whole = one.stratum.whole[kind];
+      const share = (parts[kind]?.set.span.window_ns ?? 0) / span.window_ns;
+      leftOut += ((whole?.left_out ?? 0) * share * bytes) / weights.total_bytes;
+      if (whole !== undefined) byTurns += (share * bytes) / weights.total_bytes;
+      missed += whole?.unseen ?? 0;
+      counted += whole?.seen ?? 0;
+    }
+  }
+  const stratumOf = (i: number): Stratum | undefined => strata.get(weights.stratum[i] ?? 0);
+  const between = span.window_ns - span.parts.reduce((sum, part) => sum + part.window_ns, 0);
+  const isAllWhole =
+    between <= MOST_BETWEEN * span.window_ns &&
+    [...strata.values()].every(({ whole }) => span.parts.every(({ step }) => whole[step as Step] !== undefined));
+  const weight = (i: number, time: number): number => {
+    const stratum = stratumOf(i);
+    if (stratum === undefined) return 1;
+    const { steps } = stratum.span;
+    const number = stepBy(steps, time);
+    const kind = time < (steps.end_ns[number] ?? Number.NEGATIVE_INFINITY) ? steps.kind[number] : undefined;
+    const whole = kind && stratum.whole[kind];
+    const part = kind && parts[kind];
+    if (!whole || !part) {
+      const [begin, end] = windowOf(set, i, length_ns[i] ?? 0);
+      return time >= begin && time < end ? stratum.times[kind ?? "between"] : 0;
+    }
+    const ofKind = part.set.span.steps;
+    const turn = stepBy(ofKind, time);
+    const [first, end] = whole.turns(i);
+    if (turn < first || turn >= end) return 0;
+    const times = stratum.times[time < (ofKind.end_ns[turn] ?? time) ? kind : (`after ${kind}` as const)];
+    return times * whole.share(i) * (whole.weight[turn] ?? 0);
+  };
+  return {
+    held,
+    passes: (i) => {
+      const stratum = stratumOf(i);
+      const isWhole = stratum !== undefined && STEPS.some((kind) => stratum.whole[kind] !== undefined);
+      return isWhole ? (exposures[i]?.inside ?? new Uint32Array(0)) : inWindow(i);
+    },
+    weight,
+    unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : unseen),
+    cut: isAllWhole ? 0 : cut,
+    left_out: leftOut,
+    by_time: Math.max(0, 1 - byTurns),
+  };
+}

@@ -1,0 +1,79 @@
+import { expect, test } from "bun:test";
+import { groupsOf } from "../../../../src/analyse/input/group.ts";
+import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { armingEcho, timesWithEcho, withEcho } from "../../../../src/analyse/watched/arming-echo.ts";
+import type { Interval } from "../../../../src/statistics/interval.ts";
+import { seededRandom } from "../../../../src/statistics/prng.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const RUN_NS = 9100 * MS;
+const WINDOW_NS = 20 * MS;
+const PERIOD_NS = 5 * MS;
+
+/** 300 watches of words that are read every 5 ms; of the reads in a window, by their time after the arming, some come at another time or not at all. */
+function watchesOf(armedAt: (i: number) => number, moved: (after_ns: number) => number | null): WatchSample[] {
+  const random = seededRandom(3);
+  return Array.from({ length: 300 }, (_, i) => {
+    const begin_ns = armedAt(i);
+    const first = PERIOD_NS * random();
+    const hits = Array.from({ length: 4 }, (_, k) => moved(first + k * PERIOD_NS)).flatMap((after) =>
+      after === null || after >= WINDOW_NS ? [] : [[begin_ns + after, "load"] as const],
+    );
+    return watch(hits, { watch_id: i + 1, begin_ns, end_ns: begin_ns + WINDOW_NS, dwell_limit_ns: WINDOW_NS });
+  });
+}
+
+const spread = (i: number): number => 30 * MS * (i + 1);
+const seen = (watches: WatchSample[]) =>
+  input({ window_ns: RUN_NS, watches, regions: [region({ death_ns: RUN_NS })], trap_cost_ns: 16_000 });
+
+function echoOf(watches: WatchSample[]): number {
+  const set = groupsOf(seen(watches)).find(({ uniform }) => uniform.exposures.length > 0)?.uniform;
+  return set === undefined ? Number.NaN : armingEcho(set);
+}
+
+test("a program that does not know of the watches has no echo", () => {
+  expect(echoOf(watchesOf(spread, (after) => after))).toBe(0);
+});
+
+test("a program that stands still after each arming has fewer passes there: what the windows lack is told", () => {
+  // Nothing in the first 4 of 20 ms, and later as much as ever.
+  const echo = echoOf(watchesOf(spread, (after) => (after < 4 * MS ? null : after)));
+  expect(echo).toBeWithin(0.2, 0.3);
+});
+
+test("what waited for an arming comes right after it: too much is below 0", () => {
+  const late = echoOf(watchesOf(spread, (after) => (after > 15 * MS ? after - 14.9 * MS : after)));
+  expect(late).toBeWithin(-0.4, -0.2);
+});
+
+test("watches that were armed at one moment see the same, and count as one", () => {
+  expect(
+    echoOf(
+      watchesOf(
+        () => 40 * MS,
+        (after) => (after < 4 * MS ? null : after),
+      ),
+    ),
+  ).toBe(0);
+});
+
+test("with a loud echo rates and times between passes are bounds, which say why", () => {
+  const rows = computeMetrics(seen(watchesOf(spread, (after) => (after < 8 * MS ? null : after))));
+  const named = (name: string) => rows.find(({ metric, source }) => metric === name && source === "watch");
+  expect(named("read_bytes_per_s")).toMatchObject({ status: "bound", value: null, hi: null });
+  expect(named("read_bytes_per_s")?.why).toContain("watching holds the program up");
+  expect(named("iai_p50_ns")).toMatchObject({ status: "bound", value: null, hi: null });
+  expect(named("iai_p50_ns")?.lo ?? 0).toBeGreaterThan(0);
+});
+
+test("an interval has room for an echo on the side on which the truth may lie", () => {
+  const estimate: Interval = { value: 100, lo: 90, hi: 110 };
+  expect(withEcho(estimate, 0)).toEqual(estimate);
+  expect(withEcho(estimate, 0.1)).toEqual({ value: 100, lo: 81, hi: 132 });
+  expect(withEcho(estimate, -0.1)).toEqual({ value: 100, lo: 72, hi: expect.closeTo(121) });
+  expect(timesWithEcho(estimate, 0.1)).toEqual({ value: 100, lo: 90, hi: 132 });
+  expect(timesWithEcho(estimate, 0.5)).toEqual({ value: null, lo: 90, hi: null });
+  expect(timesWithEcho(estimate, -0.5)).toEqual({ value: null, lo: null, hi: null });
+});
