@@ -30,3 +30,7 @@ export function scaled(estimate: Interval, factor: number): Interval {
   const times = (x: number | null): number | null => (x === null ? null : x * factor);
   return interval(times(estimate.value), times(estimate.lo), times(estimate.hi));
 }
+
+/** True of an interval that leaves everything open. */
+export const isWithoutEnds = (found: Interval | undefined): boolean =>
+  found !== undefined && found.lo === null && found.hi === null;

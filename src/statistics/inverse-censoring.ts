@@ -102,13 +102,20 @@ export function carryingUnitsOf(cases: readonly TimedCase[]): number {
  * Quantiles with intervals over units by the share up to each value. One that is not reached has a lower end: the quantile where
  * every value that is not known is what it is at least.
  * @param qs in (0, 1)
+ * @param undrawn what was not drawn, over all that was, at most
  */
-export function quantilesOfCases(cases: readonly TimedCase[], qs: readonly number[], resamples: Resamples): Interval[] {
+export function quantilesOfCases(
+  cases: readonly TimedCase[],
+  qs: readonly number[],
+  resamples: Resamples,
+  undrawn = 0,
+): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnitsOf(cases);
-  const found = quantileIntervals(sharesOf(cases), qs, resamples, carrying);
+  const found = quantileIntervals(sharesOf(cases), qs, resamples, carrying, undrawn);
   if (found.every(({ value, lo }) => value !== null && lo !== null)) return found;
-  const least = quantileIntervals(sharesOf(cases.map((one) => ({ ...one, isWhole: true }))), qs, resamples, carrying);
+  const seen = sharesOf(cases.map((one) => ({ ...one, isWhole: true })));
+  const least = quantileIntervals(seen, qs, resamples, carrying, undrawn);
   return found.map((one, k) => {
     const floor = least[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;

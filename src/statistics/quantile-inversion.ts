@@ -192,17 +192,27 @@ function tailsOfOpen({ less, more }: Tails, atEnd: number): TailsByChance {
 }
 
 /**
- * One interval per q. An end is null where no value that was seen can be it; the value is null where the share does not reach q.
+ * One interval per q. An end is null where no value that was seen can be it; the value is null where the share does not reach q, and
+ * where what was not drawn leaves it neither end.
  * @param qs in (0, 1)
  * @param carrying how many units that count alike would carry as much
+ * @param undrawn what was not drawn, over all that was, at most: it may lie up to any value or beyond it
  */
 export function quantileIntervals(
   curve: Shares,
   qs: readonly number[],
   resamples: Resamples,
   carrying: number,
+  undrawn = 0,
 ): Interval[] {
-  const lists = qs.map((q) => candidates(curve, q, carrying));
+  // The share of what was drawn where that of all is q, if all that was not drawn lies up to there, and if it lies beyond.
+  const early = (q: number): number => q * (1 + undrawn) - undrawn;
+  const late = (q: number): number => q * (1 + undrawn);
+  const lists = qs.map((q) => {
+    const levels = new Set([early(q), q, late(q)].filter((level) => level > 0 && level < 1));
+    const near = [...levels].flatMap((level) => candidates(curve, level, carrying));
+    return [...new Set(near)].sort((a, b) => a - b);
+  });
   // And the one before each: what is told just before a value is told by as many as were looked at so long.
   const all = lists.flat().flatMap((position) => [Math.max(0, position - 1), position]);
   const places = Uint32Array.from(new Set(all)).sort();
@@ -210,11 +220,20 @@ export function quantileIntervals(
   const positions = new Map([...places].map((position, k) => [position, k] as const));
   /** Chance that the share up to a position is below q, as those tell who were looked at up to the value at `until`. */
   const below = (position: number, q: number, until: number): number => {
+    if (q <= 0 || q >= 1) return q <= 0 ? 0 : 1;
     const variance = spread[positions.get(position) ?? -1] ?? 0;
     const size = sizeOf(curve, position, variance, carrying, until);
     if (size === null) return 1 / 2;
     const share = curve.shares[position] ?? 0;
     return incompleteBeta(share * size + 0.5, (1 - share) * size + 0.5, q);
+  };
+  // The share grows from value to value. At the last one it may be all on every resample, which tells no spread, but no less either.
+  const chancesOf = (list: readonly number[], q: number): number[] => {
+    let least = 1;
+    return list.map((position) => {
+      least = Math.min(least, below(position, q, position));
+      return least;
+    });
   };
   const points = qs.map((q) => reaching(curve, q));
   const middles = Uint32Array.from(points, (point) => Math.max(0, Math.min(point, curve.values.length - 1)));
@@ -222,13 +241,8 @@ export function quantileIntervals(
   const tails = new Map(tailsAt(curve, drawn, resamples).map((tail, k) => [drawn[k], tail] as const));
   return qs.map((q, k) => {
     const { less = 0, more = 0 } = tails.get(middles[k]) ?? {};
-    const list = [...(lists[k] ?? [])].sort((a, b) => a - b);
-    // The share grows from value to value. At the last one it may be all on every resample, which tells no spread, but no less either.
-    let chance = 1;
-    const chances = list.map((position) => {
-      chance = Math.min(chance, below(position, q, position));
-      return chance;
-    });
+    const list = lists[k] ?? [];
+    const chances = chancesOf(list, late(q));
     const end = list.at(-1) ?? -1;
     // A curve that is told to its end reaches q in every run.
     const isOpen = (spread[positions.get(end) ?? -1] ?? 0) > NO_SPREAD;
@@ -236,14 +250,13 @@ export function quantileIntervals(
       ? tailsOfOpen({ less, more }, chances.at(-1) ?? 0)
       : { above: () => less, before: () => more };
     const isBefore = (chance: number): boolean => chance > 1 - tail.before(chance);
-    const first = list[chances.findIndex((chance) => !isBefore(chance))] ?? -1;
+    const first = list[chancesOf(list, early(q)).findIndex((chance) => !isBefore(chance))] ?? -1;
     // Fewer and fewer are looked at from one value to the next: where those left cannot exclude what lies between, that is inside.
-    const least = isBefore(below(first - 1, q, first)) ? first : first - 1;
+    const least = isBefore(below(first - 1, early(q), first)) ? first : first - 1;
     const after = chances.findLastIndex((chance) => chance > tail.above(chance)) + 1;
-    return interval(
-      curve.values[points[k] ?? -1] ?? null,
-      curve.values[least] ?? null,
-      after < list.length ? (curve.values[list[after] ?? -1] ?? null) : null,
-    );
+    const lo = curve.values[least] ?? null;
+    const hi = after < list.length ? (curve.values[list[after] ?? -1] ?? null) : null;
+    const isUntold = undrawn > 0 && lo === null && hi === null;
+    return interval(isUntold ? null : (curve.values[points[k] ?? -1] ?? null), lo, hi);
   });
 }

@@ -228,14 +228,20 @@ export function sharesOf(sample: RecurrentSample): Shares {
  * Quantiles with intervals over units by the curve at each time. One that the curve does not reach has a lower end: the same
  * quantile of the times as they were seen, since no whole time is shorter than what was seen of it.
  * @param qs in (0, 1)
+ * @param undrawn what was not drawn, over all that was, at most
  */
-export function boundedQuantiles(sample: RecurrentSample, qs: readonly number[], resamples: Resamples): Interval[] {
+export function boundedQuantiles(
+  sample: RecurrentSample,
+  qs: readonly number[],
+  resamples: Resamples,
+  undrawn = 0,
+): Interval[] {
   if (sample.n === 0) return qs.map(() => interval(null, null, null));
   const carrying = carryingUnits(sample.unit_weight);
-  const found = quantileIntervals(sharesOf(sample), qs, resamples, carrying);
+  const found = quantileIntervals(sharesOf(sample), qs, resamples, carrying, undrawn);
   if (found.every((one) => one.value !== null && one.lo !== null)) return found;
   const seen = { ...sample, event: new Uint8Array(sample.event.length).fill(1) };
-  const floor = quantileIntervals(sharesOf(seen), qs, resamples, carrying);
+  const floor = quantileIntervals(sharesOf(seen), qs, resamples, carrying, undrawn);
   return found.map((one, k) => {
     const least = floor[k]?.lo ?? null;
     if (one.value !== null && one.lo !== null) return one;

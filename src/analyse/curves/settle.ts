@@ -33,10 +33,10 @@ export const settleCurve: CurveOf = (group, rows) => {
   const frame = { curve: NAME, shape: "survival", x_unit: "ns", y_unit: "ratio" } as const;
   if (written.status === "not_identifiable") return curveOfFigure(frame, written, () => []);
   const set = group.stores;
-  const { sample, cut } = passAges(set, settledWrites);
+  const { sample, cut, undrawn } = passAges(set, settledWrites);
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying, FEWEST_CARRYING);
-  const [median] = boundedQuantiles(sample, [0.5], set.resamples());
+  const [median] = boundedQuantiles(sample, [0.5], set.resamples(), undrawn);
   const why =
     sample.n === 0 ? (written.why ?? "no write seen") : isFew ? fewCarry(carrying) : cut > MOST_CUT ? CUT : null;
   const judged = rowOf(

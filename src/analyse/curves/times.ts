@@ -2,7 +2,7 @@
 import { carryingUnitsOf, sharesOf as sharesOfCases } from "../../statistics/inverse-censoring.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { AGES } from "../metrics/age-at-read.ts";
-import { intervalSample } from "../metrics/inter-access-interval.ts";
+import { intervalsSeen } from "../metrics/inter-access-interval.ts";
 import { RETENTION } from "../metrics/retention.ts";
 import { bestEpochs, readAges } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
@@ -53,6 +53,6 @@ export const intervalCurve: CurveOf = (group, rows) =>
   );
 
 function intervalPoints(group: Group, source: string): readonly CurvePoint[] {
-  if (source === "watch") return samplePoints(intervalSample(group.uniform), group.uniform.resamples(), false);
+  if (source === "watch") return samplePoints(intervalsSeen(group.uniform).sample, group.uniform.resamples(), false);
   return group.stream === null ? NOTHING : streamPoints(group.stream.intervals, false);
 }

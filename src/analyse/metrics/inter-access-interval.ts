@@ -1,6 +1,7 @@
 /** Time between passes over a byte. */
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { isWithoutEnds } from "../../statistics/interval.ts";
 import {
   boundedQuantiles,
   pooledSample,
@@ -13,6 +14,7 @@ import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
+import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 const QUANTILES = [
@@ -44,19 +46,30 @@ function everyFigures(group: Group): Figure[] {
   return streamQuantiles(group.stream.intervals, QUANTILES, method, "addresses with one access");
 }
 
-/** The time from each pass in the windows to the next one, each by the bytes that it stands for. */
-export function intervalSample(set: WatchSet): RecurrentSample {
-  const { length_ns } = countWindows(set);
-  return pooledSample(
-    set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0)),
-    passWeights(set),
-  );
+/** The time from each pass in the windows to the next one, by passes picked at random. */
+export interface Intervals {
+  /** Each by the bytes that it stands for. */
+  readonly sample: RecurrentSample;
+  /** Passes of strata without one in the windows, over those in them, at most. */
+  readonly undrawn: number;
+}
+
+export function intervalsSeen(set: WatchSet): Intervals {
+  const { length_ns, time_ns } = countWindows(set);
+  const units = set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0));
+  const weights = passWeights(set);
+  const counted = units.map(({ complete, censored }) => complete.length + censored.length);
+  const seen = set.exposures.map(({ passes }) => passes.count);
+  return {
+    sample: pooledSample(units, weights),
+    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }),
+  };
 }
 
 function watchFigures(group: Group): Figure[] {
   const { uniform } = group;
   const { cut } = countWindows(uniform);
-  const sample = intervalSample(uniform);
+  const { sample, undrawn } = intervalsSeen(uniform);
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const echo = armingEcho(uniform);
@@ -65,11 +78,13 @@ function watchFigures(group: Group): Figure[] {
     sample,
     QUANTILES.map(([, q]) => q),
     uniform.resamples(),
+    undrawn,
   );
   return QUANTILES.map(([metric, , fewest], k) => ({
     metric,
     source: "watch",
     estimate: why === null ? timesWithEcho(estimates[k] ?? NOTHING, echo) : NOTHING,
+    ...(isWithoutEnds(estimates[k]) && undrawn > 0 ? { why: UNDRAWN } : {}),
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,
@@ -97,7 +112,7 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, beyond chance, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): the interval holds that all of theirs are shorter, and that all are longer. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, beyond chance, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],

@@ -10,6 +10,7 @@ import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
+import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
 import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteReason } from "./metric.ts";
 
 const METRIC = "reads_per_write";
@@ -25,14 +26,15 @@ function watchFigure(group: Group): Figure {
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
   const few = !isOpen && isCarriedByFew(carried);
+  const isUndrawn = Math.max(read.undrawn, write.undrawn) > MOST_UNDRAWN;
   const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
   // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.
   const first = firstWriteShare(group);
   const isFirst = first > MOST_FIRST_WRITES;
   const ratio = interval(
-    isFirst ? null : value,
-    lo === null ? null : lo * (1 - write.unseen) * (1 - first),
-    hi === null ? null : hi / (1 - read.unseen),
+    isFirst || isUndrawn ? null : value,
+    lo === null ? null : (lo * (1 - write.unseen) * (1 - first)) / (1 + write.undrawn),
+    hi === null ? null : (hi / (1 - read.unseen)) * (1 + read.undrawn),
   );
   const why = none
     ? noWriteReason(group)
@@ -44,7 +46,9 @@ function watchFigure(group: Group): Figure {
           ? fewCarry(carried)
           : isFirst
             ? firstWritesReason(first)
-            : null;
+            : isUndrawn
+              ? UNDRAWN
+              : null;
   return {
     metric: METRIC,
     source: "watch",
@@ -53,7 +57,7 @@ function watchFigure(group: Group): Figure {
     coverage: 1,
     grain_bytes: 8,
     method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_counted} with a write)`,
-    ...(isFirst && !isOpen && !few ? { bound: true } : {}),
+    ...((isFirst || isUndrawn) && !isOpen && !few ? { bound: true } : {}),
     ...(none ? { not_identifiable: set.exposures.length > 0 } : {}),
     ...(why === null ? {} : { why }),
   };
@@ -131,7 +135,7 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],

@@ -1,5 +1,5 @@
 /** Quantiles of times that begin at a write: what the engine's steps and the watches say of them. */
-import { interval } from "../../statistics/interval.ts";
+import { interval, isWithoutEnds } from "../../statistics/interval.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import type { AccessStream } from "../input/input.ts";
@@ -9,6 +9,7 @@ import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { fewCarry, isCarriedByFew } from "./pass-rate.ts";
+import { UNDRAWN } from "./undrawn-passes.ts";
 import { unknownShare } from "./write-epoch.ts";
 import type { TimesSeen } from "./write-times.ts";
 
@@ -30,7 +31,15 @@ export interface EpochTimes extends KvNeedTimes {
 }
 
 /** Where nothing was written there are no times since. */
-const NOTHING_SEEN: TimesSeen = { estimates: [], n: 0, n_censored: 0, censored: 0, untold: null, carrying: 0 };
+const NOTHING_SEEN: TimesSeen = {
+  estimates: [],
+  n: 0,
+  n_censored: 0,
+  censored: 0,
+  untold: null,
+  carrying: 0,
+  undrawn: 0,
+};
 
 function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const set = group.uniform;
@@ -43,7 +52,8 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, epochs.fewestCarrying);
   return epochs.quantiles.map(([metric, , fewest], k) => {
     const estimate = hidden || isFew || seen.untold !== null ? undefined : seen.estimates[k];
-    const few = isFew ? fewCarry(seen.carrying) : seen.untold;
+    const untold = isWithoutEnds(estimate) && seen.undrawn > 0 ? UNDRAWN : null;
+    const few = isFew ? fewCarry(seen.carrying) : (seen.untold ?? untold);
     const why = !hidden
       ? few
       : unknown > MOST_UNKNOWN

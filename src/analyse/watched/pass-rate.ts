@@ -6,10 +6,11 @@ import { intervalOf, type Replicated, replicateRatio } from "../../statistics/st
 import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "./arming-echo.ts";
-import { trapLimits } from "./count-window.ts";
+import { passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { countPasses, type PassAxis } from "./pass-counting.ts";
 import { turnSizes } from "./turn-windows.ts";
+import { undrawnPasses } from "./undrawn-passes.ts";
 
 export type PassKind = "read" | "write";
 
@@ -62,6 +63,8 @@ export interface PassRate {
   readonly unknown: number;
   /** Passes that may have been missed over all of them: the interval of the rate holds them. */
   readonly unseen: number;
+  /** Passes of strata of which none was counted, over all that were, at most: the interval of the rate holds them. */
+  readonly undrawn: number;
   /** Share of the bytes of which busy words are cut whatever the window: their rate is a lower bound. */
   readonly cut: number;
   /** How much more or less is seen later in the windows than right after an arming, over all of it: `armingEcho`; the interval allows for it. */
@@ -163,6 +166,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);
+  const windows = { time_ns: held, weights: passWeights(set, held), counted: new Float64Array(exposures.length) };
+  const anywhere = new Uint32Array(exposures.length);
   let seen = 0;
   let passes = 0;
   let unknown = 0;
@@ -188,6 +193,8 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
       // Between two steps there are passes, and no token.
       if (mineHeld > 0) countedRates.push((unit * inside) / mineHeld);
     }
+    windows.counted[i] = inside;
+    anywhere[i] = mine;
     top[i] = w * inside;
     bottom[i] = (w * mineHeld) / unit;
   });
@@ -209,6 +216,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
   if (axis === "tokens") rate = withUndrawn(rate, size);
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
+  // How many tokens an exposure saw is not known, but how many its window held.
+  const undrawn = undrawnPasses(set, { ...windows, seen: axis === "tokens" ? null : anywhere });
+  rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
   // The few passes that the windows may have missed are in the interval. A stretch unwatched, and steps that no window holds, may have
   // had none or twice as many, and of what is too young to be drawn none is in the sum.
   rate = withEcho(rate, echo);
@@ -242,6 +252,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     n_windows: carryingUnits(held),
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
+    undrawn,
     cut,
     echo,
   };

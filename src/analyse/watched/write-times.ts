@@ -8,6 +8,7 @@ import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
+import { undrawnPasses } from "./undrawn-passes.ts";
 import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
 export interface TimesSeen {
@@ -22,6 +23,8 @@ export interface TimesSeen {
   readonly untold: string | null;
   /** How many addresses that count alike would carry as much. */
   readonly carrying: number;
+  /** Such passes of strata of which none was counted, over those that were, at most. */
+  readonly undrawn: number;
 }
 
 /** A write pass, and how often its data was read as far as that was seen. */
@@ -33,6 +36,8 @@ export interface Epochs {
   readonly cases: readonly WriteCase[];
   /** Share of their weight of which the k-th trap cut the time. */
   readonly cut: number;
+  /** Write passes of strata without one among them, over these, at most. */
+  readonly undrawn: number;
 }
 
 /** Each of these times is so much shorter than the one before. */
@@ -47,6 +52,8 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   );
   const weights = passWeights(set, Float64Array.from(time_ns));
   const cases: WriteCase[] = [];
+  const counted = new Uint32Array(time_ns.length);
+  const written = set.exposures.map(({ passes }) => passes.writes.reduce((sum, writes) => sum + writes, 0));
   let all = 0;
   let cut = 0;
   let seenNs = 0;
@@ -63,6 +70,7 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
+    counted[unit] = cases.length - before;
     const unseen = exposure.byTrap ? Math.max(0, exposure.armed_ns + set.gap_ns + time - exposure.end_ns) : 0;
     seenNs += weight * (time - unseen);
     if (unseen > 0) stopped.push([weight, cases.length - before, Math.max(time - unseen, set.gap_ns), unseen]);
@@ -71,7 +79,8 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   for (const [weight, writes, seen, unseen] of stopped) {
     cut += weight * unseen * Math.max(writes / seen, seenNs > 0 ? all / seenNs : 0);
   }
-  return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0 };
+  const undrawn = undrawnPasses(set, { time_ns, weights, counted, seen: written });
+  return { cases, cut: all > 0 ? Math.min(1, cut / all) : 0, undrawn };
 }
 
 /**
@@ -97,12 +106,13 @@ const unitsOf = (cases: readonly { readonly unit: number }[]): Set<number> => ne
 
 /** From a write to the last read before the next write or the free, over write passes. */
 export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
-  const { cases, cut } = bestEpochs(set);
+  const { cases, cut, undrawn } = bestEpochs(set);
   const n = unitsOf(cases).size;
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
   return {
-    estimates: quantilesOfCases(cases, qs, set.resamples()),
+    estimates: quantilesOfCases(cases, qs, set.resamples(), undrawn),
+    undrawn,
     n,
     n_censored: n - unitsOf(whole).size,
     censored: cases.length > 0 ? 1 - weigh(whole) / weigh(cases) : 0,
@@ -115,6 +125,8 @@ export interface Ages {
   readonly sample: RecurrentSample;
   /** Share of the bytes whose passes are cut. */
   readonly cut: number;
+  /** Such passes of strata of which none was counted, over those that were, at most. */
+  readonly undrawn: number;
 }
 
 type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[];
@@ -128,13 +140,20 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
     const ages = (isKnown: boolean): number[] => aged.filter((a) => a.isKnown === isKnown).map((a) => a.age_ns);
     return { complete: ages(true), censored: ages(false) };
   });
-  return { sample: pooledSample(units, passWeights(set, time_ns)), cut };
+  const weights = passWeights(set, time_ns);
+  const counted = units.map(({ complete, censored }) => complete.length + censored.length);
+  const seen = set.exposures.map((exposure) => agesOf(exposure).length);
+  return {
+    sample: pooledSample(units, weights),
+    cut,
+    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }),
+  };
 }
 
 /** True where the median of the ages has both ends. */
-function isTold({ sample, cut }: Ages, resamples: Resamples): boolean {
+function isTold({ sample, cut, undrawn }: Ages, resamples: Resamples): boolean {
   if (cut > MOST_CUT || sample.censored > MOST_CENSORED) return false;
-  return (boundedQuantiles(sample, [0.5], resamples)[0]?.hi ?? null) !== null;
+  return (boundedQuantiles(sample, [0.5], resamples, undrawn)[0]?.hi ?? null) !== null;
 }
 
 /**
@@ -155,9 +174,10 @@ export const readAges = (set: WatchSet): Ages => passAges(set, (exposure) => wri
 
 /** Quantiles of those. */
 export function agesSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
-  const { sample, cut } = readAges(set);
+  const { sample, cut, undrawn } = readAges(set);
   return {
-    estimates: boundedQuantiles(sample, qs, set.resamples()),
+    estimates: boundedQuantiles(sample, qs, set.resamples(), undrawn),
+    undrawn,
     n: sample.n,
     n_censored: sample.n_censored,
     censored: sample.censored,

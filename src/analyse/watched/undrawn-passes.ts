@@ -1,0 +1,92 @@
+/** Passes of strata of which no watch counted one: large strata that are seldom used may have more of them than all that were seen. */
+import { clopperPearson } from "../../statistics/clopper-pearson.ts";
+import { CI_LEVEL } from "../../statistics/interval.ts";
+import type { WatchSet } from "../input/group.ts";
+
+/** Above this much of what was counted a sum is no more than bounds. */
+export const MOST_UNDRAWN = 1;
+export const UNDRAWN = "of bytes that may have as many no watch saw such a pass";
+
+/** Bytes of some watches of a stratum, their squares, and the bytes times what they looked at. */
+interface Looked {
+  count: number;
+  bytes: number;
+  squares: number;
+  time: number;
+}
+
+interface StratumLooked {
+  readonly inWindows: Looked;
+  readonly inAll: Looked;
+  bytes: number;
+  isCounted: boolean;
+  /** Watches that saw such a pass anywhere, and the most that one of them saw; infinitely many where its last trap hid others. */
+  seen: number;
+  most: number;
+}
+
+function add(looked: Looked, bytes: number, time: number): void {
+  if (time <= 0) return;
+  looked.count += 1;
+  looked.bytes += bytes;
+  looked.squares += bytes ** 2;
+  looked.time += bytes * time;
+}
+
+/** The passes of the watches of a set, as their windows are cut. */
+export interface PassesOf {
+  /** Of each exposure, ns. */
+  readonly time_ns: ArrayLike<number>;
+  /** What one pass of each exposure stands for, as `passWeights` gives it, by the same time. */
+  readonly weights: ArrayLike<number>;
+  /** How many each exposure has in its window, and anywhere; null where it is not known what there was outside of the windows. */
+  readonly counted: ArrayLike<number>;
+  readonly seen: ArrayLike<number> | null;
+}
+
+/** The most passes of a stratum, as a pass weighs that one of its watches sees in what these looked at. */
+function mostOf(bytes: number, { count, bytes: looked, squares, time }: Looked, seen: number, each: number): number {
+  if (time <= 0) return Number.POSITIVE_INFINITY;
+  const watches = (clopperPearson(Math.min(seen, count), count, CI_LEVEL).hi ?? 1) * count;
+  return (each * watches * bytes * squares) / looked / time;
+}
+
+/**
+ * The most passes that strata without a counted one may have, over all that were counted, each by the bytes that it stands for: one in
+ * each window that may have one, by Clopper-Pearson for none of them, or, where no last trap hid what was outside of the windows, as many
+ * in all that was looked at as any watch saw there. Of several such strata the one counts that may have most: that none was seen
+ * of any is as likely as of that one alone.
+ */
+export function undrawnPasses({ weights: { bytes, stratum }, exposures }: WatchSet, passes: PassesOf): number {
+  const strata = new Map<number, StratumLooked>();
+  const nothing = (): Looked => ({ count: 0, bytes: 0, squares: 0, time: 0 });
+  let all = 0;
+  exposures.forEach(({ begin_ns, end_ns, byTrap }, i) => {
+    const s = stratum[i] ?? 0;
+    const one = strata.get(s) ?? {
+      inWindows: nothing(),
+      inAll: nothing(),
+      bytes: 0,
+      isCounted: false,
+      seen: 0,
+      most: 1,
+    };
+    strata.set(s, one);
+    const w = bytes[i] ?? 0;
+    one.bytes += w;
+    add(one.inWindows, w, passes.time_ns[i] ?? 0);
+    add(one.inAll, w, end_ns - begin_ns);
+    if ((passes.counted[i] ?? 0) > 0) one.isCounted = true;
+    const seen = passes.seen === null ? Number.POSITIVE_INFINITY : (passes.seen[i] ?? 0);
+    if (seen > 0) one.seen += 1;
+    if (seen > 0) one.most = Math.max(one.most, byTrap ? Number.POSITIVE_INFINITY : seen);
+    all += (passes.weights[i] ?? 0) * (passes.counted[i] ?? 0);
+  });
+  let heaviest = 0;
+  for (const { inWindows, inAll, bytes: stands, isCounted, seen, most } of strata.values()) {
+    if (isCounted) continue;
+    const mass = Math.min(mostOf(stands, inWindows, 0, 1), mostOf(stands, inAll, seen, most));
+    if (Number.isFinite(mass)) heaviest = Math.max(heaviest, mass);
+  }
+  return all > 0 ? heaviest / all : 0;
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "bun:test";
+import { type Group, groupsOf } from "../../../../src/analyse/input/group.ts";
+import type { WatchSample } from "../../../../src/analyse/input/input.ts";
+import { writeBytesPerSecond } from "../../../../src/analyse/metrics/byte-rates.ts";
+import { interAccessInterval } from "../../../../src/analyse/metrics/inter-access-interval.ts";
+import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
+import { retention } from "../../../../src/analyse/metrics/retention.ts";
+import { UNDRAWN } from "../../../../src/analyse/watched/undrawn-passes.ts";
+import type { OP } from "../../../../src/schema/operation.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+
+const PER_STRATUM = 100;
+const DWELL_MS = 40;
+
+/** A word that is written every 5 ms and read 2 ms later. */
+function busy(i: number): WatchSample {
+  const begin = 9.5 * i * MS;
+  const hits: [number, keyof typeof OP][] = [];
+  for (let t = begin + ((i % 5) + 0.5) * MS; t < begin + DWELL_MS * MS && hits.length < 32; t += 5 * MS)
+    hits.push([t, "store"], [t + 2 * MS, "load"]);
+  return watch(hits, {
+    watch_id: i,
+    begin_ns: begin,
+    end_ns: begin + DWELL_MS * MS,
+    trap_limit: 32,
+    dwell_limit_ns: DWELL_MS * MS,
+  });
+}
+
+/** The class has such words, and `times` as many bytes of a stratum of which no watch saw a pass. */
+function withIdle(times: number): Group {
+  const idle = Array.from({ length: PER_STRATUM }, (_, i) => {
+    const begin = (9.5 * i + 4) * MS;
+    return watch([], {
+      watch_id: PER_STRATUM + i,
+      stratum: "idle",
+      stratum_bytes: 8000 * times,
+      inclusion_probability: 1 / 1000 / times,
+      begin_ns: begin,
+      end_ns: begin + DWELL_MS * MS,
+      trap_limit: 32,
+      dwell_limit_ns: DWELL_MS * MS,
+    });
+  });
+  const watches = [...Array.from({ length: PER_STRATUM }, (_, i) => busy(i)), ...idle];
+  const [group] = groupsOf(input({ watches, regions: [region()] }));
+  if (group === undefined) throw new Error("no group");
+  return group;
+}
+
+const rowsOf = (group: Group) =>
+  new Map(
+    figuresOf(group, [retention, interAccessInterval, writeBytesPerSecond]).map((row) => [row.metric, row] as const),
+  );
+
+describe("strata of which no watch saw a pass", () => {
+  test("change next to nothing where they are small", () => {
+    const rows = rowsOf(withIdle(0.1));
+    expect(rows.get("retention_p50_ns")).toMatchObject({ status: "ok", value: 2 * MS, lo: 2 * MS, hi: 2 * MS });
+    expect(rows.get("iai_p50_ns")).toMatchObject({ status: "ok", value: 2 * MS });
+    expect(rows.get("write_bytes_per_s")?.status).toBe("ok");
+  });
+
+  test("leave no median, and bounds of a sum, where they are so large that they may have most of the passes", () => {
+    const rows = rowsOf(withIdle(1000));
+    for (const metric of ["retention_p50_ns", "iai_p50_ns"]) {
+      expect(rows.get(metric)).toMatchObject({ status: "insufficient", lo: null, hi: null, why: UNDRAWN });
+    }
+    const written = rows.get("write_bytes_per_s");
+    expect(written).toMatchObject({ status: "bound", why: UNDRAWN });
+    // 3.62 of 100 watches, for 80 kB each, may have seen one in 40 ms (Clopper-Pearson), where words of 8 kB show 200 in a second.
+    const [small, large] = [8000 * 200, (3.62 * 8e6) / 100 / 0.04];
+    expect(written?.hi).toBeWithin(small + large, 1.2 * (small + large));
+  });
+
+  test("leave a high percentile its lower end: what was not seen may be shorter, but not all of what was", () => {
+    expect(rowsOf(withIdle(1000)).get("iai_p90_ns")).toMatchObject({ status: "bound", value: null, lo: 3 * MS });
+  });
+});
