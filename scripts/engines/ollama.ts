@@ -18,6 +18,8 @@ const [REQUESTS, TOKENS] = [3, 100];
 const CONTEXT = 512;
 const folder = join(process.env.MRM_TRACE_ENGINES ?? "", `ollama-${VERSION}`);
 const program = join(folder, "bin", "ollama");
+/** The same without symbols, as releases are. */
+const stripped = join(folder, "stripped", "ollama");
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 async function run(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
@@ -53,6 +55,11 @@ async function build(): Promise<void> {
   say(`built in ${((performance.now() - began) / 60_000).toFixed(1)} min`);
 }
 
+async function strip(): Promise<void> {
+  mkdirSync(dirname(stripped), { recursive: true });
+  await run(["strip", "-o", stripped, program]);
+}
+
 function freePort(): number {
   const probe = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = probe;
@@ -80,18 +87,18 @@ function children(pid: number): number[] {
 }
 
 /** Ollama with the model, loaded. */
-async function serve(model: string, engine: Readonly<Record<string, string>>): Promise<Served> {
+async function serve(started: string, model: string, engine: Readonly<Record<string, string>>): Promise<Served> {
   const url = `http://127.0.0.1:${freePort()}`;
   const env = {
     ...{ ...process.env, HOME: folder, OLLAMA_HOST: url, OLLAMA_MODELS: join(folder, "store") },
     ...{ OLLAMA_NUM_PARALLEL: "1", OLLAMA_KEEP_ALIVE: "10m", OLLAMA_NOHISTORY: "1", ...engine },
   };
   const log = Bun.file(join(folder, "serve.log"));
-  const child = Bun.spawn([program, "serve"], { env, stdout: "ignore", stderr: log });
+  const child = Bun.spawn([started, "serve"], { env, stdout: "ignore", stderr: log });
   for (let i = 0; i < 300 && !(await fetch(url).catch(() => null))?.ok; i++) await Bun.sleep(100);
   const modelfile = join(folder, "Modelfile");
   writeFileSync(modelfile, `FROM ${model}\nTEMPLATE """{{ .Prompt }}"""\nPARAMETER num_ctx ${CONTEXT}\n`);
-  await run([program, "create", "mrm", "-f", modelfile], env as Record<string, string>);
+  await run([started, "create", "mrm", "-f", modelfile], env as Record<string, string>);
   const served: Served = {
     pid: child.pid,
     async ask(tokens, prompt) {
@@ -220,15 +227,18 @@ function tell({ report, answers, runner }: Tried, model: string, ahead: number):
 
 mkdirSync(join(folder, "store"), { recursive: true });
 await build();
+await strip();
 const model = await ensureDemoModel(join(folder, "models"), { params: "15m", type: "q8_0", seed: 1 });
 let isKnown = true;
-for (const [name, ahead, engine] of [
-  ["llama.cpp's runner", 0, {}],
-  ["Ollama's own engine", 1, { OLLAMA_NEW_ENGINE: "1" }],
-] as const) {
-  say(`ollama ${VERSION}, ${name}`);
-  await using served = await serve(model, engine);
-  isKnown = tell(await traced(served), model, ahead) && isKnown;
+for (const started of [program, stripped]) {
+  for (const [name, ahead, engine] of [
+    ["llama.cpp's runner", 0, {}],
+    ["Ollama's own engine", 1, { OLLAMA_NEW_ENGINE: "1" }],
+  ] as const) {
+    say(`ollama ${VERSION}${started === stripped ? ", stripped" : ""}, ${name}`);
+    await using served = await serve(started, model, engine);
+    isKnown = tell(await traced(served), model, ahead) && isKnown;
+  }
 }
 say(isKnown ? "ollama: all weights by name, all tokens" : "ollama: not all is known, see above");
 process.exit(isKnown ? 0 : 1);

@@ -52,7 +52,7 @@ const LISTED: readonly ListedEngine[] = [
   {
     name: "ollama",
     programs: ["ollama"],
-    will_be_known: `${ALL}; of the models that its own engine runs, KV by layer, and sequences unless the program is stripped`,
+    will_be_known: `${ALL}; of the models that its own engine runs, KV by layer`,
   },
   { name: vllm.name, programs: vllm.programs, will_be_known: PAGED },
   { name: "sglang", programs: ["sglang"], will_be_known: KINDS },

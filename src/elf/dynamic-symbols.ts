@@ -19,6 +19,8 @@ export interface DynamicSymbol {
   /** Where its first byte lies in the file; null for zero-initialised data, which has no bytes there. */
   readonly fileOffset: number | null;
   readonly sizeBytes: number;
+  /** True where no symbol says it: it was found by what a program of Go keeps of its functions. */
+  readonly isByGo?: true;
 }
 
 export interface DynamicSymbolTable {

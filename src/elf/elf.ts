@@ -1,6 +1,7 @@
 /** A 64-bit little-endian ELF file: where its symbols and functions are, each part read when first asked for. */
 import { readBuildId } from "./build-id.ts";
 import { bytesInMemory, byteView } from "./byte-view.ts";
+import { functionsByGo } from "./cgo-functions.ts";
 import { readDebugLink } from "./debug-file.ts";
 import { debugSections } from "./dwarf/debug-sections.ts";
 import { type FoundDefinitions, findDefinitions } from "./dwarf/definitions.ts";
@@ -27,6 +28,8 @@ export interface ElfFile {
   dynamicSymbol(name: string): DynamicSymbol | undefined;
   /** Functions of these names by the whole table of symbols, exported or not; none where the file is stripped. */
   localFunctions(names: readonly string[]): ReadonlyMap<string, DynamicSymbol>;
+  /** Functions of these names in a stripped program of Go, its own and those of C that it calls, by what Go keeps of them. */
+  functionsByGo(names: readonly string[]): ReadonlyMap<string, DynamicSymbol>;
   /** All defined dynamic functions, ifuncs and objects by name. */
   dynamicSymbols(): ReadonlyMap<string, DynamicSymbol>;
   functionStarts(): FunctionStarts | null;
@@ -76,9 +79,11 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
   );
   const dynamic = once(() => readDynamic(view, segments));
   const symbols = once(() => dynamicSymbolTable(view, segments, dynamic(), sections));
+  const machine = view.u16(18) ?? 0;
+  const functionStarts = once(() => readFunctionStarts(view, segments, sections));
   return {
     ok: true,
-    machine: view.u16(18) ?? 0,
+    machine,
     segments,
     buildId: once(() => readBuildId(view, segments, sections)),
     goBuild: once(() => readGoBuild(view, sections)),
@@ -91,7 +96,9 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
       return found.ok ? findDefinitions(found, names) : found;
     },
     debugLink: () => readDebugLink(view, sections()),
-    functionStarts: once(() => readFunctionStarts(view, segments, sections)),
+    functionsByGo: (names) =>
+      functionsByGo({ view, machine, segments, sections: sections(), starts: functionStarts() }, names),
+    functionStarts,
     fileOffset: (vaddr) => fileOffsetOf(segments, vaddr),
     vaddr: (offset) => vaddrOf(segments, offset),
   };

@@ -13,6 +13,8 @@ export interface EngineBuild {
   readonly buildId: string | null;
   /** What its debugging data says of the structures that its engine asked for; none unless it was asked. */
   readonly debugData?: FoundDebugData;
+  /** True for a stripped program of Go: of its functions of C only those are found that Go calls. */
+  readonly isStripped?: true;
 }
 
 /** A mapped object as the engine sees it; `symbol` finds one of its names, where the object defines it. */

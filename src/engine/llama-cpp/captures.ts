@@ -6,7 +6,17 @@ import { indexOffsets } from "./written-cells.ts";
 
 export type Captures = Readonly<
   Record<
-    "none" | "buffer" | "tensor" | "path" | "batch" | "position" | "params" | "goBatch" | "goArguments" | "graph",
+    | "none"
+    | "buffer"
+    | "tensor"
+    | "path"
+    | "batch"
+    | "position"
+    | "params"
+    | "goBatch"
+    | "goArguments"
+    | "graph"
+    | "scheduledGraph",
     CapturePlan
   >
 >;
@@ -28,13 +38,19 @@ function plansOf({ ggml, params, batch }: Offsets): Captures {
     /** What Ollama's own engine hands to a forward pass, by value. */
     goBatch: { ...capturePlan({ form: "batch", offsets: GO_BATCH }), isGo: true },
     goArguments: { ...capturePlan(), isGo: true },
-    /** A graph, the head of its first node, and the rows of the cache that it writes. */
-    graph: capturePlan(
-      { form: "bytes", from: 0, bytes: copied.graph },
-      { form: "bytes", from: 0, bytes: copied.node, follow: [ggml.graph.nodes, 0] },
-      { form: "indexes", offsets: indexOffsets(ggml) },
-    ),
+    graph: graphPlan(ggml, 0),
+    /** A graph that stands behind the scheduler to which it is given. */
+    scheduledGraph: graphPlan(ggml, 1),
   };
+}
+
+/** A graph, the head of its first node, and the rows of the cache that it writes. */
+function graphPlan(ggml: Offsets["ggml"], from: 0 | 1): CapturePlan {
+  return capturePlan(
+    { form: "bytes", from, bytes: ggml.copied.graph },
+    { form: "bytes", from, bytes: ggml.copied.node, follow: [ggml.graph.nodes, 0] },
+    { form: "indexes", offsets: indexOffsets(ggml) },
+  );
 }
 
 /** The kernel program keeps a plan once: the same offsets have the same plans. */

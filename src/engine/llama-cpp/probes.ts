@@ -40,6 +40,7 @@ export const PROBE = {
   go_remove: 31,
   go_copy: 32,
   encode: 33,
+  scheduled: 34,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -52,6 +53,8 @@ export interface ProbePoint {
   readonly ret: keyof Captures | null;
   /** True where it is taken away while a process places the same tensors at the same addresses again and again. */
   readonly rests?: boolean;
+  /** True where it stands in for a function that is not found in a stripped program of Go. */
+  readonly isSubstitute?: true;
 }
 
 function point(symbol: string, probe: Probe, entry: keyof Captures | null, ret: keyof Captures | null): ProbePoint {
@@ -118,15 +121,24 @@ const GO_POINTS: readonly ProbePoint[] =
       ]
     : [];
 
-export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...GO_POINTS];
+/** Go hands a graph to the scheduler, and never to what computes it, which so has no name that is left in a stripped program. */
+const SUBSTITUTES: readonly ProbePoint[] = [
+  {
+    ...point("ggml_backend_sched_graph_compute_async", PROBE.scheduled, "scheduledGraph", "none"),
+    isSubstitute: true,
+  },
+];
+
+export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...GO_POINTS, ...SUBSTITUTES];
 
 /** Probes of those functions that the object has. */
 export function probesOf(object: EngineObject): EngineProbe[] {
   const probes: EngineProbe[] = [];
   const captures = capturesOf(copiedBy(chooseLayout(object)));
-  for (const { symbol, probe, entry, ret, rests } of PROBE_POINTS) {
+  for (const { symbol, probe, entry, ret, rests, isSubstitute } of PROBE_POINTS) {
     const found = object.symbol(symbol);
     if (found?.type !== "function" || found.fileOffset === null) continue;
+    if (isSubstitute && !found.isByGo) continue;
     const offset = BigInt(found.fileOffset);
     const place = { symbol, offset, probe, ...(rests === undefined ? {} : { rests }) };
     if (ret !== null) probes.push({ ...place, isReturn: true, capture: captures[ret] });

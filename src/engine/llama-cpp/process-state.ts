@@ -6,6 +6,7 @@ import { chooseLayout, isSameLayout, type LayoutChoice } from "./layout-choice.t
 import { GGML_LAYOUT } from "./offsets.ts";
 import { tensorMap } from "./placed-tensors.ts";
 import { PROBE } from "./probes.ts";
+import { scheduledGraphs } from "./scheduled-graphs.ts";
 import { GRAPH_UNREADABLE, stepLog } from "./step-log.ts";
 
 interface PendingGraph {
@@ -26,6 +27,8 @@ const PENDING_LIMIT = 4096;
 /** Nodes after which the other graphs wait for the next look. */
 const NODES_AT_ONCE = 512;
 
+const STRIPPED =
+  "the program is stripped: of its functions of C only those are found that Go calls, so that what it does to a cache or a buffer by others is not seen";
 const EXPERTS_UNTOLD =
   "which experts of a mixture a step reads is not told: its graph writes over their numbers before it ends; figures of ffn_*_exps are of all of them together";
 
@@ -64,6 +67,7 @@ const COPIES: ReadonlySet<number> = new Set([
   PROBE.buffer_usage,
   PROBE.buffer_clear,
   PROBE.graph_compute,
+  PROBE.scheduled,
 ]);
 
 /** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
@@ -72,11 +76,13 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   let choice: LayoutChoice | null = null;
   let layout = GGML_LAYOUT;
   let hasOthers = false;
+  let isStripped = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   let flash: boolean | null = null;
   let caches = 0;
   const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
+  const scheduled = scheduledGraphs();
   for (const build of builds) useBuild(build);
   /** Attempts by the list of a graph's nodes and their number. */
   const attempts = new Map<string, number>();
@@ -84,6 +90,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   const pending = new Map<bigint, PendingGraph>();
 
   function useBuild(build: EngineBuild): void {
+    isStripped ||= build.isStripped === true;
     const chosen = chooseLayout(build);
     steps.useParams(chosen.params);
     if (chosen.ggml === null) return;
@@ -133,6 +140,25 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     return outcome;
   }
 
+  function takeStep(record: RawRecord): Outcome {
+    const outcome = steps.take(record);
+    if (record.probe === PROBE.graph_compute && record.isReturn && steps.isOfGraphs()) map.passInputs();
+    return outcome;
+  }
+
+  /** A graph is looked at when it begins, and becomes a step when it is over: until then another library may tell of it. */
+  function takeScheduled(record: RawRecord): Outcome {
+    if (!record.isReturn) {
+      noteGraph(record);
+      scheduled.begin(record);
+      return "kept";
+    }
+    const graph = scheduled.end(record);
+    if (graph === null) return "under_way";
+    const outcomes = graph.map(takeStep);
+    return outcomes.find((outcome) => outcome !== "kept") ?? (graph.length === 0 ? "duplicate" : "kept");
+  }
+
   return {
     useBuild,
     take(record) {
@@ -151,15 +177,18 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
         case PROBE.buffer_free:
           return map.bufferFreed(record);
         case PROBE.graph_compute:
-          if (!record.isReturn) noteGraph(record);
-          else if (steps.isOfGraphs()) map.passInputs();
+          if (record.isReturn) break;
+          scheduled.pass(record.tid);
+          noteGraph(record);
           break;
+        case PROBE.scheduled:
+          return takeScheduled(record);
         case PROBE.context_init:
           // Another context may build graphs of its own at the addresses of an old one.
           attempts.clear();
           break;
       }
-      const outcome = steps.take(record);
+      const outcome = takeStep(record);
       if (record.probe === PROBE.model_load || record.probe === PROBE.context_init) map.unsettle();
       return outcome;
     },
@@ -189,6 +218,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
         ...(map.hasExperts() ? [EXPERTS_UNTOLD] : []),
         ...(unknown === null ? [] : [unknown]),
         ...(hasOthers ? [OTHER_OFFSETS] : []),
+        ...(isStripped ? [STRIPPED] : []),
       ];
     },
   };

@@ -67,13 +67,17 @@ interface Recognised {
   readonly probes: readonly EngineProbe[];
 }
 
-/** Exported functions; those of a program that exports none of the names by its whole table of symbols, which is read when first asked for. */
+/**
+ * Exported functions; those of a program that exports none of the names by its whole table of symbols, which is read when first asked
+ * for, and where it is stripped by what a program of Go keeps.
+ */
 function finder(elf: ElfFile, names: readonly string[]): EngineObject["symbol"] {
   let find: EngineObject["symbol"] | null = null;
   const choose = (): EngineObject["symbol"] => {
     if (names.some((name) => elf.dynamicSymbol(name) !== undefined)) return elf.dynamicSymbol;
     const local = elf.localFunctions(names);
-    return (name) => local.get(name);
+    const found = local.size > 0 ? local : elf.functionsByGo(names);
+    return (name) => found.get(name);
   };
   return (name) => {
     find ??= choose();
@@ -103,7 +107,9 @@ export function recognise(
       names.length === 0 ? plain : { ...plain, debugData: debugDataOf(elf, path, rootOf(openPath), names) };
     const probes = engine.probesOf({ path, ...build, symbol });
     const symbols = [...new Set(probes.map(({ symbol }) => symbol))];
-    return probes.length === 0 ? [] : [{ file: { engine, path, identity, build, symbols }, probes }];
+    const isStripped = symbols.some((name) => symbol(name)?.isByGo);
+    const file = { engine, path, identity, build: isStripped ? { ...build, isStripped } : build, symbols };
+    return probes.length === 0 ? [] : [{ file, probes }];
   });
 }
 

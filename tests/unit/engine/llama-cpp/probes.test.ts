@@ -7,7 +7,7 @@ import { PROBE, PROBE_POINTS, probesOf } from "../../../../src/engine/llama-cpp/
 const CAPTURES = capturesOf(NEWEST_KNOWN);
 
 describe("the probes of an object", () => {
-  function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset">[]) {
+  function objectWith(symbols: readonly Pick<DynamicSymbol, "name" | "type" | "fileOffset" | "isByGo">[]) {
     const known = new Map(symbols.map((symbol) => [symbol.name, { vaddr: 0, sizeBytes: 1, ...symbol }]));
     return { path: "/lib.so", soname: null, buildId: null, symbol: (name: string) => known.get(name) };
   }
@@ -31,6 +31,16 @@ describe("the probes of an object", () => {
     expect(probesOf(objectWith([{ name: "llama_decode", type: "object", fileOffset: 8 }]))).toEqual([]);
     expect(probesOf(objectWith([{ name: "llama_decode", type: "function", fileOffset: null }]))).toEqual([]);
     expect(probesOf(objectWith([{ name: "malloc", type: "function", fileOffset: 8 }]))).toEqual([]);
+  });
+
+  test("are of the scheduler only where a stripped program of Go tells of it", () => {
+    const name = "ggml_backend_sched_graph_compute_async";
+    const scheduler = { name, type: "function", fileOffset: 8 } as const;
+    expect(probesOf(objectWith([scheduler]))).toEqual([]);
+    expect(probesOf(objectWith([{ ...scheduler, isByGo: true }]))).toEqual([
+      { symbol: name, offset: 8n, isReturn: true, probe: PROBE.scheduled, capture: CAPTURES.none },
+      { symbol: name, offset: 8n, isReturn: false, probe: PROBE.scheduled, capture: CAPTURES.scheduledGraph },
+    ]);
   });
 
   test("name each function once", () => {
