@@ -47,7 +47,7 @@ const LISTED: readonly ListedEngine[] = [
     name: pytorch.name,
     programs: [],
     libraries: torchLibraries,
-    will_be_known: `steps and tokens by forward pass, ${WEIGHTS}, static and dynamic KV caches by layer; any other ${UNTOLD}`,
+    will_be_known: `steps and tokens by forward pass, ${WEIGHTS} or modules of Python hold them, static and dynamic KV caches by layer; any other ${UNTOLD}`,
   },
   {
     name: "ollama",

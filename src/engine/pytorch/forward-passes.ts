@@ -4,12 +4,13 @@
  */
 import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
-import type { EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
+import type { AddressOf, EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
 import { decodeCacheAppend } from "./cache-append.ts";
 import { decodeCacheWrite } from "./cache-write.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
+import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
 import { DIMENSION, JOINED, PROBE } from "./probes.ts";
 import { staticCaches, type TimedWrite } from "./static-caches.ts";
@@ -47,11 +48,21 @@ const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}
 
 /**
  * None yet.
- * @param nameAt what the tables are called, where a file tells it
+ * @param fileNameAt what the tables are called, where a file tells it
  * @param now_ns CLOCK_MONOTONIC
  */
-export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint = monotonicNs): EngineProcess {
+export function forwardPasses(
+  pid: number,
+  fileNameAt: NameAt,
+  addressOf: AddressOf = () => null,
+  now_ns: () => bigint = monotonicNs,
+): EngineProcess {
   const threads = new Map<number, Thread>();
+  const named = namedWeights(pid, fileNameAt, addressOf);
+  const nameAt: NameAt = (process, addr) => {
+    const name = named.nameAt(addr);
+    return name === null ? fileNameAt(process, addr) : { name };
+  };
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
   const caches = staticCaches(pid);
@@ -119,6 +130,7 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     const isSecond = role === "unnamed" && thread.pass !== null && thread.pass.drawn_ns === null;
     const isStep = role === "tokens" || (role === "unnamed" && !(isSecond && thread.pass?.table !== key));
     if (isStep) begin(thread, record, lookup);
+    if (lookup !== null && nameAt(pid, lookup.table.addr) === null) named.want(lookup.table.addr, record.timestamp_ns);
     if (lookup !== null && thread.pass !== null) weights.note(lookup.table, thread.pass.number, true, record);
     if (lookup !== null) return "kept";
     return record.unreadable === 0 ? "implausible" : "unreadable";
@@ -186,7 +198,9 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
     look(read) {
       caches.check(read, now_ns);
       moving.check(read, now_ns);
-      return [];
+      for (const { addr } of weights.live()) named.want(addr, 0n);
+      const look = named.look(read, now_ns);
+      return look === null ? [] : [look];
     },
     isSettled: weights.isSettled,
     flush,
@@ -194,12 +208,17 @@ export function forwardPasses(pid: number, nameAt: NameAt, now_ns: () => bigint 
       const taken = rows;
       rows = [];
       const ofCaches = caches.takeRows();
-      const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...moving.takeRows()];
-      return { tensors, steps: [...ofCaches.steps, ...taken] };
+      const ofNames = named.takeRows();
+      const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...moving.takeRows(), ...ofNames.tensors];
+      return { tensors, steps: [...ofCaches.steps, ...ofNames.steps, ...taken] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],
-    liveTensors: () => [...weights.live(), ...caches.live()],
-    untold: moving.untold,
+    liveTensors: () => [
+      ...weights.live().filter(({ addr }) => named.nameAt(addr) === null),
+      ...named.live(),
+      ...caches.live(),
+    ],
+    untold: () => [...moving.untold(), ...named.untold()],
   };
 }

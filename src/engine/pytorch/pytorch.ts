@@ -14,5 +14,5 @@ export const pytorch: Engine = {
   symbols: PROBE_POINTS.flatMap(({ symbols }) => symbols),
   probesOf,
   aboutBuild: ({ buildId }) => ({ build: BY_BUILD_ID.get(buildId ?? "") ?? null, tells_tensors: false }),
-  follow: (pid, _, nameAt) => forwardPasses(pid, nameAt),
+  follow: (pid, _, nameAt, addressOf) => forwardPasses(pid, nameAt, addressOf),
 };

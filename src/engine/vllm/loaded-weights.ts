@@ -4,9 +4,9 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { EngineRow, LiveTensor, Look, ReadMemory } from "../engine.ts";
-import { roleByName } from "../pytorch/token-tables.ts";
-import { layerOfParameter } from "../safetensors/file.ts";
-import { type ModelParameters, modelParameters, type Parameter } from "./model-parameters.ts";
+import { type ModelParameters, moduleParameters } from "../pytorch/module-parameters.ts";
+import { parameterRow, parameterTensor } from "../pytorch/parameter-rows.ts";
+import { packedBytes } from "./packed-linear.ts";
 import { ENGINE_NAME } from "./probes.ts";
 import type { RunnerFinder } from "./runner-finder.ts";
 
@@ -19,16 +19,6 @@ export interface LoadedWeights {
 }
 
 const NO_MODEL = "its model runner has no model yet";
-
-function liveTensor(pid: number, { name, type, addr, size_bytes, shape }: Parameter): LiveTensor {
-  return {
-    ...{ engine: ENGINE_NAME, pid, name, tensor_type: type, addr, size_bytes, ne: shape.toReversed(), nb: [] },
-    ...{ region_type: "weight", layer: layerOfParameter(name), logical_id: name, kv_layout: null },
-    // Of a table few rows are read.
-    drawn: roleByName(name) !== "tokens",
-    is_alone: true,
-  };
-}
 
 /** Nothing known yet. */
 export function loadedWeights(pid: number, finder: RunnerFinder): LoadedWeights {
@@ -51,18 +41,8 @@ export function loadedWeights(pid: number, finder: RunnerFinder): LoadedWeights 
   function tell({ parameters, missing }: ModelParameters): Look {
     const timestamp_ns = monotonicNs();
     isOver = true;
-    live = parameters.map((parameter) => liveTensor(pid, parameter));
-    const { engine: _, ...none } = nullsOf("tensor");
-    tensors.push(
-      ...live.map(({ name, tensor_type, addr, size_bytes, ne, layer, logical_id }): EngineRow<"tensor"> => {
-        const place = { addr, size_bytes: BigInt(size_bytes), buffer: addr, buffer_addr: addr };
-        return {
-          ...{ ...none, timestamp_ns, pid, tid: pid, kind: "graph", name, tensor_type, ...place },
-          ...{ buffer_size_bytes: BigInt(size_bytes), shape: ne.join("x"), usage: "weights", region_type: "weight" },
-          ...{ layer, logical_id, evidence: "engine_objects" },
-        };
-      }),
-    );
+    live = parameters.map((parameter) => parameterTensor(ENGINE_NAME, pid, parameter));
+    tensors.push(...live.map((parameter) => parameterRow(parameter, timestamp_ns)));
     const weight_bytes = live.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
     addStep(timestamp_ns, { weight_tensors: live.length, weight_bytes, weights_missing: missing.length });
     return {
@@ -88,7 +68,8 @@ export function loadedWeights(pid: number, finder: RunnerFinder): LoadedWeights 
       if (found === null) return null;
       const objects = pythonObjects(read, found.layout);
       const model = objects.attribute(found.runner, "model");
-      if (model !== null) return tell(modelParameters(read, objects, model));
+      const packedOf = (module: bigint) => packedBytes(read, objects, module);
+      if (model !== null) return tell(moduleParameters(read, objects, model, packedOf));
       giveUp(NO_MODEL);
       return null;
     },

@@ -3,13 +3,7 @@
  * DNNLMatMulPrimitiveHandler (csrc/cpu/dnnl_helper.h) and dnnl_memory of oneDNN 3, believed where they agree with each other.
  */
 import type { ReadMemory } from "../engine.ts";
-
-export interface WeightBytes {
-  readonly addr: bigint;
-  readonly size_bytes: number;
-  readonly type: string;
-  readonly shape: readonly number[];
-}
+import type { WeightBytes } from "../pytorch/module-parameters.ts";
 
 const HANDLER = { columns: 0x08, rows: 0x18, type: 0x28, memories: 0x40, bytes: 0x50 } as const;
 /** Of the list of memories: the next, the number of the argument that this one is for, the memory. */

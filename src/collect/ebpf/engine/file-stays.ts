@@ -6,8 +6,12 @@ export interface FileStays {
   unmapped(pid: number, path: string, time_ns: bigint): void;
   /** The process ended, or began another program. */
   ended(pid: number, time_ns: bigint): void;
-  /** A sentence for each file that was held for less time than its process went on without it. @param now_ns CLOCK_MONOTONIC */
-  copies(now_ns: bigint): string[];
+  /**
+   * A sentence for each file that was held for less time than its process went on without it.
+   * @param now_ns CLOCK_MONOTONIC
+   * @param areNamed whether an engine told weights by name that no file names
+   */
+  copies(now_ns: bigint, areNamed?: boolean): string[];
 }
 
 interface Stay {
@@ -47,14 +51,15 @@ export function fileStays(): FileStays {
         live.delete(key);
       }
     },
-    copies(now_ns) {
+    copies(now_ns, areNamed = false) {
       return stays.flatMap(({ path, mappings, held_ns, gone_ns, ended_ns }) => {
         const without_ns = (ended_ns ?? now_ns) - gone_ns;
         if (mappings > 0 || without_ns <= held_ns) return [];
         const times = `for ${formatNs(Number(held_ns))}, and its process went on for ${formatNs(Number(without_ns))} without it`;
-        return [
-          `${path} was mapped ${times}: its tensors were copied, and which of them lies where is not identifiable`,
-        ];
+        const where = areNamed
+          ? "those that have names have them from its program"
+          : "which of them lies where is not identifiable";
+        return [`${path} was mapped ${times}: its tensors were copied, and ${where}`];
       });
     },
   };

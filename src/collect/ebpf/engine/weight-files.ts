@@ -224,10 +224,16 @@ export function weightFiles(maps: Pick<ProcessMaps, "mapsOf">): WeightFiles {
         const more = decoding.has(name) ? "unnamed" : "unseen";
         const unsaid = untold && `${untold.always}${naming.has(name) ? "" : untold[more]}`;
         out.push(
-          `${name}: its ${unsaid ?? `${untoldOf(decoding.has(name), caching.has(name))}${hasNames ? "" : nowhere}`}`,
+          `${name}: its ${unsaid ?? `${untoldOf(decoding.has(name), caching.has(name))}${hasNames || naming.has(name) ? "" : nowhere}`}`,
         );
       }
-      return [...out, ...stays.copies(now_ns)];
+      return [
+        ...out,
+        ...stays.copies(
+          now_ns,
+          SILENT_ENGINES.some(({ name }) => naming.has(name)),
+        ),
+      ];
     },
   };
 }

@@ -5,9 +5,10 @@ import { type PythonInterpreter, pythonInterpreter } from "../../../../src/engin
 import { pythonLayout, pythonVersion } from "../../../../src/engine/cpython/layout.ts";
 import { type PythonObjects, pythonClasses, pythonObjects } from "../../../../src/engine/cpython/objects.ts";
 import type { ReadMemory } from "../../../../src/engine/engine.ts";
+import { moduleParameters } from "../../../../src/engine/pytorch/module-parameters.ts";
 import { loadedWeights } from "../../../../src/engine/vllm/loaded-weights.ts";
-import { modelParameters } from "../../../../src/engine/vllm/model-parameters.ts";
 import { modelRunner } from "../../../../src/engine/vllm/model-runner.ts";
+import { packedBytes } from "../../../../src/engine/vllm/packed-linear.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
 import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
@@ -119,7 +120,9 @@ describe("the parameters of a model", () => {
   test("are told with where they lie, those that were packed anew too, each once", () => {
     if (!isKnown()) return;
     const model = python.attribute(runner(), "model") ?? 0n;
-    const { parameters, missing } = modelParameters(read, python, model);
+    const { parameters, missing } = moduleParameters(read, python, model, (module) =>
+      packedBytes(read, python, module),
+    );
     expect(parameters).toEqual([
       { name: "embed_tokens.weight", addr: at(0), size_bytes: 512, type: "f32", shape: [16, 8] },
       { name: "layers.0.proj.weight", addr: at(1), size_bytes: 1024, type: "f32", shape: [16, 14] },

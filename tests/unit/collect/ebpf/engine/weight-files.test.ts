@@ -139,7 +139,13 @@ describe("a file of weights", () => {
     const { files, take } = followed();
     take([...mapped(10, 100, 4, modelFile("brief")), munmap(20, 100, 4)]);
     for (let poll = 0; poll < 3; poll++) take([]);
-    expect(files.warnings(1000n, seen()).join()).toContain("its tensors were copied");
+    expect(files.warnings(1000n, seen()).join()).toContain(
+      "its tensors were copied, and which of them lies where is not identifiable",
+    );
+    // Whoever has named weights since has them from the program.
+    expect(files.warnings(1000n, seen(["PyTorch"], ["PyTorch"])).join()).toContain(
+      "its tensors were copied, and those that have names have them from its program",
+    );
   });
 });
 
@@ -152,6 +158,9 @@ test("PyTorch is told by its library, with what is not known of it", () => {
   ]);
   expect(files.warnings(20n, seen())).toEqual([
     "PyTorch: its KV cache and activations are not identifiable without an agent, and no forward pass was seen that tells steps and tokens; it maps no file that names its tensors, so its weights are not identifiable either",
+  ]);
+  expect(files.warnings(25n, seen(["PyTorch"], ["PyTorch"]))).toEqual([
+    "PyTorch: its KV cache and activations are not identifiable without an agent",
   ]);
   take(mapped(30, 100, 4, modelFile("torch")));
   expect(files.warnings(40n, seen(["PyTorch"]))).toEqual([

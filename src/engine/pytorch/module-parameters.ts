@@ -1,9 +1,22 @@
 /** The parameters of a model of torch by name, from its tree of modules, and where the bytes of each lie. */
 import type { PythonObjects } from "../cpython/objects.ts";
 import type { ReadMemory } from "../engine.ts";
-import { COPIED, decodeTensor } from "../pytorch/tensor-impl.ts";
-import { TORCH, TORCH_FLOATS } from "../pytorch/torch-layout.ts";
-import { packedMatrix, type WeightBytes } from "./packed-matrix.ts";
+import { decodeStorage, STORAGE_BYTES, type Storage } from "./cache-tensor.ts";
+import { COPIED, decodeTensor } from "./tensor-impl.ts";
+import { TORCH, TORCH_FLOATS } from "./torch-layout.ts";
+
+export interface WeightBytes {
+  readonly addr: bigint;
+  readonly size_bytes: number;
+  readonly type: string;
+  readonly shape: readonly number[];
+}
+
+/** The bytes of a tensor, and the storage that they are in. */
+export interface TensorBytes {
+  readonly bytes: WeightBytes;
+  readonly storage: Storage;
+}
 
 export interface Parameter extends WeightBytes {
   /** As the model names it; what is packed anew beside a parameter that stays has `(packed)` behind its name. */
@@ -14,9 +27,14 @@ export interface ModelParameters {
   readonly parameters: readonly Parameter[];
   /** Names of those whose bytes were not found. */
   readonly missing: readonly string[];
+  /** Of each parameter that is not packed anew, by its address. */
+  readonly storages: ReadonlyMap<bigint, Storage>;
 }
 
-/** Where a tensor of Python has its structure, and where that of vLLM's handler says which one it is. */
+/** What a module computes with instead of its parameter; null where that is the parameter. */
+export type PackedOf = (module: bigint) => WeightBytes | null;
+
+/** Where a tensor of Python has its structure. */
 const TENSOR_STRUCTURE = 16n;
 const MOST_MODULES = 2 ** 16;
 /** Types of elements that are no floats, as weights that were quantised have: their number, and how many bytes they have. */
@@ -30,7 +48,7 @@ const OTHERS: ReadonlyMap<number, { readonly name: string; readonly bytes: numbe
 ]);
 
 /** Where the bytes of a tensor lie; `empty` for one that has none; null where what is there is no tensor in one piece. */
-function tensorBytes(read: ReadMemory, python: PythonObjects, object: bigint): WeightBytes | "empty" | null {
+export function tensorBytes(read: ReadMemory, python: PythonObjects, object: bigint): TensorBytes | "empty" | null {
   const structure = python.pointer(object + TENSOR_STRUCTURE);
   if (structure === null || structure === 0n) return null;
   const bytes = read(structure + BigInt(COPIED.tensor.from), COPIED.tensor.bytes);
@@ -40,40 +58,40 @@ function tensorBytes(read: ReadMemory, python: PythonObjects, object: bigint): W
   if (tensor === null || tensor.device !== 0) return null;
   if (tensor.elements === 0n) return "empty";
   const element = TORCH_FLOATS.get(tensor.type) ?? OTHERS.get(tensor.type);
-  const storage = view.getBigUint64(TORCH.tensor.storage - COPIED.tensor.from, true);
-  const data = python.pointer(storage + BigInt(TORCH.storage.data));
-  const storageBytes = python.pointer(storage + BigInt(TORCH.storage.bytes));
-  if (element === undefined || data === null || data === 0n || storageBytes === null) return null;
+  const storageAt = view.getBigUint64(TORCH.tensor.storage - COPIED.tensor.from, true);
+  const copied = storageAt === 0n ? null : read(storageAt, STORAGE_BYTES);
+  const storage =
+    copied && decodeStorage(new DataView(copied.buffer, copied.byteOffset, copied.byteLength), 0, storageAt);
+  if (element === undefined || storage === null) return null;
   const width = BigInt(element.bytes);
   // What is not in one piece, in whatever order of its dimensions, would be told with bytes of others.
   const reach = tensor.sizes.reduce((sum, size, i) => sum + (size - 1n) * (tensor.strides[i] ?? 0n), 1n);
-  if (reach !== tensor.elements || (tensor.storageOffset + reach) * width > storageBytes) return null;
-  const addr = data + tensor.storageOffset * width;
-  return { addr, size_bytes: Number(reach * width), type: element.name, shape: tensor.sizes.map(Number) };
+  if (reach !== tensor.elements || (tensor.storageOffset + reach) * width > storage.size_bytes) return null;
+  const addr = storage.addr + tensor.storageOffset * width;
+  const place = { addr, size_bytes: Number(reach * width), type: element.name, shape: tensor.sizes.map(Number) };
+  return { bytes: place, storage };
 }
 
-/** What a linear layer computes with instead of its parameter. */
-function packedBytes(read: ReadMemory, python: PythonObjects, linear: bigint): WeightBytes | null {
-  for (const object of python.closure(linear) ?? []) {
-    const name = object === 0n ? null : python.className(object);
-    if (name === "Tensor" || name === "Parameter") {
-      const found = tensorBytes(read, python, object);
-      if (found !== null && found !== "empty") return found;
-    }
-    if (name !== "CPUDNNLGEMMHandler") continue;
-    const tensor = python.attribute(object, "handler_tensor");
-    const place = tensor === null ? null : tensorBytes(read, python, tensor);
-    const handler = place === null || place === "empty" ? null : python.pointer(place.addr);
-    return handler === null ? null : packedMatrix(read, handler);
-  }
-  return null;
+/** True for an object that is a module as torch has them. */
+export function isModule(python: PythonObjects, object: bigint): boolean {
+  const [held, inner] = ["_parameters", "_modules"].map((name) => python.attribute(object, name));
+  return held != null && inner != null && python.entries(held) !== null && python.entries(inner) !== null;
 }
 
-/** Of all modules of the model. */
-export function modelParameters(read: ReadMemory, python: PythonObjects, model: bigint): ModelParameters {
+/**
+ * Of all modules of the model.
+ * @param seen modules that were gone through before, to which these are added
+ */
+export function moduleParameters(
+  read: ReadMemory,
+  python: PythonObjects,
+  model: bigint,
+  packedOf: PackedOf = () => null,
+  seen: Set<bigint> = new Set(),
+): ModelParameters {
   const parameters: Parameter[] = [];
   const missing: string[] = [];
-  const seen = new Set<bigint>();
+  const storages = new Map<bigint, Storage>();
   /** Two names of one parameter are one. */
   const addresses = new Set<bigint>();
 
@@ -89,12 +107,14 @@ export function modelParameters(read: ReadMemory, python: PythonObjects, model: 
     if (seen.has(module) || seen.size >= MOST_MODULES) continue;
     seen.add(module);
     const held = python.attribute(module, "_parameters");
-    const linear = python.attribute(module, "cpu_linear");
-    const packed = linear === null ? null : packedBytes(read, python, linear);
+    const packed = packedOf(module);
     for (const [name, object] of (held === null ? null : python.entries(held)) ?? []) {
       const found = python.className(object) === "NoneType" ? null : tensorBytes(read, python, object);
       const isPacked = name === "weight" && packed !== null;
-      if (found !== null && found !== "empty") add(prefix + name, found);
+      if (found !== null && found !== "empty") {
+        add(prefix + name, found.bytes);
+        storages.set(found.bytes.addr, found.storage);
+      }
       if (isPacked) add(found === "empty" ? prefix + name : `${prefix}${name} (packed)`, packed);
       if (found === "empty" && !isPacked) missing.push(prefix + name);
       if (found === null && python.className(object) !== "NoneType") missing.push(prefix + name);
@@ -103,5 +123,5 @@ export function modelParameters(read: ReadMemory, python: PythonObjects, model: 
     const modules = [...((inner === null ? null : python.entries(inner)) ?? [])];
     for (const [name, one] of modules.toReversed()) waiting.push({ prefix: `${prefix}${name}.`, module: one });
   }
-  return { parameters, missing };
+  return { parameters, missing, storages };
 }

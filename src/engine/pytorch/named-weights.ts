@@ -1,0 +1,165 @@
+/**
+ * Weights that no mapped file names, by the names that the modules of the program have for them: its Python objects are read from
+ * outside, once a pass has looked something up in a table without a name, while a thread is in a method of a module.
+ */
+import { monotonicNs } from "../../kernel/libc.ts";
+import { nullsOf } from "../../schema/row.ts";
+import { firstArguments } from "../cpython/call-frames.ts";
+import { pythonInterpreter } from "../cpython/interpreter.ts";
+import { pythonObjects } from "../cpython/objects.ts";
+import type { AddressOf, EngineRow, LiveTensor, Look, NameAt, ReadMemory } from "../engine.ts";
+import { isThere, type Storage } from "./cache-tensor.ts";
+import { isModule, moduleParameters, type Parameter } from "./module-parameters.ts";
+import { parameterRow, parameterTensor } from "./parameter-rows.ts";
+import { ENGINE_NAME } from "./probes.ts";
+
+export interface NamedWeights {
+  /** A pass uses what has no name, at this address. */
+  want(addr: bigint, time_ns: bigint): void;
+  /** The name of the parameter that begins at an address; null for none. */
+  nameAt(addr: bigint): string | null;
+  /** Reads the objects, where that is wanted, and looks whether what was told is still there. */
+  look(read: ReadMemory, now_ns: () => bigint): Look | null;
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
+  live(): readonly LiveTensor[];
+  /** Why some have no name; empty where all that are used have. */
+  untold(): readonly string[];
+}
+
+interface Named {
+  readonly tensor: LiveTensor;
+  readonly storage: Storage;
+}
+
+/** A file that is mapped has told its names by then. */
+const PATIENCE_NS = 500_000_000n;
+/** So often the objects of a process are read until they hold what is used, and no sooner after each other. */
+const LOOKS = 32;
+const LOOK_NS = 200_000_000n;
+/** Time between looks at the storages. */
+const CHECK_NS = 1_000_000_000n;
+/** Addresses that stayed without a name though the objects were read. */
+const NAMELESS = 4096;
+const NO_INTERPRETER = "no Python interpreter was found in its process whose symbols say where it is";
+const NO_MODULE = "no thread of its process was seen in a method of a module that holds them";
+
+/** None known yet. @param nameAt what a mapped file says of an address */
+export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf): NamedWeights {
+  const named = new Map<bigint, Named>();
+  /** Those that are used and that no module which was read holds. */
+  const nameless = new Set<bigint>();
+  /** Those that are used and have no name yet, each since when. */
+  const wanted = new Map<bigint, bigint>();
+  let left = LOOKS;
+  let readNs = 0n;
+  let checkedNs = 0n;
+  let untold: string | null = null;
+  let tensors: EngineRow<"tensor">[] = [];
+  let steps: EngineRow<"step">[] = [];
+
+  /** Of every module that a thread is in, outermost first, so that names begin there; null where they cannot be told. */
+  function parametersNow(
+    read: ReadMemory,
+  ): { parameters: readonly Parameter[]; storages: Map<bigint, Storage> } | null {
+    const python = pythonInterpreter(pid, addressOf, read);
+    if (python === null) untold = NO_INTERPRETER;
+    else if (python.layout === null)
+      untold = `where the objects of Python ${python.version ?? "before 3.11"} lie is not known`;
+    if (python?.layout == null) return null;
+    const { layout, runtime } = python;
+    const objects = pythonObjects(read, layout);
+    const modulesNow = (): bigint[] =>
+      [...new Set(firstArguments(read, layout, runtime))].filter((object) => isModule(objects, object)).reverse();
+    const seen = new Set<bigint>();
+    const roots: bigint[] = [];
+    const found = modulesNow().map((module) => {
+      if (!seen.has(module)) roots.push(module);
+      return moduleParameters(read, objects, module, undefined, seen);
+    });
+    // Threads go on meanwhile: what is read of their calls may have lost the outer ones, but not twice the same.
+    const again = new Set(modulesNow());
+    if (!roots.every((root) => again.has(root)) || ![...again].every((module) => seen.has(module))) return null;
+    const storages = new Map(found.flatMap((one) => [...one.storages]));
+    const parameters = new Map(found.flatMap((one) => one.parameters).map((one) => [one.addr, one] as const));
+    return { parameters: [...parameters.values()], storages };
+  }
+
+  function forget(addr: bigint, { tensor }: Named, timestamp_ns: bigint): void {
+    named.delete(addr);
+    const { engine: _, ...nothing } = nullsOf("tensor");
+    const size_bytes = BigInt(tensor.size_bytes);
+    const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
+    const row = { ...nothing, timestamp_ns, pid, tid: pid, kind: "free", addr, size_bytes, ...buffer } as const;
+    tensors.push({ ...row, evidence: "engine_objects" });
+  }
+
+  function check(read: ReadMemory, now_ns: bigint): void {
+    if (named.size === 0 || now_ns < checkedNs + CHECK_NS) return;
+    for (const [addr, one] of named) if (!isThere(one.storage, read)) forget(addr, one, checkedNs);
+    checkedNs = now_ns;
+  }
+
+  /** @returns how many are new */
+  function tell(parameters: readonly Parameter[], storages: ReadonlyMap<bigint, Storage>, now_ns: bigint): number {
+    let fresh = 0;
+    for (const parameter of parameters) {
+      const storage = storages.get(parameter.addr);
+      // What a file names is told of by its mapping.
+      if (storage === undefined || nameAt(pid, parameter.addr) !== null) continue;
+      const tensor = parameterTensor(ENGINE_NAME, pid, parameter);
+      const { name, size_bytes } = named.get(parameter.addr)?.tensor ?? {};
+      if (name === tensor.name && size_bytes === tensor.size_bytes) continue;
+      named.set(parameter.addr, { tensor, storage });
+      tensors.push(parameterRow(tensor, now_ns));
+      fresh += 1;
+    }
+    if (fresh === 0) return 0;
+    checkedNs = now_ns;
+    const weight_bytes = [...named.values()].reduce((sum, { tensor }) => sum + tensor.size_bytes, 0);
+    const detail = JSON.stringify({ weight_tensors: named.size, weight_bytes });
+    const { engine: _, ...none } = nullsOf("step");
+    steps.push({ ...none, timestamp_ns: now_ns, pid, tid: pid, kind: "engine", detail });
+    return fresh;
+  }
+
+  return {
+    want(addr, time_ns) {
+      if (untold !== null || named.has(addr) || nameless.has(addr) || wanted.size >= NAMELESS) return;
+      if (!wanted.has(addr)) wanted.set(addr, time_ns);
+    },
+    nameAt: (addr) => named.get(addr)?.tensor.name ?? null,
+    look(read, now_ns = monotonicNs) {
+      const begin_ns = now_ns();
+      check(read, begin_ns);
+      const isLong = [...wanted.values()].some((since_ns) => begin_ns >= since_ns + PATIENCE_NS);
+      if (!isLong || begin_ns < readNs + LOOK_NS) return null;
+      for (const addr of wanted.keys()) if (nameAt(pid, addr) !== null) wanted.delete(addr);
+      if (wanted.size === 0) return null;
+      readNs = begin_ns;
+      left -= 1;
+      const found = parametersNow(read);
+      // Names that begin at a part of the model are none: it must be the one that holds what is used.
+      if (!found?.parameters.some(({ addr }) => wanted.has(addr))) {
+        if (left === 0) untold ??= NO_MODULE;
+        if (untold !== null) wanted.clear();
+        return null;
+      }
+      left = LOOKS;
+      const fresh = tell(found.parameters, found.storages, begin_ns);
+      for (const addr of wanted.keys()) if (!named.has(addr) && nameless.size < NAMELESS) nameless.add(addr);
+      wanted.clear();
+      return {
+        ...{ graph: "model", tensors: found.parameters.length, found: fresh, refused: {} },
+        ...{ nodes: 0, unread_nodes: 0 },
+      };
+    },
+    takeRows() {
+      const taken = { tensors, steps };
+      tensors = [];
+      steps = [];
+      return taken;
+    },
+    live: () => [...named.values()].map(({ tensor }) => tensor),
+    untold: () => (untold === null ? [] : [`the names of its weights are not identifiable: ${untold}`]),
+  };
+}

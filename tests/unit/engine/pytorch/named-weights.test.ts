@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { symbolAddresses } from "../../../../src/collect/ebpf/engine/symbol-address.ts";
+import { pythonLayout } from "../../../../src/engine/cpython/layout.ts";
+import type { NameAt, ReadMemory } from "../../../../src/engine/engine.ts";
+import { namedWeights } from "../../../../src/engine/pytorch/named-weights.ts";
+import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
+import { readRemote } from "../../../../src/kernel/remote-memory.ts";
+
+const PROGRAM = new URL("../../../fixtures/torch_modules.py", import.meta.url).pathname;
+const S = 1_000_000_000n;
+const NO_FILE: NameAt = () => null;
+
+interface Said {
+  readonly pid: number;
+  readonly version: string;
+  readonly data: readonly number[];
+  /** Address of the outer module. */
+  readonly model: number;
+}
+
+const start = () => Bun.spawn(["python3", PROGRAM], { stdin: "pipe", stdout: "pipe" });
+let child: ReturnType<typeof start>;
+let lines: AsyncIterator<Uint8Array>;
+let said: Said;
+const line = async (): Promise<string> => new TextDecoder().decode((await lines.next()).value);
+const addressOf = symbolAddresses(UNCOUNTED);
+const read: ReadMemory = (address, length) => readRemote(said.pid, address, length);
+const isKnown = (): boolean => {
+  if (pythonLayout(said.version) !== null) return true;
+  process.stderr.write(`not tried: where the objects of Python ${said.version} lie is not known\n`);
+  return false;
+};
+
+beforeAll(async () => {
+  child = start();
+  lines = child.stdout[Symbol.asyncIterator]();
+  let text = "";
+  while (!text.includes("}")) text += await line();
+  said = JSON.parse(text) as Said;
+});
+afterAll(async () => {
+  child.stdin.end();
+  await child.exited;
+});
+
+const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
+const weights = (nameAt = NO_FILE) => {
+  const state = namedWeights(said.pid, nameAt, addressOf);
+  return { state, look: (now_ns: bigint) => state.look(read, () => now_ns) };
+};
+
+describe("weights that no file names", () => {
+  test("have the names that the outermost module has for them, once one was used for a while", () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    expect(look(0n)).toBeNull();
+    state.want(at(0), 10n);
+    expect(look(S / 4n)).toBeNull();
+    expect(look(S)).toMatchObject({ tensors: 4, found: 4 });
+    const { tensors, steps } = state.takeRows();
+    const told = tensors.map(({ name, addr, size_bytes, evidence, kind }) => [name, addr, size_bytes, evidence, kind]);
+    const rest = ["engine_objects", "graph"];
+    expect(told.sort()).toEqual([
+      ["embed_tokens.weight", at(0), 512n, ...rest],
+      ["layers.0.weight", at(1), 128n, ...rest],
+      ["layers.1.weight", at(2), 128n, ...rest],
+      ["scale", at(3), 32n, ...rest],
+    ]);
+    expect(steps.map(({ detail }) => JSON.parse(detail ?? ""))).toEqual([{ weight_tensors: 4, weight_bytes: 800 }]);
+    expect(state.live().map(({ layer, drawn }) => [layer, drawn])).toEqual([
+      [null, true],
+      [null, false],
+      [0, true],
+      [1, true],
+    ]);
+    expect([state.nameAt(at(1)), state.nameAt(at(1) + 1n), state.untold()]).toEqual(["layers.0.weight", null, []]);
+    state.want(at(2), 2n * S);
+    expect(look(3n * S)).toBeNull();
+  });
+
+  test("are left to the file that names them", () => {
+    if (!isKnown()) return;
+    const { state, look } = weights((_, addr) => (addr === at(0) ? { name: "embed" } : null));
+    state.want(at(0), 0n);
+    expect(look(S)).toBeNull();
+    state.want(at(2), S);
+    expect(look(2n * S)).toMatchObject({ tensors: 4, found: 3 });
+    expect(state.nameAt(at(0))).toBeNull();
+  });
+
+  test("that no module holds have no name, and those that it holds have none for them", () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    state.want(8n, 0n);
+    expect(look(S)).toBeNull();
+    expect(state.live()).toEqual([]);
+    state.want(at(0), S);
+    expect(look(3n * S)).toMatchObject({ found: 4 });
+    // It is not looked for again.
+    state.want(8n, 3n * S);
+    expect(look(6n * S)).toBeNull();
+    expect(state.untold()).toEqual([]);
+  });
+
+  test("are not named from what was read of a call without those around it", () => {
+    if (!isKnown()) return;
+    const state = namedWeights(said.pid, NO_FILE, addressOf);
+    state.want(at(1), 0n);
+    const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+    let reads = 0;
+    let isTorn = false;
+    // The first look at the calls ends behind the inner one; the state of the interpreter is read once for each.
+    const torn: ReadMemory = (address, length) => {
+      if (address === runtime + 40n) reads += 1;
+      const bytes = read(address, length);
+      const isOuter =
+        bytes !== null && length === 8 && reads === 1 && outer.has(new DataView(bytes.buffer).getBigUint64(0, true));
+      isTorn ||= isOuter;
+      return isOuter ? new Uint8Array(8) : bytes;
+    };
+    const outer = new Set([BigInt(said.model)]);
+    expect(state.look(torn, () => S)).toBeNull();
+    expect(isTorn).toBe(true);
+    reads = 0;
+    outer.clear();
+    expect(state.look(torn, () => 2n * S)).toMatchObject({ found: 4 });
+    expect(state.nameAt(at(1))).toBe("layers.0.weight");
+  });
+
+  test("have none where there is no Python, or no thread is in a method of a module, and why is said", () => {
+    const none = namedWeights(process.pid, NO_FILE, () => null);
+    none.want(8n, 0n);
+    expect(none.look(read, () => S)).toBeNull();
+    expect(none.untold()[0]).toContain("no Python interpreter was found");
+    if (!isKnown()) return;
+    const nothing = namedWeights(said.pid, NO_FILE, addressOf);
+    nothing.want(8n, 0n);
+    const runtime = addressOf(said.pid, /python3/, "_PyRuntime") ?? 0n;
+    // The state of the interpreter reads as zero: no thread is anywhere.
+    const blind: ReadMemory = (address, length) =>
+      address === runtime + 40n ? new Uint8Array(length) : read(address, length);
+    for (let i = 1n; nothing.untold().length === 0 && i < 70n; i++) expect(nothing.look(blind, () => i * S)).toBeNull();
+    expect(nothing.untold()[0]).toContain("no thread of its process was seen in a method of a module");
+  });
+
+  test("end when they were last known to be there, and are looked for again where they are used", async () => {
+    if (!isKnown()) return;
+    const { state, look } = weights();
+    state.want(at(0), 0n);
+    look(S);
+    state.takeRows();
+    child.stdin.write("\n");
+    child.stdin.flush();
+    for (let answer = ""; !answer.includes("gone"); ) answer += await line();
+    look(S + S / 2n);
+    expect(state.takeRows().tensors).toEqual([]);
+    look(2n * S);
+    const gone = state.takeRows().tensors.map(({ kind, addr, timestamp_ns }) => [kind, addr, timestamp_ns]);
+    expect(gone).toEqual([["free", at(0), S]]);
+    state.want(at(0), 2n * S);
+    expect(look(3n * S)).toMatchObject({ found: 1 });
+  });
+});
