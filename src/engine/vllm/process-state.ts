@@ -4,6 +4,7 @@ import { layoutColumns } from "../../regions/kv-layout.ts";
 import { nullsOf, type WordOf } from "../../schema/row.ts";
 import { formatCounted } from "../../units.ts";
 import { pythonClasses } from "../cpython/objects.ts";
+import { pagedReads } from "../cpython/paged-reads.ts";
 import type { AddressOf, EngineProcess, EngineRow, LiveTensor, Outcome, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import { periodsBetween } from "../probing/step-periods.ts";
@@ -18,8 +19,9 @@ import { hasBlocks, stepBlocks } from "./step-blocks.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
-/** The requests of a process are read no more often. */
-const LOOK_NS = 20_000_000n;
+/** The requests of a process are read no more often: while a sequence has no name, and while it is asked which have ended. */
+const NAMING_NS = 20_000_000n;
+const ENDING_NS = 250_000_000n;
 
 interface OpenStep {
   row: EngineRow<"step">;
@@ -50,7 +52,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   let preparations = 0;
   /** A step was told of since the requests were read. */
   let isNew = false;
-  let nextLookNs = 0n;
+  let lookedNs = 0n;
   let keepsPrefixes: boolean | null = null;
 
   function close(): void {
@@ -186,7 +188,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
 
   /** Reads the requests that the engine has, where that may tell whose a sequence is. */
   function nameSequences(read: ReadMemory): void {
-    if (!isNew || monotonicNs() < nextLookNs || !owners.isAsking()) return;
+    const asks = owners.asks();
+    if (!isNew || asks === null || monotonicNs() < lookedNs + (asks === "names" ? NAMING_NS : ENDING_NS)) return;
     const found = finder.find(read);
     const states = found === null ? null : requestStates(read, found, classes);
     if (states === null) return;
@@ -198,7 +201,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       if (keepsPrefixes !== null) steps.push({ ...row, detail: JSON.stringify({ settings }) });
     }
     owners.take(states, monotonicNs());
-    nextLookNs = monotonicNs() + LOOK_NS;
+    lookedNs = monotonicNs();
   }
 
   function tellOwners(): void {
@@ -210,7 +213,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
 
   return {
     useBuild: () => {},
-    look(read) {
+    look(readMemory) {
+      const read = pagedReads(readMemory);
       // First what goes by.
       nameSequences(read);
       const look = weights.look(read);

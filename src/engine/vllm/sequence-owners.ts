@@ -20,8 +20,8 @@ export interface SequenceOwner {
 export interface SequenceOwners {
   /** A step that began at a time worked on these: their sequences, and what each has. */
   note(begin_ns: bigint, sequences: readonly number[], requests: readonly StepRequest[]): void;
-  /** True where another look may tell something. */
-  isAsking(): boolean;
+  /** What another look may tell: names of sequences, or only which of those that stopped have ended; null for nothing. */
+  asks(): "names" | "ends" | null;
   /** What a look that ended by now found. */
   take(states: RequestStates, now_ns: bigint): void;
   /** What became known since it was asked last. */
@@ -93,8 +93,10 @@ export function sequenceOwners(): SequenceOwners {
           call(sequence, one, candidate.name, candidate.prompt_tokens);
       }
     },
-    isAsking: () =>
-      followed.values().some(({ name, isRunning, tries }) => (name === null ? tries < MOST_TRIES : !isRunning)),
+    asks() {
+      if (followed.values().some(({ name, tries }) => name === null && tries < MOST_TRIES)) return "names";
+      return followed.values().some(({ name, isRunning }) => name !== null && !isRunning) ? "ends" : null;
+    },
     take(states, now_ns) {
       for (const [sequence, one] of followed) {
         if (one.name === null) look(sequence, one, states, now_ns);

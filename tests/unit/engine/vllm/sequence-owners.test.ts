@@ -22,10 +22,10 @@ describe("a sequence", () => {
   test("is the request's that has its blocks and stands in front of its tokens", () => {
     const owners = sequenceOwners();
     owners.note(1n, [0, 1], [step(10, 1, 2), step(10, 1, 3)]);
-    expect(owners.isAsking()).toBe(true);
+    expect(owners.asks()).toBe("names");
     owners.take(look({ a: { blocks: [1, 2], computed: 9 }, b: { blocks: [1, 3], computed: 9 } }), 2n);
     expect(namesIn(owners)).toEqual(["0 a", "1 b"]);
-    expect(owners.isAsking()).toBe(false);
+    expect(owners.asks()).toBeNull();
   });
 
   test("is the request's that had its blocks before it went on, however far it had come then", () => {
@@ -69,8 +69,8 @@ describe("a sequence", () => {
     owners.take(look({ a, b }), 2n);
     owners.note(3n, [1], [step(9, 2)]);
     owners.take(look({ a, b }), 4n);
-    expect([namesIn(owners), owners.isAsking()]).toEqual([["0 a", "1 b"], true]);
+    expect([namesIn(owners), owners.asks()]).toEqual([["0 a", "1 b"], "ends"]);
     owners.take(look({ b }), 5n);
-    expect([namesIn(owners), owners.isAsking()]).toEqual([["0 a gone"], false]);
+    expect([namesIn(owners), owners.asks()]).toEqual([["0 a gone"], null]);
   });
 });
