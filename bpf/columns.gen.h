@@ -416,7 +416,8 @@ struct engine_capture {
 	__u16 torch_data;
 	__u8 go_registers;
 	__u8 batch_flat;
-	__u16 numbers_argument;
+	__u8 numbers_argument;
+	__u8 first_only;
 	__u8 only_argument;
 	__u8 only_value;
 	__u8 source[4];
@@ -465,6 +466,7 @@ _Static_assert(__builtin_offsetof(struct engine_capture, torch_data) == 56, "eng
 _Static_assert(__builtin_offsetof(struct engine_capture, go_registers) == 58, "engine_capture.go_registers");
 _Static_assert(__builtin_offsetof(struct engine_capture, batch_flat) == 59, "engine_capture.batch_flat");
 _Static_assert(__builtin_offsetof(struct engine_capture, numbers_argument) == 60, "engine_capture.numbers_argument");
+_Static_assert(__builtin_offsetof(struct engine_capture, first_only) == 61, "engine_capture.first_only");
 _Static_assert(__builtin_offsetof(struct engine_capture, only_argument) == 62, "engine_capture.only_argument");
 _Static_assert(__builtin_offsetof(struct engine_capture, only_value) == 63, "engine_capture.only_value");
 _Static_assert(__builtin_offsetof(struct engine_capture, source) == 64, "engine_capture.source");

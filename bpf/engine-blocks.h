@@ -116,7 +116,7 @@ static __always_inline void read_blocks(struct pt_regs *ctx, struct hit *hit, co
 
 /*
  * The parts of a plan; behind them, where the cache tensor of the call is the first in its storage, the blocks of each request:
- * every layer of a step has the same.
+ * every layer of a step has the same. Of the others nothing is told once their caches are known.
  */
 static __always_inline int record_blocks(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
 {
@@ -124,8 +124,13 @@ static __always_inline int record_blocks(struct pt_regs *ctx, struct hit *hit, c
 	struct engine_record *r;
 
 	if (bpf_probe_read_user(&cache, sizeof(cache), (void *)hit->args[plan->cache_argument & 7]) ||
-	    bpf_probe_read_user(&offset, sizeof(offset), (void *)(cache + plan->torch_offset)) || offset)
+	    bpf_probe_read_user(&offset, sizeof(offset), (void *)(cache + plan->torch_offset)) || offset) {
+		if (plan->first_only && offset && cache) {
+			COUNT(unwanted);
+			return 0;
+		}
 		return record_parts(ctx, hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	}
 	r = open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_blocks) +
 				     ENGINE_BLOCK_REQUESTS * sizeof(struct engine_block_request) +
 				     ENGINE_BLOCK_RUNS * sizeof(struct engine_index_run));

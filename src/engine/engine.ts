@@ -123,6 +123,8 @@ export interface EngineProcess {
   look(read: ReadMemory): readonly Look[];
   /** True while probes that rest would tell nothing new. */
   isSettled(): boolean;
+  /** True while calls behind the first of each step would tell nothing new; never unless there. */
+  isRepeating?(): boolean;
   /** Ends the calls that have not returned: rows without an end. @param isGone whether its program has ended */
   flush(isGone?: boolean): void;
   /** Takes the rows made since the last call. */

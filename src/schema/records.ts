@@ -185,7 +185,9 @@ export const RECORDS = {
     /** Not 0 for a batch that has one sequence (i64) for each token instead of lists of them. */
     ["batch_flat", "u8"],
     /** The argument that refers to a tensor of numbers. */
-    ["numbers_argument", "u16"],
+    ["numbers_argument", "u8"],
+    /** Not 0 where, of calls that read blocks, those on any but the first cache of a storage are passed over. */
+    ["first_only", "u8"],
     /** Not 0 where a call is passed over unless this argument has this value. */
     ["only_argument", "u8"],
     ["only_value", "u8"],

@@ -202,8 +202,11 @@ function setTorchData(view: DataView, from: Pick<NumberOffsets, "storage" | "str
   view.setUint16(offsets.torch_data, from.data, true);
 }
 
-/** The plan as the kernel program reads it. */
-export function planBytes({ parts, at: starts, room, isGo, only }: CapturePlan): Uint8Array<ArrayBuffer> {
+/** The plan as the kernel program reads it. @param firstOnly true where it tells of the first cache of a storage alone */
+export function planBytes(
+  { parts, at: starts, room, isGo, only }: CapturePlan,
+  firstOnly = false,
+): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(new ArrayBuffer(PLAN.bytes));
   const view = new DataView(bytes.buffer);
   const { offsets } = PLAN;
@@ -211,6 +214,7 @@ export function planBytes({ parts, at: starts, room, isGo, only }: CapturePlan):
   view.setUint8(offsets.go_registers, isGo === true ? 1 : 0);
   view.setUint8(offsets.only_argument, only?.argument ?? 0);
   view.setUint8(offsets.only_value, only?.value ?? 0);
+  view.setUint8(offsets.first_only, firstOnly ? 1 : 0);
   view.setUint8(offsets.parts, parts.filter((part) => !isBehind(part)).length);
   for (const [i, part] of parts.entries()) {
     if (!isBehind(part)) {
@@ -258,7 +262,7 @@ export function planBytes({ parts, at: starts, room, isGo, only }: CapturePlan):
     if (part.form === "numbers") {
       const { offsets: from } = part;
       view.setUint8(offsets.walks, ENGINE_WALK.numbers);
-      view.setUint16(offsets.numbers_argument, part.from, true);
+      view.setUint8(offsets.numbers_argument, part.from);
       setTorchData(view, from);
       setNumbers(view, from);
       continue;

@@ -17,6 +17,8 @@ export interface Capture {
 export interface CaptureTable {
   /** Number of a probe's plan, which the kernel program has from then on. @throws MrmTraceError failure when it is full */
   numberOf(engine: number, probe: EngineProbe): number;
+  /** Whether the plans of an engine that read blocks tell of the first cache of a storage alone. */
+  setFirstOnly(engine: number, firstOnly: boolean): void;
   /** By number. */
   readonly captures: readonly Capture[];
 }
@@ -24,6 +26,7 @@ export interface CaptureTable {
 /** An empty table. @param map engine_captures of the kernel program */
 export function captureTable(map: Pick<BpfMap, "update">): CaptureTable {
   const captures: Capture[] = [];
+  const firstOnlyOf = new Set<number>();
   return {
     captures,
     numberOf(engine, { probe, isReturn, capture: plan }) {
@@ -35,9 +38,18 @@ export function captureTable(map: Pick<BpfMap, "update">): CaptureTable {
         const hint = "report it with the list of engines: a probe has more plans than its engine has functions";
         throw new MrmTraceError("failure", `the table of ${ENGINE.captures} captures of engines is full`, hint);
       }
-      map.update(u32Bytes(captures.length), planBytes(plan));
+      map.update(u32Bytes(captures.length), planBytes(plan, firstOnlyOf.has(engine)));
       captures.push({ engine, probe, isReturn, plan });
       return captures.length - 1;
+    },
+    setFirstOnly(engine, firstOnly) {
+      if (firstOnlyOf.has(engine) === firstOnly) return;
+      if (firstOnly) firstOnlyOf.add(engine);
+      else firstOnlyOf.delete(engine);
+      for (const [index, { engine: one, plan }] of captures.entries()) {
+        const readsBlocks = plan.parts.some(({ form }) => form === "blocks");
+        if (one === engine && readsBlocks) map.update(u32Bytes(index), planBytes(plan, firstOnly));
+      }
     },
   };
 }

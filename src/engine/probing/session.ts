@@ -221,6 +221,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         for (const { process, look } of engine.look(options.readMemory)) account.countLook(process, look);
         const running = engine.states();
         const isAwaited = running.length === 0 && !isCovered(engine.engine);
+        const repeats = running.length > 0 && running.every((state) => state.isRepeating?.() ?? false);
+        captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
         probes.setWanted(engine.engine, isAwaited || !running.every((state) => state.isSettled()));
       }
       return rows.take(false);

@@ -19,6 +19,8 @@ import { hasBlocks, stepBlocks } from "./step-blocks.ts";
 
 /** Steps between which the times of the last are kept. */
 const PERIODS = 32;
+/** So many steps with the same caches, and those of the layers behind the first are taken to be known. */
+const ALIKE = 8;
 /** The requests of a process are read no more often: while a sequence has no name, and while it is asked which have ended. */
 const NAMING_NS = 20_000_000n;
 const ENDING_NS = 250_000_000n;
@@ -28,8 +30,9 @@ interface OpenStep {
   shared: readonly SharedRows[];
   /** Blocks that were given out again for it. */
   freed: StepRows["freed"];
-  /** Calls of attention so far, by the address of the layer's keys. */
+  /** Calls of attention so far that were told, by the address of the layer's keys, and how many returned. */
   readonly layers: Set<bigint>;
+  returns: number;
   /** One of them was seen, understood or not. */
   isCalled: boolean;
   isDecode: boolean;
@@ -47,6 +50,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   let rows: { readonly blockTokens: number; readonly of: RequestRows } | null = null;
   /** Layers of the model, once a step was seen to its end. */
   let layerCount = 0;
+  /** Steps in a row that called as many layers, each with a cache that is known. */
+  let alike = 0;
   let open: OpenStep | null = null;
   /** How often the step was prepared that is open. */
   let preparations = 0;
@@ -57,6 +62,9 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
 
   function close(): void {
     if (open?.isCalled) {
+      // Once they are passed over, as many as were under way then are told.
+      const isWhole = alike >= ALIKE || open.layers.size === layerCount;
+      alike = isWhole && open.returns === layerCount && preparations === 1 ? alike + 1 : 0;
       layerCount = Math.max(layerCount, open.layers.size);
       const { row, shared, freed } = open;
       const older = shared.filter(({ is_fresh }) => !is_fresh);
@@ -90,6 +98,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       shared: [],
       freed: [],
       layers: new Set(),
+      returns: 0,
       isCalled: false,
       isDecode: false,
     };
@@ -170,7 +179,8 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     if (open === null || open.row.tid !== record.tid) return "under_way";
     if (record.isReturn) {
       open.row = { ...open.row, end_ns: record.timestamp_ns, result: 0n };
-      if (layerCount > 0 && open.layers.size === layerCount) close();
+      open.returns += 1;
+      if (layerCount > 0 && open.returns === layerCount) close();
       return "kept";
     }
     open.isCalled = true;
@@ -179,9 +189,14 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     const cache = layerCache(record.payload);
     const [first] = cache?.places ?? [];
     if (cache === null || first === undefined) return "implausible";
-    const layer = open.layers.size;
+    // Every call returns, also those that are passed over.
+    const layer = open.returns;
     open.layers.add(first.addr);
-    if (!live.has(first.addr)) for (const one of cache.places) place(cache, one, layer, record);
+    if (!live.has(first.addr)) {
+      // Another cache: those of the layers behind this one are to be told again.
+      alike = 0;
+      for (const one of cache.places) place(cache, one, layer, record);
+    }
     if (open.row.n_tokens !== null || !hasBlocks(record.payload)) return "kept";
     return tell(open, record, cache) ? "kept" : "implausible";
   }
@@ -221,6 +236,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
       return look === null ? [] : [look];
     },
     isSettled: () => false,
+    isRepeating: () => layerCount > 1 && alike >= ALIKE,
     take(record) {
       if (record.probe === PROBE.prepare) return prepare(record);
       return record.probe === PROBE.attention ? attend(record) : "implausible";

@@ -13,6 +13,8 @@ interface Said {
   readonly pool: string;
   readonly bytes: number;
   readonly steps: readonly (readonly number[])[];
+  /** Where it lies at the end. */
+  readonly other: string;
 }
 interface Detail {
   readonly kv_rows?: readonly (readonly [sequence: number, position: number, tokens: number])[];
@@ -27,8 +29,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const serve = (window = -1, broken = 0): Promise<EngineRun> =>
-  runEngine([vllm.program, String(window), String(broken)], { objects: [vllm.library] });
+const serve = (window = -1, broken = 0, more = 0): Promise<EngineRun> =>
+  runEngine([vllm.program, String(window), String(broken), String(more)], { objects: [vllm.library] });
 
 const decodesOf = ({ steps }: EngineRun) => steps.filter(({ kind }) => kind === "decode");
 const detailOf = ({ detail }: { readonly detail: string | null }): Detail => JSON.parse(detail ?? "{}");
@@ -83,6 +85,29 @@ test("a request that begins with blocks of another one is a sequence of its own,
   // What is written in the step itself is there for others when the step ends.
   const [first] = decodesOf({ steps } as EngineRun);
   expect(copies[0]?.timestamp_ns).toBe(first?.end_ns ?? 0n);
+});
+
+test("calls of the layers behind the first are passed over once their caches are known, and told again with another cache", async () => {
+  const more = 200;
+  const run = await serve(-1, 0, more);
+  const said = JSON.parse(run.stdout) as Said;
+  const decodes = decodesOf(run);
+  expect(decodes.map((step) => cellsOf(detailOf(step)))).toEqual(said.steps.map((slots) => [...slots]));
+  for (const [i, { timestamp_ns, end_ns }] of decodes.entries()) {
+    expect(end_ns).toBeGreaterThan(timestamp_ns);
+    expect(decodes[i + 1]?.timestamp_ns ?? end_ns).toBeGreaterThanOrEqual(end_ns ?? 0n);
+  }
+  // The other cache is told by its first layer at once, and as a whole where the look that follows comes in time.
+  const layerBytes = BigInt(said.bytes / 3);
+  const layersOf = (pool: string) => [0n, 1n, 2n].map((layer) => BigInt(pool) + layer * layerBytes);
+  const places = run.tensors.map(({ addr, layer }) => `${layer}:${addr}`);
+  const both = [...layersOf(said.pool), ...layersOf(said.other)].map((addr, i) => `${i % 3}:${addr}`);
+  expect(places).toEqual(both.slice(0, 4).concat(both.slice(4).filter((place) => places.includes(place))));
+  expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
+  const hits = run.ledger.find(({ stream, stage }) => stream === "engine" && stage === "observe");
+  // Of the seven calls of a step two may be passed over.
+  expect(hits?.kept).toBeGreaterThanOrEqual(5 * (8 + more));
+  expect(hits?.kept).toBeLessThanOrEqual(7 * (8 + more));
 });
 
 test("with a window over which tokens look back, steps and tokens are told and no rows", async () => {
