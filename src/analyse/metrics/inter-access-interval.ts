@@ -72,7 +72,7 @@ function watchFigures(group: Group): Figure[] {
   const { sample, undrawn } = intervalsSeen(uniform);
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
-  const echo = armingEcho(uniform);
+  const echo = armingEcho(uniform).share;
   const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
   const estimates = boundedQuantiles(
     sample,

@@ -3,6 +3,7 @@ import { interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, openQuantiles, quantilesOfCases } from "../../statistics/inverse-censoring.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
+import { armingEcho, echoReason, sinceArmingWithEcho } from "../watched/arming-echo.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { nextTimes, untilLastNeed, untilNextUse } from "../watched/next-times.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
@@ -42,6 +43,7 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
   const hidden = unknown > MOST_UNKNOWN ? `${Math.round(100 * unknown)} % of the hits may be writes` : null;
   const few = cases.length >= FEWEST && isCarriedByFew(carrying) ? fewCarry(carrying) : null;
   const refused = hidden ?? missingMoments(set) ?? few;
+  const echo = armingEcho(set);
   const qs = PERCENTILES.map(([, q]) => q);
   const estimates = refused === null ? quantiles(cases, qs, set.resamples()) : [];
   const open = cases.filter(({ isWhole }) => !isWhole);
@@ -49,7 +51,9 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
   const isCut = cut > MOST_CUT;
   const why = refused ?? (isCut ? CUT : null);
   return PERCENTILES.map(([p], k) => {
-    const { value, lo, hi } = estimates[k] ?? NOTHING;
+    const estimate = estimates[k] ?? NOTHING;
+    const { value, lo, hi } = sinceArmingWithEcho(estimate, echo);
+    const isMoved = estimate.value !== null && value === null;
     const upper = isCut ? null : hi;
     // That a time is no less than nothing need not be said.
     const lower = lo === 0 && upper === null ? null : lo;
@@ -61,9 +65,9 @@ function figures(group: Group, { name, next, quantiles, needsOps, method }: Next
       n_censored: open.length,
       censored: cases.length > 0 ? weigh(open) / weigh(cases) : 0,
       grain_bytes: 8,
-      bound: isCut,
+      bound: isCut || isMoved,
       method,
-      ...(why === null ? {} : { why }),
+      ...(why !== null ? { why } : isMoved ? { why: echoReason(echo.share) } : {}),
     };
   });
 }
@@ -80,7 +84,7 @@ export const nextUse: MetricFamily = {
     averaged_over: "bytes and moments",
   })),
   estimator:
-    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass. Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring). Where bytes are freed, or the span ends, and no pass came, the time is longer than any. Interval by the share up to each time, addresses resampled.",
+    "A watch is an address picked at random, armed at a moment picked at random: it counts once, by the bytes that it stands for, with the time from one pass gap after its arming to the begin of the next pass. Right-censored where the watch ends before: that times are not known whose watch was too short, those like them tell (inverse probability of censoring). Where bytes are freed, or the span ends, and no pass came, the time is longer than any. Where windows begin with fewer passes than they go on with, beyond chance, the program stood still after armings, and a time from there is longer by that: the lower end allows for twice as much, and above a fifth of the time there is an upper bound only. Interval by the share up to each time, addresses resampled.",
   sources: [["watch", "uniform draws of addresses at random times"]],
   not_by_sampling: "the next sample of an address is not the next access to it",
   suppressed: SUPPRESSED,
@@ -105,7 +109,7 @@ export const stillNeeded: MetricFamily = {
     averaged_over: "bytes and moments",
   })),
   estimator:
-    "Each watch counts once, as for `next_use`, with the time from its arming to the last read before the next write or the free. That a read was the last is known when that write or free is seen. Lower ends take the others as needed no longer than was seen, upper ends as long as those like them (inverse probability of censoring). What is not written any more by the end of the span counts as longer than any. A value only where next to all of the times are known or stood for.",
+    "Each watch counts once, as for `next_use`, with the time from its arming to the last read before the next write or the free. That a read was the last is known when that write or free is seen. Lower ends take the others as needed no longer than was seen, upper ends as long as those like them (inverse probability of censoring). What is not written any more by the end of the span counts as longer than any. What a program stands still after armings widens the lower end as that of `next_use`. A value only where next to all of the times are known or stood for.",
   sources: [["watch", "uniform draws of addresses at random times; reads, writes and the free of their bytes"]],
   not_by_sampling: "a sampled last read is earlier than the last read",
   suppressed: SUPPRESSED,

@@ -26,15 +26,22 @@ export function echoReason(echo: number): string {
     : `right after a watch is armed more passes begin than later, by ${share}: watching moves what the program does`;
 }
 
-const echoes = new WeakMap<WatchSet, number>();
+export interface Echo {
+  /** Passes that windows lack right after an arming, at the rate of their rest, over all that they have; below 0 those that they have too many. */
+  readonly share: number;
+  /** How long a program stands still after an arming that lacks as many, ns; below 0 for how long it does more than its share at once. */
+  readonly still_ns: number;
+}
+
+const NONE: Echo = { share: 0, still_ns: 0 };
+const echoes = new WeakMap<WatchSet, Echo>();
 
 /**
- * Passes that windows lack right after an arming, at the rate of their rest, over all that they have; below 0 those that they have too many. 0 where that
- * may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
+ * What the windows show of their own arming; nothing where that may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
  * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks is
  * summed, and the sum held against its standard error (paired t).
  */
-export function armingEcho(set: WatchSet): number {
+export function armingEcho(set: WatchSet): Echo {
   const found = echoes.get(set) ?? computeEcho(set);
   echoes.set(set, found);
   return found;
@@ -66,19 +73,22 @@ function armedTogether(set: WatchSet): Whole[][] {
   return groups;
 }
 
-function computeEcho(set: WatchSet): number {
+function computeEcho(set: WatchSet): Echo {
   // Windows in which busy words make their last trap have fewer passes later anyway.
-  if (countWindows(set).cut > 0) return 0;
+  if (countWindows(set).cut > 0) return NONE;
   const groups = armedTogether(set);
-  let echo = 0;
+  let share = 0;
+  let length = 0;
   for (const part of PARTS) {
     let all = 0;
+    let long = 0;
     const lacking = Float64Array.from(groups, (group) =>
       group.reduce((sum, { exposure, bytes, begin_ns, length_ns }) => {
         const after = begin_ns + part * length_ns;
         const first = passesBetween(exposure, begin_ns, after).length;
         const rest = passesBetween(exposure, after, begin_ns + length_ns).length;
         all += bytes * (first + rest);
+        long += bytes * (first + rest) * length_ns;
         return sum + bytes * ((part / (1 - part)) * rest - first);
       }, 0),
     );
@@ -86,9 +96,11 @@ function computeEcho(set: WatchSet): number {
     const error = Math.sqrt(lacking.reduce((total, x) => total + x * x, 0));
     const isChance = !(Math.abs(sum) > LEAST_ERRORS * error);
     if (isChance || carryingUnits(lacking.map(Math.abs)) < FEWEST_CARRYING) continue;
-    if (Math.abs(sum / all) > Math.abs(echo)) echo = sum / all;
+    if (Math.abs(sum / all) <= Math.abs(share)) continue;
+    share = sum / all;
+    length = long / all;
   }
-  return echo;
+  return { share, still_ns: share * length };
 }
 
 /**
@@ -109,4 +121,19 @@ export function withEcho<T extends Interval>(estimate: T, echo: number): T {
 export function timesWithEcho<T extends Interval>(estimate: T, echo: number): T {
   if (!isLoud(echo)) return { ...withEcho(estimate, echo), ...(echo > 0 ? { lo: estimate.lo } : {}) };
   return { ...estimate, value: null, lo: echo > 0 ? estimate.lo : null, hi: null };
+}
+
+/**
+ * The same of times from a moment that an arming picked: a program that stands still there makes them longer by as much, and one that does at once what it
+ * would have done later makes them shorter. Where that is more than a fifth of the time there is a bound only.
+ */
+export function sinceArmingWithEcho<T extends Interval>(estimate: T, { still_ns }: Echo): T {
+  const { value, lo, hi } = estimate;
+  if (value === null) return estimate;
+  const isTooMuch = Math.abs(still_ns) > MOST_ECHO * value;
+  const ends =
+    still_ns > 0
+      ? { lo: lo === null ? null : Math.max(0, lo - 2 * still_ns), hi }
+      : { lo, hi: hi === null || isTooMuch ? null : hi - 2 * still_ns };
+  return { ...estimate, value: isTooMuch ? null : value, ...ends };
 }

@@ -162,7 +162,7 @@ function mostInSteps(set: WatchSet, axis: PassAxis): number {
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
   const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out, by_time } = countPasses(set, axis);
-  const echo = by_time > 0 ? by_time * armingEcho(set) : 0;
+  const echo = by_time > 0 ? by_time * armingEcho(set).share : 0;
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
   const bottom = new Float64Array(exposures.length);

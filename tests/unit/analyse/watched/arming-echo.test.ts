@@ -2,7 +2,12 @@ import { expect, test } from "bun:test";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { WatchSample } from "../../../../src/analyse/input/input.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
-import { armingEcho, timesWithEcho, withEcho } from "../../../../src/analyse/watched/arming-echo.ts";
+import {
+  armingEcho,
+  sinceArmingWithEcho,
+  timesWithEcho,
+  withEcho,
+} from "../../../../src/analyse/watched/arming-echo.ts";
 import type { Interval } from "../../../../src/statistics/interval.ts";
 import { seededRandom } from "../../../../src/statistics/prng.ts";
 import { input, MS, region, watch } from "../sample-input.ts";
@@ -30,7 +35,7 @@ const seen = (watches: WatchSample[]) =>
 
 function echoOf(watches: WatchSample[]): number {
   const set = groupsOf(seen(watches)).find(({ uniform }) => uniform.exposures.length > 0)?.uniform;
-  return set === undefined ? Number.NaN : armingEcho(set);
+  return set === undefined ? Number.NaN : armingEcho(set).share;
 }
 
 test("a program that does not know of the watches has no echo", () => {
@@ -66,6 +71,9 @@ test("with a loud echo rates and times between passes are bounds, which say why"
   expect(named("read_bytes_per_s")?.why).toContain("watching holds the program up");
   expect(named("iai_p50_ns")).toMatchObject({ status: "bound", value: null, hi: null });
   expect(named("iai_p50_ns")?.lo ?? 0).toBeGreaterThan(0);
+  // From a random moment it is 2.5 ms to the next read, and 10.5 from an arming.
+  expect(named("next_use_p50_ns")).toMatchObject({ status: "bound", value: null });
+  expect(named("next_use_p50_ns")?.lo ?? 0).toBeLessThan(2.5 * MS);
 });
 
 test("an interval has room for an echo on the side on which the truth may lie", () => {
@@ -75,5 +83,9 @@ test("an interval has room for an echo on the side on which the truth may lie", 
   expect(withEcho(estimate, -0.1)).toEqual({ value: 100, lo: 72, hi: expect.closeTo(121) });
   expect(timesWithEcho(estimate, 0.1)).toEqual({ value: 100, lo: 90, hi: 132 });
   expect(timesWithEcho(estimate, 0.5)).toEqual({ value: null, lo: 90, hi: null });
+  expect(sinceArmingWithEcho(estimate, { share: 0.1, still_ns: 10 })).toEqual({ value: 100, lo: 70, hi: 110 });
+  expect(sinceArmingWithEcho(estimate, { share: 0.5, still_ns: 60 })).toEqual({ value: null, lo: 0, hi: 110 });
+  expect(sinceArmingWithEcho(estimate, { share: -0.1, still_ns: -10 })).toEqual({ value: 100, lo: 90, hi: 130 });
+  expect(sinceArmingWithEcho(estimate, { share: -0.5, still_ns: -60 })).toEqual({ value: null, lo: 90, hi: null });
   expect(timesWithEcho(estimate, -0.5)).toEqual({ value: null, lo: null, hi: null });
 });
