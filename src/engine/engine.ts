@@ -35,6 +35,8 @@ export interface EngineProbe {
   readonly capture: CapturePlan;
   /** True where it is taken away while every process of the engine is settled. */
   readonly rests?: boolean;
+  /** True where it is put in only while a process of the engine asks for it. */
+  readonly onRequest?: boolean;
 }
 
 /** One engine of the list in engines.ts. */
@@ -80,6 +82,8 @@ export type Outcome =
   | "simulated"
   /** A tensor without elements. */
   | "empty"
+  /** A call about more than is copied of it, which others of its kind tell of too. */
+  | "too_many"
   /** A call about no buffer at all. */
   | "null_handle"
   /** A buffer of what one graph is given, and what lies in it: it is freed behind that graph. */
@@ -125,6 +129,8 @@ export interface EngineProcess {
   isSettled(): boolean;
   /** True while calls behind the first of each step would tell nothing new; never unless there. */
   isRepeating?(): boolean;
+  /** True while probes that are put in on request would tell something; they are never asked for unless told. */
+  isAsking?(nowNs: bigint): boolean;
   /** Ends the calls that have not returned: rows without an end. @param isGone whether its program has ended */
   flush(isGone?: boolean): void;
   /** Takes the rows made since the last call. */

@@ -11,6 +11,7 @@ import {
   costInShort,
   engineText,
   entry,
+  expertsText,
   isWhole,
   lossInShort,
   parametersText,
@@ -134,6 +135,7 @@ function answerLines(
   const invariant = invarianceText(report);
   const tokens = tokensText(report);
   const engine = engineText(report);
+  const experts = expertsText(report);
   const traced = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const failure = failureText(report);
   const head: Line[] = [
@@ -145,6 +147,7 @@ function answerLines(
     ...(engine === null ? [] : fewLines("engine", engine, width, most)),
     ...oneLine("process", traced, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
+    ...(experts === null ? [] : fewLines("experts", experts, width, most)),
     ...(isSpoilt ? validity : []),
     [],
     ...classes,

@@ -184,6 +184,23 @@ export function engineText(report: RunReport): string | null {
   return parts.length === 0 ? null : parts.join(", ");
 }
 
+/** "2 of 8 for a token"; null for a model without experts. */
+export function expertsText({ engine }: RunReport): string | null {
+  const layers = (engine?.experts ?? []).filter(({ tokens, reads }) => tokens > 0 && reads.length > 0);
+  if (layers.length === 0) return null;
+  const ends = (values: readonly number[], text = (value: number) => `${value}`): string => {
+    const [least, most] = [Math.min(...values), Math.max(...values)].map(text);
+    return least === most ? `${least}` : `${least} to ${most}`;
+  };
+  const shares = layers.flatMap(({ tokens, reads }) => reads.map((count) => (100 * count) / tokens));
+  const chosen = layers.map(({ tokens, reads }) => Math.round(reads.reduce((sum, count) => sum + count, 0) / tokens));
+  const chosenText = `${ends(chosen)} of ${ends(layers.map(({ reads }) => reads.length))} for a token`;
+  const seen = `${ends(layers.map(({ tokens }) => tokens))} tokens seen in ${formatCounted(layers.length, "layer")}`;
+  const never = shares.filter((share) => share === 0).length;
+  const share = `each by ${ends(shares, (value) => `${Number(value.toPrecision(3))}`)} % of them`;
+  return [chosenText, seen, share, ...(never === 0 ? [] : [`${never} of ${shares.length} never`])].join(", ");
+}
+
 /** "llama q8_0". */
 function modelText({ architecture, quantisation }: NonNullable<RunReport["model"]>): string {
   return [architecture ?? "model", quantisation].filter((word) => word !== null).join(" ");
@@ -199,6 +216,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const tokens = tokensText(report);
   const engine = engineText(report);
   const counts = countsText(report);
+  const experts = expertsText(report);
   const requests = requestsText(report);
   const out: Line[] = [
     [
@@ -211,6 +229,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     ...(engine === null ? [] : entry("engine", engine, width)),
     ...entry("process", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
+    ...(experts === null ? [] : entry("experts", experts, width)),
     ...(counts === null ? [] : entry("server", counts, width)),
     ...(requests === null ? [] : entry("requests", requests, width)),
   ];

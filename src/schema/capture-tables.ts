@@ -116,7 +116,7 @@ export const CAPTURE_TABLES = {
         "detail",
         "string",
         "",
-        "JSON object: path of the model or library, settings of the engine (`kv_caches`: lists of cells by which its layers write keys), `context` whose cache it is, `kv_rows` of a batch of several sequences as [sequence or list of them, first position, tokens] in the order of the tokens, `kv_row_cells` where these rows lie and `kv_cells` that a batch writes or that are given back as [first, count] in the order of the tokens, and what else is known.",
+        "JSON object: path of the model or library, settings of the engine (`kv_caches`: lists of cells by which its layers write keys), `experts` of a mixture that were read as [layer, tokens that were looked at, how many of them read each expert], `context` whose cache it is, `kv_rows` of a batch of several sequences as [sequence or list of them, first position, tokens] in the order of the tokens, `kv_row_cells` where these rows lie and `kv_cells` that a batch writes or that are given back as [first, count] in the order of the tokens, and what else is known.",
       ),
     ],
   },

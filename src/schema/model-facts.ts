@@ -35,5 +35,10 @@ export const engineFactsSchema = z.looseObject({
   build_id: word.optional(),
   /** What the context that decoded was asked to be, in the engine's own names. */
   context: z.record(z.string(), z.unknown()).nullable().optional(),
+  /** By layer, how many of so many tokens read each expert of a mixture; missing for other models, and where none were seen. */
+  experts: z
+    .array(z.object({ layer: z.number(), tokens: z.number(), reads: z.array(z.number()).readonly() }))
+    .readonly()
+    .optional(),
 });
 export type EngineFacts = z.output<typeof engineFactsSchema>;

@@ -7,6 +7,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "kv_cells",
   "kv_row_cells",
   "kv_caches",
+  "experts",
   "position_from",
   "position_to",
   "sequence_from",

@@ -1,5 +1,6 @@
 /** What the kernel program copies at each probe, by the offsets of a library. */
 import { type CapturePlan, capturePlan } from "../probing/capture-plan.ts";
+import { lookupParts } from "./expert-reads.ts";
 import { COPIED_BYTES, GO_BATCH, type Offsets } from "./offsets.ts";
 import { placedParts } from "./placed-pieces.ts";
 import { indexOffsets } from "./written-cells.ts";
@@ -9,6 +10,7 @@ export type Captures = Readonly<
     | "none"
     | "buffer"
     | "tensor"
+    | "lookup"
     | "path"
     | "batch"
     | "position"
@@ -28,6 +30,8 @@ function plansOf({ ggml, params, batch }: Offsets): Captures {
     /** The buffer at argument 0, or the one returned: always the first part. */
     buffer: capturePlan({ form: "bytes", from: 0, bytes: copied.buffer }),
     tensor: capturePlan(...placedParts(ggml)),
+    /** A call that looks rows up by their numbers. */
+    lookup: capturePlan(...lookupParts(ggml)),
     path: capturePlan({ form: "string", from: 0, bytes: COPIED_BYTES.path }),
     /** What the arrays of llama_batch hold, which is passed by value. */
     batch: capturePlan({ form: "batch", offsets: batch }),

@@ -50,6 +50,8 @@ export interface TensorMap {
   cacheAt(addr: bigint): CacheShape | null;
   /** True once a tensor was there that holds the experts of a mixture. */
   hasExperts(): boolean;
+  /** How many experts a layer has by those tensors; null where it has none. */
+  expertsIn(layer: number): number | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
 }
@@ -118,7 +120,8 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   /** Tensors since the last that was new. */
   let repeated = 0;
   let passesInputs = false;
-  let experts = false;
+  /** By layer, as the last of its tensors has them. */
+  const experts = new Map<number, number>();
   /** Buffers of a load that is simulated: those of llama.cpp have no bytes, those of Ollama are said to have some, and none. */
   const simulated = new Set<bigint>();
 
@@ -187,7 +190,7 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     const { region_type, layer, logical_id } = classOf(tensor.name, buffer.usage, role);
     // The name of a tensor that got none is its number in a graph.
     const name = tensor.name === "" || role !== undefined ? null : tensor.name;
-    experts ||= region_type === "weight" && holdsExperts(tensor.name);
+    if (region_type === "weight" && layer !== null && holdsExperts(tensor.name)) experts.set(layer, tensor.ne[2] ?? 0);
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
     const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
@@ -362,7 +365,8 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     passInputs() {
       passesInputs = true;
     },
-    hasExperts: () => experts,
+    hasExperts: () => experts.size > 0,
+    expertsIn: (layer) => experts.get(layer) ?? null,
     isSettled: () => repeated >= SETTLED_AFTER,
     unsettle() {
       repeated = 0;

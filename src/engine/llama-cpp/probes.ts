@@ -41,6 +41,7 @@ export const PROBE = {
   go_copy: 32,
   encode: 33,
   scheduled: 34,
+  lookup: 35,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -55,6 +56,8 @@ export interface ProbePoint {
   readonly rests?: boolean;
   /** True where it stands in for a function that is not found in a stripped program of Go. */
   readonly isSubstitute?: true;
+  /** True where it is put in only while a process asks for it. */
+  readonly onRequest?: boolean;
 }
 
 function point(symbol: string, probe: Probe, entry: keyof Captures | null, ret: keyof Captures | null): ProbePoint {
@@ -73,6 +76,7 @@ const GGML_POINTS: readonly ProbePoint[] = [
   point("ggml_backend_buffer_free", PROBE.buffer_free, "buffer", null),
   point("ggml_backend_buffer_set_usage", PROBE.buffer_usage, "buffer", null),
   point("ggml_backend_buffer_clear", PROBE.buffer_clear, "buffer", null),
+  { ...point("ggml_compute_forward_get_rows", PROBE.lookup, "lookup", null), onRequest: true },
   point("ggml_graph_compute", PROBE.graph_compute, "graph", "none"),
   point("llama_model_load_from_file", PROBE.model_load, "path", "none"),
   point("llama_model_load_from_splits", PROBE.model_load, "none", "none"),
@@ -135,12 +139,12 @@ export const PROBE_POINTS: readonly ProbePoint[] = [...GGML_POINTS, ...GO_POINTS
 export function probesOf(object: EngineObject): EngineProbe[] {
   const probes: EngineProbe[] = [];
   const captures = capturesOf(copiedBy(chooseLayout(object)));
-  for (const { symbol, probe, entry, ret, rests, isSubstitute } of PROBE_POINTS) {
+  for (const { symbol, probe, entry, ret, isSubstitute, ...when } of PROBE_POINTS) {
     const found = object.symbol(symbol);
     if (found?.type !== "function" || found.fileOffset === null) continue;
     if (isSubstitute && !found.isByGo) continue;
     const offset = BigInt(found.fileOffset);
-    const place = { symbol, offset, probe, ...(rests === undefined ? {} : { rests }) };
+    const place = { symbol, offset, probe, ...when };
     if (ret !== null) probes.push({ ...place, isReturn: true, capture: captures[ret] });
     if (entry !== null) probes.push({ ...place, isReturn: false, capture: captures[entry] });
   }

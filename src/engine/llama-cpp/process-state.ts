@@ -1,6 +1,7 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
 import type { EngineBuild, EngineProcess, Look, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { expertReads } from "./expert-reads.ts";
 import { type GraphMemory, graphMemory, readGraph } from "./graph-reader.ts";
 import { chooseLayout, isSameLayout, type LayoutChoice } from "./layout-choice.ts";
 import { GGML_LAYOUT } from "./offsets.ts";
@@ -30,7 +31,7 @@ const NODES_AT_ONCE = 512;
 const STRIPPED =
   "the program is stripped: of its functions of C only those are found that Go calls, so that what it does to a cache or a buffer by others is not seen";
 const EXPERTS_UNTOLD =
-  "which experts of a mixture a step reads is not told: its graph writes over their numbers before it ends; figures of ffn_*_exps are of all of them together";
+  "which experts of a mixture are read is not told: no call was seen that looks up how much each of them weighs";
 
 /** What becomes of every tensor where the fields are read in the wrong places. */
 const DOUBTS: ReadonlySet<Outcome> = new Set(["implausible", "not_in_memory", "empty"]);
@@ -68,6 +69,7 @@ const COPIES: ReadonlySet<number> = new Set([
   PROBE.buffer_clear,
   PROBE.graph_compute,
   PROBE.scheduled,
+  PROBE.lookup,
 ]);
 
 /** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
@@ -79,6 +81,9 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   let isStripped = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
+  const experts = expertReads(layout, map.expertsIn);
+  /** The last record that told of them. */
+  let lookup: Pick<RawRecord, "timestamp_ns" | "tid"> | null = null;
   let flash: boolean | null = null;
   let caches = 0;
   const steps = stepLog({ pid, layout, weights: map.weights, isSettled: map.isSettled, cacheAt: map.cacheAt });
@@ -101,6 +106,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     layout = chosen.ggml;
     map.useLayout(layout);
     steps.useLayout(layout);
+    experts.useLayout(layout);
   }
 
   function noteGraph({ unreadable, payload, timestamp_ns, tid }: RawRecord): void {
@@ -132,6 +138,11 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     }
     const { tensors, refused, nodes } = reading;
     return { graph: key, tensors: tensors.length, refused, found, nodes };
+  }
+
+  function tellExperts(): void {
+    if (lookup !== null) steps.tellExperts(experts.takeReads(), lookup.timestamp_ns, lookup.tid);
+    lookup = null;
   }
 
   function tally(outcome: Outcome): Outcome {
@@ -176,6 +187,11 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
           return map.bufferCleared(record);
         case PROBE.buffer_free:
           return map.bufferFreed(record);
+        case PROBE.lookup: {
+          const outcome = experts.take(record);
+          if (outcome === "kept") lookup = { timestamp_ns: record.timestamp_ns, tid: record.tid };
+          return outcome;
+        }
         case PROBE.graph_compute:
           if (record.isReturn) break;
           scheduled.pass(record.tid);
@@ -207,7 +223,16 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
       return looks;
     },
     isSettled: map.isSettled,
-    flush: steps.flush,
+    isAsking(nowNs) {
+      if (!map.hasExperts()) return false;
+      const isAsking = experts.isAsking(nowNs);
+      if (!isAsking) tellExperts();
+      return isAsking;
+    },
+    flush() {
+      tellExperts();
+      steps.flush();
+    },
     takeRows: () => ({ tensors: map.takeRows(), steps: steps.takeRows() }),
     tokenPeriodsNs: steps.tokenPeriodsNs,
     kvHeads: steps.kvHeads,
@@ -215,7 +240,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     untold() {
       const unknown = unknownLayout(placed, choice ?? UNKNOWN_BUILD);
       return [
-        ...(map.hasExperts() ? [EXPERTS_UNTOLD] : []),
+        ...(map.hasExperts() && !experts.hasCounted() ? [EXPERTS_UNTOLD] : []),
         ...(unknown === null ? [] : [unknown]),
         ...(hasOthers ? [OTHER_OFFSETS] : []),
         ...(isStripped ? [STRIPPED] : []),

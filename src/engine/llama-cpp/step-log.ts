@@ -6,6 +6,7 @@ import { batchFacts, encodedFacts, hex, i32, tokensIn } from "./batch-facts.ts";
 import { cacheHeads, type PlacedRun } from "./cache-heads.ts";
 import { tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
+import type { LayerReads } from "./expert-reads.ts";
 import { filledBatches } from "./filled-batches.ts";
 import { graphSteps } from "./graph-steps.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
@@ -21,6 +22,8 @@ export interface StepLog {
   take(record: RawRecord): Outcome;
   /** What the engine runs with, as it became known. */
   tellSettings(settings: Readonly<Record<string, unknown>>, time: bigint, tid: number): void;
+  /** Which experts of a mixture were read. */
+  tellExperts(reads: readonly LayerReads[], time: bigint, tid: number): void;
   takeRows(): EngineRow<"step">[];
   /** True once graphs were steps by themselves, without a call that decodes. */
   isOfGraphs(): boolean;
@@ -361,6 +364,10 @@ export function stepLog(context: StepContext): StepLog {
     },
     tellSettings(settings, timestamp_ns, tid) {
       rows.push(rowOf({ timestamp_ns, tid }, "engine", { settings }));
+    },
+    tellExperts(reads, timestamp_ns, tid) {
+      const experts = reads.map(({ layer, tokens, reads: each }) => [layer, tokens, each]);
+      rows.push(rowOf({ timestamp_ns, tid }, "engine", { experts }));
     },
     takeRows() {
       const taken = rows;

@@ -9,7 +9,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
-import { restingProbes } from "./resting-probes.ts";
+import { type Presence, restingProbes } from "./resting-probes.ts";
 
 /** A file in which an engine was found. */
 export interface EngineFile {
@@ -34,8 +34,8 @@ export interface ObjectProbes extends Disposable {
    * @throws MrmTraceError environment, where the kernel refused every probe of an engine
    */
   attach(path: string, openPath?: string | null): readonly EngineFile[];
-  /** Whether the probes of an engine that may rest are wanted now. */
-  setWanted(engine: Engine, wanted: boolean): void;
+  /** Whether the probes of an engine that may rest, or those that are there on request, are wanted now. */
+  setWanted(engine: Engine, presence: Presence, wanted: boolean): void;
   /** Probes asked for and refused so far. */
   readonly counts: {
     asked: number;
@@ -161,8 +161,9 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
   }
 
   function linkOrRest(path: string, engine: Engine, group: readonly Place[]): void {
-    const [{ isReturn, rests } = { isReturn: false }] = group;
-    if (rests) resting.add(engine, path, (held) => link(held, isReturn, group));
+    const [{ isReturn, rests, onRequest } = { isReturn: false }] = group;
+    if (rests || onRequest)
+      resting.add(engine, rests ? "rests" : "onRequest", path, (held) => link(held, isReturn, group));
     else links.use(link(path, isReturn, group));
   }
 
@@ -192,7 +193,10 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     counts.asked += probes.length;
     const number = engines.indexOf(engine);
     const places = probes.map((probe) => ({ ...probe, cookie: BigInt(captures.numberOf(number, probe)) }));
-    const groups = Map.groupBy(places, ({ isReturn, rests }) => `${!isReturn}/${rests === true}`);
+    const groups = Map.groupBy(
+      places,
+      ({ isReturn, rests, onRequest }) => `${!isReturn}/${rests === true}/${onRequest === true}`,
+    );
     for (const [, group] of [...groups].sort(([one], [other]) => (one < other ? -1 : 1))) {
       if (multi) attempt(group);
       else for (const probe of group) attempt([probe]);
@@ -239,8 +243,8 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
       lookedAt.set(identity, { files, state });
       return files;
     },
-    setWanted(engine, wanted) {
-      if (lost.has(engine) || resting.set(engine, wanted)) return;
+    setWanted(engine, presence, wanted) {
+      if (lost.has(engine) || resting.set(engine, presence, wanted)) return;
       lost.add(engine);
       counts.refused += 1;
       counts.refusedBy["not put back"] = (counts.refusedBy["not put back"] ?? 0) + 1;

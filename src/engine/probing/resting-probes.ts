@@ -1,16 +1,20 @@
-/** Probes that are taken away while they have nothing new to tell, and put back: a call that is probed costs its caller a trap. */
+/** Probes that are taken away while they have nothing new to tell, or are not asked for, and put back: a call that is probed costs its caller a trap. */
 import { openFileBytes } from "../../elf/file-bytes.ts";
 import type { Engine } from "../engine.ts";
 
+/** When they are there: until they have nothing new to tell, or while they are asked for. */
+export type Presence = "rests" | "onRequest";
+
 export interface RestingProbes extends Disposable {
-  /** Links probes of a file now, and whenever they are wanted again. @throws MrmTraceError environment, where they cannot be linked now */
-  add(engine: Engine, path: string, link: (path: string) => Disposable): void;
+  /** Links probes of a file now, unless they are there on request, and whenever they are wanted again. @throws MrmTraceError environment, where they cannot be linked now */
+  add(engine: Engine, presence: Presence, path: string, link: (path: string) => Disposable): void;
   /** Puts those of an engine back, or takes them away. @returns false where some could not be put back */
-  set(engine: Engine, wanted: boolean): boolean;
+  set(engine: Engine, presence: Presence, wanted: boolean): boolean;
 }
 
 interface Resting {
   readonly engine: Engine;
+  readonly presence: Presence;
   readonly link: () => Disposable;
   current: Disposable | null;
 }
@@ -21,16 +25,18 @@ export function restingProbes(): RestingProbes {
   const files = new DisposableStack();
 
   return {
-    add(engine, path, link) {
+    add(engine, presence, path, link) {
       // Probes hold their file; while there are none, its number could be given to another.
       const file = openFileBytes(path);
       const held = file === null ? path : files.use(file).heldPath;
-      all.push({ engine, link: () => link(held), current: link(held) });
+      const current = presence === "rests" ? link(held) : null;
+      all.push({ engine, presence, link: () => link(held), current });
     },
-    set(engine, wanted) {
+    set(engine, presence, wanted) {
       let done = true;
       for (const probes of all) {
-        if (probes.engine !== engine || (probes.current !== null) === wanted) continue;
+        if (probes.engine !== engine || probes.presence !== presence) continue;
+        if ((probes.current !== null) === wanted) continue;
         if (!wanted) {
           probes.current?.[Symbol.dispose]();
           probes.current = null;

@@ -223,7 +223,13 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
         const isAwaited = running.length === 0 && !isCovered(engine.engine);
         const repeats = running.length > 0 && running.every((state) => state.isRepeating?.() ?? false);
         captures.setFirstOnly(engines.indexOf(engine.engine), repeats);
-        probes.setWanted(engine.engine, isAwaited || !running.every((state) => state.isSettled()));
+        probes.setWanted(engine.engine, "rests", isAwaited || !running.every((state) => state.isSettled()));
+        const now = monotonicNs();
+        probes.setWanted(
+          engine.engine,
+          "onRequest",
+          running.some((state) => state.isAsking?.(now)),
+        );
       }
       return rows.take(false);
     },

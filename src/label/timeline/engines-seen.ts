@@ -13,6 +13,32 @@ export interface EngineSeen {
   readonly build_id: string | null;
   /** What the context that decoded was asked to be; null where that was not seen. */
   readonly context: Readonly<Record<string, unknown>> | null;
+  /** Which experts of a mixture were read in the tokens that were looked at; none for other models. */
+  readonly experts?: readonly ExpertsRead[];
+}
+
+/** Experts of one layer: how many of so many tokens read each. */
+export interface ExpertsRead {
+  readonly layer: number;
+  readonly tokens: number;
+  readonly reads: readonly number[];
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+
+/** The sums of what the rows tell, by layer and number of experts. */
+function expertsRead(details: readonly Readonly<Record<string, unknown>>[]): ExpertsRead[] {
+  const sums = new Map<string, { layer: number; tokens: number; reads: number[] }>();
+  for (const row of details.flatMap(({ experts }): unknown[] => (Array.isArray(experts) ? experts : []))) {
+    const [layer, tokens, reads]: unknown[] = Array.isArray(row) ? row : [];
+    if (!isCount(layer) || !isCount(tokens) || !Array.isArray(reads) || !reads.every(isCount)) continue;
+    const key = `${layer}/${reads.length}`;
+    const sum = sums.get(key) ?? { layer, tokens: 0, reads: reads.map(() => 0) };
+    sum.tokens += tokens;
+    for (const [i, count] of reads.entries()) sum.reads[i] = (sum.reads[i] ?? 0) + count;
+    sums.set(key, sum);
+  }
+  return [...sums.values()];
 }
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
@@ -43,9 +69,11 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     const objects = [...new Set(paths)];
     const built = details.find(({ build }) => typeof build === "string") ?? {};
     const context = contextAsked(steps.filter((step) => step.engine === engine));
+    const experts = expertsRead(details);
     const about = { objects, build: textOf(built.build), build_id: textOf(built.build_id), context };
     if (engine === null) return { ...about, ...olderEngine(steps) };
-    return { name: engine, settings: Object.assign({}, ...details.map(({ settings }) => settings)), ...about };
+    const settings = Object.assign({}, ...details.map(({ settings: one }) => one));
+    return { name: engine, settings, ...about, ...(experts.length === 0 ? {} : { experts }) };
   });
   return seen.toSorted((one, other) => Number(lower.has(one.name)) - Number(lower.has(other.name)));
 }

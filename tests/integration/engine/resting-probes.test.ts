@@ -8,10 +8,11 @@ import { u32Bytes } from "../../../src/kernel/bpf-map.ts";
 import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
 
 const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
-const CALLS = ["lrand48", "mrand48"] as const;
+const CALLS = ["lrand48", "mrand48", "jrand48"] as const;
 
-test("a probe that may rest is gone while its process is settled, and is put back, in the same file, when it is not", async () => {
+test("a probe that may rest is gone while its process is settled, one on request until it is asked for, and both are put back in the same file", async () => {
   let settled = false;
+  let asks = false;
   const taken: number[] = [];
   const state: EngineProcess = {
     useBuild() {},
@@ -21,6 +22,7 @@ test("a probe that may rest is gone while its process is settled, and is put bac
     },
     look: () => [],
     isSettled: () => settled,
+    isAsking: () => asks,
     flush() {},
     takeRows: () => ({ tensors: [], steps: [] }),
     tokenPeriodsNs: () => [],
@@ -41,6 +43,7 @@ test("a probe that may rest is gone while its process is settled, and is put bac
         probe,
         capture: capturePlan(),
         ...(probe === 0 ? { rests: true } : {}),
+        ...(probe === 2 ? { onRequest: true } : {}),
       })),
   };
   using owner = await openBpfObject("engine");
@@ -52,10 +55,16 @@ test("a probe that may rest is gone while its process is settled, and is put bac
     readMemory: () => null,
     engines: [engine],
   });
-  const { symbols } = dlopen(LIBC, { lrand48: { returns: FFIType.i64 }, mrand48: { returns: FFIType.i64 } });
-  const callBoth = (): number[] => {
+  const { symbols } = dlopen(LIBC, {
+    lrand48: { returns: FFIType.i64 },
+    mrand48: { returns: FFIType.i64 },
+    jrand48: { args: [FFIType.ptr], returns: FFIType.i64 },
+  });
+  const seed = new Uint16Array(3);
+  const callAll = (): number[] => {
     symbols.lrand48();
     symbols.mrand48();
+    symbols.jrand48(seed);
     session.drain();
     return taken.splice(0).sort();
   };
@@ -64,14 +73,20 @@ test("a probe that may rest is gone while its process is settled, and is put bac
     session.drain();
     taken.splice(0);
     await session.attachObject(LIBC, process.pid);
-    expect(callBoth()).toEqual([0, 1]);
+    expect(callAll()).toEqual([0, 1]);
     settled = true;
     session.drain();
-    expect([callBoth(), callBoth()]).toEqual([[1], [1]]);
+    expect([callAll(), callAll()]).toEqual([[1], [1]]);
     settled = false;
     session.drain();
-    expect(callBoth()).toEqual([0, 1]);
-    expect(session.account().find(({ stage }) => stage === "attach")).toMatchObject({ kept: 2, dropped: 0 });
+    expect(callAll()).toEqual([0, 1]);
+    asks = true;
+    session.drain();
+    expect(callAll()).toEqual([0, 1, 2]);
+    asks = false;
+    session.drain();
+    expect(callAll()).toEqual([0, 1]);
+    expect(session.account().find(({ stage }) => stage === "attach")).toMatchObject({ kept: 3, dropped: 0 });
   } finally {
     session.stop();
   }

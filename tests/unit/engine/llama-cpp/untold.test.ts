@@ -40,7 +40,7 @@ describe("what cannot be told of a process", () => {
     expect(state.take(placing("blk.0.ffn_gate.weight", true))).not.toBe("kept");
     expect(state.untold?.()).toEqual([]);
     state.take(placing("blk.0.ffn_up_exps.weight"));
-    expect(state.untold?.()).toEqual([expect.stringMatching(/^which experts of a mixture a step reads is not told: /)]);
+    expect(state.untold?.()).toEqual([expect.stringMatching(/^which experts of a mixture are read is not told: /)]);
   });
 
   test("is every tensor where a buffer that was handed bytes seems to have none, and why the debugging data was not taken", () => {

@@ -37,6 +37,24 @@ test("an engine is told with the build of its library and with what the context 
   });
 });
 
+test("the experts that an engine told of are summed by layer; rows that say anything else are left out", () => {
+  const told = (experts: unknown) => step("engine", { experts });
+  const [seen] = enginesSeen([
+    told([
+      [0, 10, [4, 16]],
+      [1, 10, [10, 10]],
+    ]),
+    told([[0, 5, [5, 5]]]),
+    told([[0, 5, [1, 2, 3]], [0, -1, [1, 2]], [0, 1, ["x", 2]], 7]),
+    told("none"),
+  ]);
+  expect(seen?.experts).toEqual([
+    { layer: 0, tokens: 15, reads: [9, 21] },
+    { layer: 1, tokens: 10, reads: [10, 10] },
+    { layer: 0, tokens: 5, reads: [1, 2, 3] },
+  ]);
+});
+
 test("an engine that tells neither its build nor its context has none", () => {
   const [seen] = enginesSeen([
     step("engine", { path: "/lib/libllama.so" }),
