@@ -16,7 +16,8 @@ export interface GoProgram {
   readonly machine: number;
   readonly segments: readonly Segment[];
   readonly sections: readonly Section[];
-  readonly starts: FunctionStarts | null;
+  /** Of functions of C; asked for where one is looked for. */
+  readonly starts: () => FunctionStarts | null;
 }
 
 const X86_64 = 62;
@@ -50,7 +51,8 @@ function loadsOf(program: GoProgram, { vaddr, end }: GoFunction): number[] {
 
 /** The only function of C in the program's own text that the one which begins here calls; null where there is none, or several. */
 function calledBy(program: GoProgram, vaddr: number): number | null {
-  const { starts, sections } = program;
+  const { sections } = program;
+  const starts = program.starts();
   const range = starts?.at(vaddr);
   if (range == null || range.start !== vaddr || range.end === null) return null;
   const code = codeOf(program, vaddr, range.end);

@@ -97,7 +97,7 @@ export function readElf(bytes: Uint8Array | ByteSource): ElfResult {
     },
     debugLink: () => readDebugLink(view, sections()),
     functionsByGo: (names) =>
-      functionsByGo({ view, machine, segments, sections: sections(), starts: functionStarts() }, names),
+      functionsByGo({ view, machine, segments, sections: sections(), starts: functionStarts }, names),
     functionStarts,
     fileOffset: (vaddr) => fileOffsetOf(segments, vaddr),
     vaddr: (offset) => vaddrOf(segments, offset),
