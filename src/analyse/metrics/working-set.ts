@@ -11,7 +11,7 @@ import { coveredNs, isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
-import type { Figure, MetricFamily } from "./metric.ts";
+import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 const LINE_BYTES = 64;
 const PAGE_BYTES = 4096;
@@ -93,8 +93,15 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   return { estimate, n, whole, why };
 }
 
+const NO_PIECE = "no two of its steps follow each other, so that none of it is as long as the window";
+
 function watchFigure(group: Group): Figure {
   const window = figureWindow(group);
+  const { span } = group;
+  const isAnyWhole = span.begin_ns.some((begin, i) => (span.end_ns[i] ?? begin) - begin >= window);
+  if (span.turn_ns !== null && !isAnyWhole) {
+    return notIdentifiable("working_set_bytes", "watch", group.uniform.exposures.length, NO_PIECE);
+  }
   const { estimate, n, why } = touchedWithin(group, window);
   const peak = peakBytes(group.regions, group.span);
   return {
@@ -177,7 +184,7 @@ export const workingSet: MetricFamily = {
     [IMPORT, "bounds, as of samples; a value where the trace holds every access"],
   ],
   not_by_sampling: null,
-  suppressed: "n < 30; loss above 1 %.",
+  suppressed: "n < 30; loss above 1 %. Not identifiable of steps of which no two follow each other.",
   spans: "every",
   figures: (group) => [watchFigure(group), ...(group.stream === null ? sampledFigures(group) : everyFigures(group))],
 };

@@ -93,6 +93,20 @@ const seldom = (share: number) => (random: Random) => () => (random() < share ? 
 
 const BUSY = 3 * MS;
 
+/** Memory that is read by the clock, each 2.1 to 3.9 ms, whatever the steps are. */
+const byClock = (name: string, step: Between, standstill_ns: number): WorldKind => ({
+  name,
+  make: (random): World => {
+    const steps = stepsOf(random, { step });
+    const list = words(() => {
+      const times: number[] = [];
+      for (let now = 3 * MS * random(); now < RUN_NS; now += MS * drawn(random, [2.1, 3.9])) times.push(now);
+      return loads(times);
+    }, WORDS / 4);
+    return one("runtime", list, { steps, token_period_ns: ((step[0] + step[1]) / 2) * MS, standstill_ns });
+  },
+});
+
 export const STEP_WORLDS: readonly WorldKind[] = [
   engine(
     "steps of 2 to 6 ms between prompts, 3 ms still at an arming",
@@ -100,6 +114,13 @@ export const STEP_WORLDS: readonly WorldKind[] = [
     { step: [2, 6], prompts: PROMPTS },
     BUSY,
   ),
+  engine(
+    "a prompt of 20 to 40 ms before each step of 5 to 11 ms, 1 ms still",
+    "weight",
+    { step: [5, 11], prompts: { every: [1, 1], length: [20, 40] } },
+    MS,
+  ),
+  byClock("read each 3 ms beside steps of 4 to 8 ms, 3 ms still", [4, 8], BUSY),
   engine("steps of 2 to 6 ms, 75 us still at an arming", "weight", { step: [2, 6] }, 0.075 * MS),
   engine(
     "steps of 2 to 6 ms, 3 ms still, a word read in one of 40",

@@ -8,13 +8,13 @@ const CYCLE_MS = 22;
 const PROMPT_MS = 2;
 const STEP_MS = 5;
 
-/** A short prompt and four decode steps, over and over without a pause: two decode steps, the window, are longer than a prompt. */
-function promptsAndTokens(): StepSample[] {
+/** A short prompt and so many decode steps, over and over: two decode steps, the window, are longer than a prompt. */
+function promptsAndTokens(decodes: number): StepSample[] {
   return Array.from({ length: 40 }, (_, cycle): StepSample[] => {
     const begin = CYCLE_MS * cycle;
     return [
       { step: "prefill", begin_ns: begin * MS, end_ns: (begin + PROMPT_MS) * MS, n_tokens: 16 },
-      ...Array.from({ length: 4 }, (_, i): StepSample => {
+      ...Array.from({ length: decodes }, (_, i): StepSample => {
         const from = begin + PROMPT_MS + STEP_MS * i;
         return { step: "decode", begin_ns: from * MS, end_ns: (from + STEP_MS) * MS, n_tokens: 1 };
       }),
@@ -23,7 +23,7 @@ function promptsAndTokens(): StepSample[] {
 }
 
 /** The working set of 120 words that prompts alone touch, each watched from 4 ms before a prompt on. */
-function workingSet(dwell_ms: number): MetricRow | undefined {
+function workingSet(dwell_ms: number, decodes = 4): MetricRow | undefined {
   const watches = Array.from({ length: 120 }, (_, i) => {
     const prompt = CYCLE_MS * (1 + (i % 35));
     const begin = prompt - 4 + 0.01 * i;
@@ -36,7 +36,7 @@ function workingSet(dwell_ms: number): MetricRow | undefined {
     });
   });
   const regions = [region({ region_type: "activation" })];
-  return computeMetrics(input({ watches, regions, steps: promptsAndTokens() })).find(
+  return computeMetrics(input({ watches, regions, steps: promptsAndTokens(decodes) })).find(
     ({ metric, source, step }) => metric === "working_set_bytes" && source === "watch" && step === "decode",
   );
 }
@@ -47,4 +47,10 @@ test("what a prompt touches is not in the working set of the decode steps around
 
 test("nor is it where watches are shorter than two steps", () => {
   expect(workingSet(9)?.lo).toBe(0);
+});
+
+test("and there is none of two steps where no two follow each other", () => {
+  const row = workingSet(15, 1);
+  expect(row).toMatchObject({ status: "not_identifiable", value: null, lo: null, hi: null });
+  expect(row?.why).toContain("no two of its steps follow each other");
 });
