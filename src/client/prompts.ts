@@ -12,10 +12,13 @@ const answerSchema = z.object({ tokens: z.array(z.int().min(0)) });
 
 /** A text in the tokens of the server. @throws MrmTraceError target, where it does not tell them */
 async function tokenised(url: string, content: string, add_special: boolean, signal: AbortSignal): Promise<number[]> {
-  const response = await ask(`${url}/tokenize`, signal, { content, add_special });
+  // In the words of llama-server, and in those of vLLM.
+  const words = { content, add_special, prompt: content, add_special_tokens: add_special };
+  const response = await ask(`${url}/tokenize`, signal, words);
   const tokens = response.ok ? answerSchema.safeParse(await response.json()).data?.tokens : undefined;
   if (tokens !== undefined) return tokens;
-  const hint = "check that the command is a llama-server, which tells the tokens of a text at /tokenize";
+  const hint =
+    "check that the command is a llama-server or vLLM with a tokenizer, which tell the tokens of a text at /tokenize";
   throw new MrmTraceError("target", `the server answered ${response.status} to /tokenize, and no tokens`, hint);
 }
 

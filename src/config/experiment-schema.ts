@@ -28,14 +28,14 @@ export const modelSchema = z.strictObject({
   engine: z
     .enum(["llamacpp", "llama-server", "demo", "vllm", "transformers", "ollama"])
     .describe(
-      "llamacpp runs the GGUF at `path` in the demo's engine, llama-server and ollama in the server of that name on PATH, of which we are the client; demo runs one of random weights; transformers runs the Python script at `path`, which is told what to do; vllm is refused, with what is missing",
+      "llamacpp runs the GGUF at `path` in the demo's engine, llama-server and ollama in the server of that name on PATH, of which we are the client; demo runs one of random weights; transformers runs the Python script at `path`, which is told what to do; vllm serves the folder at `path` by the Python on PATH, of which we are the client too",
     ),
   path: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "GGUF of a llamacpp, llama-server or ollama model, or the script that runs a transformers model, from the current folder",
+      "GGUF of a llamacpp, llama-server or ollama model, the folder of a vllm model, or the script that runs a transformers model, from the current folder",
     ),
   hf_repo: z.string().optional().describe("not fetched: where the file came from"),
   params: demoSchema.shape.params.unwrap().optional().describe("size of a demo model"),
@@ -43,7 +43,11 @@ export const modelSchema = z.strictObject({
   family: z.string().optional().describe("kept in metadata.json, as are the next three"),
   params_billions: z.number().optional(),
   quantisation: z.string().optional(),
-  dtype: z.string().optional(),
+  dtype: z
+    .string()
+    .regex(/^[\w.-]{1,40}$/)
+    .optional()
+    .describe("kept too, and told to vllm"),
 });
 
 export const sweepSchema = z.strictObject({

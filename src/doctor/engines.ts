@@ -12,6 +12,7 @@ import type { Check } from "../schema/examination.ts";
 import { type ProgramBuild, programBuild } from "./engine-build.ts";
 import { programPath } from "./software.ts";
 import { torchLibraries } from "./torch-libraries.ts";
+import { vllmLibraries } from "./vllm-libraries.ts";
 
 export interface FoundProgram extends ProgramBuild {
   readonly engine: string;
@@ -38,7 +39,7 @@ interface ListedEngine {
 const ALL = "tensors by name, KV cells, steps and tokens";
 const WEIGHTS = "weights by name where a file of them stays mapped";
 const PAGED =
-  "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens; weights and activations are not identifiable";
+  "on a CPU, x86-64, as in 0.32: the KV cache by layer, rows and sequences, steps and tokens, and with Python 3.11 and 3.12 weights and requests by name; activations are not identifiable";
 const KINDS = "kinds of mapping, faults and accesses, but no tensors, steps or tokens";
 
 const LISTED: readonly ListedEngine[] = [
@@ -54,7 +55,7 @@ const LISTED: readonly ListedEngine[] = [
     programs: ["ollama"],
     will_be_known: `${ALL}; of the models that its own engine runs, KV by layer`,
   },
-  { name: vllm.name, programs: vllm.programs, will_be_known: PAGED },
+  { name: vllm.name, programs: vllm.programs, libraries: vllmLibraries, will_be_known: PAGED },
   { name: "sglang", programs: ["sglang"], will_be_known: KINDS },
   { name: "tgi", programs: ["text-generation-launcher"], will_be_known: KINDS },
 ];
@@ -99,7 +100,11 @@ function judgeEngine({ name, programs, libraries, will_be_known }: ListedEngine,
   const found = facts.found.filter(({ engine }) => engine === name);
   const data = { found, will_be_known };
   if (found.length === 0) {
-    const where = libraries === undefined ? `not on PATH (${programs.join(", ")})` : "not in the Python on PATH";
+    const places = [
+      ...(programs.length === 0 ? [] : [`on PATH (${programs.join(", ")})`]),
+      ...(libraries === undefined ? [] : ["in the Python on PATH"]),
+    ];
+    const where = `not ${places.join(", nor ")}`;
     const none = `${where}; attach to it, or give its path behind --: ${will_be_known}`;
     return check(`engine: ${name}`, "info", none, { data });
   }

@@ -12,6 +12,7 @@ import { OLLAMA_PROGRAM } from "./ollama-run.ts";
 import { SCRIPT_PROGRAM } from "./script-run.ts";
 import { SERVER_PROGRAM } from "./server-run.ts";
 import { cellsOf, countRuns, promptRoom } from "./sweep.ts";
+import { vllmProblem } from "./vllm-run.ts";
 
 export interface CheckedConfig {
   readonly problems: readonly ConfigProblem[];
@@ -73,9 +74,6 @@ export function checkConfig(file: ConfigFile, maxRuns: number): CheckedConfig {
 /** Control and direction characters, and what a path would read as more than a name. */
 const HOSTILE = /[\p{Cc}\p{Cf}\\]|^[/~.]|(?:^|\/)\.\.(?:\/|$)/u;
 
-/** What an experiment would need of vLLM to run it. */
-const VLLM_MISSING =
-  "nothing here starts its server, which `mrm-trace run --serve 30s --api openai -- COMMAND` can be the client of";
 /** The servers that an experiment starts, and how one is had. */
 const SERVERS: Readonly<Record<string, readonly [program: string, hint: string]>> = {
   "llama-server": [SERVER_PROGRAM, "install llama.cpp, and put the folder of its llama-server into PATH"],
@@ -95,9 +93,7 @@ function modelProblems({ yaml }: ConfigFile, index: number): ConfigProblem[] {
   if (!parsed.success) return found;
   const { engine, path, hf_repo, params, type } = parsed.data;
   if (engine === "vllm") {
-    const hint = `run its models as GGUF with engine: llama-server, or trace a command of it: mrm-trace run -- COMMAND`;
-    const message = `${engine} is not supported yet: ${VLLM_MISSING}`;
-    found.push(problemAt(yaml, pathOf("engine"), message, { hint, code: "environment" }));
+    found.push(...vllmProblems(yaml, pathOf, path, hf_repo));
   } else if (engine === "transformers") {
     found.push(...scriptProblems(yaml, pathOf, path));
   } else if (engine === "demo") {
@@ -150,6 +146,29 @@ function scriptProblems(
   return [problemAt(yaml, keyPath("engine"), message, { hint: missing, code: "environment" })];
 }
 
+function vllmProblems(
+  yaml: ConfigFile["yaml"],
+  keyPath: (key: string) => PropertyKey[],
+  path: string | undefined,
+  hf_repo: string | undefined,
+): ConfigProblem[] {
+  if (path === undefined && hf_repo !== undefined) return [hubProblem(yaml, keyPath)];
+  const problem = vllmProblem(path);
+  if (problem === null) return [];
+  const { key, message, isEnvironment } = problem;
+  if (isEnvironment) {
+    const hint = "put the folder of the Python that has vllm into PATH, as activating its environment does";
+    return [problemAt(yaml, keyPath(key), message, { hint, code: "environment" })];
+  }
+  const hint = "give path: FOLDER, with config.json and the weights as safetensors";
+  return [problemAt(yaml, keyPath(key), message, path === undefined ? { hint, received: null } : { hint })];
+}
+
+function hubProblem(yaml: ConfigFile["yaml"], keyPath: (key: string) => PropertyKey[]): ConfigProblem {
+  const hint = `${HUB}; download it and give path`;
+  return problemAt(yaml, keyPath("hf_repo"), "a model from a hub is refused", { hint });
+}
+
 function fileProblems(
   yaml: ConfigFile["yaml"],
   keyPath: (key: string) => PropertyKey[],
@@ -162,11 +181,7 @@ function fileProblems(
       const hint = "add path: MODEL.gguf; mrm-trace model --out MODEL.gguf writes one of random weights";
       return [problemAt(yaml, keyPath("engine"), `a ${engine} model needs a path`, { hint, received: null })];
     }
-    return [
-      problemAt(yaml, keyPath("hf_repo"), "a model from a hub is refused", {
-        hint: `${HUB}; download it and give path`,
-      }),
-    ];
+    return [hubProblem(yaml, keyPath)];
   }
   const gguf = readGgufFile(path);
   if (gguf.ok) return [];

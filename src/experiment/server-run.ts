@@ -9,6 +9,7 @@ import { invokingUser } from "../target/invoking-user.ts";
 import { drawnText, ollamaCommand, ollamaStore, storedModel } from "./ollama-run.ts";
 import type { OneRunRequest } from "./run-request.ts";
 import type { Cell } from "./sweep.ts";
+import { vllmCommand, vocabularyOf } from "./vllm-run.ts";
 
 export const SERVER_PROGRAM = "llama-server";
 /** Every vocabulary has a token for each byte. */
@@ -23,6 +24,11 @@ export function serverOf(
   if (engine === "ollama" && path !== undefined) {
     const command = ollamaCommand({ context_length, batch_size }, demo);
     return { api: "ollama", command, gguf: path, vocabulary: null };
+  }
+  if (engine === "vllm" && path !== undefined) {
+    const vocabulary = asUser(invokingUser(), () => vocabularyOf(path)) ?? LEAST_VOCABULARY;
+    const command = asUser(invokingUser(), () => vllmCommand(model, { context_length, batch_size }));
+    return { api: "openai", command, gguf: path, vocabulary };
   }
   if (engine !== "llama-server" || path === undefined) return null;
   const facts = asUser(invokingUser(), () => modelFacts(path));

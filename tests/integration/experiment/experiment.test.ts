@@ -199,14 +199,18 @@ describe("the command line refuses", () => {
     expect(error.message).toContain("this id is no name for a folder");
   });
 
-  test("vllm with 3, and tells it as one object", async () => {
-    const { path } = fileOf({ models: [{ id: "a", engine: "vllm", hf_repo: "a/b" }] });
+  test("an engine that is not here with 3, and tells it as one object", async () => {
+    const weights = join(folder, "weights");
+    mkdirSync(weights, { recursive: true });
+    writeFileSync(join(weights, "config.json"), JSON.stringify({ vocab_size: 1000 }));
+    const { path } = fileOf({ models: [{ id: "a", engine: "vllm", path: weights }] });
+    const env = { PATH: weights };
     for (const verb of ["validate", "plan"]) {
-      const ended = await runCli([verb, path, "--json"]);
+      const ended = await runCli([verb, path, "--json"], { env });
       expect(ended.exitCode).toBe(3);
       expect(jsonOf(ended)).toMatchObject({ error: { code: "environment", exit_code: 3 } });
     }
-    const told = jsonOf(await runCli(["validate", path, "--json"]));
+    const told = jsonOf(await runCli(["validate", path, "--json"], { env }));
     expect(told).toMatchObject({ valid: false, problems: [{ key: "models[0].engine", line: 1, received: '"vllm"' }] });
   });
 });

@@ -81,6 +81,31 @@ test("an experiment gives Ollama the model, and asks it each prompt once", async
   expect(metadata.target.command).toContain("OLLAMA_CONTEXT_LENGTH=128");
 });
 
+const VLLM = new URL("../../fixtures/fake-vllm-server.ts", import.meta.url).pathname;
+
+test("an experiment starts vLLM's server by its module, and asks it each prompt once, in its own tokens", async () => {
+  const environment = join(folder, "venv");
+  const weights = join(folder, "weights");
+  for (const made of [join(environment, "bin"), join(environment, "lib/python3.11/site-packages/vllm"), weights])
+    mkdirSync(made, { recursive: true });
+  writeFileSync(join(weights, "config.json"), JSON.stringify({ vocab_size: 1000 }));
+  writeFileSync(join(environment, "bin/python3"), `#!/bin/sh\nexec ${process.execPath} ${VLLM} "$@"\n`);
+  chmodSync(join(environment, "bin/python3"), 0o755);
+  writeFileSync(config.prompts.source, "one two\nthree four five\n");
+  const models = [{ id: "v", engine: "vllm", path: weights, dtype: "float32" }];
+  writeFileSync(path, JSON.stringify({ ...config, models }));
+  const env = { PATH: `${join(environment, "bin")}:${process.env.PATH}` };
+  const ended = await runCli(["run", "--config", path, "--json"], { env });
+  const { runs } = jsonOf(ended) as { readonly runs: readonly { readonly run_dir: string; readonly why: string }[] };
+  expect(runs).toMatchObject([{ status: "complete" }]);
+  const metadata = JSON.parse(readFileSync(join(runs[0]?.run_dir ?? "", "metadata.json"), "utf8"));
+  expect(metadata.requests).toMatchObject({ requests: 3, answered: 3, prompt_tokens: "120", output_tokens: "48" });
+  expect(metadata.client).toMatchObject({ api: "openai", clients: 2, request_tokens: 16, prompts: 2 });
+  expect(metadata.target.command.join(" ")).toMatch(
+    /python3 -m vllm\.entrypoints\.openai\.api_server .*--max-model-len 128 --max-num-seqs 2 --dtype float32 --skip-tokenizer-init/,
+  );
+});
+
 test("an experiment in a server that is not there is refused before anything runs, as is what we cannot be the client of", async () => {
   await writeModel({ params: "1m", type: "f16", seed: 1 }, model, { force: true });
   writeFileSync(config.prompts.source, "one\n");
@@ -90,7 +115,15 @@ test("an experiment in a server that is not there is refused before anything run
     expect([ended.exitCode, ended.stderr]).toEqual([code, expect.stringContaining(words)]);
   };
   await refused(config.models, "there is no llama-server on PATH");
-  await refused([{ id: "a", engine: "vllm", path: "m" }], "vllm is not supported yet: nothing here starts its server");
+  await refused(
+    [{ id: "a", engine: "vllm", path: "m" }],
+    "there is no folder with a config.json that says vocab_size",
+    2,
+  );
+  const weights = join(folder, "weights");
+  mkdirSync(weights, { recursive: true });
+  writeFileSync(join(weights, "config.json"), JSON.stringify({ vocab_size: 1000 }));
+  await refused([{ id: "a", engine: "vllm", path: weights }], "the python3 on PATH has no vllm");
   const ollama = [{ id: "a", engine: "ollama", path: model }];
   await refused(ollama, "there is no ollama on PATH", 2);
   await refused(ollama, "ollama does not tell the tokens of a text", 2);

@@ -186,7 +186,8 @@ describe("an experiment is refused", () => {
     ],
     ["with a llamacpp model of no path", `${HEAD}models: [{id: a, engine: llamacpp}]`, 2, "needs a path"],
     ["with a model of a hub", `${HEAD}models: [{id: a, engine: llamacpp, hf_repo: a/b}]`, 2, "from a hub is refused"],
-    ["with vllm", `${HEAD}models: [{id: a, engine: vllm, hf_repo: a/b}]`, 3, "vllm is not supported yet"],
+    ["with a vllm model of a hub", `${HEAD}models: [{id: a, engine: vllm, hf_repo: a/b}]`, 2, "from a hub is refused"],
+    ["with a vllm model of no path", `${HEAD}models: [{id: a, engine: vllm}]`, 2, "a vllm model needs a path"],
     ["with transformers and no script", `${HEAD}models: [{id: a, engine: transformers}]`, 2, "needs a script"],
     [
       "with a script that is not there",
