@@ -169,6 +169,15 @@ function hubProblem(yaml: ConfigFile["yaml"], keyPath: (key: string) => Property
   return problemAt(yaml, keyPath("hf_repo"), "a model from a hub is refused", { hint });
 }
 
+/** False too where a folder on the way may not be entered, so that nobody knows. */
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 function fileProblems(
   yaml: ConfigFile["yaml"],
   keyPath: (key: string) => PropertyKey[],
@@ -185,8 +194,7 @@ function fileProblems(
   }
   const gguf = readGgufFile(path);
   if (gguf.ok) return [];
-  const isThere = statSync(path, { throwIfNoEntry: false }) !== undefined;
-  const message = isThere ? `no whole GGUF: ${gguf.reason}` : `there is no such file in ${process.cwd()}`;
+  const message = isMissing(path) ? `there is no such file in ${process.cwd()}` : `no whole GGUF: ${gguf.reason}`;
   return [problemAt(yaml, keyPath("path"), message, { hint: "give the path of a GGUF file, from the current folder" })];
 }
 
