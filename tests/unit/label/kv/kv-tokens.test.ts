@@ -1,14 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { kvTokens, SEVERAL_CACHES, withoutCut } from "../../../../src/label/kv/kv-tokens.ts";
+import { kvTokens, withoutCut } from "../../../../src/label/kv/kv-tokens.ts";
 import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
-
-function step(kind: string, begin_ns: number, fields: Partial<StepRow> = {}): StepRow {
-  const none = { n_tokens: null, n_sequences: null, position_first: null, sequence_id: null, detail: null };
-  return { ...none, pid: 7, engine: "engine", kind, begin_ns, end_ns: begin_ns + 5, result: 0, ...fields };
-}
-
-const batch = (begin_ns: number, position_first: number, n_tokens = 1) =>
-  step("decode", begin_ns, { position_first, n_tokens, n_sequences: 1 });
+import { batch, change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
 
 /** Position, whether its write was seen, the time of that, reads, and the end. */
 const told = (steps: readonly StepRow[]) =>
@@ -49,22 +42,6 @@ describe("tokens of a cache that was filled before the first batch that was seen
     expect(told([batch(100, 0, 66), batch(200, 66)]).every(([, is_written]) => is_written)).toBe(true);
   });
 });
-
-const ofSequence = (begin_ns: number, sequence_id: number, position_first: number, n_tokens = 1) =>
-  step("decode", begin_ns, { sequence_id, position_first, n_tokens, n_sequences: 1 });
-
-/** A batch of several sequences: [sequence or sequences, first position, tokens] in order. */
-const mixed = (begin_ns: number, kv_rows: readonly (readonly [number | number[], number, number])[]) =>
-  step("decode", begin_ns, {
-    n_tokens: kv_rows.reduce((sum, [, , tokens]) => sum + tokens, 0),
-    n_sequences: new Set(kv_rows.flatMap(([sequences]) => sequences)).size,
-    detail: JSON.stringify({ kv_rows }),
-  });
-
-const change = (kind: string, begin_ns: number, sequence_id: number | null, detail: Record<string, unknown> = {}) =>
-  step(kind, begin_ns, { sequence_id, detail: JSON.stringify({ position_from: -1, position_to: -1, ...detail }) });
-
-const START = step("context", 0, { result: 0x77 });
 
 /** Sequence, position, time of the write, reads, last read and end of each token. */
 const lives = (steps: readonly StepRow[]) =>
@@ -154,111 +131,6 @@ describe("sequences in one cache", () => {
       [1, 0, 150, 1, null],
       [1, 1, 150, 1, null],
       [1, 2, 200, 0, null],
-    ]);
-  });
-});
-
-describe("cells that the engine names", () => {
-  const caches = (kv_caches: number) => step("engine", 1, { detail: JSON.stringify({ settings: { kv_caches } }) });
-  const SHARED = caches(1);
-  const inCells = (one: StepRow, kv_row_cells: readonly (readonly [number, number])[]): StepRow => ({
-    ...one,
-    detail: JSON.stringify({ ...JSON.parse(one.detail ?? "{}"), kv_row_cells }),
-  });
-  const cellsOf = (steps: readonly StepRow[], streamCells: number | null = null) =>
-    kvTokens([START, ...steps], () => streamCells).tokens.map((t) => [
-      t.sequence,
-      t.position,
-      t.cell,
-      t.evict_ns,
-      t.writes,
-    ]);
-  const STEPS = [
-    inCells(ofSequence(100, 0, 0, 3), [[4, 3]]),
-    inCells(
-      mixed(200, [
-        [1, 0, 1],
-        [0, 3, 1],
-      ]),
-      [
-        [9, 1],
-        [2, 1],
-      ],
-    ),
-  ];
-
-  test("are those of its rows, whatever the order of positions", () => {
-    expect(cellsOf([SHARED, ...STEPS])).toEqual([
-      [0, 0, 4, null, "once"],
-      [0, 1, 5, null, "once"],
-      [0, 2, 6, null, "once"],
-      [1, 0, 9, null, "once"],
-      [0, 3, 2, null, "once"],
-    ]);
-  });
-
-  test("end the row that was there when they are written again, whoever has it", () => {
-    expect(cellsOf([SHARED, ...STEPS, inCells(ofSequence(300, 2, 0), [[5, 1]])])).toEqual([
-      [0, 0, 4, null, "once"],
-      [0, 1, 5, 300, "more"],
-      [0, 2, 6, null, "once"],
-      [1, 0, 9, null, "once"],
-      [0, 3, 2, null, "once"],
-      [2, 0, 5, null, "more"],
-    ]);
-    const trimmed = [SHARED, ...STEPS, change("kv_trim", 250, 0), inCells(ofSequence(300, 2, 0), [[5, 1]])];
-    expect(cellsOf(trimmed).at(-1)).toEqual([2, 0, 5, null, "once"]);
-  });
-
-  test("end what they hold where they are given back, which is not written over then", () => {
-    const freed = (kv_cells: readonly (readonly [number, number])[]) =>
-      step("kv_free", 250, { detail: JSON.stringify({ kv_cells }) });
-    const steps = [SHARED, ...STEPS, freed([[4, 3]]), inCells(ofSequence(300, 2, 0), [[5, 1]])];
-    expect(cellsOf(steps)).toEqual([
-      [0, 0, 4, 250, "once"],
-      [0, 1, 5, 250, "once"],
-      [0, 2, 6, 250, "once"],
-      [1, 0, 9, null, "once"],
-      [0, 3, 2, null, "once"],
-      [2, 0, 5, null, "once"],
-    ]);
-    // Whoever names more cells than there are gives back those that hold something.
-    expect(cellsOf([SHARED, ...STEPS, freed([[0, 2 ** 40]])]).map(([, , , end]) => end)).toEqual([
-      250, 250, 250, 250, 250,
-    ]);
-  });
-
-  test("are unknown of a batch that names another number of them, and of what was restored", () => {
-    const steps = [SHARED, ...STEPS, ofSequence(300, 0, 4), change("kv_restore", 400, 3), ofSequence(500, 3, 1)];
-    expect(cellsOf(steps).slice(5)).toEqual([
-      [0, 4, null, null, "once"],
-      [3, 0, null, null, "once"],
-      [3, 1, null, null, "once"],
-    ]);
-  });
-
-  test("are not those of every layer where the engine does not say that it has one cache", () => {
-    // One sequence that fills a cache from its start has them in the order of its positions.
-    expect(cellsOf(STEPS).map(([, , cell]) => cell)).toEqual([0, 1, 2, null, null]);
-  });
-
-  test("tell no lives where some layers have another cache: its window may have passed rows that are still there", () => {
-    expect(kvTokens([START, SHARED, caches(2), ...STEPS])).toEqual({ tokens: [], untold: SEVERAL_CACHES });
-  });
-
-  test("of a copy are at the same place among those of its sequence, where each has cells for itself", () => {
-    const steps = [
-      SHARED,
-      inCells(ofSequence(100, 0, 0, 2), [[4, 2]]),
-      change("kv_copy", 150, 2, { sequence_from: 0 }),
-      inCells(ofSequence(200, 2, 2), [[64, 1]]),
-    ];
-    expect(cellsOf(steps, 32)).toEqual([
-      [0, 0, 4, null, "once"],
-      [0, 1, 5, null, "once"],
-      [2, 0, 68, null, "once"],
-      [2, 1, 69, null, "once"],
-      [2, 2, 64, null, "once"],
     ]);
   });
 });

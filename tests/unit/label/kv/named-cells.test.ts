@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import { kvTokens, SEVERAL_CACHES } from "../../../../src/label/kv/kv-tokens.ts";
+import type { StepRow } from "../../../../src/label/timeline/step-row.ts";
+import { change, mixed, ofSequence, START, step } from "../../../fixtures/kv-steps.ts";
+
+describe("cells that the engine names", () => {
+  const caches = (kv_caches: number) => step("engine", 1, { detail: JSON.stringify({ settings: { kv_caches } }) });
+  const SHARED = caches(1);
+  const inCells = (one: StepRow, kv_row_cells: readonly (readonly [number, number])[]): StepRow => ({
+    ...one,
+    detail: JSON.stringify({ ...JSON.parse(one.detail ?? "{}"), kv_row_cells }),
+  });
+  const cellsOf = (steps: readonly StepRow[], streamCells: number | null = null) =>
+    kvTokens([START, ...steps], () => streamCells).tokens.map((t) => [
+      t.sequence,
+      t.position,
+      t.cell,
+      t.evict_ns,
+      t.writes,
+    ]);
+  const STEPS = [
+    inCells(ofSequence(100, 0, 0, 3), [[4, 3]]),
+    inCells(
+      mixed(200, [
+        [1, 0, 1],
+        [0, 3, 1],
+      ]),
+      [
+        [9, 1],
+        [2, 1],
+      ],
+    ),
+  ];
+
+  test("are those of its rows, whatever the order of positions", () => {
+    expect(cellsOf([SHARED, ...STEPS])).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, null, "once"],
+      [0, 2, 6, null, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+    ]);
+  });
+
+  test("end the row that was there when they are written again, whoever has it", () => {
+    expect(cellsOf([SHARED, ...STEPS, inCells(ofSequence(300, 2, 0), [[5, 1]])])).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, 300, "more"],
+      [0, 2, 6, null, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+      [2, 0, 5, null, "more"],
+    ]);
+    const trimmed = [SHARED, ...STEPS, change("kv_trim", 250, 0), inCells(ofSequence(300, 2, 0), [[5, 1]])];
+    expect(cellsOf(trimmed).at(-1)).toEqual([2, 0, 5, null, "once"]);
+  });
+
+  test("end what they hold where they are given back, which is not written over then", () => {
+    const freed = (kv_cells: readonly (readonly [number, number])[]) =>
+      step("kv_free", 250, { detail: JSON.stringify({ kv_cells }) });
+    const steps = [SHARED, ...STEPS, freed([[4, 3]]), inCells(ofSequence(300, 2, 0), [[5, 1]])];
+    expect(cellsOf(steps)).toEqual([
+      [0, 0, 4, 250, "once"],
+      [0, 1, 5, 250, "once"],
+      [0, 2, 6, 250, "once"],
+      [1, 0, 9, null, "once"],
+      [0, 3, 2, null, "once"],
+      [2, 0, 5, null, "once"],
+    ]);
+    // Whoever names more cells than there are gives back those that hold something.
+    expect(cellsOf([SHARED, ...STEPS, freed([[0, 2 ** 40]])]).map(([, , , end]) => end)).toEqual([
+      250, 250, 250, 250, 250,
+    ]);
+  });
+
+  test("are unknown of a batch that names another number of them, and of what was restored", () => {
+    const steps = [SHARED, ...STEPS, ofSequence(300, 0, 4), change("kv_restore", 400, 3), ofSequence(500, 3, 1)];
+    expect(cellsOf(steps).slice(5)).toEqual([
+      [0, 4, null, null, "once"],
+      [3, 0, null, null, "once"],
+      [3, 1, null, null, "once"],
+    ]);
+  });
+
+  test("are not those of every layer where the engine does not say that it has one cache", () => {
+    // One sequence that fills a cache from its start has them in the order of its positions.
+    expect(cellsOf(STEPS).map(([, , cell]) => cell)).toEqual([0, 1, 2, null, null]);
+  });
+
+  test("tell no lives where some layers have another cache: its window may have passed rows that are still there", () => {
+    expect(kvTokens([START, SHARED, caches(2), ...STEPS])).toEqual({ tokens: [], untold: SEVERAL_CACHES });
+  });
+
+  test("of a copy are at the same place among those of its sequence, where each has cells for itself", () => {
+    const steps = [
+      SHARED,
+      inCells(ofSequence(100, 0, 0, 2), [[4, 2]]),
+      change("kv_copy", 150, 2, { sequence_from: 0 }),
+      inCells(ofSequence(200, 2, 2), [[64, 1]]),
+    ];
+    expect(cellsOf(steps, 32)).toEqual([
+      [0, 0, 4, null, "once"],
+      [0, 1, 5, null, "once"],
+      [2, 0, 68, null, "once"],
+      [2, 1, 69, null, "once"],
+      [2, 2, 64, null, "once"],
+    ]);
+  });
+});
