@@ -38,6 +38,9 @@ interface OpenStep {
   isDecode: boolean;
 }
 
+const OTHER_BLOCKS =
+  "no look at the requests of its model runner found one with the blocks of a sequence, as where several kinds of layers have blocks of their own, or where requests end at once";
+
 export function follow(pid: number, addressOf: AddressOf): EngineProcess {
   const finder = runnerFinder(pid, addressOf);
   const weights = loadedWeights(pid, finder);
@@ -254,7 +257,7 @@ export function follow(pid: number, addressOf: AddressOf): EngineProcess {
     kvHeads: () => [],
     liveTensors: () => [...live.values(), ...weights.live()],
     untold() {
-      const why = finder.untold();
+      const why = finder.untold() ?? (owners.isHopeless() ? OTHER_BLOCKS : null);
       const unread = `${formatCounted(owners.unnamed, "sequence")} ended before the requests of the engine were read`;
       const reason = why ?? (owners.unnamed > 0 ? unread : null);
       return reason === null || rows === null ? [] : [`whose request a sequence is, is not identifiable: ${reason}`];

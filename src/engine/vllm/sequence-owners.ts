@@ -28,6 +28,8 @@ export interface SequenceOwners {
   told(): SequenceOwner[];
   /** Sequences that were gone before they had a name. */
   readonly unnamed: number;
+  /** True where so many looks found no name at all that nothing is asked any more. */
+  isHopeless(): boolean;
 }
 
 interface Followed {
@@ -45,14 +47,21 @@ const MOST_TRIES = 256;
 /** So often one that stopped is: its name stays until the next step, and what stopped for good gets none. */
 const TRIES_BEHIND = 2;
 
+/** So many looks without one name, and there is none to be found: the engine keeps its blocks in another way. */
+const HOPELESS_LOOKS = 256;
+
 /** Of no sequence yet. */
 export function sequenceOwners(): SequenceOwners {
   const followed = new Map<number, Followed>();
   const unnamed = new Set<number>();
+  /** Looks before the first name; null once there was one. */
+  let vainLooks: number | null = 0;
+  const isHopeless = (): boolean => vainLooks !== null && vainLooks >= HOPELESS_LOOKS;
 
   let found: SequenceOwner[] = [];
 
   function call(sequence: number, one: Followed, request: string, prompt_tokens: number | null): void {
+    vainLooks = null;
     one.name = request;
     one.candidate = null;
     unnamed.delete(sequence);
@@ -78,6 +87,7 @@ export function sequenceOwners(): SequenceOwners {
 
   return {
     note(begin_ns, sequences, requests) {
+      if (isHopeless()) return;
       for (const one of followed.values()) one.isRunning = false;
       for (const [i, sequence] of sequences.entries()) {
         const last = requests[i];
@@ -105,12 +115,15 @@ export function sequenceOwners(): SequenceOwners {
           found.push({ sequence, request: one.name, prompt_tokens: null, is_gone: true });
         }
       }
+      if (vainLooks !== null) vainLooks += 1;
+      if (isHopeless()) followed.clear();
     },
     told() {
       const those = found;
       found = [];
       return those;
     },
+    isHopeless,
     get unnamed() {
       return unnamed.size;
     },

@@ -74,6 +74,7 @@ test("the detail of a step keeps numbers under known keys, tells handles apart, 
     ...{ context: "0x55aa", path: "/home/alice/m.gguf", kv_rows: [[0, 3, 1]], soname: "alice.so", build_id: "abc" },
     settings: { flash_attention: true, alice: 1 },
     kv_cells: "alice",
+    ...{ request: "cmpl-alice", prompt_tokens: 3, is_gone: false },
     alice: { kv_rows: 1 },
   };
   const hidden = scrubbedDetail(JSON.stringify(detail), names) ?? "";
@@ -83,6 +84,7 @@ test("the detail of a step keeps numbers under known keys, tells handles apart, 
     kv_rows: [[0, 3, 1]],
     settings: { flash_attention: true },
     kv_cells: null,
+    ...{ request: names.name("cmpl-alice"), prompt_tokens: 3, is_gone: false },
   });
   expect(scrubbedDetail("alice", names)).toBeNull();
   expect(scrubbedDetail('{"alice": 1}', names)).toBeNull();

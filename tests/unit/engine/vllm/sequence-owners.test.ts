@@ -73,4 +73,17 @@ describe("a sequence", () => {
     owners.take(look({ b }), 5n);
     expect([namesIn(owners), owners.asks()]).toEqual([["0 a gone"], null]);
   });
+
+  test("is asked for no longer where no request ever has the blocks of any", () => {
+    const owners = sequenceOwners();
+    const none = look({ a: { blocks: [7], computed: 9 } });
+    for (let i = 0n; i < 255n; i++) {
+      owners.note(i, [0], [step(10, 1, 2)]);
+      owners.take(none, i);
+    }
+    expect([owners.asks(), owners.isHopeless()]).toEqual(["names", false]);
+    owners.take(none, 256n);
+    owners.note(257n, [0, 1], [step(10, 1, 2), step(4, 3)]);
+    expect([owners.asks(), owners.isHopeless()]).toEqual([null, true]);
+  });
 });
