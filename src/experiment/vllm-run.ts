@@ -1,5 +1,5 @@
 /** How the server of vLLM is started for a run of an experiment. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { parsedJson } from "../client/parsed-json.ts";
@@ -23,9 +23,15 @@ const factsSchema = z.object({ vocab_size: z.int().min(1) });
 /** How many tokens the model of a folder knows; null where its config.json does not say. */
 export function vocabularyOf(folder: string): number | null {
   const path = join(folder, FACTS);
-  if (!existsSync(path)) return null;
-  const text = readFileSync(path, "utf8");
-  return text.length > MOST_BYTES ? null : (factsSchema.safeParse(parsedJson(text)).data?.vocab_size ?? null);
+  try {
+    const facts = statSync(path);
+    // A pipe would be waited for, and what is too large is no such file.
+    if (!facts.isFile() || facts.size > MOST_BYTES) return null;
+    return factsSchema.safeParse(parsedJson(readFileSync(path, "utf8"))).data?.vocab_size ?? null;
+  } catch {
+    // It is not there, or not ours to read.
+    return null;
+  }
 }
 
 /** Why an experiment cannot run a folder in vLLM; null where it can. */

@@ -15,6 +15,10 @@ test("the vocabulary is what the model's folder says, and a folder that says non
     expect(vocabularyOf(folder)).toBeNull();
     expect(vllmProblem(folder)).toMatchObject({ key: "path", isEnvironment: false });
   }
+  const pipe = join(folder, "pipe");
+  mkdirSync(pipe);
+  Bun.spawnSync(["mkfifo", join(pipe, "config.json")]);
+  expect(vocabularyOf(pipe)).toBeNull();
   expect(vllmProblem(undefined)).toMatchObject({ key: "engine", isEnvironment: false });
   writeFileSync(join(folder, "config.json"), '{"vocab_size":1000}');
   expect(vocabularyOf(folder)).toBe(1000);
