@@ -13,6 +13,9 @@ export const PID = 1;
 const STRATUM_BYTES = 1n << 42n;
 export const addrOf = (stratum: number, word: number): bigint => BigInt(stratum + 1) * STRATUM_BYTES + BigInt(8 * word);
 
+/** The stratum of an address of the world. */
+export const stratumOf = (addr: bigint): number => Number(addr / STRATUM_BYTES) - 1;
+
 /** Debug registers of an x86-64 CPU. */
 export const REGISTERS = 4;
 const OPS: Record<number, DecodedAccess["op"]> = {
@@ -54,7 +57,7 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
   let last: { readonly generation: number; readonly trap: Trap }[] = [];
 
   function traceAt(addr: bigint): WordTrace {
-    const stratum = Number(addr / STRATUM_BYTES) - 1;
+    const stratum = stratumOf(addr);
     const word = Number((addr % STRATUM_BYTES) / 8n);
     const words = world.strata[stratum]?.words ?? [];
     const trace = words[word % words.length];

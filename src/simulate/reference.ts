@@ -206,6 +206,7 @@ function addWord(word: WordTrace, gapNs: number, counts: Counts, times: Times): 
 /** Adds the stretches of a word to those of its stratum. */
 function addStretches(
   { time_ns, op, freed_ns }: WordTrace,
+  born: number,
   runNs: number,
   gapNs: number,
   counts: Counts,
@@ -213,10 +214,10 @@ function addStretches(
 ) {
   const { start_ns } = mergePasses(time_ns, op, gapNs);
   start_ns.forEach((start, i) => {
-    times.uses.push(start - (start_ns[i - 1] ?? 0));
+    times.uses.push(start - (start_ns[i - 1] ?? born));
   });
-  let from = 0;
-  let read = 0;
+  let from = born;
+  let read = born;
   const close = (end: number): void => {
     times.needs.push(read - from);
     counts.unneeded += end - read;
@@ -228,7 +229,7 @@ function addStretches(
     if (isWrite(op[i])) close(time);
   });
   if (freed_ns !== undefined) close(freed_ns);
-  counts.lived += freed_ns ?? runNs;
+  counts.lived += (freed_ns ?? runNs) - born;
 }
 
 /** The window of the working set without a token axis. */
@@ -245,12 +246,13 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
   const ages: Values[] = [];
   const uses: Stretches[] = [];
   const needs: Stretches[] = [];
-  for (const { words, repeats = 1 } of strata) {
+  for (const { words, repeats = 1, life_ns: [born, freed] = [0, Number.POSITIVE_INFINITY] } of strata) {
     const counts = { ...NOTHING };
     const times: Times = { uses: [], needs: [], intervals: [], retained: [], ages: [] };
-    for (const word of words) {
+    for (const one of words) {
+      const word = freed < runNs ? { ...one, freed_ns: freed } : one;
       addWord(word, gapNs, counts, times);
-      addStretches(word, runNs, gapNs, counts, times);
+      addStretches(word, Math.max(0, born), runNs, gapNs, counts, times);
       counts.working += touchedShare(word, WORKING_NS, [[0, runNs]]);
     }
     for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];

@@ -6,6 +6,8 @@ import { everyRow } from "../columnar/keys/number-order.ts";
 import { CENSORED, inOrder, placeList } from "../label/regions/places.ts";
 import type { Regions } from "../label/regions/region-map.ts";
 import { OP } from "../schema/operation.ts";
+import { stratumOf } from "./machine.ts";
+import type { World } from "./world.ts";
 
 type Cell = string | number | bigint | undefined;
 
@@ -26,12 +28,23 @@ function rowsOf(batches: readonly Batch[], table: string): Record<string, Cell>[
     });
 }
 
-/** Watches of recorded batches, times since `originNs`. */
-export function samplesOf(batches: readonly Batch[], originNs: bigint): WatchSample[] {
+/** What was there before the run came so long before it, ns. */
+const LONG_BEFORE = 1e9;
+
+/** When the memory of a stratum comes and goes, ns: far outside of the run where it does not. */
+export const lifeOf = (strata: World["strata"], i: number): readonly [born: number, freed: number] =>
+  strata[i]?.life_ns ?? [-LONG_BEFORE, Number.POSITIVE_INFINITY];
+
+/**
+ * Watches of recorded batches, times since `originNs`.
+ * @param strata of the world that they are of, where memory comes and goes in it
+ */
+export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: World["strata"] = []): WatchSample[] {
   const since = (ns: Cell): number => Number(BigInt(ns as bigint) - originNs);
   const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
   return rowsOf(batches, "watch").map((row): WatchSample => {
     const mine = hits.get(row.watch_id) ?? [];
+    const [born, freed] = lifeOf(strata, stratumOf(BigInt(row.addr as bigint)));
     return {
       ...(row as unknown as WatchSample),
       size_bytes: Number(row.size_bytes),
@@ -43,18 +56,27 @@ export function samplesOf(batches: readonly Batch[], originNs: bigint): WatchSam
       end_ns: since(row.end_ns),
       hit_ns: Float64Array.from(mine, (hit) => since(hit.timestamp_ns)),
       hit_op: Uint8Array.from(mine, (hit) => OP[hit.op_type as keyof typeof OP]),
-      region_death_ns: null,
-      region_birth_ns: -1e9,
+      region_death_ns: Number.isFinite(freed) ? freed : null,
+      region_birth_ns: born,
     };
   });
 }
 
-/** Regions that were there before the run and are there after it. */
-export function regionsOf(drawn: readonly DrawRegion[], runNs: number): Regions {
+/** Regions of a world, one for each stratum. */
+export function regionsOf(drawn: readonly DrawRegion[], strata: World["strata"], runNs: number): Regions {
   const list = placeList();
   const facts = drawn.map(({ pid, addr, size_bytes, region_type, stratum }, i): Regions["facts"][number] => {
     const begin = Number(addr);
-    list.add(pid, begin, begin + size_bytes, 0, runNs, i, CENSORED.death);
+    const [born, freed] = lifeOf(strata, i);
+    list.add(
+      pid,
+      begin,
+      begin + size_bytes,
+      Math.max(0, born),
+      Math.min(freed, runNs),
+      i,
+      freed < runNs ? 0 : CENSORED.death,
+    );
     return {
       region_type,
       mapping_kind: null,

@@ -7,7 +7,7 @@ import type { Batch } from "../columnar/batch.ts";
 import { unevenRest } from "../record/poll-pace.ts";
 import { seededRandom } from "../statistics/prng.ts";
 import { addrOf, PID, REGISTERS, simulatedMachine } from "./machine.ts";
-import { regionsOf, samplesOf } from "./samples.ts";
+import { lifeOf, regionsOf, samplesOf } from "./samples.ts";
 import { heldUp, standingStill } from "./standstill.ts";
 import { type Policy, USUAL_POLICY, type World } from "./world.ts";
 
@@ -36,8 +36,13 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
       tensor: null,
     }),
   );
+  let now = 0;
+  const isThere = (_: DrawRegion, i: number): boolean => {
+    const [born, freed] = lifeOf(world.strata, i);
+    return born <= now && now < freed;
+  };
   using source = watchOver(machine, {
-    regions: () => regions,
+    regions: () => regions.filter(isThere),
     tokenPeriodNs: () => world.token_period_ns,
     rowsAhead: () => [],
     budgetPct: policy.budget_pct,
@@ -50,15 +55,24 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
   const isStopped = (now: number): boolean =>
     world.stopped_ns?.some(([begin, end]) => now >= begin && now < end) ?? false;
   const rests = seededRandom(seed, REST_STREAM);
-  for (let now = 0; now < world.run_ns; now += 1e6 * unevenRest(REST_MS, rests)) {
+  for (let before = 0; now < world.run_ns; now += 1e6 * unevenRest(REST_MS, rests)) {
     if (isStopped(now)) continue;
     machine.setNow(now);
+    regions.forEach(({ addr, size_bytes }, i) => {
+      const [, freed] = lifeOf(world.strata, i);
+      if (freed > before && freed <= now) source.onUnmap(PID, addr, BigInt(size_bytes), BigInt(Math.round(freed)));
+    });
+    before = now;
     source.poll(BigInt(Math.round(now)));
     batches.push(...source.batches());
   }
   machine.setNow(world.run_ns);
   const { batches: rest, summary, ledger } = source.stop();
-  const recorded = { watches: samplesOf([...batches, ...rest], 0n), steps: world.steps, window_ns: world.run_ns };
+  const recorded = {
+    watches: samplesOf([...batches, ...rest], 0n, world.strata),
+    steps: world.steps,
+    window_ns: world.run_ns,
+  };
   const standstill = world.standstill_ns ?? 0;
   const delayed = standstill > 0 ? standingStill(recorded, standstill, seededRandom(seed, STANDSTILL_STREAM)) : null;
   const seen = delayed ?? recorded;
@@ -68,7 +82,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     watches: seen.watches,
     steps: seen.steps,
     window_ns: seen.window_ns,
-    regions: regionsOf(regions, seen.window_ns),
+    regions: regionsOf(regions, world.strata, seen.window_ns),
     kvRows: [],
     kvUntold: null,
     kvWritesUntold: null,

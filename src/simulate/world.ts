@@ -16,6 +16,8 @@ export interface WorldStratum {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly words: readonly WordTrace[];
+  /** When its memory comes and goes, ns: there are no accesses outside. In the whole run where it is absent. */
+  readonly life_ns?: readonly [born: number, freed: number];
   /** How often all of the words stand in its memory, one series after the other; once where it is absent. */
   readonly repeats?: number;
 }

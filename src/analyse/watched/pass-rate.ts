@@ -6,11 +6,12 @@ import { intervalOf, type Replicated, replicateRatio } from "../../statistics/st
 import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "./arming-echo.ts";
-import { passWeights, trapLimits } from "./count-window.ts";
+import { countWindows, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { countPasses, type PassAxis } from "./pass-counting.ts";
 import { turnSizes } from "./turn-windows.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
+import { underlookedShare } from "./young-memory.ts";
 
 export type PassKind = "read" | "write";
 
@@ -219,14 +220,22 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   // How many tokens an exposure saw is not known, but how many its window held.
   const undrawn = undrawnPasses(set, { ...windows, seen: axis === "tokens" ? null : anywhere });
   rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
-  // The few passes that the windows may have missed are in the interval. A stretch unwatched, and steps that no window holds, may have
-  // had none or twice as many, and of what is too young to be drawn none is in the sum.
+  // The few passes that the windows may have missed are in the interval. A stretch unwatched, time after births that few windows hold, and
+  // steps that no window holds, may have had none or twice as many, and of what is too young to be drawn none is in the sum.
   rate = withEcho(rate, echo);
   const { lo, hi } = rate;
+  // In steps windows go on until the last of these, which is no later than the watch.
+  const { length_ns } = countWindows(set);
+  const lengths = exposures.map((exposure, i) =>
+    axis === "tokens" || set.span.steps.kind.length > 0
+      ? exposure.window_end_ns - exposure.armed_ns
+      : (length_ns[i] ?? 0),
+  );
+  const underlooked = underlookedShare(set, lengths);
   rate = {
     ...rate,
-    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - left_out),
-    hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young) * (1 + left_out)) / (1 - unseen),
+    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - left_out) * (1 - underlooked),
+    hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young + underlooked) * (1 + left_out)) / (1 - unseen),
   };
   const looked = held.filter((x) => x > 0).sort();
   const n = looked.length;

@@ -1,5 +1,6 @@
-/** Memory that had come so lately that no watch could be drawn from it: what is done to it then is in no sum. */
+/** Memory that had come so lately that no watch could be drawn from it, or few look at it: what is done to it then is in no sum, or counts for too little. */
 import { CENSORED } from "../../label/regions/places.ts";
+import type { WatchSet } from "../input/group.ts";
 import type { RegionSet } from "../input/region-set.ts";
 import type { Span } from "../input/span.ts";
 
@@ -30,4 +31,25 @@ export function youngShare({ all, rows }: RegionSet, span: Span, lag_ns: number)
     if (isSeen) young += bytes * Math.max(0, Math.min(last, birth + lag_ns) - first);
   }
   return whole > 0 ? young / whole : 0;
+}
+
+/**
+ * Share of the bytes and time of which windows hold too little as memory comes while they look: a window begins when the memory is
+ * there, so that the moments after its birth are in fewer windows than the later ones. Watches are drawn at all ages alike: the age of their
+ * bytes tells how much of the time that is.
+ * @param length_ns of the window of each exposure
+ */
+export function underlookedShare({ exposures, weights }: WatchSet, length_ns: ArrayLike<number>): number {
+  let missing = 0;
+  let all = 0;
+  exposures.forEach(({ watch, armed_ns }, i) => {
+    const length = length_ns[i] ?? 0;
+    if (length <= 0) return;
+    const bytes = weights.bytes[i] ?? 0;
+    all += bytes;
+    // What was there before the run is of any age.
+    const age = watch.region_birth_ns > 0 ? armed_ns - watch.region_birth_ns : length;
+    missing += bytes * Math.min(1, Math.max(0, 1 - age / length));
+  });
+  return all > 0 ? missing / all : 0;
 }
