@@ -26,11 +26,12 @@ export const SILENT_ENGINES: readonly SilentEngine[] = [
   { name: "PyTorch", library: /\/libtorch_cpu\.so(?:\.\d+){0,3}(?: \(deleted\))?$/ },
 ];
 
-/** What nothing tells of their memory. */
-export const UNTOLD = "KV cache and activations are not identifiable without an agent";
+/** What nothing tells of their memory, and why. */
+const UNKNOWN = "are not identifiable, as torch's allocator alone knows where they are and costs too much to probe";
+export const UNTOLD = `KV cache and activations ${UNKNOWN}`;
 
 /** The same of what had a cache that was told of. */
-const UNTOLD_BESIDE_CACHE = "activations, and KV caches of other kinds, are not identifiable without an agent";
+const UNTOLD_BESIDE_CACHE = `activations, and KV caches of other kinds, ${UNKNOWN}`;
 
 /**
  * What is not known of one of them.

@@ -43,7 +43,7 @@ interface Cache {
 /** A program that makes a cache for each request would fill our memory. */
 const CACHES = 256;
 /** So often parts of caches of one process are told to have moved: each is a region of the map, and a label for each token cannot go on for ever. */
-const MOST_MOVES = 1 << 17;
+const MOST_MOVES = 1 << 16;
 /** Time between looks at the storages. */
 const LOOK_NS = 100_000_000n;
 /** A pass that does nothing for so long will not end any more. */

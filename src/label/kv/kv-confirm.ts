@@ -65,6 +65,8 @@ function watchesByRow(tensors: readonly KvTensor[], watches: readonly WatchHits[
 
 /** The rows, of which those are confirmed whose hits agree with the steps. */
 export function confirmRows(rows: KvRows, watches: readonly WatchHits[], steps: readonly StepRow[]): KvRows {
+  // Parts of a cache that moves are tensors by the ten thousand, without a row of a token.
+  if (rows.tokens.length === 0) return rows;
   const watched = watchesByRow(rows.tensors, watches);
   if (watched.every((cells) => cells.size === 0)) return rows;
   const keyOf = ({ pid, engine }: StepRow | KvToken): string => `${pid}/${engine ?? ""}`;

@@ -1,5 +1,6 @@
 /** Tensors as regions: one each for weights and KV, one per buffer where tensors share addresses. */
 import type { TensorLifetime } from "../../regions/tensor-map.ts";
+import { firstIndex } from "../../statistics/first-index.ts";
 import { engineVerdict, type Verdict } from "./evidence.ts";
 import { type Extent, uncovered } from "./uncovered.ts";
 
@@ -66,24 +67,56 @@ function joined(left: EngineRegion, right: EngineRegion): EngineRegion {
   };
 }
 
+/** Drafts that hold the address which is looked at, none of which meets another in time. */
+function openDrafts() {
+  const byBirth: Draft[] = [];
+  const byEnd: Draft[] = [];
+  const bornBefore = (time: number): number => firstIndex(byBirth.length, (i) => birthOf(byBirth[i]) < time);
+  const endsBefore = (address: number): number => firstIndex(byEnd.length, (i) => endOf(byEnd[i]) < address);
+  const birthOf = (draft: Draft | undefined): number => draft?.region.birth_ns ?? 0;
+  const endOf = (draft: Draft | undefined): number => draft?.region.end ?? 0;
+
+  function remove(draft: Draft): void {
+    byBirth.splice(byBirth.indexOf(draft, bornBefore(birthOf(draft))), 1);
+    byEnd.splice(byEnd.indexOf(draft, endsBefore(endOf(draft))), 1);
+  }
+
+  return {
+    remove,
+    add(draft: Draft): void {
+      byBirth.splice(bornBefore(birthOf(draft)), 0, draft);
+      byEnd.splice(endsBefore(endOf(draft)), 0, draft);
+    },
+    /** The address that is looked at is this one now. */
+    advance(address: number): void {
+      for (let [first] = byEnd; first !== undefined && first.region.end <= address; [first] = byEnd) remove(first);
+    },
+    /** The last that meets a region; undefined where none does. */
+    meeting(region: EngineRegion): Draft | undefined {
+      const last = byBirth[bornBefore(region.death_ns) - 1];
+      return last !== undefined && meet(last.region, region) ? last : undefined;
+    },
+  };
+}
+
 /** Joins drafts that meet in address and time, so that no byte is counted twice; names become candidates. */
 function merged(drafts: readonly Draft[]): Draft[] {
-  const out: Draft[] = [];
-  const sorted = drafts.toSorted((left, right) => left.region.begin - right.region.begin);
-  let open: Draft[] = [];
-  for (const draft of sorted) {
-    open = open.filter((other) => other.region.end > draft.region.begin);
-    const same = open.find((other) => meet(other.region, draft.region));
-    if (same === undefined) {
-      const copy = { region: draft.region, names: new Set(draft.names) };
-      open.push(copy);
-      out.push(copy);
-      continue;
+  const out = new Set<Draft>();
+  const open = openDrafts();
+  for (const { region, names } of drafts.toSorted((left, right) => left.region.begin - right.region.begin)) {
+    open.advance(region.begin);
+    let draft: Draft = { region, names: new Set(names) };
+    for (let same = open.meeting(region); same !== undefined; same = open.meeting(draft.region)) {
+      open.remove(same);
+      same.region = joined(same.region, draft.region);
+      for (const name of draft.names) same.names.add(name);
+      out.delete(draft);
+      draft = same;
     }
-    same.region = joined(same.region, draft.region);
-    for (const name of draft.names) same.names.add(name);
+    out.add(draft);
+    open.add(draft);
   }
-  return out;
+  return [...out];
 }
 
 /** The parts of a region that the others leave. */

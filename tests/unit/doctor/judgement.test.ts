@@ -297,7 +297,7 @@ describe("software, engines, heat and room", () => {
       summary: "whatever maps *.safetensors: weights by name where a file of them stays mapped, whatever engine it has",
     });
     expect(named(checks, "engine: PyTorch").summary).toBe(
-      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable without an agent",
+      "not in the Python on PATH; attach to it, or give its path behind --: steps and tokens by forward pass, weights by name where a file of them stays mapped or modules of Python hold them, static and dynamic KV caches by layer; any other KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
     );
   });
 

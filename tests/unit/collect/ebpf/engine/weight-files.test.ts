@@ -157,17 +157,17 @@ test("PyTorch is told by its library, with what is not known of it", () => {
     ["PyTorch", { path: library.path, tells_steps: false }],
   ]);
   expect(files.warnings(20n, seen())).toEqual([
-    "PyTorch: its KV cache and activations are not identifiable without an agent, and no forward pass was seen that tells steps and tokens; it maps no file that names its tensors, so its weights are not identifiable either",
+    "PyTorch: its KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe, and no forward pass was seen that tells steps and tokens; it maps no file that names its tensors, so its weights are not identifiable either",
   ]);
   expect(files.warnings(25n, seen(["PyTorch"], ["PyTorch"]))).toEqual([
-    "PyTorch: its KV cache and activations are not identifiable without an agent",
+    "PyTorch: its KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
   ]);
   take(mapped(30, 100, 4, modelFile("torch")));
   expect(files.warnings(40n, seen(["PyTorch"]))).toEqual([
-    "PyTorch: its KV cache and activations are not identifiable without an agent",
+    "PyTorch: its KV cache and activations are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
   ]);
   expect(files.warnings(40n, seen(["PyTorch"], [], ["PyTorch"]))).toEqual([
-    "PyTorch: its activations, and KV caches of other kinds, are not identifiable without an agent",
+    "PyTorch: its activations, and KV caches of other kinds, are not identifiable, as torch's allocator alone knows where they are and costs too much to probe",
   ]);
 });
 
