@@ -102,7 +102,14 @@ test("calls of the layers behind the first are passed over once their caches are
   const layersOf = (pool: string) => [0n, 1n, 2n].map((layer) => BigInt(pool) + layer * layerBytes);
   const places = run.tensors.map(({ addr, layer }) => `${layer}:${addr}`);
   const both = [...layersOf(said.pool), ...layersOf(said.other)].map((addr, i) => `${i % 3}:${addr}`);
-  expect(places).toEqual(both.slice(0, 4).concat(both.slice(4).filter((place) => places.includes(place))));
+  expect(places.slice(0, 4)).toEqual(both.slice(0, 4));
+  // The last of them first, where the look falls into a step.
+  expect(places.slice(4).toSorted()).toEqual(
+    both
+      .slice(4)
+      .filter((place) => places.includes(place))
+      .toSorted(),
+  );
   expect(run.ledger.filter((row) => !balances(row) || row.dropped > 0)).toEqual([]);
   const hits = run.ledger.find(({ stream, stage }) => stream === "engine" && stage === "observe");
   // Of the seven calls of a step two may be passed over.
