@@ -37,12 +37,18 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     }),
   );
   let now = 0;
-  const isThere = (_: DrawRegion, i: number): boolean => {
-    const [born, freed] = lifeOf(world.strata, i);
-    return born <= now && now < freed;
+  let there: readonly DrawRegion[] = [];
+  /** One list as long as nothing comes or goes, as the draws are told. */
+  const regionsNow = (): readonly DrawRegion[] => {
+    const list = regions.filter((_, i) => {
+      const [born, freed] = lifeOf(world.strata, i);
+      return born <= now && now < freed;
+    });
+    if (list.length !== there.length || list.some((region, i) => region !== there[i])) there = list;
+    return there;
   };
   using source = watchOver(machine, {
-    regions: () => regions.filter(isThere),
+    regions: regionsNow,
     tokenPeriodNs: () => world.token_period_ns,
     rowsAhead: () => [],
     budgetPct: policy.budget_pct,
