@@ -106,7 +106,7 @@ static __always_inline void close_record(struct engine_record *r)
 #define HOLD(value) asm volatile("" : "+r"(value))
 
 /* What the pointers of a part lead to; 0 where one cannot be read, which no read of the part survives. */
-static __always_inline void *followed(const struct engine_capture *plan, int part, void *from)
+static __noinline void *followed(const struct engine_capture *plan, int part, void *from)
 {
 #pragma unroll
 	for (int k = 0; k < ENGINE_FOLLOWS; k++) {
