@@ -67,7 +67,7 @@ function staysOf({ caches, forwards, moves }: SaidMoves): Stay[] {
   });
 }
 
-/** @param goesOn what came before the first step and after the last is not asked for */
+/** @param goesOn what came before the second step and after the last is not asked for */
 export function judgeMoves(runDir: string, said: SaidMoves, goesOn: boolean): MoveJudgement {
   using opened = openRun(runDir);
   const table = (name: "step" | "region_map") =>
@@ -76,7 +76,8 @@ export function judgeMoves(runDir: string, said: SaidMoves, goesOn: boolean): Mo
     .filter(({ kind }) => kind === "decode")
     .map(({ timestamp_ns }) => Number(timestamp_ns))
     .sort((one, other) => one - other);
-  const [from, end] = goesOn ? [begins.at(0) ?? 0, begins.at(-1) ?? 0] : [0, Number.POSITIVE_INFINITY];
+  // The probes come one after the other: of the first pass some layers may have gone by.
+  const [from, end] = goesOn ? [begins.at(1) ?? 0, begins.at(-1) ?? 0] : [0, Number.POSITIVE_INFINITY];
   const labels = table("region_map")
     .filter(({ region_type }) => region_type === "kv_cache")
     .map((row) => ({
