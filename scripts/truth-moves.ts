@@ -76,7 +76,7 @@ export function judgeMoves(runDir: string, said: SaidMoves, goesOn: boolean): Mo
     .filter(({ kind }) => kind === "decode")
     .map(({ timestamp_ns }) => Number(timestamp_ns))
     .sort((one, other) => one - other);
-  // The probes come one after the other: of the first pass some layers may have gone by.
+  // Nothing is told of a cache of which the last pass alone was seen.
   const [from, end] = goesOn ? [begins.at(1) ?? 0, begins.at(-1) ?? 0] : [0, Number.POSITIVE_INFINITY];
   const labels = table("region_map")
     .filter(({ region_type }) => region_type === "kv_cache")
