@@ -19,7 +19,7 @@ export interface GraphSteps {
   end(record: RawRecord): Outcome;
   /** A call that decodes began or returned: graphs are its, and not steps. */
   leave(): void;
-  /** True once a graph was a step. */
+  /** True once a graph was a step, and as long as no call that decodes is seen. */
   hasStepped(): boolean;
   /** Ends the graphs that have not returned: rows without an end. */
   flush(): void;
@@ -155,7 +155,7 @@ export function graphSteps({ heads, rowOf, push, cacheAt }: GraphStepsContext): 
       if (result === 0n) heads.advance(CACHE, graph.runs, graph.row.timestamp_ns);
       return "kept";
     },
-    hasStepped: () => hasStepped,
+    hasStepped: () => hasStepped && !isLeft,
     leave() {
       isLeft = true;
       held = [];

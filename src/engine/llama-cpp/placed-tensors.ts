@@ -44,8 +44,8 @@ export interface TensorMap {
   isSettled(): boolean;
   /** Others may come: a model is loaded, or a context made. */
   unsettle(): void;
-  /** Every graph gets buffers of its own from now on for what it is given: those of no usage are not told. */
-  passInputs(): void;
+  /** Whether every graph gets buffers of its own from now on for what it is given: those of no usage are not told then. */
+  passInputs(isPassing: boolean): void;
   /** The shape of the cache tensor that begins at an address; null where none is known there. */
   cacheAt(addr: bigint): CacheShape | null;
   /** True once a tensor was there that holds the experts of a mixture. */
@@ -362,8 +362,8 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       }
       return null;
     },
-    passInputs() {
-      passesInputs = true;
+    passInputs(isPassing) {
+      passesInputs = isPassing;
     },
     hasExperts: () => experts.size > 0,
     expertsIn: (layer) => experts.get(layer) ?? null,

@@ -79,6 +79,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   let layout = GGML_LAYOUT;
   let hasOthers = false;
   let isStripped = false;
+  let isOfGraphs = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
   const experts = expertReads(layout, map.expertsIn);
@@ -153,7 +154,11 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
 
   function takeStep(record: RawRecord): Outcome {
     const outcome = steps.take(record);
-    if (record.probe === PROBE.graph_compute && record.isReturn && steps.isOfGraphs()) map.passInputs();
+    if (steps.isOfGraphs() === isOfGraphs) return outcome;
+    isOfGraphs = !isOfGraphs;
+    map.passInputs(isOfGraphs);
+    // The probes of a call that decodes came later than those of its graphs: what was passed over in these is looked at again.
+    if (!isOfGraphs) attempts.clear();
     return outcome;
   }
 

@@ -25,7 +25,7 @@ export interface StepLog {
   /** Which experts of a mixture were read. */
   tellExperts(reads: readonly LayerReads[], time: bigint, tid: number): void;
   takeRows(): EngineRow<"step">[];
-  /** True once graphs were steps by themselves, without a call that decodes. */
+  /** True once graphs were steps by themselves, and as long as no call that decodes is seen. */
   isOfGraphs(): boolean;
   /** Ends the calls that have not returned: rows without an end. */
   flush(): void;

@@ -184,7 +184,7 @@ describe("the tensor map of a process", () => {
 
   test("leaves out the buffers of what each graph is given, once it is told to, but for those that get a usage", () => {
     const map = tensorMap(7, GGML_LAYOUT);
-    map.passInputs();
+    map.passInputs(true);
     expect(construct(map, BASE, 4096n)).toBe("passing");
     const small = bufferBytes(BASE, 4096);
     expect(map.tensorAlloc(alloc(BASE, { name: "" }, small))).toBe("passing");
@@ -199,6 +199,8 @@ describe("the tensor map of a process", () => {
     const found = { tensor: input.value, buffer: { addr: BASE, sizeBytes: 4096, usage: "any" } } as const;
     expect(map.addFromGraph(found, 5n, 8)).toBe(false);
     expect(map.takeRows()).toEqual([]);
+    map.passInputs(false);
+    expect(map.addFromGraph(found, 6n, 8)).toBe(true);
   });
 
   test("leaves out a load that is simulated in buffers that are said to have bytes, and lie nowhere", () => {

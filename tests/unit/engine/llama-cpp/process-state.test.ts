@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { PROBE } from "../../../../src/engine/llama-cpp/probes.ts";
 import { processState } from "../../../../src/engine/llama-cpp/process-state.ts";
-import { bufferBytes, fakeMemory, graphBytes, rawRecord, tensorBytes } from "../../../fixtures/ggml-structs.ts";
+import {
+  batchBytes,
+  bufferBytes,
+  fakeMemory,
+  graphBytes,
+  rawRecord,
+  tensorBytes,
+} from "../../../fixtures/ggml-structs.ts";
 
 const BUFFER = 0x1_0020_0000n;
 const DATA = 0x7f00_0000_0000n;
@@ -35,6 +42,15 @@ function callbackRun(nodes: number) {
       head.setBigUint64(16, LIST + BigInt(8 * first), true);
       state.take(rawRecord({ probe: PROBE.graph_compute, args: [VIEW], payload }));
     },
+    /** The graph of all nodes from begin to end, as one that writes a row of a cache. */
+    step() {
+      const payload = graphBytes({ tokens: 1, cache: DATA, cells: [[0, 1]] });
+      const head = new DataView(payload.buffer);
+      head.setInt32(4, nodes, true);
+      head.setBigUint64(16, LIST, true);
+      state.take(rawRecord({ probe: PROBE.graph_compute, args: [VIEW], payload }));
+      state.take(rawRecord({ probe: PROBE.graph_compute, args: [0n], isReturn: true }));
+    },
     look: () => state.look(memory.read),
     weights: () => state.liveTensors().filter(({ region_type }) => region_type === "weight").length,
   };
@@ -48,6 +64,18 @@ describe("the graphs of one process", () => {
     expect(run.weights()).toBe(40);
     run.compute(3, 1);
     expect(run.look()).toEqual([]);
+  });
+
+  test("are read again where many were over before the probes of the calls that decode were there", () => {
+    const run = callbackRun(4);
+    for (let i = 0; i < 40; i++) run.step();
+    run.look();
+    // As if no call decoded: what such a graph is given has buffers without a usage.
+    expect(run.weights()).toBe(0);
+    run.state.take(rawRecord({ probe: PROBE.decode, args: [1n], payload: batchBytes({ tokens: 1 }) }));
+    run.step();
+    run.look();
+    expect(run.weights()).toBe(4);
   });
 
   test("wait for the next look where there are many", () => {
