@@ -23,8 +23,7 @@ const nothing = (): Amounts => ({ prefill: 0, decode: 0, "after prefill": 0, "af
 /** The steps of one kind, as a watch sees them. */
 interface Part {
   readonly set: WatchSet;
-  readonly sizes: Float64Array;
-  /** Sum of the sizes. */
+  /** Sum of the sizes of the steps. */
   readonly turns: number;
   /** Time from the end of each step up to the next one, ns, and its sum. */
   readonly after_ns: Float64Array;
@@ -41,10 +40,9 @@ function partOf(set: WatchSet, span: Span): Part {
     return { ...exposure, inside, inside_ns: Float64Array.from(inside, (p) => start_ns[p] ?? 0) };
   });
   const part = { ...set, span, exposures };
-  const sizes = turnSizes(part);
   const { end_ns, turn_end_ns } = span.steps;
   const after_ns = turn_end_ns.map((end, k) => Math.max(0, end - (end_ns[k] ?? end)));
-  return { set: part, sizes, turns: sumOf(sizes), after_ns, after: sumOf(after_ns) };
+  return { set: part, turns: sumOf(turnSizes(part)), after_ns, after: sumOf(after_ns) };
 }
 
 type Parts = Partial<Record<Step, Part>>;
@@ -62,17 +60,15 @@ interface Stratum {
 /** What windows of whole steps of one kind hold, by exposure: steps by their sizes, and the time behind them, ns. */
 type Held = Map<number, readonly [turns: number, after_ns: number]>;
 
-function turnsHeld(members: readonly number[], { sizes, after_ns }: Part, windows: TurnWindows): Held {
+function turnsHeld(members: readonly number[], { after_ns }: Part, windows: TurnWindows): Held {
   const out: Held = new Map();
   for (const i of members) {
+    const turns = windows.held(i);
+    if (!(turns > 0)) continue;
     const [first, end] = windows.turns(i);
-    let turns = 0;
     let after = 0;
-    for (let k = first; k < end; k++) {
-      turns += (sizes[k] ?? 0) * (windows.weight[k] ?? 0);
-      after += (after_ns[k] ?? 0) * (windows.weight[k] ?? 0);
-    }
-    if (turns > 0) out.set(i, [turns, after]);
+    for (let k = first; k < end; k++) after += (after_ns[k] ?? 0) * (windows.weight[k] ?? 0);
+    out.set(i, [turns, after]);
   }
   return out;
 }

@@ -26,11 +26,7 @@ function overTokens(set: WatchSet): PassCounting {
     whole.set(s, windows);
     for (const i of members) {
       if (windows === null) held[i] = coveredTokens(span, ...windowOf(set, i, byTime.length_ns[i] ?? 0));
-      else {
-        const [first, end] = windows.turns(i);
-        for (let k = first; k < end; k++)
-          held[i] = (held[i] ?? 0) + perSize * (sizes[k] ?? 0) * (windows.weight[k] ?? 0);
-      }
+      else held[i] = perSize * windows.held(i);
     }
     if (windows === null) continue;
     const bytes = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0);

@@ -24,6 +24,8 @@ export interface TurnWindows {
   readonly turns: (exposure: number) => readonly [first: number, end: number];
   /** What a step counts for: the inverse of its chance, 0 where it has next to none. */
   readonly weight: Float64Array;
+  /** Steps in the window of an exposure by their sizes, each as often as it counts. */
+  readonly held: (exposure: number) => number;
   /** What the passes of an exposure count for: those of a busy word only where a high trap limit let the watch see them. */
   readonly share: (exposure: number) => number;
   /** Steps that no window can hold, over all steps. */
@@ -204,24 +206,30 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   };
   if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
   const share = (i: number): number => cellBy.get(i)?.share(i) ?? 1;
+  const held = (i: number): number => {
+    const [first, end] = turns(i);
+    let sum = 0;
+    for (let k = first; k < end; k++) sum += (sizes[k] ?? 0) * (weight[k] ?? 0);
+    return sum;
+  };
   const steps = new Float64Array(members.length);
   const passes = new Float64Array(members.length);
   for (const [which, i] of members.entries()) {
+    const exposure = set.exposures[i];
+    if (exposure === undefined) continue;
     const bytes = (set.weights.bytes[i] ?? 0) * share(i);
     const [first, end] = turns(i);
-    const begins = [...begin_ns.subarray(first, end), turn_end_ns[end - 1] ?? 0];
+    steps[which] = bytes * held(i);
     for (let k = first; k < end; k++) {
-      const counts = bytes * (weight[k] ?? 0);
-      const exposure = set.exposures[i];
-      if (exposure === undefined || counts === 0) continue;
-      steps[which] = (steps[which] ?? 0) + counts * (sizes[k] ?? 0);
-      const inside = passesBetween(exposure, begins[k - first] ?? 0, begins[k - first + 1] ?? 0);
-      passes[which] = (passes[which] ?? 0) + counts * inside.length;
+      const until = k + 1 < end ? begin_ns[k + 1] : turn_end_ns[k];
+      const inside = passesBetween(exposure, begin_ns[k] ?? 0, until ?? 0);
+      passes[which] = (passes[which] ?? 0) + bytes * (weight[k] ?? 0) * inside.length;
     }
   }
   return {
     turns,
     weight,
+    held,
     share,
     units: carryingUnits(passes.some((count) => count > 0) ? passes : steps),
     left_out,

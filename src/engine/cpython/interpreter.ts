@@ -24,3 +24,18 @@ export function pythonInterpreter(pid: number, addressOf: AddressOf, read: ReadM
   const version = pythonVersion(new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true));
   return { version, layout: pythonLayout(version), runtime };
 }
+
+/** An interpreter whose objects can be read, or why those of the process cannot. */
+export type ReadableInterpreter =
+  | { readonly layout: PythonLayout; readonly runtime: bigint }
+  | { readonly untold: string };
+
+/** The interpreter of a process, where it lies and where its objects have what is read of them is known. */
+export function readableInterpreter(pid: number, addressOf: AddressOf, read: ReadMemory): ReadableInterpreter {
+  const python = pythonInterpreter(pid, addressOf, read);
+  if (python === null)
+    return { untold: "no Python interpreter was found in its process whose symbols say where it is" };
+  const { layout, runtime, version } = python;
+  if (layout === null) return { untold: `where the objects of Python ${version ?? "before 3.11"} lie is not known` };
+  return { layout, runtime };
+}

@@ -2,12 +2,12 @@
  * Caches of keys and values that move for every pass, by what is put behind their rows: in each pass the same pairs in the same
  * order, keys first, which is the order of the layers; each begins with what the pass before left. Told from the second pass on.
  */
-import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheAppend } from "./cache-append.ts";
 import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere } from "./cache-tensor.ts";
+import { goneRow } from "./gone-row.ts";
 
 /** What was appended in a pass, and when. */
 export interface TimedAppend extends Pick<RawRecord, "timestamp_ns" | "tid"> {
@@ -76,10 +76,7 @@ export function movingCaches(pid: number, mostMoves = MOST_MOVES): MovingCaches 
   let rows: EngineRow<"tensor">[] = [];
 
   function freePart({ append: { into }, tid }: TimedAppend, timestamp_ns: bigint): void {
-    const { engine: _, ...nothing } = nullsOf("tensor");
-    const { addr, size_bytes } = into.storage;
-    const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
-    rows.push({ ...nothing, timestamp_ns, pid, tid, kind: "free", addr, size_bytes, ...buffer, evidence: "operand" });
+    rows.push(goneRow(into.storage, { timestamp_ns, pid, tid, evidence: "operand" }));
   }
 
   function placePart(part: TimedAppend, number: number): void {

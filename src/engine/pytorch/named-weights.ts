@@ -5,10 +5,11 @@
 import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
 import { firstArguments } from "../cpython/call-frames.ts";
-import { pythonInterpreter } from "../cpython/interpreter.ts";
+import { readableInterpreter } from "../cpython/interpreter.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { AddressOf, EngineRow, LiveTensor, Look, NameAt, ReadMemory } from "../engine.ts";
 import { isThere, type Storage } from "./cache-tensor.ts";
+import { goneRow } from "./gone-row.ts";
 import { isModule, moduleParameters, type Parameter } from "./module-parameters.ts";
 import { parameterRow, parameterTensor } from "./parameter-rows.ts";
 import { ENGINE_NAME } from "./probes.ts";
@@ -40,7 +41,6 @@ const LOOK_NS = 200_000_000n;
 const CHECK_NS = 1_000_000_000n;
 /** Addresses that stayed without a name though the objects were read. */
 const NAMELESS = 4096;
-const NO_INTERPRETER = "no Python interpreter was found in its process whose symbols say where it is";
 const NO_MODULE = "no thread of its process was seen in a method of a module that holds them";
 
 /** None known yet. @param nameAt what a mapped file says of an address */
@@ -61,11 +61,11 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   function parametersNow(
     read: ReadMemory,
   ): { parameters: readonly Parameter[]; storages: Map<bigint, Storage> } | null {
-    const python = pythonInterpreter(pid, addressOf, read);
-    if (python === null) untold = NO_INTERPRETER;
-    else if (python.layout === null)
-      untold = `where the objects of Python ${python.version ?? "before 3.11"} lie is not known`;
-    if (python?.layout == null) return null;
+    const python = readableInterpreter(pid, addressOf, read);
+    if ("untold" in python) {
+      untold = python.untold;
+      return null;
+    }
     const { layout, runtime } = python;
     const objects = pythonObjects(read, layout);
     const modulesNow = (): bigint[] =>
@@ -86,11 +86,8 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
 
   function forget(addr: bigint, { tensor }: Named, timestamp_ns: bigint): void {
     named.delete(addr);
-    const { engine: _, ...nothing } = nullsOf("tensor");
     const size_bytes = BigInt(tensor.size_bytes);
-    const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
-    const row = { ...nothing, timestamp_ns, pid, tid: pid, kind: "free", addr, size_bytes, ...buffer } as const;
-    tensors.push({ ...row, evidence: "engine_objects" });
+    tensors.push(goneRow({ addr, size_bytes }, { timestamp_ns, pid, tid: pid, evidence: "engine_objects" }));
   }
 
   function check(read: ReadMemory, now_ns: bigint): void {

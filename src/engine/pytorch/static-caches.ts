@@ -8,6 +8,7 @@ import type { RawRecord } from "../probing/raw-record.ts";
 import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere, type Storage } from "./cache-tensor.ts";
 import type { CacheWrite } from "./cache-write.ts";
+import { goneRow } from "./gone-row.ts";
 
 /** A write of a pass, and when. */
 export interface TimedWrite extends Pick<RawRecord, "timestamp_ns" | "tid"> {
@@ -109,12 +110,8 @@ export function staticCaches(pid: number): StaticCaches {
     cache.missed_ns ??= cache.alive_ns;
     if (cache.tensors === null) return;
     cache.tensors = null;
-    const { engine: _, ...nothing } = nullsOf("tensor");
-    const row = { ...nothing, timestamp_ns: cache.alive_ns, pid, tid: cache.first[0].tid, kind: "free" } as const;
-    for (const { addr, size_bytes } of storagesOf(cache)) {
-      const buffer = { buffer: addr, buffer_addr: addr, buffer_size_bytes: size_bytes };
-      tensors.push({ ...row, addr, size_bytes, ...buffer, evidence: "operand" });
-    }
+    const from = { timestamp_ns: cache.alive_ns, pid, tid: cache.first[0].tid, evidence: "operand" } as const;
+    for (const storage of storagesOf(cache)) tensors.push(goneRow(storage, from));
   }
 
   function forgetMissed(): void {

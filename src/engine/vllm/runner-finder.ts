@@ -1,6 +1,6 @@
 /** The model runner among the Python objects of one process, found once: where its parameters and requests are read. */
 import { firstArguments } from "../cpython/call-frames.ts";
-import { pythonInterpreter } from "../cpython/interpreter.ts";
+import { readableInterpreter } from "../cpython/interpreter.ts";
 import type { PythonLayout } from "../cpython/layout.ts";
 import { pythonObjects } from "../cpython/objects.ts";
 import type { AddressOf, ReadMemory } from "../engine.ts";
@@ -21,7 +21,6 @@ export interface RunnerFinder {
 
 /** So often the threads are looked at until one is in a method that leads to the model. */
 const LOOKS = 64;
-const NO_INTERPRETER = "no Python interpreter was found in its process whose symbols say where it is";
 const NO_MODEL = "no thread of its process was seen in a method of vLLM that leads to the model";
 
 /** Not found yet. */
@@ -34,11 +33,11 @@ export function runnerFinder(pid: number, addressOf: AddressOf): RunnerFinder {
     find(read) {
       if (found !== null || untold !== null) return found;
       left -= 1;
-      const python = pythonInterpreter(pid, addressOf, read);
-      if (python === null) untold = NO_INTERPRETER;
-      else if (python.layout === null)
-        untold = `where the objects of Python ${python.version ?? "before 3.11"} lie is not known`;
-      if (python?.layout == null) return null;
+      const python = readableInterpreter(pid, addressOf, read);
+      if ("untold" in python) {
+        untold = python.untold;
+        return null;
+      }
       const { layout, runtime } = python;
       const runner = modelRunner(pythonObjects(read, layout), firstArguments(read, layout, runtime));
       if (runner !== null) found = { layout, runner };
