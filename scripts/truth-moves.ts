@@ -1,19 +1,13 @@
 /** Holds the caches of a run that move for every pass against what the program itself says of each layer: where it lay after each pass. */
 import { openRun } from "../src/api/open-run.ts";
+import type { SaidForward } from "./truth-caches.ts";
 
 /** Times of CLOCK_MONOTONIC, ns. */
 export interface SaidMoves {
   readonly versions: Readonly<Record<string, string>>;
   /** From when until when each was there. */
   readonly caches: readonly { readonly made: number; readonly there: number; readonly gone: number }[];
-  readonly forwards: readonly (readonly [
-    cache: number,
-    begin: number,
-    end: number,
-    tokens: number,
-    sequences: number,
-    first: number,
-  ])[];
+  readonly forwards: readonly SaidForward[];
   /** Of each pass, layer by layer: where keys and values lay after it, by torch itself. */
   readonly moves: readonly (readonly [
     forward: number,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { decodeCacheAppend } from "../../../../src/engine/pytorch/cache-append.ts";
 import { movingCaches } from "../../../../src/engine/pytorch/moving-caches.ts";
-import { type AppendFields, appendBytes, movedStorage } from "../../../fixtures/torch-appends.ts";
+import { type AppendFields, appendBytes } from "../../../fixtures/torch-appends.ts";
+import { storageBytes } from "../../../fixtures/torch-writes.ts";
 
 const S = 1_000_000_000n;
 const NAMES = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
@@ -18,7 +19,7 @@ function process(mostMoves?: number) {
     if (found === null || found === "other") throw new Error("nothing of a cache");
     const timed = { append: found, timestamp_ns, tid: 8 };
     caches.note(timed);
-    memory.set(fields.structure, movedStorage(fields));
+    memory.set(fields.structure, storageBytes(fields));
     return timed;
   };
   const part = (pass: number, i: number, cache = 0, rest: Partial<AppendFields> = {}): AppendFields => ({

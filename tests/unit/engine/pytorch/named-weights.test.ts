@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { symbolAddresses } from "../../../../src/collect/ebpf/engine/symbol-address.ts";
-import { pythonLayout } from "../../../../src/engine/cpython/layout.ts";
 import type { NameAt, ReadMemory } from "../../../../src/engine/engine.ts";
 import { namedWeights } from "../../../../src/engine/pytorch/named-weights.ts";
-import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
-import { readRemote } from "../../../../src/kernel/remote-memory.ts";
+import { addressOf, isReadable, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const PROGRAM = new URL("../../../fixtures/torch_modules.py", import.meta.url).pathname;
 const S = 1_000_000_000n;
@@ -18,30 +15,16 @@ interface Said {
   readonly model: number;
 }
 
-const start = () => Bun.spawn(["python3", PROGRAM], { stdin: "pipe", stdout: "pipe" });
-let child: ReturnType<typeof start>;
-let lines: AsyncIterator<Uint8Array>;
+let program: WaitingPython<Said>;
 let said: Said;
-const line = async (): Promise<string> => new TextDecoder().decode((await lines.next()).value);
-const addressOf = symbolAddresses(UNCOUNTED);
-const read: ReadMemory = (address, length) => readRemote(said.pid, address, length);
-const isKnown = (): boolean => {
-  if (pythonLayout(said.version) !== null) return true;
-  process.stderr.write(`not tried: where the objects of Python ${said.version} lie is not known\n`);
-  return false;
-};
+const read: ReadMemory = (address, length) => program.read(address, length);
+const isKnown = (): boolean => isReadable(said);
 
 beforeAll(async () => {
-  child = start();
-  lines = child.stdout[Symbol.asyncIterator]();
-  let text = "";
-  while (!text.includes("}")) text += await line();
-  said = JSON.parse(text) as Said;
+  program = await waitingPython(PROGRAM);
+  said = program.said;
 });
-afterAll(async () => {
-  child.stdin.end();
-  await child.exited;
-});
+afterAll(() => program.end());
 
 const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
 const weights = (nameAt = NO_FILE) => {
@@ -149,9 +132,8 @@ describe("weights that no file names", () => {
     state.want(at(0), 0n);
     look(S);
     state.takeRows();
-    child.stdin.write("\n");
-    child.stdin.flush();
-    for (let answer = ""; !answer.includes("gone"); ) answer += await line();
+    program.tell("\n");
+    for (let answer = ""; !answer.includes("gone"); ) answer += await program.line();
     look(S + S / 2n);
     expect(state.takeRows().tensors).toEqual([]);
     look(2n * S);

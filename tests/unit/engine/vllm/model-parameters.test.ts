@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { symbolAddresses } from "../../../../src/collect/ebpf/engine/symbol-address.ts";
 import { firstArguments } from "../../../../src/engine/cpython/call-frames.ts";
 import { type PythonInterpreter, pythonInterpreter } from "../../../../src/engine/cpython/interpreter.ts";
 import { pythonLayout, pythonVersion } from "../../../../src/engine/cpython/layout.ts";
@@ -11,8 +10,7 @@ import { modelRunner } from "../../../../src/engine/vllm/model-runner.ts";
 import { packedBytes } from "../../../../src/engine/vllm/packed-linear.ts";
 import { type RequestStates, requestStates } from "../../../../src/engine/vllm/request-states.ts";
 import { runnerFinder } from "../../../../src/engine/vllm/runner-finder.ts";
-import { UNCOUNTED } from "../../../../src/kernel/looks.ts";
-import { readRemote } from "../../../../src/kernel/remote-memory.ts";
+import { addressOf, isReadable, type WaitingPython, waitingPython } from "../../../fixtures/waiting-python.ts";
 
 const PROGRAM = new URL("../../../fixtures/vllm_objects.py", import.meta.url).pathname;
 
@@ -22,31 +20,21 @@ interface Said {
   readonly data: readonly number[];
 }
 
-let child: ReturnType<typeof start>;
+let program: WaitingPython<Said>;
 let said: Said;
 let interpreter: PythonInterpreter | null;
 let python: PythonObjects;
-const start = () => Bun.spawn(["python3", PROGRAM], { stdin: "pipe", stdout: "pipe" });
-const addressOf = symbolAddresses(UNCOUNTED);
-const read: ReadMemory = (address, length) => readRemote(said.pid, address, length);
-const isKnown = (): boolean => {
-  if (pythonLayout(said.version) !== null) return true;
-  process.stderr.write(`not tried: where the objects of Python ${said.version} lie is not known\n`);
-  return false;
-};
+const read: ReadMemory = (address, length) => program.read(address, length);
+const isKnown = (): boolean => isReadable(said);
 
 beforeAll(async () => {
-  child = start();
-  const { value } = await child.stdout.getReader().read();
-  said = JSON.parse(new TextDecoder().decode(value)) as Said;
+  program = await waitingPython(PROGRAM);
+  said = program.said;
   interpreter = pythonInterpreter(said.pid, addressOf, read);
   const layout = pythonLayout(said.version);
   if (layout !== null) python = pythonObjects(read, layout);
 });
-afterAll(async () => {
-  child.stdin.end();
-  await child.exited;
-});
+afterAll(() => program.end());
 
 const at = (i: number): bigint => BigInt(said.data[i] ?? 0);
 const runner = (): bigint => {
