@@ -62,10 +62,8 @@ export const validateCommand = defineCommand({
         "name it: mrm-trace validate FILE (or examine this machine: mrm-trace validate --machine)",
       );
     }
-    const checked = checkConfig(
-      asUser(invokingUser(), () => readConfigFile(path)),
-      max_runs,
-    );
+    // Models and prompts too: what the caller of sudo may not read is told to nobody.
+    const checked = asUser(invokingUser(), () => checkConfig(readConfigFile(path), max_runs));
     process.stdout.write(args.json ? asJson(path, checked) : asText(path, checked));
     return problemsExitCode(checked.problems);
   },

@@ -7,7 +7,16 @@ const MOST_BYTES = 256 * 2 ** 20;
 export function isPromptFile(source: string): boolean {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(source);
   if (isUrl) return false;
-  return statSync(source, { throwIfNoEntry: false }) !== undefined || /^[./~]|\.(txt|md|jsonl|json|csv)$/i.test(source);
+  return /^[./~]|\.(txt|md|jsonl|json|csv)$/i.test(source) || isThere(source);
+}
+
+/** True too where a folder on the way may not be entered, so that nobody knows. */
+function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 /**

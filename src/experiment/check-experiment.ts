@@ -137,8 +137,9 @@ function scriptProblems(
   if (path === undefined) {
     return [problemAt(yaml, keyPath("engine"), "a transformers model needs a script", { hint, received: null })];
   }
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-    return [problemAt(yaml, keyPath("path"), `there is no such file in ${process.cwd()}`, { hint })];
+  if (!isFile(path)) {
+    const message = isMissing(path) ? `there is no such file in ${process.cwd()}` : "no file that can be looked at";
+    return [problemAt(yaml, keyPath("path"), message, { hint })];
   }
   if (isOnPath(SCRIPT_PROGRAM)) return [];
   const message = `there is no ${SCRIPT_PROGRAM} on PATH`;
@@ -173,6 +174,15 @@ function hubProblem(yaml: ConfigFile["yaml"], keyPath: (key: string) => Property
 function isMissing(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** False too where a folder on the way may not be entered. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   } catch {
     return false;
   }
