@@ -57,7 +57,13 @@ export interface Engine {
   /** What is known of a build, for the step row that tells of it. */
   aboutBuild(build: EngineBuild, packages: Packages): Readonly<Record<string, unknown>>;
   /** Begins to follow a process. @param builds of the engine's objects that it has mapped, in order of time */
-  follow(pid: number, builds: readonly EngineBuild[], nameAt: NameAt, addressOf: AddressOf): EngineProcess;
+  follow(
+    pid: number,
+    builds: readonly EngineBuild[],
+    nameAt: NameAt,
+    addressOf: AddressOf,
+    objectAt: ObjectAt,
+  ): EngineProcess;
 }
 
 /** Folders in which Python's installers say what is installed (`NAME-VERSION.dist-info`), beside the package that an object is in. */
@@ -71,6 +77,9 @@ export type ReadMemory = (address: bigint, length: number) => Uint8Array | null;
  * none. Null itself where no such file is mapped, or is not known yet.
  */
 export type NameAt = (pid: number, addr: bigint) => { readonly name: string | null } | null;
+
+/** Path of the object of which code is mapped at an address of a process; null where none is. */
+export type ObjectAt = (pid: number, addr: bigint) => string | null;
 
 /** Where a symbol of the first object of such a path lies that a process has mapped; null where it has none that defines it. */
 export type AddressOf = (pid: number, object: RegExp, symbol: string) => bigint | null;

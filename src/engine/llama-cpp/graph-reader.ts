@@ -6,9 +6,16 @@ import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
 
+/** A tensor in a buffer of a backend that has memory of its own. */
+export interface TensorElsewhere extends GraphTensor {
+  readonly backend: string;
+}
+
 export interface GraphReading {
   /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
   readonly tensors: readonly GraphTensor[];
+  /** The same of those that lie in memory of another backend. */
+  readonly elsewhere: readonly TensorElsewhere[];
   readonly views: number;
   /** Nodes that were walked, and structures that were not believed, by reason. */
   readonly nodes: number;
@@ -85,11 +92,13 @@ function sameTensor(one: RawTensor, other: RawTensor): boolean {
  * Walks a graph: its nodes, their operands, and what views look into. Never throws on hostile memory.
  * @param head its own bytes as they were when it was computed: a callback has each node computed as a graph of its own, and
  *   all of these lie at one address
+ * @param backendOf the backend that keeps a buffer in memory of its own; null for a buffer in the process's
  */
 export function readGraph(
   head: DataView,
   { first: read, second: readAgain }: GraphMemory,
   layout: GgmlLayout,
+  backendOf: (buffer: bigint) => string | null = () => null,
 ): GraphReading {
   const refused: Record<string, number> = {};
   const refuse = (reason: string) => {
@@ -98,6 +107,9 @@ export function readGraph(
   const tensors = new Map<bigint, RawTensor | null>();
   const buffers = new Map<bigint, GraphTensor["buffer"] | null>();
   const owners = new Map<bigint, GraphTensor>();
+  /** Buffers that backends with memory of their own keep, and the tensors in these. */
+  const backends = new Map<bigint, string>();
+  const elsewhere = new Map<bigint, TensorElsewhere>();
   /** Nodes by which caches without a name were told, by owner. */
   const writers = new Map<bigint, bigint>();
   let complete = true;
@@ -126,6 +138,8 @@ export function readGraph(
   function bufferOf({ buffer: pointer, data, sizeBytes }: RawTensor): GraphTensor["buffer"] | null {
     const seen = buffers.get(pointer);
     if (seen !== undefined) return seen;
+    const backend = backendOf(pointer);
+    if (backend !== null) backends.set(pointer, backend);
     const bytes = read(pointer, layout.copied.buffer);
     const raw =
       bytes && decodeBuffer(viewOf(bytes), layout, (one) => liesIn(data, sizeBytes, { ...one, addr: one.context }));
@@ -157,6 +171,11 @@ export function readGraph(
       if (tensor.data === 0n || tensor.buffer === 0n || tensor.sizeBytes === 0) return owner;
       const buffer = bufferOf(tensor);
       if (buffer === null) return owner;
+      const backend = backends.get(tensor.buffer);
+      if (backend !== undefined) {
+        elsewhere.set(ownerAt, { tensor, buffer, backend });
+        return owner;
+      }
       if (!liesIn(tensor.data, tensor.sizeBytes, buffer)) {
         refuse("outside_buffer");
         return owner;
@@ -234,6 +253,7 @@ export function readGraph(
   complete &&= nodes === wanted;
   return {
     tensors: [...owners.values()],
+    elsewhere: [...elsewhere.values()],
     views,
     nodes,
     refused,

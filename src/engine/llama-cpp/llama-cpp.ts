@@ -18,5 +18,5 @@ export const llamaCpp: Engine = {
     if (evidence === "dwarf") return { ...about, debug_file: (build.debugData?.ok && build.debugData.path) || null };
     return refused === null ? about : { ...about, debug_data_refused: refused };
   },
-  follow: processState,
+  follow: (pid, builds, _, __, objectAt) => processState(pid, builds, objectAt),
 };

@@ -1,22 +1,20 @@
 /** The live map of one process: buffers and the tensors in them, fed by probe records and by the graph reader. */
 
-import { layoutColumns } from "../../regions/kv-layout.ts";
 import type { WordOf } from "../../schema/row.ts";
 import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheRole } from "./cache-role.ts";
-import { classify, classOfBuffer, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
+import { classify, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, type RawTensor, usageOf } from "./decode-tensor.ts";
+import { elsewhere, type PlacedElsewhere } from "./elsewhere.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
 import { ENGINE_NAME } from "./probes.ts";
+import { bufferRow, type From, type PlacedBuffer, tensorRow } from "./tensor-rows.ts";
 import type { CacheShape } from "./written-cells.ts";
 
-interface LiveBuffer {
-  readonly handle: bigint;
-  readonly addr: bigint;
-  readonly sizeBytes: number;
+interface LiveBuffer extends PlacedBuffer {
   usage: TensorUsage;
   /** By address: the tensor that took it last. */
   readonly tensors: Map<bigint, LiveTensor>;
@@ -37,6 +35,14 @@ export interface TensorMap {
   addFromGraph(found: GraphTensor, time: bigint, tid: number): boolean;
   /** A graph told whether it uses its cache tensors with flash attention: says how they keep their rows, once. */
   layOut(found: GraphTensor, flash: boolean, time: bigint, tid: number): void;
+  /** Buffers of which is not known who keeps them. */
+  unjudged(): readonly bigint[];
+  /** A buffer is kept by a backend with memory of its own: nothing of it is in the process's; null for one that is in it. */
+  judge(handle: bigint, backend: string | null): void;
+  /** Adds a tensor that a graph has in a buffer of such a backend. */
+  addElsewhere(found: GraphTensor, backend: string): void;
+  /** What such backends have. */
+  untold(): string[];
   /** Takes the rows made since the last call. */
   takeRows(): EngineRow<"tensor">[];
   live(): LiveTensor[];
@@ -84,14 +90,6 @@ export function liesIn(
   return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
 }
 
-/** Where a tensor was told of. */
-interface From {
-  readonly time: bigint;
-  readonly tid: number;
-  readonly graph: boolean;
-  readonly role?: CacheRole | undefined;
-}
-
 /** What a tensor is: by its name and its buffer, or by the graph that writes it. */
 function classOf(name: string, usage: TensorUsage, role: CacheRole | undefined): TensorClass {
   if (role === undefined) return classify(name, usage);
@@ -101,6 +99,10 @@ function classOf(name: string, usage: TensorUsage, role: CacheRole | undefined):
     layer,
     logical_id: layer === null || part === null ? null : `layer${layer}.${part}`,
   };
+}
+
+function tensorElsewhere({ name, sizeBytes }: RawTensor, usage: TensorUsage, addr: bigint): PlacedElsewhere {
+  return { region_type: classify(name, usage).region_type, addr, sizeBytes };
 }
 
 /** Names a tensor in its buffer; what a graph tells of one that was placed without a name is news. */
@@ -115,6 +117,10 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   /** Arguments of constructors that have not returned, by thread. */
   const constructing = new Map<number, { readonly context: bigint; readonly size: bigint }>();
   const weights = { bytes: 0, tensors: 0 };
+  /** Buffers of which nobody looked yet who keeps them, and by buffer what was placed outside of it until then. */
+  const unjudged = new Set<bigint>();
+  const outside = new Map<bigint, PlacedElsewhere[]>();
+  const others = elsewhere();
   let structuresOf = placedStructures(layout);
   let rows: EngineRow<"tensor">[] = [];
   /** Tensors since the last that was new. */
@@ -125,64 +131,25 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   /** Buffers of a load that is simulated: those of llama.cpp have no bytes, those of Ollama are said to have some, and none. */
   const simulated = new Set<bigint>();
 
-  function bufferRow(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
-    rows.push({
-      timestamp_ns: time,
-      pid,
-      tid,
-      kind,
-      name: null,
-      tensor_type: null,
-      addr: buffer.addr,
-      size_bytes: BigInt(buffer.sizeBytes),
-      shape: null,
-      buffer: buffer.handle,
-      buffer_addr: buffer.addr,
-      buffer_size_bytes: BigInt(buffer.sizeBytes),
-      usage: buffer.usage,
-      region_type: classOfBuffer(buffer.usage),
-      layer: null,
-      logical_id: null,
-      ...layoutColumns(null),
-      evidence: "engine_probe",
-    });
+  function addBuffer(kind: WordOf<"tensor", "kind">, buffer: LiveBuffer, time: bigint, tid: number): void {
+    rows.push(bufferRow(pid, kind, buffer, time, tid));
   }
 
   function open(handle: bigint, addr: bigint, sizeBytes: number, usage: TensorUsage): LiveBuffer {
     const buffer = { handle, addr, sizeBytes, usage, tensors: new Map(), placed: new Set<string>() };
     buffers.set(handle, buffer);
+    unjudged.add(handle);
     return buffer;
+  }
+
+  function noteElsewhere(handle: bigint, decoded: ReturnType<typeof decodeFreshTensor>, addr: bigint): Outcome {
+    if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
+    repeated = others.note(handle, tensorElsewhere(decoded.value, "any", addr)) ? 0 : repeated + 1;
+    return "not_in_memory";
   }
 
   function same(live: LiveBuffer | undefined, addr: bigint, sizeBytes: number): live is LiveBuffer {
     return live !== undefined && live.addr === addr && live.sizeBytes === sizeBytes;
-  }
-
-  function tensorRow(
-    kind: WordOf<"tensor", "kind">,
-    buffer: LiveBuffer,
-    tensor: Omit<LiveTensor, "region_type"> & TensorClass,
-    from: From,
-  ) {
-    const { name, tensor_type, addr, size_bytes, ne, region_type, layer, logical_id, kv_layout } = tensor;
-    rows.push({
-      timestamp_ns: from.time,
-      pid,
-      tid: from.tid,
-      kind,
-      name,
-      tensor_type,
-      addr,
-      size_bytes: BigInt(size_bytes),
-      shape: ne.join("x"),
-      buffer: buffer.handle,
-      buffer_addr: buffer.addr,
-      buffer_size_bytes: BigInt(buffer.sizeBytes),
-      usage: buffer.usage,
-      ...{ region_type, layer, logical_id },
-      ...layoutColumns(kv_layout),
-      evidence: from.graph ? "engine_graph" : "engine_probe",
-    });
   }
 
   function place(buffer: LiveBuffer, tensor: RawTensor, addr: bigint, from: From): void {
@@ -215,7 +182,7 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       weights.bytes += tensor.sizeBytes;
       weights.tensors += 1;
     }
-    tensorRow(from.graph ? "graph" : "tensor", buffer, { ...placed, region_type }, from);
+    rows.push(tensorRow(pid, from.graph ? "graph" : "tensor", buffer, { ...placed, region_type }, from));
   }
 
   /** The buffer that a record names: the known one, else the one its bytes describe, where what is placed in it lies. */
@@ -253,13 +220,14 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
 
   function created(record: RawRecord, addr: bigint, sizeBytes: number, usage: TensorUsage): Outcome {
     const handle = record.args[0];
+    others.free(handle);
     if (handle !== 0n && sizeBytes > 0 && addr < LEAST_ADDRESS) simulated.add(handle);
     else simulated.delete(handle);
     if (sizeBytes === 0 || handle === 0n || addr < LEAST_ADDRESS) return "simulated";
     if (same(buffers.get(handle), addr, sizeBytes)) return "duplicate";
     if (passesInputs && usage === "any") return "passing";
     repeated = 0;
-    bufferRow("buffer", open(handle, addr, sizeBytes, usage), record.timestamp_ns, record.tid);
+    addBuffer("buffer", open(handle, addr, sizeBytes, usage), record.timestamp_ns, record.tid);
     return "kept";
   }
 
@@ -273,11 +241,17 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
       const { args } = record;
       const bytes = structuresOf(record.payload);
+      if (others.has(args[0])) return noteElsewhere(args[0], decodeFreshTensor(bytes.tensor, layout), args[2]);
       const buffer = named(record, bytes.buffer, args[2]);
       if (typeof buffer === "string") return buffer;
       const decoded = decodeFreshTensor(bytes.tensor, layout);
       if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
-      if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) return "not_in_memory";
+      if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) {
+        const seen = outside.get(args[0]) ?? [];
+        if (seen.length < PLACED_LIMIT) seen.push(tensorElsewhere(decoded.value, buffer.usage, args[2]));
+        outside.set(args[0], seen);
+        return "not_in_memory";
+      }
       place(buffer, decoded.value, args[2], { time: record.timestamp_ns, tid: record.tid, graph: false });
       return "kept";
     },
@@ -298,6 +272,10 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     bufferUsage(record) {
       const usage = usageOf(Number(BigInt.asIntN(32, record.args[1])));
       if (usage === null) return "implausible";
+      if (others.has(record.args[0])) {
+        others.use(record.args[0], usage);
+        return "not_in_memory";
+      }
       return withBuffer(
         record,
         (buffer) => {
@@ -306,21 +284,49 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
             const { region_type } = classify(tensor.name ?? "", usage);
             buffer.tensors.set(addr, { ...tensor, region_type: region_type ?? "runtime" });
           }
-          bufferRow("usage", buffer, record.timestamp_ns, record.tid);
+          addBuffer("usage", buffer, record.timestamp_ns, record.tid);
         },
         usage === "any" && passesInputs,
       );
     },
     bufferCleared(record) {
-      return withBuffer(record, (buffer) => bufferRow("clear", buffer, record.timestamp_ns, record.tid));
+      if (others.has(record.args[0])) return "not_in_memory";
+      return withBuffer(record, (buffer) => addBuffer("clear", buffer, record.timestamp_ns, record.tid));
     },
     bufferFreed(record) {
       if (simulated.delete(record.args[0])) return "simulated";
+      if (others.free(record.args[0])) return "not_in_memory";
       return withBuffer(record, (buffer) => {
         buffers.delete(buffer.handle);
-        bufferRow("free", buffer, record.timestamp_ns, record.tid);
+        unjudged.delete(buffer.handle);
+        outside.delete(buffer.handle);
+        addBuffer("free", buffer, record.timestamp_ns, record.tid);
       });
     },
+    unjudged: () => [...unjudged],
+    judge(handle, backend) {
+      unjudged.delete(handle);
+      const seen = outside.get(handle) ?? [];
+      outside.delete(handle);
+      const buffer = buffers.get(handle);
+      if (backend === null || buffer === undefined) return;
+      buffers.delete(handle);
+      rows = rows.filter((row) => row.buffer !== handle);
+      others.keep(handle, backend, buffer.sizeBytes, buffer.usage);
+      for (const tensor of seen) others.note(handle, tensor);
+      // An address of a card may be one of the buffer's own by chance.
+      for (const { addr, size_bytes, region_type } of buffer.tensors.values()) {
+        others.note(handle, { region_type, addr, sizeBytes: size_bytes });
+        if (region_type !== "weight") continue;
+        weights.bytes -= size_bytes;
+        weights.tensors -= 1;
+      }
+    },
+    addElsewhere({ tensor, buffer }, backend) {
+      if (!others.has(tensor.buffer)) others.keep(tensor.buffer, backend, buffer.sizeBytes, buffer.usage);
+      others.note(tensor.buffer, tensorElsewhere(tensor, buffer.usage, tensor.data));
+    },
+    untold: () => others.untold(),
     addFromGraph(found, time, tid) {
       const { tensor, buffer, role } = found;
       if (passesInputs && buffer.usage === "any" && role === undefined) return false;
@@ -341,12 +347,8 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       if (!buffer || !existing || existing.name !== tensor.name || existing.kv_layout?.form === kv_layout?.form) return;
       const withLayout = { ...existing, kv_layout };
       buffer.tensors.set(tensor.data, withLayout);
-      tensorRow(
-        "layout",
-        buffer,
-        { ...withLayout, ...classify(tensor.name, buffer.usage) },
-        { time, tid, graph: true },
-      );
+      const named = { ...withLayout, ...classify(tensor.name, buffer.usage) };
+      rows.push(tensorRow(pid, "layout", buffer, named, { time, tid, graph: true }));
     },
     takeRows() {
       const taken = rows;

@@ -1,6 +1,7 @@
 /** One traced process: its tensor map, its steps, and which of its graphs were read. */
-import type { EngineBuild, EngineProcess, Look, Outcome } from "../engine.ts";
+import type { EngineBuild, EngineProcess, Look, ObjectAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { bufferBackends } from "./buffer-backend.ts";
 import { expertReads } from "./expert-reads.ts";
 import { type GraphMemory, graphMemory, readGraph } from "./graph-reader.ts";
 import { chooseLayout, isSameLayout, type LayoutChoice } from "./layout-choice.ts";
@@ -73,7 +74,12 @@ const COPIES: ReadonlySet<number> = new Set([
 ]);
 
 /** A process of which no record was seen yet. @param builds of the libraries that it has mapped, in order of time */
-export function processState(pid: number, builds: readonly EngineBuild[]): EngineProcess {
+export function processState(
+  pid: number,
+  builds: readonly EngineBuild[],
+  objectAt: ObjectAt = () => null,
+): EngineProcess {
+  const backendOf = bufferBackends((addr) => objectAt(pid, addr));
   /** The choice by which structures of ggml are read, once a library is there that has some. */
   let choice: LayoutChoice | null = null;
   let layout = GGML_LAYOUT;
@@ -122,7 +128,8 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
   }
 
   function lookAt({ head, key, time, tid }: PendingGraph, memory: GraphMemory): Omit<Look, "unread_nodes"> {
-    const reading = readGraph(head, memory, layout);
+    const reading = readGraph(head, memory, layout, (buffer) => backendOf(buffer, memory.first));
+    for (const tensor of reading.elsewhere) map.addElsewhere(tensor, tensor.backend);
     const done = reading.complete && Object.keys(reading.refused).length === 0;
     if (attempts.size >= SHAPE_LIMIT) attempts.clear();
     attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);
@@ -215,6 +222,7 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     },
     // Those that were computed last first: the others may be gone.
     look(read) {
+      for (const handle of map.unjudged()) map.judge(handle, backendOf(handle, read));
       const memory = graphMemory(read);
       const looks: Look[] = [];
       let unread_nodes = 0;
@@ -244,9 +252,11 @@ export function processState(pid: number, builds: readonly EngineBuild[]): Engin
     liveTensors: map.live,
     untold() {
       const unknown = unknownLayout(placed, choice ?? UNKNOWN_BUILD);
+      const elsewhere = map.untold();
       return [
         ...(map.hasExperts() && !experts.hasCounted() ? [EXPERTS_UNTOLD] : []),
-        ...(unknown === null ? [] : [unknown]),
+        ...(unknown === null || elsewhere.length > 0 ? [] : [unknown]),
+        ...elsewhere,
         ...(hasOthers ? [OTHER_OFFSETS] : []),
         ...(isStripped ? [STRIPPED] : []),
       ];

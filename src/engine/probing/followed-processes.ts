@@ -1,5 +1,15 @@
 /** The processes in which one engine was seen: each has a state of its own until its program ends. */
-import type { AddressOf, Engine, EngineBuild, EngineProcess, EngineRow, Look, NameAt, Outcome } from "../engine.ts";
+import type {
+  AddressOf,
+  Engine,
+  EngineBuild,
+  EngineProcess,
+  EngineRow,
+  Look,
+  NameAt,
+  ObjectAt,
+  Outcome,
+} from "../engine.ts";
 import type { RawRecord } from "./raw-record.ts";
 
 /** Copies memory of a process; null where it cannot be read. */
@@ -31,7 +41,12 @@ interface Followed {
 }
 
 /** None yet. */
-export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: AddressOf): FollowedProcesses {
+export function followedProcesses(
+  engine: Engine,
+  nameAt: NameAt,
+  addressOf: AddressOf,
+  objectAt: ObjectAt,
+): FollowedProcesses {
   const processes = new Map<number, Followed>();
   const builds = new Map<number, EngineBuild[]>();
   const leaving = new Set<Followed>();
@@ -57,7 +72,7 @@ export function followedProcesses(engine: Engine, nameAt: NameAt, addressOf: Add
     const existing = processes.get(pid);
     if (existing?.execEpoch === execEpoch) return existing.state;
     if (existing) retire(existing);
-    const state = engine.follow(pid, builds.get(pid) ?? [], nameAt, addressOf);
+    const state = engine.follow(pid, builds.get(pid) ?? [], nameAt, addressOf, objectAt);
     processes.set(pid, { pid, execEpoch, state });
     return state;
   }

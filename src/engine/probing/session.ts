@@ -11,7 +11,7 @@ import { openRingBuffer } from "../../kernel/ringbuf.ts";
 import type { LedgerRow } from "../../schema/ledger.ts";
 import { recordLayout } from "../../schema/records.ts";
 import type { RowOf } from "../../schema/row.ts";
-import type { AddressOf, Engine, KvHead, LiveTensor, NameAt } from "../engine.ts";
+import type { AddressOf, Engine, KvHead, LiveTensor, NameAt, ObjectAt } from "../engine.ts";
 import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
@@ -31,6 +31,7 @@ export interface EngineSessionOptions {
   readonly nameAt?: NameAt;
   /** No symbol lies anywhere unless told. */
   readonly addressOf?: AddressOf;
+  readonly objectAt?: ObjectAt;
 }
 
 /** What attaching to one object gave. */
@@ -150,10 +151,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
   const probeCostNs = measureProbeNs(object, "engine_entry", multi);
-  const { engines, nameAt = () => null, addressOf = () => null } = options;
+  const { engines, nameAt = () => null, addressOf = () => null, objectAt = () => null } = options;
   const captures = captureTable(object.map("engine_captures"));
   const probes = objectProbes({ object, multi, engines, captures });
-  const followed = engines.map((engine) => followedProcesses(engine, nameAt, addressOf));
+  const followed = engines.map((engine) => followedProcesses(engine, nameAt, addressOf, objectAt));
   const states = () => followed.flatMap((engine) => engine.states());
   const unseen = unseenBegin();
   const rows = gatheredRows(followed, unseen);

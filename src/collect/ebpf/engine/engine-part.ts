@@ -15,7 +15,7 @@ import { calibratedCost } from "../../calibrated-cost.ts";
 import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
-import { symbolAddresses } from "./symbol-address.ts";
+import { mappedObjects, symbolAddresses } from "./symbol-address.ts";
 import { weightFiles } from "./weight-files.ts";
 
 /** What other parts may ask of the engine while it runs. */
@@ -54,6 +54,7 @@ async function startEngine(
     engines,
     nameAt: files.nameAt,
     addressOf: symbolAddresses(looks.kind("looks at maps")),
+    objectAt: mappedObjects(looks.kind("looks at maps")),
     targetsFd: mappings.targetsFd,
     openObject: openBpfObject,
     readMemory: (pid, address, length) => look(() => readRemote(pid, address, length)),

@@ -1,8 +1,8 @@
-/** Where a symbol of an object that a process has mapped lies in its memory. */
+/** Where a symbol of an object that a process has mapped lies in its memory, and which object lies at an address. */
 import { readElf } from "../../../elf/elf.ts";
 import { openFileBytes } from "../../../elf/file-bytes.ts";
 import { SEGMENT } from "../../../elf/segments.ts";
-import type { AddressOf } from "../../../engine/engine.ts";
+import type { AddressOf, ObjectAt } from "../../../engine/engine.ts";
 import type { Look } from "../../../kernel/looks.ts";
 import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { mappedFile } from "./mapped-file.ts";
@@ -28,6 +28,17 @@ export function symbolAddresses(look: Look): AddressOf {
           type === SEGMENT.load && (flags & 1) !== 0 && from + fileBytes > offset && from < offset + Number(size_bytes),
       );
       if (segment !== undefined) return addr + BigInt(offset - segment.offset + found.vaddr - segment.vaddr);
+    }
+    return null;
+  };
+}
+
+/** Reads the maps of the process at each question. */
+export function mappedObjects(look: Look): ObjectAt {
+  return (pid, wanted) => {
+    for (const { path, addr, prot, size_bytes } of snapshotRows(pid, 0, look) ?? []) {
+      if (!((prot ?? 0) & PROT_EXEC) || wanted < addr || wanted >= addr + size_bytes) continue;
+      return path;
     }
     return null;
   };
