@@ -195,7 +195,7 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 
 #define ENGINE_START_SMALL 32
 #define ENGINE_START_COMPACT 128
-#define ENGINE_START_MEDIUM 176
+#define ENGINE_START_MEDIUM 208
 #define ENGINE_START_LARGE 256
 
 enum lifecycle_kind {

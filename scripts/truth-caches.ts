@@ -58,7 +58,7 @@ function rowsOf(caches: readonly SaidCache[], forwards: readonly SaidForward[], 
 }
 
 /** How many of `one` the other has not, each as often as it is there. */
-function without(one: readonly string[], other: readonly string[]): number {
+export function without(one: readonly string[], other: readonly string[]): number {
   const counts = new Map<string, number>();
   for (const text of other) counts.set(text, (counts.get(text) ?? 0) + 1);
   return one.filter((text) => {

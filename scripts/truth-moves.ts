@@ -6,7 +6,21 @@ import type { SaidForward } from "./truth-caches.ts";
 export interface SaidMoves {
   readonly versions: Readonly<Record<string, string>>;
   /** From when until when each was there. */
-  readonly caches: readonly { readonly made: number; readonly there: number; readonly gone: number }[];
+  readonly caches: readonly {
+    readonly made: number;
+    readonly there: number;
+    readonly gone: number;
+    /** Of each layer; behind which pass a row left its layer: -1 where it went with its cache. */
+    readonly rows: readonly (readonly [
+      layer: number,
+      position: number,
+      written: number,
+      reads: number,
+      last: number,
+    ])[];
+    /** The first pass behind a change of the order of its sequences; -1 where there was none. */
+    readonly reordered: number;
+  }[];
   readonly forwards: readonly SaidForward[];
   /** Of each pass, layer by layer: where keys and values lay after it, by torch itself. */
   readonly moves: readonly (readonly [

@@ -14,6 +14,7 @@ import { openRun } from "../../src/api/open-run.ts";
 import { runEngine } from "../../tests/fixtures/engine-run.ts";
 import { jsonOf, QUICK, runCli } from "../../tests/integration/run/cli.ts";
 import { judgeCaches, type SaidCaches } from "../truth-caches.ts";
+import { judgeMovedRows } from "../truth-moved-rows.ts";
 import { judgeMoves, type SaidMoves } from "../truth-moves.ts";
 
 const PACKAGES = ["torch==2.15.0", "transformers==5.23.0", "safetensors==0.8.0", "numpy==2.4.6"];
@@ -254,12 +255,18 @@ const MOVES_PROGRAM = new URL("../../tests/fixtures/dynamic_caches.py", import.m
 function tellMoves(what: string, { report, text }: { report: Report; text: string }): void {
   const line = text.split("\n").find((one) => one.startsWith('{"versions"'));
   if (line === undefined) throw new Error(`the program did not say what it does: ${text}`);
-  const judged = judgeMoves(report.run_dir, JSON.parse(line) as SaidMoves, what.startsWith("attach"));
+  const said = JSON.parse(line) as SaidMoves;
+  const judged = judgeMoves(report.run_dir, said, what.startsWith("attach"));
   const { stays, right, right_bytes, bytes, wrong, held_pct } = judged;
-  const isGood = stays > 0 && right === stays && wrong === 0;
+  const ofRows = judgeMovedRows(report.run_dir, said, what.startsWith("attach"));
+  const isGood =
+    stays > 0 && right === stays && wrong === 0 && ofRows.rows > 0 && ofRows.missing === 0 && ofRows.wrong === 0;
   if (!isGood) failed += 1;
   say(`${isGood ? "right" : "WRONG"}  ${what}: ${right} of ${stays} stays by layer, ${right_bytes} of ${bytes} bytes`);
   say(`       ${wrong} labels that are none of these; labelled in ${held_pct.toFixed(1)} % of their time`);
+  say(
+    `       ${ofRows.rows} rows with position, first write, passes that copied them and end, ${ofRows.missing} missing or otherwise, ${ofRows.wrong} that are none; ${ofRows.untold} that cannot be known`,
+  );
   for (const warning of report.warnings) say(`       ${warning}`);
 }
 

@@ -10,6 +10,8 @@ export type KvLayout =
   | { readonly form: "paged"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
   /** The same blocks, of each of which the bytes of a row are spread over the whole. */
   | { readonly form: "blocks"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
+  /** The same, in memory that is made anew for every step, with all rows. */
+  | { readonly form: "moved"; readonly row_bytes: number; readonly block_tokens: number; readonly block_bytes: number }
   /** No token has a row: each sequence has one state, which its steps rewrite. */
   | { readonly form: "state" }
   /** The engine has not said. */
@@ -26,9 +28,14 @@ export type KvLayoutColumns = Pick<
   "kv_layout" | "kv_row_bytes" | "kv_block_tokens" | "kv_block_bytes"
 >;
 
-/** True where rows lie in blocks that an engine gives out. */
-export function isInBlocks(layout: KvLayout): layout is Extract<KvLayout, { form: "paged" | "blocks" }> {
-  return layout.form === "paged" || layout.form === "blocks";
+const IN_BLOCKS: readonly string[] = ["paged", "blocks", "moved"] satisfies KvLayout["form"][];
+type InBlocks = Extract<KvLayout, { form: "paged" | "blocks" | "moved" }>;
+
+const isBlocksForm = (form: string): form is InBlocks["form"] => IN_BLOCKS.includes(form);
+
+/** True where rows lie in blocks. */
+export function isInBlocks(layout: KvLayout): layout is InBlocks {
+  return isBlocksForm(layout.form);
 }
 
 /** The columns of a layout; all null for what is no cache. */
@@ -47,8 +54,7 @@ export function layoutOf(columns: KvLayoutColumns): KvLayout | null {
   const { kv_layout, kv_row_bytes: row_bytes, kv_block_tokens: block_tokens, kv_block_bytes: block_bytes } = columns;
   if (kv_layout === null) return null;
   if (kv_layout === "rows" || kv_layout === "columns" || kv_layout === "state") return { form: kv_layout };
-  if ((kv_layout !== "paged" && kv_layout !== "blocks") || !row_bytes || !block_tokens || !block_bytes)
-    return UNKNOWN_LAYOUT;
+  if (!isBlocksForm(kv_layout) || !row_bytes || !block_tokens || !block_bytes) return UNKNOWN_LAYOUT;
   return row_bytes * block_tokens <= block_bytes
     ? { form: kv_layout, row_bytes, block_tokens, block_bytes }
     : UNKNOWN_LAYOUT;

@@ -172,6 +172,12 @@ export const DERIVED_TABLES = {
         "",
         "The block could still be found by its prefix when it was given out again; null where nothing is given out in blocks, or it is not known whether prefixes are kept.",
       ),
+      col(
+        "moves",
+        "i64",
+        "copies",
+        "Batches that copied it to other memory, each of which wrote its bytes anew: all that needed it where a cache moves, else 0. The times of the row are those of the first copy to the last.",
+      ),
     ],
   },
   request_figures: {

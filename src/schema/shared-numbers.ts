@@ -82,7 +82,7 @@ export const ENGINE_FORM = {
 export const ENGINE_ROOM = { small: 128, compact: 256, medium: 512, large: 1024 } as const;
 
 /** Where the last part of a plan begins at most, by its room; the verifier adds the greatest place to the greatest length. */
-export const ENGINE_START = { small: 32, compact: 128, medium: 176, large: 256 } as const;
+export const ENGINE_START = { small: 32, compact: 128, medium: 208, large: 256 } as const;
 
 /** Every group; the C name of a number is that of the group, an underscore and the number's own. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {

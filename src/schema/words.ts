@@ -39,6 +39,7 @@ export const KV_LAYOUTS = {
   columns: "one element in each row of the tensor",
   paged: "rows in blocks",
   blocks: "rows in blocks, the bytes of each spread over its block",
+  moved: "as blocks, in memory that is made anew for every step",
   state: "no row of a token: one state for each sequence",
   unknown: "",
 } as const;
@@ -56,7 +57,7 @@ export const STEP_KINDS = {
   kv_shift: "positions of a sequence moved",
   kv_divide: "positions of a sequence divided",
   kv_restore: "rows of a sequence, or of all, that were saved before",
-  kv_free: "cells of the KV cache given back",
+  kv_free: "cells of the KV cache given back, or a cache that moves",
   request: "whose request a sequence is, as the engine names it",
   model_free: "",
   context_free: "",

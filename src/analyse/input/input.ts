@@ -99,6 +99,8 @@ export interface KvRowSample {
   readonly filling: number;
   /** How often they were written while they were in the cache. */
   readonly writes: RowWrites;
+  /** They are copies that the next step makes others of: half of what is read of them the step reads that wrote them. Never unless told. */
+  readonly is_copy?: true;
 }
 
 /** Bytes of the blocks of which distinct ones are counted: a line, a page, and two sizes of large pages. */

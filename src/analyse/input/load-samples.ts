@@ -26,11 +26,21 @@ export function stepSamples(steps: readonly StepRow[], windowNs: number): StepSa
   }));
 }
 
-/** KV rows of the run: a token has one in each cache tensor, most of them with one life. */
-export function kvRowSamples({ tokens, tensors, rooms, roomOf }: KvRows): KvRowSample[] {
+/** What batches write of a cache that moves: each copy is data of its own, which the next batch reads once at least, to make another. */
+const copySamples = (copies: KvRows["copies"]): KvRowSample[] =>
+  copies.map((copy) => ({
+    ...copy,
+    total_reads: Number.isNaN(copy.last_read_ns) ? 0 : 1,
+    writes: "once",
+    is_copy: true,
+  }));
+
+/** KV rows of the run: a token has one in each cache tensor, most of them with one life; of caches that move, their copies. */
+export function kvRowSamples({ tokens, tensors, rooms, roomOf, copies }: KvRows): KvRowSample[] {
   const out: { -readonly [K in keyof KvRowSample]: KvRowSample[K] }[] = [];
   for (let t = 0; t < tokens.length; t++) {
     const token = tokens[t] as KvToken;
+    if (token.is_moved) continue;
     let last: (typeof out)[number] | undefined;
     for (const k of rooms[roomOf[t] as number] ?? []) {
       const tensor = tensors[k] as KvTensor;
@@ -52,6 +62,7 @@ export function kvRowSamples({ tokens, tensors, rooms, roomOf }: KvRows): KvRowS
       out.push(last);
     }
   }
+  for (const sample of copySamples(copies)) out.push(sample);
   return out;
 }
 

@@ -29,7 +29,7 @@ export function regionKv(rows: KvRows, regions: Regions, index: PlaceIndex): Reg
     const roomsOfOne = rooms.map((room) => (room.includes(first) ? [first] : []));
     return {
       rows: members.map((k) => regionOf(tensors[k] as KvTensor, regions, index)).filter((row) => row >= 0),
-      kvRows: tokens.length > MOST_TOKENS ? null : () => kvRowSamples({ ...rows, rooms: roomsOfOne }),
+      kvRows: tokens.length > MOST_TOKENS ? null : () => kvRowSamples({ ...rows, rooms: roomsOfOne, copies: [] }),
     };
   });
   return sets

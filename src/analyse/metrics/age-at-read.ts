@@ -14,6 +14,8 @@ export const AGES: EpochTimes = {
   ofStream: (stream) => stream.ages,
   stepMethod:
     "age of KV rows when the engine's steps needed them, per byte needed; percentile bootstrap over sequences, tails of Student's t, n counts them",
+  notOfCopies:
+    "each step reads what it has just written itself, and the copy before it: how old the one is by then is not told",
   stepOpen: "rows that were in the cache before the first step seen",
   watchMethod:
     "KM of the time back to the last write, over read passes in a common window, censored at the start of the exposure; interval by the share up to each time, addresses resampled",
@@ -44,7 +46,7 @@ export const ageAtRead: MetricFamily = {
   ],
   not_by_sampling: "the last write before a sampled read is not seen",
   suppressed:
-    "No write seen: not identifiable. n < 30 addresses, or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
+    "No write seen: not identifiable; nor by steps where a cache moves for every step, which reads what it has just written. n < 30 addresses, or 6 sequences. More than half of the weight censored, or the quantile not reached: a bound from below. p99 with fewer than 299 addresses: a bound from below.",
   spans: "whole",
   figures: (group) => epochFigures(group, AGES),
 };

@@ -135,7 +135,7 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows, with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],

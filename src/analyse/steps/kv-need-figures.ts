@@ -45,6 +45,8 @@ export interface KvNeedTimes {
   readonly stepMethod: string;
   /** Why a time of KV rows is open. */
   readonly stepOpen: string;
+  /** Why copies of rows that each step makes anew have no such time; they have one unless told. */
+  readonly notOfCopies?: string;
   /** Stream of the random numbers for the bootstrap. */
   readonly stream: number;
 }
@@ -76,6 +78,10 @@ export function kvNeedFigures(group: Group, need: KvNeedTimes): Figure[] {
   const { kvRows, kvUntold, input } = group;
   if (kvUntold !== null) return need.quantiles.map(([metric]) => notIdentifiable(metric, "step", 0, kvUntold));
   if (kvRows.length === 0) return [];
+  const { notOfCopies = null } = need;
+  if (notOfCopies !== null && kvRows.some(({ is_copy }) => is_copy)) {
+    return need.quantiles.map(([metric]) => notIdentifiable(metric, "step", 0, notOfCopies));
+  }
   const { times, weights, open } = need.ofRows(kvUnits(kvRows));
   const n = times.length;
   const qs = need.quantiles.map(([, q]) => q);

@@ -3,10 +3,13 @@ import { type CacheTensor, decodeCacheTensor, decodeStorage, STORAGE_BYTES, TOKE
 import { COPIED, decodeTensor } from "./tensor-impl.ts";
 import { TORCH } from "./torch-layout.ts";
 
-/** Bytes of each part that is copied: the list of tensors, the first of them up to its sizes, the storage of the result, the result. */
+/** Where the list of tensors is copied from: what comes before is their address. */
+export const LIST_SKIP = 8;
+
+/** Bytes of each part that is copied: the list of tensors, the first of them up to its offset, the storage of the result, the result. */
 export const APPEND_BYTES = {
-  list: 24,
-  first: TORCH.tensor.strides - TORCH.tensor.storage,
+  list: 12,
+  first: TORCH.tensor.elements - TORCH.tensor.storage,
   storage: STORAGE_BYTES,
   into: COPIED.tensor.bytes,
 } as const;
@@ -16,16 +19,19 @@ const STORAGE = FIRST + APPEND_BYTES.first;
 const INTO = STORAGE + APPEND_BYTES.storage;
 
 export interface CacheAppend {
-  /** What was there, by the structure of its storage and its rows; null where the cache begins with this. */
-  readonly before: { readonly structure: bigint; readonly rows: number } | null;
+  /**
+   * What was there, by the structure of its storage, its rows, and how many rows in front of them in that storage are none of it;
+   * null where the cache begins with this.
+   */
+  readonly before: { readonly structure: bigint; readonly rows: number; readonly from: number } | null;
   /** Where all of it is from now on: the rows that were there are copied, and others come behind them. */
   readonly into: CacheTensor;
   /** How many these are. */
   readonly count: number;
 }
 
-/** In the list (c10::IListRef): how many tensors it has, and of which kind it is: 0 for one behind the other. */
-const LIST = { length: 8, kind: 16 } as const;
+/** In what is copied of the list (c10::IListRef): how many tensors it has, and of which kind it is: 0 for one behind the other. */
+const LIST = { length: 0, kind: 8 } as const;
 
 /** What was there; `nothing` for a tensor without elements, null for another shape than that of a part of the result. */
 function rowsBefore(payload: DataView, into: CacheTensor): CacheAppend["before"] | "nothing" {
@@ -39,8 +45,9 @@ function rowsBefore(payload: DataView, into: CacheTensor): CacheAppend["before"]
     return null;
   if (size(TOKENS) === 0n) return "nothing";
   if (size(TOKENS) < 0n || size(TOKENS) >= BigInt(rows)) return null;
-  const structure = BigInt.asUintN(64, word(TORCH.tensor.storage));
-  return structure === 0n ? null : { structure, rows: Number(size(TOKENS)) };
+  const [structure, offset] = [BigInt.asUintN(64, word(TORCH.tensor.storage)), word(TORCH.tensor.offset)];
+  if (structure === 0n || offset < 0n || offset % BigInt(head_elements) !== 0n) return null;
+  return { structure, rows: Number(size(TOKENS)), from: Number(offset / BigInt(head_elements)) };
 }
 
 /**

@@ -8,15 +8,23 @@ import { ENGINE_NAME } from "./probes.ts";
 /** What the column of a layout has room for. */
 const MOST_BLOCK_BYTES = 2 ** 32 - 1;
 
-/** @param number among the parts of its cache: keys before values, layers in their order */
-export function cachePart(pid: number, part: CacheTensor, number: number): LiveTensor {
+/**
+ * @param number among the parts of its cache: keys before values, layers in their order
+ * @param form whether its block stays where it is, or is made anew for every pass
+ */
+export function cachePart(
+  pid: number,
+  part: CacheTensor,
+  number: number,
+  form: "blocks" | "moved" = "blocks",
+): LiveTensor {
   const { addr, size_bytes, type, element_bytes, sequences, heads, rows, head_elements } = part;
   const [layer, letter] = [number >> 1, number % 2 === 0 ? "k" : "v"];
   const elements = heads * head_elements;
   const row_bytes = elements * element_bytes;
   // Heads of a sequence lie one behind the other, each with its part of every row.
   const block = { row_bytes, block_tokens: rows, block_bytes: rows * row_bytes };
-  const kv_layout: KvLayout = block.block_bytes <= MOST_BLOCK_BYTES ? { form: "blocks", ...block } : UNKNOWN_LAYOUT;
+  const kv_layout: KvLayout = block.block_bytes <= MOST_BLOCK_BYTES ? { form, ...block } : UNKNOWN_LAYOUT;
   return {
     ...{ engine: ENGINE_NAME, pid, name: `cache_${letter}_l${layer}`, tensor_type: type, addr, size_bytes },
     ...{

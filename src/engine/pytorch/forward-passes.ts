@@ -13,6 +13,7 @@ import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
 import { DIMENSION, JOINED, PROBE } from "./probes.ts";
+import { sequenceNumbers } from "./sequence-numbers.ts";
 import { staticCaches, type TimedWrite } from "./static-caches.ts";
 import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
 import { tokenTables } from "./token-tables.ts";
@@ -20,7 +21,8 @@ import { tokenTables } from "./token-tables.ts";
 interface Pass {
   /** Names it among all of the process. */
   readonly number: number;
-  readonly row: EngineRow<"step">;
+  /** What its cache tells is added when it is over. */
+  row: EngineRow<"step">;
   /** Null where the lookup could not be read. */
   readonly table: string | null;
   drawn_ns: bigint | null;
@@ -65,8 +67,9 @@ export function forwardPasses(
   };
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
-  const caches = staticCaches(pid);
-  const moving = movingCaches(pid);
+  const takeSequences = sequenceNumbers();
+  const caches = staticCaches(pid, takeSequences);
+  const moving = movingCaches(pid, takeSequences);
   let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
@@ -81,9 +84,10 @@ export function forwardPasses(
     return thread;
   }
 
-  /** All layers of a pass are through: it moves nothing more. */
-  function move({ row, appends }: Pass): void {
-    if (appends.length > 0) moving.endPass(row.n_tokens ?? 0, appends.splice(0));
+  /** All layers of a pass are through: it moves nothing more. @param isWhole false where it may have been cut */
+  function move(pass: Pass, isWhole: boolean): void {
+    const { row, appends } = pass;
+    if (appends.length > 0) pass.row = { ...row, ...moving.endPass(row.n_tokens ?? 0, appends.splice(0), isWhole) };
   }
 
   /** @param next_ns begin of the next pass of the thread; null where there is none */
@@ -91,12 +95,12 @@ export function forwardPasses(
     const { pass, draws } = thread;
     thread.pass = null;
     if (pass === null) return;
-    move(pass);
+    const isWhole = pass.drawn_ns !== null || next_ns !== null;
+    move(pass, isWhole);
     const { row, drawn_ns, writes } = pass;
     const isSoon = next_ns !== null && next_ns - row.timestamp_ns <= NEXT_NS;
     // Of a thread that draws tokens, a pass without one was interrupted, or is not over.
     const untold_ns = draws ? null : row.timestamp_ns;
-    const isWhole = drawn_ns !== null || next_ns !== null;
     rows.push(...caches.endPass({ ...row, end_ns: drawn_ns ?? (isSoon ? next_ns : untold_ns) }, writes, isWhole));
   }
 
@@ -191,7 +195,7 @@ export function forwardPasses(
       const thread = threads.get(record.tid);
       if (thread?.pass == null) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
-      move(thread.pass);
+      move(thread.pass, true);
       thread.draws = true;
       return "kept";
     },
@@ -209,8 +213,9 @@ export function forwardPasses(
       rows = [];
       const ofCaches = caches.takeRows();
       const ofNames = named.takeRows();
-      const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...moving.takeRows(), ...ofNames.tensors];
-      return { tensors, steps: [...ofCaches.steps, ...ofNames.steps, ...taken] };
+      const ofMoving = moving.takeRows();
+      const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...ofMoving.tensors, ...ofNames.tensors];
+      return { tensors, steps: [...ofCaches.steps, ...ofMoving.steps, ...ofNames.steps, ...taken] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],

@@ -1,13 +1,18 @@
 /**
  * Caches of keys and values that move for every pass, by what is put behind their rows: in each pass the same pairs in the same
- * order, keys first, which is the order of the layers; each begins with what the pass before left. Told from the second pass on.
+ * order, keys first, which is the order of the layers; each begins with what the pass before left. Where they lie is told from the
+ * second pass on; what becomes of their rows with every pass.
  */
+import { nullsOf } from "../../schema/row.ts";
 import type { EngineRow, ReadMemory } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheAppend } from "./cache-append.ts";
 import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere } from "./cache-tensor.ts";
 import { goneRow } from "./gone-row.ts";
+import { type DecidedEnd, movedEnds } from "./moved-ends.ts";
+import { type LayerRows, layerRows, lengthBefore, movedStep } from "./moved-rows.ts";
+import { sequenceNumbers } from "./sequence-numbers.ts";
 
 /** What was appended in a pass, and when. */
 export interface TimedAppend extends Pick<RawRecord, "timestamp_ns" | "tid"> {
@@ -17,21 +22,35 @@ export interface TimedAppend extends Pick<RawRecord, "timestamp_ns" | "tid"> {
 export interface MovingCaches {
   /** A pass that is not over moved a part of a cache. */
   note(append: TimedAppend): void;
-  /** A pass of so many tokens is over, in which these were made. */
-  endPass(tokens: number, appends: readonly TimedAppend[]): void;
+  /**
+   * A pass of so many tokens is over, in which these were made.
+   * @param isWhole false where it may have been cut
+   * @returns what its step tells of their rows
+   */
+  endPass(tokens: number, appends: readonly TimedAppend[], isWhole?: boolean): Partial<EngineRow<"step">>;
   /** Nothing more comes. @param isGone whether the process has ended: what it had lately may have gone before */
   flush(isGone: boolean): void;
   /** Looks whether the memory of each cache is still that, once all that was appended so far was noted. */
   check(read: ReadMemory, now_ns: () => bigint): void;
-  takeRows(): EngineRow<"tensor">[];
+  takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   /** Why the rest is not told; empty while all is. */
   untold(): readonly string[];
 }
 
 interface Cache {
+  readonly number: number;
+  /** Number of its first sequence among all of the process. */
+  readonly sequence: number;
+  /** How many of its passes were seen. */
+  readonly passes: number;
+  /** Rows that each sequence has had, without those that were given up; null where that is not known. */
+  readonly length: number | null;
   /** Its parts where the last whole pass left them, in their order. */
-  parts: readonly TimedAppend[];
-  isTold: boolean;
+  readonly parts: readonly [TimedAppend, ...TimedAppend[]];
+  /** More than one of its passes was seen. */
+  readonly isTold: boolean;
+  /** Where its parts lie is told. */
+  readonly isPlaced: boolean;
   /** When they were last known to be there. */
   alive_ns: bigint;
   /** When they were seen not to be there. */
@@ -42,17 +61,21 @@ interface Cache {
 
 /** A program that makes a cache for each request would fill our memory. */
 const CACHES = 256;
+type Layers = Cache["parts"];
+
 /** So often parts of caches of one process are told to have moved: each is a region of the map, and a label for each token cannot go on for ever. */
 const MOST_MOVES = 1 << 16;
 /** Time between looks at the storages. */
 const LOOK_NS = 100_000_000n;
 /** A pass that does nothing for so long will not end any more. */
 const PASS_NS = 60_000_000_000n;
+/** Behind every time. */
+const FOREVER_NS = 2n ** 63n;
 
 const structureOf = ({ append }: TimedAppend): bigint => append.into.storage.structure;
 
 /** Keys and values of one layer after another, to each of which the tokens of the pass were added; null for others. */
-function layersOf(appends: readonly TimedAppend[], tokens: number): readonly [TimedAppend, ...TimedAppend[]] | null {
+function layersOf(appends: readonly TimedAppend[], tokens: number): Layers | null {
   const mine = appends.filter(({ append: { into, count } }) => into.sequences * count === tokens);
   const [first] = mine;
   if (first === undefined || mine.length % 2 !== 0) return null;
@@ -65,15 +88,24 @@ function layersOf(appends: readonly TimedAppend[], tokens: number): readonly [Ti
   return [first, ...mine.slice(1)];
 }
 
+/** What a cache has that is made anew by other means: its layers, but not how many sequences are in it. */
+const shapeOf = (layers: Layers): string =>
+  layers.map(({ append: { into } }) => `${into.heads}x${into.head_elements}${into.type}`).join();
+
 /** None seen yet. @param mostMoves of its parts that are told */
-export function movingCaches(pid: number, mostMoves = MOST_MOVES): MovingCaches {
-  /** By the storage of the first of their parts, where the last whole pass left it. */
-  const caches = new Map<bigint, Cache>();
-  /** By the storage of each part. */
+export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mostMoves = MOST_MOVES): MovingCaches {
+  /** By their numbers. */
+  const caches = new Map<number, Cache>();
+  /** By the storage of each part, where the last whole pass left it. */
   const owners = new Map<bigint, Cache>();
+  /** Whose rows were put together, when they were. */
+  const sources = new WeakMap<TimedAppend, Cache>();
+  const ends = movedEnds();
+  let made = 0;
   let lookedNs = 0n;
   let moves = 0;
   let rows: EngineRow<"tensor">[] = [];
+  let steps: EngineRow<"step">[] = [];
 
   function freePart({ append: { into }, tid }: TimedAppend, timestamp_ns: bigint): void {
     rows.push(goneRow(into.storage, { timestamp_ns, pid, tid, evidence: "operand" }));
@@ -81,52 +113,80 @@ export function movingCaches(pid: number, mostMoves = MOST_MOVES): MovingCaches 
 
   function placePart(part: TimedAppend, number: number): void {
     const { into } = part.append;
-    rows.push(cacheRow(cachePart(pid, into, number), into, part, "tensor"));
+    rows.push(cacheRow(cachePart(pid, into, number, "moved"), into, part, "tensor"));
     moves += 1;
   }
 
   function remove(cache: Cache): void {
     for (const part of cache.parts) if (owners.get(structureOf(part)) === cache) owners.delete(structureOf(part));
-    const [first] = cache.parts;
-    if (first !== undefined && caches.get(structureOf(first)) === cache) caches.delete(structureOf(first));
+    if (caches.get(cache.number) === cache) caches.delete(cache.number);
   }
 
-  /** Its memory may be something else's. */
-  function forget(cache: Cache): void {
+  /** Its memory may be something else's. @param isLost where something that is not known moved it */
+  function forget(cache: Cache, isLost = false): void {
     remove(cache);
-    if (cache.isTold) for (const part of cache.parts) freePart(part, cache.alive_ns);
+    if (cache.isPlaced) for (const part of cache.parts) freePart(part, cache.alive_ns);
+    if (!cache.isTold) return;
+    const { number, alive_ns, parts } = cache;
+    const ended = { number, shape: shapeOf(parts), alive_ns, tid: parts[0].tid };
+    // A pass that was not over may have moved it.
+    if (isLost || cache.moved_ns !== null) ends.lose(ended);
+    else ends.end(ended);
   }
 
   function keep(cache: Cache): void {
-    // What has its structure where another one had it came after that was gone.
+    // What has its structure where another one had it came after that was gone, or was moved by a pass that is not over.
     for (const part of cache.parts) {
       const other = owners.get(structureOf(part));
-      if (other !== undefined && other !== cache) forget(other);
+      if (other !== undefined && other.number !== cache.number && other.moved_ns === null) forget(other);
     }
     if (caches.size >= CACHES) for (const other of caches.values()) if (!other.isTold) remove(other);
     for (const part of cache.parts) owners.set(structureOf(part), cache);
-    const [first] = cache.parts;
-    if (first !== undefined) caches.set(structureOf(first), cache);
+    caches.set(cache.number, cache);
   }
 
   /** The cache that all of these were a part of, in the same order; undefined where there is none. */
-  function continued(layers: readonly TimedAppend[]): Cache | undefined {
-    const cache = caches.get(layers[0]?.append.before?.structure ?? 0n);
-    const isSame = layers.every(({ append: { before } }, i) => {
-      const part = cache?.parts[i];
-      return part !== undefined && before?.structure === structureOf(part) && before.rows <= part.append.into.rows;
+  function continued(layers: Layers): Cache | undefined {
+    const cache = sources.get(layers[0]);
+    if (cache === undefined || caches.get(cache.number) !== cache || cache.parts.length !== layers.length)
+      return undefined;
+    const isSame = layers.every(({ append: { before, into } }, i) => {
+      const part = cache.parts[i];
+      if (part === undefined || before?.structure !== structureOf(part)) return false;
+      return into.sequences === part.append.into.sequences;
     });
-    return isSame && cache?.parts.length === layers.length ? cache : undefined;
+    return isSame ? cache : undefined;
   }
 
-  function move(cache: Cache, layers: readonly TimedAppend[]): void {
-    if (!cache.isTold) for (const [number, part] of cache.parts.entries()) placePart(part, number);
-    remove(cache);
+  /** Tells where its parts lie now. @returns false where no more of that is told */
+  function move(cache: Cache, layers: Layers): boolean {
+    const isPlaced = moves < mostMoves;
+    if (isPlaced && !cache.isPlaced) for (const [number, part] of cache.parts.entries()) placePart(part, number);
     for (const [number, part] of layers.entries()) {
       const old = cache.parts[number];
-      if (old !== undefined) freePart(old, part.timestamp_ns);
-      placePart(part, number);
+      if (old !== undefined && (isPlaced || cache.isPlaced)) freePart(old, part.timestamp_ns);
+      if (isPlaced) placePart(part, number);
     }
+    return isPlaced;
+  }
+
+  /** A cache of which this is the first pass that is seen. */
+  function begin(layers: Layers, found: readonly LayerRows[]): Cache {
+    const isNew = layers.every(({ append }) => append.before === null);
+    const [{ append, timestamp_ns }] = layers;
+    if (!isNew) ends.appear(shapeOf(layers), timestamp_ns);
+    return {
+      number: made++,
+      sequence: takeSequences(append.into.sequences),
+      passes: 0,
+      length: isNew ? 0 : lengthBefore(found, null, 0),
+      parts: layers,
+      isTold: false,
+      isPlaced: false,
+      alive_ns: 0n,
+      missed_ns: null,
+      moved_ns: null,
+    };
   }
 
   const isMoving = ({ moved_ns }: Cache, now_ns: bigint): boolean => moved_ns !== null && now_ns < moved_ns + PASS_NS;
@@ -138,36 +198,62 @@ export function movingCaches(pid: number, mostMoves = MOST_MOVES): MovingCaches 
     }
   }
 
+  function tellEnds(decided: readonly DecidedEnd[]): void {
+    const { engine: _, ...nothing } = nullsOf("step");
+    for (const { number, alive_ns, tid, isLost } of decided) {
+      const detail = JSON.stringify({ moved_cache: [number], ...(isLost ? { is_lost: true } : {}) });
+      steps.push({ ...nothing, timestamp_ns: alive_ns, end_ns: alive_ns, pid, tid, kind: "kv_free", detail });
+    }
+  }
+
   return {
-    note({ append: { before }, timestamp_ns }) {
-      const cache = owners.get(before?.structure ?? 0n);
-      if (cache !== undefined) cache.moved_ns = timestamp_ns;
+    note(append) {
+      const cache = owners.get(append.append.before?.structure ?? 0n);
+      if (cache === undefined) return;
+      cache.moved_ns = append.timestamp_ns;
+      sources.set(append, cache);
     },
-    endPass(tokens, appends) {
-      if (moves >= mostMoves) {
-        for (const cache of caches.values()) forget(cache);
-        return;
-      }
+    endPass(tokens, appends, isWhole = true) {
       const layers = layersOf(appends, tokens);
-      const before = layers === null ? undefined : continued(layers);
+      const found = layers === null ? undefined : continued(layers);
+      const kept = layers === null ? null : layerRows(layers, found?.parts ?? null);
+      const before = kept === null ? undefined : found;
+      // A pass that was cut tells nothing of what it does not go on with.
+      if (before === undefined && !isWhole) return {};
       // What was moved otherwise is none of those that are known.
-      for (const { append } of appends) {
-        const owner = owners.get(append.before?.structure ?? 0n);
-        if (owner !== undefined && owner !== before) forget(owner);
+      for (const append of appends) {
+        const source = sources.get(append);
+        if (source !== undefined && source !== before && caches.get(source.number) === source) forget(source, true);
       }
       const last = layers?.at(-1);
-      if (layers === null || last === undefined) return;
-      if (before !== undefined) move(before, layers);
-      const isTold = before !== undefined;
-      keep({ parts: layers, isTold, alive_ns: last.timestamp_ns, missed_ns: null, moved_ns: null });
+      if (layers === null || kept === null || last === undefined) return {};
+      const cache = before ?? begin(layers, kept);
+      const left = before?.parts[0].append.into.rows ?? 0;
+      const length = before === undefined ? cache.length : lengthBefore(kept, before.length, left);
+      const isPlaced = before !== undefined && move(before, layers);
+      if (before !== undefined) remove(before);
+      keep({
+        ...cache,
+        passes: cache.passes + 1,
+        length: length === null ? null : length + layers[0].append.count,
+        parts: layers,
+        isTold: before !== undefined,
+        isPlaced,
+        alive_ns: last.timestamp_ns,
+        missed_ns: null,
+        moved_ns: null,
+      });
+      return movedStep(cache, cache.passes, layers, kept, length);
     },
     flush(isGone) {
       forgetMissed();
       if (isGone) for (const cache of caches.values()) forget(cache);
+      tellEnds(ends.takeUntil(FOREVER_NS));
     },
     check(read, now_ns) {
       forgetMissed();
       const begin_ns = now_ns();
+      tellEnds(ends.takeUntil(begin_ns));
       if (caches.size === 0 || begin_ns < lookedNs + LOOK_NS) return;
       lookedNs = begin_ns;
       for (const cache of caches.values()) {
@@ -177,8 +263,9 @@ export function movingCaches(pid: number, mostMoves = MOST_MOVES): MovingCaches 
       }
     },
     takeRows() {
-      const taken = rows;
+      const taken = { tensors: rows, steps };
       rows = [];
+      steps = [];
       return taken;
     },
     untold() {

@@ -1,7 +1,7 @@
 /** The operators of PyTorch that are probed, and what is copied at each. */
 import type { EngineObject, EngineProbe } from "../engine.ts";
 import { capturePlan } from "../probing/capture-plan.ts";
-import { APPEND_BYTES } from "./cache-append.ts";
+import { APPEND_BYTES, LIST_SKIP } from "./cache-append.ts";
 import { TOKENS } from "./cache-tensor.ts";
 import { ROW_NUMBERS, WRITE_BYTES } from "./cache-write.ts";
 import { COPIED } from "./tensor-impl.ts";
@@ -61,7 +61,7 @@ const PLAN = {
   append: {
     only: { argument: JOINED, value: TOKENS },
     ...capturePlan(
-      { form: "bytes", from: LIST, bytes: APPEND_BYTES.list },
+      { form: "bytes", from: LIST, skip: LIST_SKIP, bytes: APPEND_BYTES.list },
       { form: "bytes", from: LIST, follow: [0, 0], skip: TORCH.tensor.storage, bytes: APPEND_BYTES.first },
       { form: "bytes", from: "structure", follow: [RESULT, 0, TORCH.tensor.storage], bytes: APPEND_BYTES.storage },
       { form: "bytes", from: "structure", follow: [RESULT, 0], skip: TORCH.tensor.storage, bytes: APPEND_BYTES.into },

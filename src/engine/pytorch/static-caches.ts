@@ -9,6 +9,7 @@ import { cachePart, cacheRow } from "./cache-row.ts";
 import { isThere, type Storage } from "./cache-tensor.ts";
 import type { CacheWrite } from "./cache-write.ts";
 import { goneRow } from "./gone-row.ts";
+import { sequenceNumbers } from "./sequence-numbers.ts";
 
 /** A write of a pass, and when. */
 export interface TimedWrite extends Pick<RawRecord, "timestamp_ns" | "tid"> {
@@ -89,12 +90,11 @@ function layersOf(writes: readonly TimedWrite[], tokens: number): readonly [Time
 }
 
 /** None seen yet. */
-export function staticCaches(pid: number): StaticCaches {
+export function staticCaches(pid: number, takeSequences = sequenceNumbers()): StaticCaches {
   /** By their first tensor. */
   const caches = new Map<string, Cache>();
   /** By thread. */
   const undecided = new Map<number, Undecided>();
-  let sequences = 0;
   let kinds = 0;
   let lookedNs = 0n;
   let tensors: EngineRow<"tensor">[] = [];
@@ -153,7 +153,7 @@ export function staticCaches(pid: number): StaticCaches {
     const cache: Cache = {
       keys,
       first: layers,
-      sequence: sequences,
+      sequence: takeSequences(write.sequences),
       next,
       alive_ns,
       tensors: null,
@@ -161,7 +161,6 @@ export function staticCaches(pid: number): StaticCaches {
       missed_ns: null,
       isGone: false,
     };
-    sequences += write.sequences;
     caches.set(key, cache);
     return cache;
   }

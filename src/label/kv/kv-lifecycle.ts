@@ -7,6 +7,7 @@ import type { StepRow } from "../timeline/step-row.ts";
 import { type CacheContext, cacheContexts, contextsOfTensors } from "./kv-contexts.ts";
 import type { KvToken } from "./kv-token.ts";
 import { kvTokens, SEVERAL_CACHES, withoutCut } from "./kv-tokens.ts";
+import type { RowCopies } from "./moved-rows.ts";
 import { tokensIn } from "./tensor-room.ts";
 
 /** Where a cache tensor keeps the row of a token. */
@@ -39,6 +40,8 @@ export interface KvRows {
   readonly confirmed: ReadonlySet<number>;
   /** Rows that a watch saw written once more while they were in the cache, though the steps do not tell of it. */
   readonly contradicted: number;
+  /** What batches write of caches that move, in place of the tokens of these in figures of bytes: each copy is data of its own. */
+  readonly copies: readonly RowCopies[];
   /** Bytes of cache tensors without a row of a token: one state for each sequence, or a shape that is none of a cache's. */
   readonly rowless_bytes: number;
   /** Why the lives of some rows cannot be told, which are left out then; null where all are told. */
@@ -132,6 +135,16 @@ interface ContextRooms {
   next: number;
 }
 
+/** Places of tokens in order of their writes, then of positions. */
+function orderOfWrites(tokens: readonly KvToken[]): number[] {
+  const times = tokens.map(({ write_ns, position }) => ({ write_ns, position: position ?? -1 }));
+  return [...tokens.keys()].sort((one, other) => {
+    const [left, right] = [times[one], times[other]];
+    if (left === undefined || right === undefined) return 0;
+    return left.write_ns - right.write_ns || left.position - right.position;
+  });
+}
+
 /** Every row of the cache. @throws MrmTraceError environment at more than `mostTokens` */
 function allRows(
   allSteps: readonly StepRow[],
@@ -139,7 +152,10 @@ function allRows(
   originNs: bigint,
   mostTokens: number,
 ): KvRows {
-  const caches = lifetimes.filter(({ region_type }) => region_type === "kv_cache");
+  // Blocks that are made anew for every batch hold copies: their cache has its rows by its steps.
+  const caches = lifetimes.filter(
+    ({ region_type, kv_layout }) => region_type === "kv_cache" && kv_layout?.form !== "moved",
+  );
   const engineOf = ({ pid, engine }: Pick<StepRow, "pid" | "engine">): string => `${pid}/${engine ?? ""}`;
   const steps = [...Map.groupBy(allSteps, engineOf).values()].flatMap(withoutCut);
   const stepsOf = Map.groupBy(steps, engineOf);
@@ -188,12 +204,24 @@ function allRows(
     if (context.rooms.every(({ lives }) => lives[t] === life)) push(life, context.together);
     else for (const { room, lives } of context.rooms) push(lives[t], room);
   }
+  for (const { tensors: ofGroup, tokens: members } of ofSteps.moved.groups) {
+    for (const tensor of ofGroup) number.set(tensor, tensors.push(tensor) - 1);
+    const room = roomFor(ofGroup);
+    for (const one of members) push(one, room);
+  }
+  const ordered = ofSteps.moved.groups.length === 0 ? null : orderOfWrites(tokens);
   const untold =
     ofSteps.untold ??
     (severalSizes ? SEVERAL_CACHES : homeless ? "a cache tensor does not say of which context it is" : null);
   const rowless_bytes = caches.reduce((sum, life) => sum + (hasRows(life) ? 0 : Number(life.size_bytes)), 0);
   const confirmed = new Set<number>();
-  return { tokens, tensors, rooms, roomOf: roomNumbers, confirmed, contradicted: 0, rowless_bytes, untold };
+  return {
+    tokens: ordered?.map((t) => tokens[t] as KvToken) ?? tokens,
+    tensors,
+    rooms,
+    roomOf: ordered?.map((t) => roomNumbers[t] as number) ?? roomNumbers,
+    ...{ confirmed, contradicted: 0, copies: ofSteps.moved.copies, rowless_bytes, untold },
+  };
 }
 
 /**
@@ -210,7 +238,7 @@ export function kvRows(
     return allRows(steps, lifetimes, originNs, mostTokens);
   } catch (error) {
     if (!(error instanceof MrmTraceError) || error.code !== "environment") throw error;
-    const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], confirmed: new Set<number>() };
+    const nothing = { tokens: [], tensors: [], rooms: [], roomOf: [], copies: [], confirmed: new Set<number>() };
     const untold = `${error.message}; analyse with --memory 2GiB tells more`;
     return { ...nothing, contradicted: 0, rowless_bytes: 0, untold };
   }

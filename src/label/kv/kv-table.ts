@@ -66,6 +66,7 @@ function tokenColumns(tokens: readonly KvToken[], originNs: bigint) {
     write_ns: wide((token) => time(token.write_ns)),
     last_read_ns: wide((token) => time(token.last_read_ns)),
     total_reads: wide((token) => BigInt(token.total_reads)),
+    moves: wide(({ is_moved, total_reads }) => BigInt(is_moved === true ? total_reads : 0)),
     pid: { codes: everyToken, values: Uint32Array.from(tokens, ({ pid }) => pid) },
     position: { codes: position, values: Int32Array.from(tokens, (token) => token.position ?? 0) },
     context: { codes: contexts.codes, values: contexts.values.map(String) },

@@ -50,6 +50,8 @@ export interface KvToken {
   readonly shared_with: readonly number[];
   /** JSON list of the requests that had it, as the engine names them, the one that wrote it first; null where not all are known. */
   readonly requests: string | null;
+  /** Every batch that read it copied it to other memory; never unless told. */
+  readonly is_moved?: true;
 }
 
 /** Of a row that was its sequence's alone. */

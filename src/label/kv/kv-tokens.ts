@@ -5,15 +5,22 @@ import { detailOf, isBatch, type StepRow } from "../timeline/step-row.ts";
 import { cellList, cellsOf, cellTokens, rangesIn } from "./kv-cells.ts";
 import { type CacheContext, cacheContexts } from "./kv-contexts.ts";
 import type { KvToken, TokenCounters } from "./kv-token.ts";
+import { type MovedRows, movedRows } from "./moved-rows.ts";
+import { movedCaches, tellsMoved } from "./moved-steps.ts";
 import type { Positions, RowRun } from "./positions.ts";
 import { namedSequences, withOwners } from "./row-owners.ts";
 import { sequenceCache } from "./sequence-cache.ts";
 
 export interface KvTokens {
-  /** In order of their write. */
+  /** In order of their write; those of caches that move are not among them. */
   readonly tokens: readonly KvToken[];
   /** Why nothing can be said of some tokens; null where all are told. Their lives are left out, never guessed. */
   readonly untold: string | null;
+}
+
+/** The same, and what is told of caches that move for every batch. */
+export interface CacheTokens extends KvTokens {
+  readonly moved: Pick<MovedRows, "groups" | "copies">;
 }
 
 const isWhole = (value: unknown): value is number => Number.isSafeInteger(value);
@@ -103,6 +110,50 @@ function positionsOf(step: StepRow): Positions {
 
 const KNOWS_ITS_START = new Set(["context", "kv_clear"]);
 
+/** What is told of caches that move, and the steps that are about others. */
+interface Moved extends MovedRows {
+  readonly untold: readonly string[];
+  readonly others: readonly StepRow[];
+}
+
+const NOTHING_MOVED: MovedRows = { groups: [], copies: [], lost: 0 };
+
+/** True for a batch that says of no cache which rows it writes. */
+const isBare = (step: StepRow): boolean =>
+  isBatch(step) && step.kind !== "encode" && runsOf(step) === null && cellsOf(step) === null;
+
+/** @param steps of one engine in one process */
+function movedOf(steps: readonly StepRow[], counters: TokenCounters): Moved {
+  const [first] = steps;
+  if (first === undefined || !steps.some(tellsMoved)) return { ...NOTHING_MOVED, untold: [], others: steps };
+  const caches = movedCaches(first.pid, first.engine, steps);
+  // One batch alone is no cache yet, or none any more: of the first and the last nobody can know.
+  const [several, once] = [
+    caches.filter(({ batches }) => batches.length > 1),
+    caches.filter(({ batches }) => batches.length === 1),
+  ];
+  const batches = steps.filter(isBatch);
+  const edges = new Set([batches[0], batches.at(-1)]);
+  const others = steps.filter((step) => !tellsMoved(step));
+  const isAlone = !others.some((step) => isBatch(step) && !isBare(step));
+  const bare = new Set(isAlone ? others.filter(isBare) : []);
+  const unknown =
+    once.filter(({ batches: [batch] }) => !edges.has(batch?.step)).length +
+    [...bare].filter((step) => !edges.has(step)).length;
+  const rows = movedRows(several, counters);
+  const untold = [
+    ...(unknown > 0
+      ? [`${unknown} of ${batches.length} batches say of no cache that is known which rows they write`]
+      : []),
+    ...(rows.lost > 0
+      ? [
+          `${rows.lost} rows were in caches that were made anew by what is not probed, as where a batch is reordered: what became of them is not known`,
+        ]
+      : []),
+  ];
+  return { ...rows, untold, others: others.filter((step) => !bare.has(step)) };
+}
+
 /** Tokens of one context, of which `steps` are in order of their begin. */
 function contextTokens(
   { pid, engine, context, steps }: CacheContext,
@@ -162,8 +213,9 @@ export function kvTokens(
   steps: readonly StepRow[],
   streamCells: (context: CacheContext) => number | null = () => null,
   mostTokens = Number.POSITIVE_INFINITY,
-): KvTokens {
+): CacheTokens {
   const found: (readonly KvToken[])[] = [];
+  const moved = { groups: [] as MovedRows["groups"][number][], copies: [] as MovedRows["copies"][number][] };
   const untold = new Set<string>();
   let fillings = 0;
   let count = 0;
@@ -173,7 +225,12 @@ export function kvTokens(
       if (++count > mostTokens) throw tooMany("tokens in caches", mostTokens);
     },
   };
-  for (const engineSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
+  for (const allSteps of Map.groupBy(steps, ({ pid, engine }) => `${pid}/${engine ?? ""}`).values()) {
+    const ofMoved = movedOf(allSteps, counters);
+    for (const why of ofMoved.untold) untold.add(why);
+    for (const group of ofMoved.groups) moved.groups.push(group);
+    for (const copies of ofMoved.copies) moved.copies.push(copies);
+    const engineSteps = ofMoved.others;
     const [first] = engineSteps;
     if (first === undefined) continue;
     if (!engineSteps.some(({ kind }) => kind === "decode")) {
@@ -200,5 +257,5 @@ export function kvTokens(
   const tokens = found
     .flat()
     .sort((left, right) => left.write_ns - right.write_ns || (left.position ?? -1) - (right.position ?? -1));
-  return { tokens, untold: untold.size === 0 ? null : [...untold].join("; ") };
+  return { tokens, moved, untold: untold.size === 0 ? null : [...untold].join("; ") };
 }

@@ -122,6 +122,16 @@ test("keys and values that move for every pass are told by layer wherever they l
     const born = rows.filter(({ kind }) => kind === "tensor");
     expect(stays).toHaveLength(4 * 41);
     expect(born.map(({ name, addr, size_bytes }) => [name, addr, size_bytes].join())).toEqual(stays.map(String));
+    const steps = run.steps.filter(({ kind }) => kind === "decode");
+    expect(steps.map(({ detail }) => JSON.parse(detail ?? "{}"))).toEqual(
+      Array.from({ length: 41 }, (_, pass) => ({
+        ...{ moved_cache: [0, pass], moved_sequences: [0, sequences], moved_layers: 2, moved_bytes: [[64, 64]] },
+        moved_rows: [pass === 0 ? [0, 0, 5] : [0, 4 + pass, 1]],
+      })),
+    );
+    expect(steps.map(({ position_first }) => position_first)).toEqual(
+      steps.map((_, pass) => (sequences > 1 ? null : pass === 0 ? 0 : 4 + pass)),
+    );
     // Each is gone when the pass that moves it begins to do so; the last are looked at, if there is time for it.
     const gone = rows.filter(({ kind }) => kind === "free").map(({ addr, timestamp_ns }) => `${addr} ${timestamp_ns}`);
     const moved = born.slice(4).map(({ timestamp_ns }, i) => `${born[i]?.addr} ${timestamp_ns}`);

@@ -60,7 +60,8 @@ function rowsOf(change: Partial<KvRows> = {}): KvRows {
   const all = tokens();
   const room = { rooms: [tensors.map((_, k) => k)], roomOf: all.map(() => 0) };
   return {
-    ...{ tokens: all, tensors, ...room, confirmed: new Set<number>(), contradicted: 0, rowless_bytes: 0, untold: null },
+    ...{ tokens: all, tensors, ...room, confirmed: new Set<number>(), contradicted: 0 },
+    ...{ copies: [], rowless_bytes: 0, untold: null },
     ...change,
   };
 }

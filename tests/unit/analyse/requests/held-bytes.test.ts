@@ -15,7 +15,17 @@ test("a sequence holds what it wrote and did not give up, whatever the others do
   try {
     const row = (pid: number, sequence_id: number | null, write_ns: bigint, evict_ns: bigint | null, tensor = "k") => ({
       ...nullsOf(TABLE),
-      ...{ pid, sequence_id, write_ns, evict_ns, tensor, size_bytes: 64n, evidence: "step" as const, filling: 0 },
+      ...{
+        pid,
+        sequence_id,
+        write_ns,
+        evict_ns,
+        tensor,
+        size_bytes: 64n,
+        evidence: "step" as const,
+        filling: 0,
+        moves: 0n,
+      },
     });
     const rows = [
       row(7, 0, 10n, null),

@@ -14,7 +14,11 @@ describe("rows that are put behind others", () => {
     const storage = { structure: STRUCTURE, head: 0x5000n, addr: DATA, size_bytes: 2n ** 20n };
     const place = { storage, addr: DATA, size_bytes: 4096, type: "f32", element_bytes: 4 };
     const into = { ...place, sequences: 1, heads: 2, rows: 64, head_elements: 8 };
-    expect(decode({ count: 5 })).toEqual({ before: { structure: BEFORE, rows: 59 }, into, count: 5 });
+    expect(decode({ count: 5 })).toEqual({ before: { structure: BEFORE, rows: 59, from: 0 }, into, count: 5 });
+  });
+
+  test("tell how many rows in front are not kept, as where a layer looks back over a window", () => {
+    expect(decode({ offset: 24 })).toMatchObject({ before: { rows: 63, from: 3 } });
   });
 
   test("begin a cache where nothing was there, whatever shape that had", () => {
@@ -31,6 +35,7 @@ describe("rows that are put behind others", () => {
     ["on a device", { device: 1 }, 2n],
     ["behind another number of heads", { sizesBefore: [1, 4, 63, 8] }, 2n],
     ["behind as many as are there afterwards", { sizesBefore: [1, 2, 64, 8] }, 2n],
+    ["behind a part of a row", { offset: 4 }, 2n],
     ["behind a tensor of three dimensions", { sizesBefore: [2, 63, 8] }, 2n],
   ])("%s are none of a cache", (_, fields, dimension) => {
     expect(decode(fields, dimension)).toBe("other");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { decodeCacheAppend } from "../../../../src/engine/pytorch/cache-append.ts";
 import { movingCaches } from "../../../../src/engine/pytorch/moving-caches.ts";
+import { sequenceNumbers } from "../../../../src/engine/pytorch/sequence-numbers.ts";
 import { type AppendFields, appendBytes } from "../../../fixtures/torch-appends.ts";
 import { storageBytes } from "../../../fixtures/torch-writes.ts";
 
@@ -9,7 +10,7 @@ const NAMES = ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"];
 
 /** A process whose passes move keys and values of two layers. */
 function process(mostMoves?: number) {
-  const caches = movingCaches(7, mostMoves);
+  const caches = movingCaches(7, sequenceNumbers(), mostMoves);
   const memory = new Map<bigint, Uint8Array>();
   /** The structure of a part of a cache after so many passes; its bytes lie at the same place of another memory. */
   const structure = (pass: number, i: number, cache = 0): bigint => BigInt(0x1000 + 64 * (i + 4 * pass + 1024 * cache));
@@ -31,14 +32,16 @@ function process(mostMoves?: number) {
     /** A pass that puts a row behind those of all parts; the first has five. */
     pass(pass: number, time: bigint, parts: readonly number[] = [0, 1, 2, 3], cache = 0) {
       const appends = parts.map((i) => append(part(pass, i, cache), time + BigInt(i)));
-      caches.endPass(pass === 0 ? 5 : 1, appends);
+      return caches.endPass(pass === 0 ? 5 : 1, appends);
     },
     check: (now_ns: bigint) =>
       caches.check(
         (address) => memory.get(address) ?? null,
         () => now_ns,
       ),
-    rows: () => caches.takeRows().map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
+    steps: () =>
+      caches.takeRows().steps.map(({ kind, timestamp_ns, detail }) => [kind, timestamp_ns, JSON.parse(detail ?? "")]),
+    rows: () => caches.takeRows().tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
     born: (pass: number, time: bigint, cache = 0) =>
       NAMES.map((name, i) => ["tensor", name, dataOf(pass, i, cache), time + BigInt(i)]),
     gone: (pass: number, time: bigint, each: bigint, cache = 0) =>
@@ -62,7 +65,7 @@ describe("a cache that moves", () => {
     const { pass, caches } = process();
     pass(0, 10n);
     pass(1, 20n);
-    const [first] = caches.takeRows().filter(({ name }) => name === "cache_v_l1");
+    const [first] = caches.takeRows().tensors.filter(({ name }) => name === "cache_v_l1");
     const facts = { layer: 1, logical_id: "layer1.v", region_type: "kv_cache", shape: "16x5", evidence: "operand" };
     expect(first).toMatchObject({ ...facts, size_bytes: 320n, kv_row_bytes: 64, kv_block_tokens: 5 });
   });
@@ -191,8 +194,122 @@ describe("a cache that moves", () => {
     expect(caches.untold()[0]).toContain("was followed for 16 moves of its parts");
     rows();
     pass(4, 40n);
-    expect(rows()).toEqual(gone(3, 33n, 0n));
+    expect(rows()).toEqual(gone(3, 40n, 1n));
     pass(5, 50n);
+    expect(rows()).toEqual([]);
+  });
+});
+
+const detailOf = ({ detail }: { readonly detail?: string | null }) => JSON.parse(detail ?? "{}");
+
+describe("the rows of a cache that moves", () => {
+  test("are told with every pass: whose they are, how many are kept and how many come behind them", () => {
+    const { pass } = process();
+    const alike = { moved_sequences: [0, 1], moved_layers: 2, moved_bytes: [[64, 64]] };
+    const first = pass(0, 10n);
+    expect([first.sequence_id, first.position_first]).toEqual([0, 0]);
+    expect(detailOf(first)).toEqual({ moved_cache: [0, 0], ...alike, moved_rows: [[0, 0, 5]] });
+    const second = pass(1, 20n);
+    expect([second.sequence_id, second.position_first]).toEqual([0, 5]);
+    expect(detailOf(second)).toEqual({ moved_cache: [0, 1], ...alike, moved_rows: [[0, 5, 1]] });
+  });
+
+  test("of a layer that looks back over a window are those that it keeps, at the positions of the others", () => {
+    const { pass, part, append, caches } = process();
+    pass(0, 10n);
+    const windows = [0, 1, 2, 3].map((i) => {
+      const kept = i < 2 ? {} : { sizes: [1, 2, 4, 8], offset: 16 };
+      return append(part(1, i, 0, kept), 20n + BigInt(i));
+    });
+    const told = caches.endPass(1, windows);
+    expect(told.position_first).toBe(5);
+    expect(detailOf(told).moved_rows).toEqual([
+      [0, 5, 1],
+      [2, 3, 1],
+    ]);
+  });
+
+  test("that were cut off are not kept, and the next ones come at their positions", () => {
+    const { pass, part, append, caches } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    const cropped = [0, 1, 2, 3].map((i) => append(part(2, i, 0, { sizes: [1, 2, 4, 8] }), 30n + BigInt(i)));
+    const told = caches.endPass(1, cropped);
+    expect([told.position_first, detailOf(told).moved_rows]).toEqual([3, [[0, 3, 1]]]);
+  });
+
+  test("are none of what keeps more than the pass before left", () => {
+    const { pass, part, append, caches, steps } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    const more = [0, 1, 2, 3].map((i) => append(part(2, i, 0, { sizes: [1, 2, 9, 8] }), 30n + BigInt(i)));
+    expect(caches.endPass(1, more)).toEqual({});
+    caches.flush(false);
+    expect(steps()).toEqual([["kv_free", 23n, { moved_cache: [0], is_lost: true }]]);
+  });
+
+  test("end with their memory", () => {
+    const { pass, check, caches, memory, steps } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    check(S);
+    memory.clear();
+    check(2n * S);
+    check(3n * S);
+    // Until a minute has gone by, another cache may be this one.
+    expect(steps()).toEqual([]);
+    check(62n * S);
+    expect(steps()).toEqual([["kv_free", S, { moved_cache: [0] }]]);
+    caches.flush(true);
+    expect(steps()).toEqual([]);
+  });
+
+  test("end with their process when they were last known to be there, and not with the run", () => {
+    for (const isGone of [false, true]) {
+      const { pass, caches, steps } = process();
+      pass(0, 10n);
+      pass(1, 20n);
+      caches.flush(isGone);
+      expect(steps()).toEqual(isGone ? [["kv_free", 23n, { moved_cache: [0] }]] : []);
+    }
+  });
+
+  test("have no end that is known where a cache of their shape comes from nowhere before or behind it", () => {
+    for (const isSeenFirst of [true, false]) {
+      const { pass, check, caches, memory, steps } = process();
+      pass(0, 10n);
+      pass(1, 20n);
+      memory.clear();
+      const goes = () => {
+        check(S);
+        check(2n * S);
+      };
+      if (isSeenFirst) goes();
+      pass(7, S, [0, 1, 2, 3], 1);
+      if (!isSeenFirst) goes();
+      caches.flush(false);
+      expect(steps()).toEqual([["kv_free", 23n, { moved_cache: [0], is_lost: true }]]);
+    }
+  });
+
+  test("go on where another cache gets the structures that a pass has moved them from, before it is over", () => {
+    const { pass, part, append, caches, structure } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    const begun = [0, 1].map((i) => append(part(2, i), 30n + BigInt(i)));
+    const others = [0, 1, 2, 3].map((i) =>
+      append(part(0, i, 1, i < 2 ? { structure: structure(1, i) } : {}), 40n + BigInt(i)),
+    );
+    caches.endPass(5, others);
+    const rest = [2, 3].map((i) => append(part(2, i), 50n + BigInt(i)));
+    expect(detailOf(caches.endPass(1, [...begun, ...rest])).moved_cache).toEqual([0, 2]);
+  });
+
+  test("are told on where so many moves are that their places are not", () => {
+    const { pass, rows } = process(8);
+    for (const n of [0, 1, 2]) pass(n, 10n * BigInt(n));
+    rows();
+    expect(detailOf(pass(3, 30n)).moved_cache).toEqual([0, 3]);
     expect(rows()).toEqual([]);
   });
 });

@@ -66,6 +66,7 @@ function everyRow(tokens: readonly KvToken[], tensors: readonly KvTensor[], conf
     roomOf: tokens.map(() => 0),
     confirmed: new Set(confirmed),
     contradicted: 0,
+    copies: [],
     rowless_bytes: 0,
     untold: null,
   };
@@ -101,6 +102,7 @@ test("a row has its bytes, its times and its life, whatever the words that they 
     requests: '["a","b"]',
     ended_by: "preempted",
     left_prefix_cache: true,
+    moves: 0n,
   };
   const k = { address: 0x8000_0000_0000n, address_page: 0x8_0000_0000n, layer: 0, tensor: "cache_k_l0" };
   const v = { address: (1n << 56n) + 2n, address_page: 1n << 44n, layer: null, tensor: "cache_v_l0" };
@@ -111,6 +113,11 @@ test("a row has its bytes, its times and its life, whatever the words that they 
     { ...common, ...v, ...evicted, block_id: 2n, evidence: "watch" },
     { ...common, ...none, evict_ns: ORIGIN + 7000n, lifetime_ns: 6000n, block_id: 3n, evidence: "step" },
   ]);
+});
+
+test("a row of a cache that moves was copied by every batch that read it", async () => {
+  const rows = await written(everyRow([token(1, { total_reads: 3, is_moved: true })], [tensor("cache_k_l0")]));
+  expect(rows.map(({ total_reads, moves }) => [total_reads, moves])).toEqual([[3n, 3n]]);
 });
 
 test("rows that were there are left out, the others numbered without a gap; what is not known is null, or 0 for a read", async () => {
