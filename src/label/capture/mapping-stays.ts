@@ -25,6 +25,8 @@ export interface MappingFacts {
   readonly inode: bigint | null;
   /** A file, mapped before our eyes, to whose pages the process could not write while they were there. */
   readonly is_read_only: boolean;
+  /** A file from which the process may execute what lies there: instructions. */
+  readonly is_code: boolean;
 }
 
 /** Stays that hold code. */
@@ -56,11 +58,13 @@ function factNumbers() {
   const numbers = new Map<string, number>();
   return {
     facts,
-    numberOf({ exec_epoch, flags, path, inode }: Mapping, isSealed: boolean): number {
+    numberOf({ exec_epoch, flags, path, inode }: Mapping, isSealed: boolean, isExecutable: boolean): number {
       const mapping_kind = mappingKindOf(flags, path);
       const is_read_only = isSealed && mapping_kind === "file";
-      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${path}`;
-      const number = numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only }) - 1;
+      const is_code = isExecutable && mapping_kind === "file";
+      const key = `${mapping_kind}/${exec_epoch}/${inode}/${is_read_only}/${is_code}/${path}`;
+      const number =
+        numbers.get(key) ?? facts.push({ exec_epoch, mapping_kind, path, inode, is_read_only, is_code }) - 1;
       numbers.set(key, number);
       return number;
     },
@@ -91,13 +95,16 @@ export function mappingStays(
   let lastPath: string | null = null;
   let lastInode: bigint | null = null;
   let lastSealed = false;
+  let lastExecutable = false;
   let lastNumber = 0;
 
-  function whatOf(mapping: Mapping, isSealed: boolean): number {
+  function whatOf(mapping: Mapping, isSealed: boolean, isExecutable: boolean): number {
     const { path, inode } = mapping;
-    if (mapping !== lastMapping || path !== lastPath || inode !== lastInode || isSealed !== lastSealed) {
+    const isSame = mapping === lastMapping && path === lastPath && inode === lastInode;
+    if (!isSame || isSealed !== lastSealed || isExecutable !== lastExecutable) {
       [lastMapping, lastPath, lastInode, lastSealed] = [mapping, path, inode, isSealed];
-      lastNumber = numberOf(mapping, isSealed);
+      lastExecutable = isExecutable;
+      lastNumber = numberOf(mapping, isSealed, isExecutable);
     }
     return lastNumber;
   }
@@ -110,14 +117,15 @@ export function mappingStays(
       else waiting.push(row);
       return;
     }
-    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = whatOf(mapping, false);
+    for (const earlier of unnamed.get(mapping) ?? []) list.places.what[earlier] = whatOf(mapping, false, false);
     unnamed.delete(mapping);
   }
 
   function add(pid: number, state: PageState, from: number, endPage: number, death_ns: bigint | null): void {
     const { mapping } = state;
     if (mapping === null) return;
-    const what = whatOf(mapping, wasSealed(state));
+    const isExecutable = (state.prot & PROT_EXEC) !== 0;
+    const what = whatOf(mapping, wasSealed(state), isExecutable);
     const born_ns = Number(state.birth_ns - originNs);
     // What fork copied was its parent's before.
     const came_ns = Math.max(born_ns, Number(state.since_ns - originNs));
@@ -133,7 +141,7 @@ export function mappingStays(
     );
     if (!isAnonymous(mapping)) nameEarlier(mapping, row);
     if (born_ns !== came_ns && bornPids.has(pid)) births.set(row, born_ns);
-    if ((state.prot & PROT_EXEC) === 0) return;
+    if (!isExecutable) return;
     codeRows.push(row);
     offsets.push(hasFileOffset(mapping.flags) ? (from + state.file_pages) * PAGE_BYTES : Number.NaN);
   }

@@ -6,8 +6,8 @@
  * it is no tensor. operand: an operator of the engine was given the bytes as its weights, or wrote rows into them, pass after pass. engine_objects: the
  * engine's own objects in its process name it, as they were read once. file: the bytes are a mapped model file; runtime where its tensors are named in another mapping. phase:
  * an anonymous mapping born while the engine loaded or made its context, in a process whose tensors could not be seen.
- * size: such a mapping, by size alone. mapping: only what the kernel says, so the class is runtime beside an engine and
- * unknown without one. memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
+ * size: such a mapping, by size alone. mapping: only what the kernel says, so the class is runtime beside an engine that
+ * tells of all its tensors, and for what can hold none; unknown otherwise. memray: a function of the program asked for the bytes; what for, nobody says, so the class is runtime.
  */
 import { wordsOf } from "../../schema/row.ts";
 import type { LabelEvidence, MappingKind, Phase, RegionType } from "../../schema/words.ts";
@@ -45,12 +45,18 @@ export interface MappingFacts {
   readonly is_named: boolean;
   /** It named those of another mapping of the same file in this process. */
   readonly is_named_elsewhere: boolean;
+  /** A file from which the process may execute what lies there. */
+  readonly is_code: boolean;
+  /** Some tensor of this process was named, or some operand of its engine. */
+  readonly has_labels: boolean;
   /** An engine was recognised in this process. */
   readonly has_engine: boolean;
   /** That engine loaded a model or computed here; a process may map its library and do neither. */
   readonly engine_worked: boolean;
 }
 
+/** Frames of calls, and pages of the kernel's own. */
+const NO_TENSORS: ReadonlySet<MappingKind> = new Set(["stack", "vdso"]);
 const MODEL_FILE = /\.(gguf|safetensors)( \(deleted\))?$/;
 /** Mappings from which an engine without a tensor map is taken to hold data of the model, bytes. */
 export const MODEL_DATA_BYTES = 8 * 2 ** 20;
@@ -67,7 +73,9 @@ export function classifyMapping(facts: MappingFacts): Verdict {
   if (isModel && facts.is_named_elsewhere) return verdict("runtime", "file");
   // Where the engine named the tensors, the rest of the file is its directory, or a mapping that no tensor came to lie in.
   if (isModel && !facts.has_tensors) return verdict("weight", "file");
-  if (!facts.has_engine) return verdict("unknown", "mapping");
+  // Code, stacks and the kernel's pages hold nothing of a model, whoever does not tell of the rest.
+  const isKnown = facts.has_labels && (facts.is_code || NO_TENSORS.has(facts.mapping_kind));
+  if (!facts.has_engine) return verdict(isKnown ? "runtime" : "unknown", "mapping");
   const guessable =
     facts.engine_worked && !facts.has_tensors && (facts.mapping_kind === "anon" || facts.mapping_kind === "shmem");
   if (guessable && facts.size_bytes >= MODEL_DATA_BYTES) {

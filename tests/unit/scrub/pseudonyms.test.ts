@@ -36,7 +36,15 @@ test.each([
   expect(mappingKindOf(2, hidden)).toBe(kind);
   const facts = {
     ...{ mapping_kind: kind, size_bytes: 4096, born_in: null },
-    ...{ has_tensors: false, is_named: false, is_named_elsewhere: false, has_engine: false, engine_worked: false },
+    ...{
+      has_tensors: false,
+      is_named: false,
+      is_named_elsewhere: false,
+      is_code: false,
+      has_labels: false,
+      has_engine: false,
+      engine_worked: false,
+    },
   };
   expect(classifyMapping({ ...facts, path: hidden })).toEqual(classifyMapping({ ...facts, path }));
 });

@@ -65,6 +65,21 @@ describe("stays of mappings", () => {
     expect(isReadOnly(...look)).toEqual([false]);
   });
 
+  test("are code where a file may be executed, and no data of that file nor memory of another kind", () => {
+    const file = { flags: 2, file_offset_bytes: page(0) };
+    const rows = [mmap(1, 10, 4, 5, file), mmap(2, 20, 4, 1, file), mmap(3, 30, 4, 7)];
+    const { list, facts } = mappingStays(rows, 0n, new Set());
+    const stays = Array.from({ length: list.places.count }, (_, row) => [
+      (list.places.begin[row] ?? 0) / 4096,
+      facts[list.places.what[row] ?? -1]?.is_code,
+    ]);
+    expect(stays.toSorted()).toEqual([
+      [10, true],
+      [20, false],
+      [30, false],
+    ]);
+  });
+
   test("are refused where there are more than the memory for deriving holds, with what to do", () => {
     const rows = Array.from({ length: 3000 }, (_, i) => mmap(i + 1, 10 + 2 * i, 1));
     const roomFor = (lives: number) => labelRoom(lives * BYTES_OF["lives of mappings"]);

@@ -9,6 +9,8 @@ const nothing: MappingFacts = {
   has_tensors: false,
   is_named: false,
   is_named_elsewhere: false,
+  is_code: false,
+  has_labels: false,
   has_engine: false,
   engine_worked: false,
 };
@@ -31,6 +33,29 @@ test("another mapping of the file is the loader's, and its pages do not count tw
 
 test("other memory of a process whose file names tensors stays unknown, however large", () => {
   expect(classifyMapping({ ...nothing, mapping_kind: "anon", path: null })).toMatchObject({ region_type: "unknown" });
+});
+
+test("code, stacks and the kernel's pages are runtime where an engine tells a part of its memory, and unknown where nobody tells", () => {
+  const others = [
+    { ...nothing, path: "/usr/lib/libtorch_cpu.so", is_code: true },
+    { ...nothing, mapping_kind: "stack", path: "[stack]" },
+    { ...nothing, mapping_kind: "vdso", path: "[vdso]" },
+  ] as const;
+  for (const facts of others) {
+    expect(classifyMapping({ ...facts, has_labels: true })).toMatchObject({
+      region_type: "runtime",
+      evidence: "mapping",
+    });
+    expect(classifyMapping(facts)).toMatchObject({ region_type: "unknown" });
+  }
+});
+
+test("data of a library, and memory of malloc, stay unknown beside what is told", () => {
+  const library = { ...nothing, path: "/usr/lib/libmodel.so", has_labels: true };
+  expect(classifyMapping(library)).toMatchObject({ region_type: "unknown" });
+  expect(classifyMapping({ ...library, mapping_kind: "heap", path: "[heap]" })).toMatchObject({
+    region_type: "unknown",
+  });
 });
 
 test("a tensor that a header names is told with that evidence", () => {
