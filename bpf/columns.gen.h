@@ -176,11 +176,16 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_BLOCK_REQUESTS 256
 #define ENGINE_BLOCK_RUNS 512
 #define ENGINE_BLOCK_STEPS 32768
+#define ENGINE_ROW_NAME_BYTES 32
+#define ENGINE_ROW_MOST_BYTES 256
+#define ENGINE_ROWS_SHORT_BYTES 640
+#define ENGINE_ROWS_LONG_BYTES 24832
 
 #define ENGINE_WALK_BATCH 1
 #define ENGINE_WALK_GRAPH 2
 #define ENGINE_WALK_BLOCKS 3
 #define ENGINE_WALK_NUMBERS 4
+#define ENGINE_WALK_ROWS 5
 
 #define ENGINE_SOURCE_STRUCTURE 8
 
@@ -429,8 +434,11 @@ struct engine_capture {
 	__u8 follows[4];
 	__u16 follow[12];
 	__u16 skip[4];
+	__u16 tensor_strides;
+	__u16 tensor_name;
+	__u16 pad[2];
 };
-_Static_assert(sizeof(struct engine_capture) == 136, "engine_capture size");
+_Static_assert(sizeof(struct engine_capture) == 144, "engine_capture size");
 _Static_assert(__builtin_offsetof(struct engine_capture, room) == 0, "engine_capture.room");
 _Static_assert(__builtin_offsetof(struct engine_capture, parts) == 2, "engine_capture.parts");
 _Static_assert(__builtin_offsetof(struct engine_capture, walks) == 3, "engine_capture.walks");
@@ -478,6 +486,9 @@ _Static_assert(__builtin_offsetof(struct engine_capture, element_bytes) == 92, "
 _Static_assert(__builtin_offsetof(struct engine_capture, follows) == 100, "engine_capture.follows");
 _Static_assert(__builtin_offsetof(struct engine_capture, follow) == 104, "engine_capture.follow");
 _Static_assert(__builtin_offsetof(struct engine_capture, skip) == 128, "engine_capture.skip");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_strides) == 136, "engine_capture.tensor_strides");
+_Static_assert(__builtin_offsetof(struct engine_capture, tensor_name) == 138, "engine_capture.tensor_name");
+_Static_assert(__builtin_offsetof(struct engine_capture, pad) == 140, "engine_capture.pad");
 
 struct engine_batch {
 	__s32 n_tokens;
@@ -518,6 +529,20 @@ _Static_assert(__builtin_offsetof(struct engine_indexes, elements) == 8, "engine
 _Static_assert(__builtin_offsetof(struct engine_indexes, runs) == 12, "engine_indexes.runs");
 _Static_assert(__builtin_offsetof(struct engine_indexes, held) == 16, "engine_indexes.held");
 _Static_assert(__builtin_offsetof(struct engine_indexes, pad) == 20, "engine_indexes.pad");
+
+struct engine_rows {
+	__u8 name[32];
+	__u32 row_bytes;
+	__u32 rows;
+	__u32 held;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct engine_rows) == 48, "engine_rows size");
+_Static_assert(__builtin_offsetof(struct engine_rows, name) == 0, "engine_rows.name");
+_Static_assert(__builtin_offsetof(struct engine_rows, row_bytes) == 32, "engine_rows.row_bytes");
+_Static_assert(__builtin_offsetof(struct engine_rows, rows) == 36, "engine_rows.rows");
+_Static_assert(__builtin_offsetof(struct engine_rows, held) == 40, "engine_rows.held");
+_Static_assert(__builtin_offsetof(struct engine_rows, pad) == 44, "engine_rows.pad");
 
 struct engine_index_run {
 	__u32 first;

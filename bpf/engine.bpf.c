@@ -19,6 +19,7 @@
 #include "engine-blocks.h"
 #include "engine-graph.h"
 #include "engine-numbers.h"
+#include "engine-rows.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -66,6 +67,8 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		return record_blocks(ctx, &hit, plan);
 	if (plan->walks == ENGINE_WALK_NUMBERS)
 		return record_tensor(ctx, &hit, plan);
+	if (plan->walks == ENGINE_WALK_ROWS)
+		return record_rows(&hit, plan);
 	switch (plan->room) {
 	case 0:
 		return record_parts(ctx, &hit, plan, 0, 0);

@@ -91,8 +91,6 @@ export type Outcome =
   | "simulated"
   /** A tensor without elements. */
   | "empty"
-  /** A call about more than is copied of it, which others of its kind tell of too. */
-  | "too_many"
   /** A call about no buffer at all. */
   | "null_handle"
   /** A buffer of what one graph is given, and what lies in it: it is freed behind that graph. */

@@ -196,9 +196,14 @@ export function expertsText({ engine }: RunReport): string | null {
   const chosen = layers.map(({ tokens, reads }) => Math.round(reads.reduce((sum, count) => sum + count, 0) / tokens));
   const chosenText = `${ends(chosen)} of ${ends(layers.map(({ reads }) => reads.length))} for a token`;
   const seen = `${ends(layers.map(({ tokens }) => tokens))} tokens seen in ${formatCounted(layers.length, "layer")}`;
+  const sizes = layers.flatMap(({ expert_bytes }) => expert_bytes ?? []);
+  const sizeText = sizes.length === 0 ? [] : [`${ends(sizes, formatBytes)} each`];
+  const untold = Math.max(...layers.map(({ untold_tokens = 0 }) => untold_tokens));
+  const untoldText = untold === 0 ? [] : [`${untold} more of which they are not known`];
   const never = shares.filter((share) => share === 0).length;
   const share = `each by ${ends(shares, (value) => `${Number(value.toPrecision(3))}`)} % of them`;
-  return [chosenText, seen, share, ...(never === 0 ? [] : [`${never} of ${shares.length} never`])].join(", ");
+  const neverText = never === 0 ? [] : [`${never} of ${shares.length} never`];
+  return [chosenText, ...sizeText, seen, ...untoldText, share, ...neverText].join(", ");
 }
 
 /** "llama q8_0". */

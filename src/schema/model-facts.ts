@@ -35,9 +35,21 @@ export const engineFactsSchema = z.looseObject({
   build_id: word.optional(),
   /** What the context that decoded was asked to be, in the engine's own names. */
   context: z.record(z.string(), z.unknown()).nullable().optional(),
-  /** By layer, how many of so many tokens read each expert of a mixture; missing for other models, and where none were seen. */
+  /**
+   * By layer, how many of so many tokens read each expert of a mixture; missing for other models, and where none were seen. Bytes
+   * of the matrices of one expert, those that these tokens read of each, and tokens of which the experts were not copied: missing in older files.
+   */
   experts: z
-    .array(z.object({ layer: z.number(), tokens: z.number(), reads: z.array(z.number()).readonly() }))
+    .array(
+      z.object({
+        layer: z.number(),
+        tokens: z.number(),
+        reads: z.array(z.number()).readonly(),
+        expert_bytes: z.number().nullable().optional(),
+        read_bytes: z.array(z.number()).readonly().nullable().optional(),
+        untold_tokens: z.number().optional(),
+      }),
+    )
     .readonly()
     .optional(),
 });

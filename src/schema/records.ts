@@ -141,7 +141,7 @@ export const RECORDS = {
     /** Bytes that its record has for them. */
     ["room", "u16"],
     ["parts", "u8"],
-    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. ENGINE_WALK_BLOCKS: the blocks of a step's requests. ENGINE_WALK_NUMBERS: the numbers of a tensor. */
+    /** ENGINE_WALK_BATCH: the one part is what a batch holds. ENGINE_WALK_GRAPH: behind the parts comes what an operand holds. ENGINE_WALK_BLOCKS: the blocks of a step's requests. ENGINE_WALK_NUMBERS: the numbers of a tensor. ENGINE_WALK_ROWS: the rows of numbers of an operation's second operand. */
     ["walks", "u8"],
     ["batch_tokens", "u16"],
     ["batch_positions", "u16"],
@@ -184,7 +184,7 @@ export const RECORDS = {
     ["go_registers", "u8"],
     /** Not 0 for a batch that has one sequence (i64) for each token instead of lists of them. */
     ["batch_flat", "u8"],
-    /** The argument that refers to a tensor of numbers. */
+    /** The argument that refers to a tensor of numbers, or to the operation that has them. */
     ["numbers_argument", "u8"],
     /** Not 0 where, of calls that read blocks, those on any but the first cache of a storage are passed over. */
     ["first_only", "u8"],
@@ -204,6 +204,10 @@ export const RECORDS = {
     ["follow", "u16", ENGINE.parts * ENGINE.follows],
     /** Bytes that are left out in front of each part. */
     ["skip", "u16", ENGINE.parts],
+    /** Of a tensor: its bytes from one element to the next, by dimension (u64), and its name. */
+    ["tensor_strides", "u16"],
+    ["tensor_name", "u16"],
+    ["pad", "u16", 2],
   ],
   /** A batch; its runs follow. */
   engine_batch: [
@@ -232,6 +236,17 @@ export const RECORDS = {
     ["elements", "u32"],
     ["runs", "u32"],
     /** The first of its numbers, which the runs hold; the rest was too much, or could not be read. */
+    ["held", "u32"],
+    ["pad", "u32"],
+  ],
+  /** Rows of numbers of an operation's operand; they follow, one behind the other. */
+  engine_rows: [
+    /** Of the operation. */
+    ["name", "u8", ENGINE.row_name_bytes],
+    ["row_bytes", "u32"],
+    /** How many there are; 0 where the operand is no such tensor. */
+    ["rows", "u32"],
+    /** The first of them, which follow; the rest was too much, or could not be read. */
     ["held", "u32"],
     ["pad", "u32"],
   ],

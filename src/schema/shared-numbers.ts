@@ -47,7 +47,7 @@ export const SAMPLE_COOKIE = { event_mask: 15, op_known: 16 } as const;
 /** `events`: of one run; the count of event e on CPU c is element c * events + e. */
 export const SAMPLE = { events: 16 } as const;
 
-/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `few_runs`: of a batch, or of an operand, with as many tokens at most; `many_runs`: of a larger one. `row_runs`: of the rows of a static cache that are written. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through. */
+/** `captures`: plans of what probes of engines copy. `parts`: of one plan. `follows`: pointers that lead to one. `arguments`: of a call. `few_runs`: of a batch, or of an operand, with as many tokens at most; `many_runs`: of a larger one. `row_runs`: of the rows of a static cache that are written. `nodes`: of a graph that are looked at. `block_requests`, `block_runs`, `block_steps`: of one step of a paged cache, and blocks of it that are gone through. `row_name_bytes`: of an operation; `row_most_bytes`: of a row of numbers; `rows_short_bytes`: of the rows of few tokens; `rows_long_bytes`: of those of many. */
 export const ENGINE = {
   captures: 512,
   parts: 4,
@@ -60,10 +60,14 @@ export const ENGINE = {
   block_requests: 256,
   block_runs: 512,
   block_steps: 32768,
+  row_name_bytes: 32,
+  row_most_bytes: 256,
+  rows_short_bytes: 640,
+  rows_long_bytes: 24832,
 } as const;
 
 /** What is gone through at a probe, beside the parts that are copied. */
-export const ENGINE_WALK = { batch: 1, graph: 2, blocks: 3, numbers: 4 } as const;
+export const ENGINE_WALK = { batch: 1, graph: 2, blocks: 3, numbers: 4, rows: 5 } as const;
 
 /** Where a part of a plan lies; below it is the number of the argument that points there. */
 export const ENGINE_SOURCE = { structure: 8 } as const;

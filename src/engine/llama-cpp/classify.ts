@@ -66,9 +66,9 @@ export function layoutOf(name: string, flash: boolean | null): KvLayout | null {
   return flash ? ROWS : COLUMNS;
 }
 
-const EXPERTS = /^blk\.\d{1,6}\.ffn_\w{1,32}_exps\./;
+const EXPERTS = /^blk\.\d{1,6}\.ffn_\w{1,32}_exps\.weight$/;
 
-/** True for a tensor that holds the experts of a mixture one behind the other. */
+/** True for a tensor that holds the matrices of the experts of a mixture one behind the other. */
 export function holdsExperts(name: string): boolean {
   return EXPERTS.test(name);
 }

@@ -8,6 +8,7 @@ import type { CacheRole } from "./cache-role.ts";
 import { classify, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, type RawTensor, usageOf } from "./decode-tensor.ts";
 import { elsewhere, type PlacedElsewhere } from "./elsewhere.ts";
+import type { LayerExperts } from "./expert-reads.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
 import { ENGINE_NAME } from "./probes.ts";
@@ -56,8 +57,8 @@ export interface TensorMap {
   cacheAt(addr: bigint): CacheShape | null;
   /** True once a tensor was there that holds the experts of a mixture. */
   hasExperts(): boolean;
-  /** How many experts a layer has by those tensors; null where it has none. */
-  expertsIn(layer: number): number | null;
+  /** The experts that a layer has by those tensors; null where it has none. */
+  expertsIn(layer: number): LayerExperts | null;
   /** Bytes and number of weights placed so far, for the check against the model's file. */
   readonly weights: { bytes: number; tensors: number };
 }
@@ -127,7 +128,7 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   let repeated = 0;
   let passesInputs = false;
   /** By layer, as the last of its tensors has them. */
-  const experts = new Map<number, number>();
+  const experts = new Map<number, { experts: number; readonly matrices: Map<string, number> }>();
   /** Buffers of a load that is simulated: those of llama.cpp have no bytes, those of Ollama are said to have some, and none. */
   const simulated = new Set<bigint>();
 
@@ -152,12 +153,20 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     return live !== undefined && live.addr === addr && live.sizeBytes === sizeBytes;
   }
 
+  function placeExperts(layer: number, { name, ne, sizeBytes }: RawTensor): void {
+    const count = ne[2] ?? 0;
+    const placed = experts.get(layer);
+    const matrices = placed?.experts === count ? placed.matrices : new Map<string, number>();
+    matrices.set(name, sizeBytes / count);
+    experts.set(layer, { experts: count, matrices });
+  }
+
   function place(buffer: LiveBuffer, tensor: RawTensor, addr: bigint, from: From): void {
     const { role } = from;
     const { region_type, layer, logical_id } = classOf(tensor.name, buffer.usage, role);
     // The name of a tensor that got none is its number in a graph.
     const name = tensor.name === "" || role !== undefined ? null : tensor.name;
-    if (region_type === "weight" && layer !== null && holdsExperts(tensor.name)) experts.set(layer, tensor.ne[2] ?? 0);
+    if (region_type === "weight" && layer !== null && holdsExperts(tensor.name)) placeExperts(layer, tensor);
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
     const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
@@ -368,7 +377,14 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       passesInputs = isPassing;
     },
     hasExperts: () => experts.size > 0,
-    expertsIn: (layer) => experts.get(layer) ?? null,
+    expertsIn(layer) {
+      const placed = experts.get(layer);
+      if (placed === undefined) return null;
+      return {
+        experts: placed.experts,
+        expert_bytes: [...placed.matrices.values()].reduce((sum, one) => sum + one, 0),
+      };
+    },
     isSettled: () => repeated >= SETTLED_AFTER,
     unsettle() {
       repeated = 0;

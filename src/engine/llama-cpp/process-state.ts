@@ -88,7 +88,7 @@ export function processState(
   let isOfGraphs = false;
   const placed: Placed = { believed: 0, doubted: 0 };
   const map = tensorMap(pid, layout);
-  const experts = expertReads(layout, map.expertsIn);
+  const experts = expertReads(map.expertsIn);
   /** The last record that told of them. */
   let lookup: Pick<RawRecord, "timestamp_ns" | "tid"> | null = null;
   let flash: boolean | null = null;
@@ -113,7 +113,6 @@ export function processState(
     layout = chosen.ggml;
     map.useLayout(layout);
     steps.useLayout(layout);
-    experts.useLayout(layout);
   }
 
   function noteGraph({ unreadable, payload, timestamp_ns, tid }: RawRecord): void {

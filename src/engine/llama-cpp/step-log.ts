@@ -366,7 +366,10 @@ export function stepLog(context: StepContext): StepLog {
       rows.push(rowOf({ timestamp_ns, tid }, "engine", { settings }));
     },
     tellExperts(reads, timestamp_ns, tid) {
-      const experts = reads.map(({ layer, tokens, reads: each }) => [layer, tokens, each]);
+      const experts = reads.map(({ layer, tokens, reads: each, expert_bytes, untold }) => [
+        ...[layer, tokens, each],
+        ...[expert_bytes, untold],
+      ]);
       rows.push(rowOf({ timestamp_ns, tid }, "engine", { experts }));
     },
     takeRows() {

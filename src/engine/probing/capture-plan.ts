@@ -79,6 +79,19 @@ export interface NumberOffsets {
   readonly wideType: number;
 }
 
+/** How an operation of ggml leads to rows of numbers of 4 bytes, its second operand. */
+export interface RowOffsets {
+  /** In the operation the pointer to the operand, and the name. */
+  readonly operand: number;
+  readonly name: number;
+  /** Of the operand: its type (i32), how many numbers a row has and how many rows there are, their strides, the address of its data. */
+  readonly type: number;
+  readonly sizes: number;
+  readonly strides: number;
+  readonly data: number;
+  readonly narrowType: number;
+}
+
 export type CapturePart =
   /** So many bytes of the structure that an argument points to, or that is passed by value. */
   | {
@@ -107,7 +120,9 @@ export type CapturePart =
   /** The blocks of each request, as engine_blocks and what follows it; the last part of a plan, and left out where the cache is not the first of its storage. */
   | { readonly form: "blocks"; readonly offsets: BlockOffsets }
   /** The numbers of a tensor of one dimension, as engine_indexes and a few runs; the last part of a plan. */
-  | { readonly form: "numbers"; readonly from: Argument; readonly offsets: NumberOffsets };
+  | { readonly form: "numbers"; readonly from: Argument; readonly offsets: NumberOffsets }
+  /** Rows of numbers, as engine_rows and what follows it, where the first argument says that the thread is the first; a plan has it alone. */
+  | { readonly form: "rows"; readonly from: Argument; readonly offsets: RowOffsets };
 
 /** Parts with their places. */
 export interface CapturePlan {
@@ -137,6 +152,8 @@ const BLOCK_BYTES =
   recordLayout("engine_blocks").bytes +
   ENGINE.block_requests * recordLayout("engine_block_request").bytes +
   ENGINE.block_runs * recordLayout("engine_index_run").bytes;
+const rowBytes = (bytes: number): number => recordLayout("engine_rows").bytes + bytes;
+const ROW_BYTES = rowBytes(ENGINE.rows_long_bytes);
 const ROOMS = ["small", "compact", "medium", "large"] as const satisfies readonly (keyof typeof ENGINE_ROOM)[];
 type Room = (typeof ROOMS)[number];
 
@@ -145,6 +162,7 @@ export function partBytes(part: CapturePart): number {
   if (part.form === "batch") return BATCH_BYTES;
   if (part.form === "blocks") return BLOCK_BYTES;
   if (part.form === "numbers") return NUMBER_BYTES;
+  if (part.form === "rows") return ROW_BYTES;
   return part.form === "indexes" ? INDEX_BYTES : part.bytes;
 }
 
@@ -169,6 +187,8 @@ export function capturePlan(...parts: readonly CapturePart[]): CapturePlan {
   const starts = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, bytes) => sum + bytes, 0));
   if (parts.length === 1 && parts[0]?.form === "batch")
     return { parts, at: [0], bytes: BATCH_BYTES, least: batchBytes(ENGINE.few_runs), room: BATCH_BYTES };
+  if (parts.length === 1 && parts[0]?.form === "rows")
+    return { parts, at: [0], bytes: ROW_BYTES, least: rowBytes(ENGINE.rows_short_bytes), room: ROW_BYTES };
   const last = parts.at(-1);
   if (last !== undefined && isBehind(last) && fits(sizes.slice(0, -1), starts, "compact")) {
     const bytes = ENGINE_ROOM.compact + partBytes(last);
@@ -265,6 +285,19 @@ export function planBytes(
       view.setUint8(offsets.numbers_argument, part.from);
       setTorchData(view, from);
       setNumbers(view, from);
+      continue;
+    }
+    if (part.form === "rows") {
+      const { offsets: from } = part;
+      view.setUint8(offsets.walks, ENGINE_WALK.rows);
+      view.setUint8(offsets.numbers_argument, part.from);
+      view.setUint16(offsets.tensor_name, from.name, true);
+      view.setUint16(offsets.node_operand, from.operand, true);
+      view.setUint16(offsets.tensor_type, from.type, true);
+      view.setUint16(offsets.tensor_elements, from.sizes, true);
+      view.setUint16(offsets.tensor_strides, from.strides, true);
+      view.setUint16(offsets.tensor_data, from.data, true);
+      view.setUint16(offsets.narrow_type, from.narrowType, true);
       continue;
     }
     view.setUint8(offsets.form + i, ENGINE_FORM[part.form]);

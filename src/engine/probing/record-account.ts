@@ -6,7 +6,6 @@ import { graphTally } from "./graph-tally.ts";
 const FILTERED: readonly Outcome[] = [
   "simulated",
   "empty",
-  "too_many",
   "passing",
   "duplicate",
   "null_handle",
@@ -58,7 +57,6 @@ export function recordAccount(): RecordAccount {
     kept: 0,
     simulated: 0,
     empty: 0,
-    too_many: 0,
     passing: 0,
     duplicate: 0,
     null_handle: 0,

@@ -22,23 +22,42 @@ export interface ExpertsRead {
   readonly layer: number;
   readonly tokens: number;
   readonly reads: readonly number[];
+  /** Bytes of all matrices of one expert: a token reads each of them once; null in older files. */
+  readonly expert_bytes: number | null;
+  /** Bytes of each expert that these tokens read; null where the bytes of one are not known. */
+  readonly read_bytes: readonly number[] | null;
+  /** Tokens of the same batches whose experts were not copied: too many for a record. */
+  readonly untold_tokens: number;
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
-/** The sums of what the rows tell, by layer and number of experts. */
+interface Sum {
+  readonly layer: number;
+  tokens: number;
+  readonly reads: number[];
+  readonly expert_bytes: number | null;
+  untold_tokens: number;
+}
+
+/** The sums of what the rows tell, by layer, and number and size of its experts. */
 function expertsRead(details: readonly Readonly<Record<string, unknown>>[]): ExpertsRead[] {
-  const sums = new Map<string, { layer: number; tokens: number; reads: number[] }>();
+  const sums = new Map<string, Sum>();
   for (const row of details.flatMap(({ experts }): unknown[] => (Array.isArray(experts) ? experts : []))) {
-    const [layer, tokens, reads]: unknown[] = Array.isArray(row) ? row : [];
+    const [layer, tokens, reads, size, untold]: unknown[] = Array.isArray(row) ? row : [];
     if (!isCount(layer) || !isCount(tokens) || !Array.isArray(reads) || !reads.every(isCount)) continue;
-    const key = `${layer}/${reads.length}`;
-    const sum = sums.get(key) ?? { layer, tokens: 0, reads: reads.map(() => 0) };
+    const expert_bytes = isCount(size) && size > 0 ? size : null;
+    const key = `${layer}/${reads.length}/${expert_bytes}`;
+    const sum = sums.get(key) ?? { layer, tokens: 0, reads: reads.map(() => 0), expert_bytes, untold_tokens: 0 };
     sum.tokens += tokens;
+    sum.untold_tokens += isCount(untold) ? untold : 0;
     for (const [i, count] of reads.entries()) sum.reads[i] = (sum.reads[i] ?? 0) + count;
     sums.set(key, sum);
   }
-  return [...sums.values()];
+  return [...sums.values()].map((sum) => {
+    const { reads, expert_bytes } = sum;
+    return { ...sum, read_bytes: expert_bytes === null ? null : reads.map((count) => count * expert_bytes) };
+  });
 }
 
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);

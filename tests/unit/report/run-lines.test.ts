@@ -2,7 +2,15 @@ import { expect, test } from "bun:test";
 import { expertsText } from "../../../src/report/run-lines.ts";
 import { plainReport } from "../../fixtures/run-report.ts";
 
-const withExperts = (...experts: readonly { layer: number; tokens: number; reads: readonly number[] }[]) => ({
+interface Seen {
+  readonly layer: number;
+  readonly tokens: number;
+  readonly reads: readonly number[];
+  readonly expert_bytes?: number;
+  readonly untold_tokens?: number;
+}
+
+const withExperts = (...experts: readonly Seen[]) => ({
   ...plainReport(),
   engine: { name: "llama.cpp", experts },
 });
@@ -15,6 +23,13 @@ test("experts are told with how many a token reads, in how many tokens they were
   const other = { layer: 2, tokens: 100, reads: [0, 100, 100, 0] };
   expect(expertsText(withExperts(one, other))).toBe(
     "2 of 4 for a token, 100 to 200 tokens seen in 2 layers, each by 0 to 100 % of them, 2 of 8 never",
+  );
+});
+
+test("experts are told with the bytes of one, and with the tokens of which they are not known", () => {
+  const one = { layer: 1, tokens: 200, reads: [200, 200], expert_bytes: 24576, untold_tokens: 40 };
+  expect(expertsText(withExperts(one))).toBe(
+    "2 of 2 for a token, 24.0 KiB each, 200 tokens seen in 1 layer, 40 more of which they are not known, each by 100 % of them",
   );
 });
 

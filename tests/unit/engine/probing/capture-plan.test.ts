@@ -118,6 +118,27 @@ describe("a plan of what a probe copies", () => {
   });
 });
 
+test("a plan with rows of numbers has them alone, and says how they are found", () => {
+  const offsets = { operand: 160, name: 256, type: 1, sizes: 16, strides: 48, data: 248, narrowType: 26 };
+  const rows: CapturePart = { form: "rows", from: 1, offsets };
+  const plan = capturePlan(rows);
+  const head = recordLayout("engine_rows").bytes;
+  expect(plan).toMatchObject({ bytes: head + ENGINE.rows_long_bytes, least: head + ENGINE.rows_short_bytes });
+  const view = new DataView(planBytes(plan).buffer);
+  const { offsets: places } = recordLayout("engine_capture");
+  expect([places.walks, places.numbers_argument].map((place) => view.getUint8(place))).toEqual([ENGINE_WALK.rows, 1]);
+  const fields = [
+    "node_operand",
+    "tensor_name",
+    "tensor_type",
+    "tensor_elements",
+    "tensor_strides",
+    "tensor_data",
+  ] as const;
+  expect(fields.map((field) => view.getUint16(places[field], true))).toEqual([160, 256, 1, 16, 48, 248]);
+  expect(view.getUint16(places.narrow_type, true)).toBe(26);
+});
+
 describe("a plan with the blocks of a step", () => {
   const BLOCKS: CapturePart = {
     form: "blocks",

@@ -39,19 +39,25 @@ test("an engine is told with the build of its library and with what the context 
 
 test("the experts that an engine told of are summed by layer; rows that say anything else are left out", () => {
   const told = (experts: unknown) => step("engine", { experts });
+  const unsized = { expert_bytes: null, read_bytes: null, untold_tokens: 0 };
   const [seen] = enginesSeen([
     told([
       [0, 10, [4, 16]],
       [1, 10, [10, 10]],
     ]),
     told([[0, 5, [5, 5]]]),
+    told([
+      [2, 3, [1, 5], 100, 0],
+      [2, 4, [4, 4], 100, 7],
+    ]),
     told([[0, 5, [1, 2, 3]], [0, -1, [1, 2]], [0, 1, ["x", 2]], 7]),
     told("none"),
   ]);
   expect(seen?.experts).toEqual([
-    { layer: 0, tokens: 15, reads: [9, 21] },
-    { layer: 1, tokens: 10, reads: [10, 10] },
-    { layer: 0, tokens: 5, reads: [1, 2, 3] },
+    { layer: 0, tokens: 15, reads: [9, 21], ...unsized },
+    { layer: 1, tokens: 10, reads: [10, 10], ...unsized },
+    { layer: 2, tokens: 7, reads: [5, 9], expert_bytes: 100, read_bytes: [500, 900], untold_tokens: 7 },
+    { layer: 0, tokens: 5, reads: [1, 2, 3], ...unsized },
   ]);
 });
 
