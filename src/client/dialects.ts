@@ -23,7 +23,12 @@ export interface AnswerEvent {
   readonly is_last: boolean;
   /** Null where it counts nothing. */
   readonly counts: ServerCounts | null;
+  /** What the server calls the request; null where it does not say. */
+  readonly name: string | null;
 }
+
+/** No server's names are longer: a longer one is none. */
+export const MOST_NAME_CHARS = 200;
 
 export interface CompletionRequest {
   /** A text, or the numbers of its tokens. */
@@ -76,12 +81,13 @@ const llamaServer: Dialect = {
             output_ns: Math.round(engine.tokens_ms * 1e6),
             sequence_id: engine.slot,
           };
-    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts };
+    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts, name: null };
   },
 };
 
 const count = z.int().min(0).max(4e9);
 const chunkSchema = z.object({
+  id: z.string().min(1).max(MOST_NAME_CHARS).nullable().catch(null),
   choices: z.array(z.object({ text: z.string().nullable().catch(null) })).catch([]),
   usage: z
     .object({
@@ -106,11 +112,11 @@ const openAi: Dialect = {
     stream_options: { include_usage: true, continuous_usage_stats: true },
   }),
   read(data, most) {
-    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null };
+    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
     if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
     const chunk = chunkSchema.safeParse(parsedJson(data)).data;
     if (chunk === undefined) return nothing;
-    const { choices, usage } = chunk;
+    const { id: name, choices, usage } = chunk;
     const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;
     const isKnown = usage !== null && cached !== null && cached <= usage.prompt_tokens;
     const counts =
@@ -126,7 +132,7 @@ const openAi: Dialect = {
     // What is counted behind the answer brings nothing.
     const said = choices.length > 0 && usage !== null ? usage.completion_tokens : Number.NaN;
     const tokens = choices.some(({ text }) => (text ?? "") !== "") ? 1 : 0;
-    return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts };
+    return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts, name };
   },
 };
 
@@ -148,7 +154,7 @@ const partSchema = z.object({
  * last counts them all; of the prompt it counts what was in the cache too, and does not say how much that was.
  */
 function ollamaPart(data: string, most: number): AnswerEvent {
-  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null };
+  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
   const part = partSchema.safeParse(parsedJson(data)).data;
   if (part === undefined) return nothing;
   const { response, thinking, message, done, prompt_eval_count, eval_count, eval_duration } = part;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { SERVER_APIS } from "../config/schema.ts";
 import { REQUEST_STATUSES, type RequestStatus } from "../schema/words.ts";
+import { MOST_NAME_CHARS } from "./dialects.ts";
 import { givenModelSchema } from "./given-model.ts";
 
 const STATUSES = Object.keys(REQUEST_STATUSES) as [RequestStatus, ...RequestStatus[]];
@@ -43,6 +44,7 @@ export type Drive = z.output<typeof driveSchema>;
 
 const exchangeSchema = z.object({
   request_id: count,
+  request: z.string().max(MOST_NAME_CHARS).nullable(),
   status: z.enum(STATUSES),
   http_status: z.int().min(0).max(65_535).nullable(),
   sent_ns: time_ns,

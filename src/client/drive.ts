@@ -28,6 +28,7 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
   return {
     says: "ended",
     request_id,
+    request: ended.name,
     status: statusOf(ended, isGivenUp),
     http_status: ended.http_status,
     sent_ns: ended.sent_ns.toString(),

@@ -18,6 +18,8 @@ export interface Exchange {
   readonly end_ns: bigint;
   /** Null where no answer came. */
   readonly http_status: number | null;
+  /** As the server calls the request in its answer; null where it does not. */
+  readonly name: string | null;
   /** Tokens that came, by what each event says. */
   readonly tokens: number;
   /** From each token to the next, in ms; those that came in one event share its time. */
@@ -77,6 +79,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
   let received = 0;
   const gaps_ms: number[] = [];
   let counts: ServerCounts | null = null;
+  let name: string | null = null;
   let is_whole = false;
   let failure: Error | null = null;
   try {
@@ -99,6 +102,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
         received += fresh;
       }
       counts = event.counts ?? counts;
+      name ??= event.name;
       if (event.is_last) {
         is_whole = true;
         break;
@@ -108,7 +112,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
     failure = error instanceof Error ? error : new Error(String(error));
   }
   const times = { sent_ns, first_token_ns, last_token_ns, end_ns: monotonicNs() };
-  return { ...times, http_status, tokens: received, gaps_ms, counts, is_whole, failure };
+  return { ...times, http_status, name, tokens: received, gaps_ms, counts, is_whole, failure };
 }
 
 /**

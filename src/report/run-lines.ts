@@ -162,6 +162,8 @@ export function requestsText({ requests: took }: RunReport): string | null {
     took.answered === null
       ? `${took.requests ?? 0} named by the engine, sent by others, so that their times are not identifiable`
       : `${took.answered} of ${took.requests ?? 0} answered`,
+    ...(took.joined === undefined ? [] : [`${took.joined} joined to the engine's own by their names`]),
+    ...(took.others ? [`${took.others} more named by the engine`] : []),
     ...sharesText("first token", took.ttft_ms, ms),
     ...sharesText("of which waited", took.wait_ms, ms),
     ...sharesText("between tokens", took.token_gap_ms, ms),

@@ -182,15 +182,20 @@ export const DERIVED_TABLES = {
   },
   request_figures: {
     kind: "derived",
-    doc: "What each request to a server took, where the client is ours (see the stream `request`), with the times that it saw; else what the steps tell of each request that the engine names. A run with neither has no such file.",
+    doc: "What each request to a server took, where the client is ours (see the stream `request`), with the times that it saw, joined to what the steps tell where the engine names it; behind these, and without such a client, what the steps tell of each other request that the engine names. A run with neither has no such file.",
     columns: [
       col(
         "request_id",
         "u32",
         "",
-        "Number of the request, as in the stream `request`; by the engine's steps in order of their begin.",
+        "Number of the request, as in the stream `request`; of others, behind these, in order of their first steps.",
       ),
-      opt("request", "string", "", "Its name, as the engine has it; null where the client is ours."),
+      opt(
+        "request",
+        "string",
+        "",
+        "Its name, as the engine has it; null where it names none, or which of them it is is not known (`why`).",
+      ),
       { ...TIME, doc: "When it was sent; by the engine's steps when the first of them began that worked on it." },
       words("status", REQUEST_STATUSES),
       opt("ttft_ns", "u64", "ns", "From sending it to its first token."),
@@ -226,7 +231,7 @@ export const DERIVED_TABLES = {
         "saved_bytes",
         "u64",
         "bytes",
-        "Bytes of the KV rows of reused_tokens, which were not computed for it; null where the client is ours.",
+        "Bytes of the KV rows of reused_tokens, which were not computed for it; null where the engine does not name it.",
       ),
       opt("why", "string", "", "Why wait_ns or kv_bytes are not known; null where both are."),
     ],

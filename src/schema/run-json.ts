@@ -115,7 +115,11 @@ const requests = z.object({
   streamed_tokens_per_s: figure.optional(),
   /** Bytes of KV rows that the sequence of a request held behind its last batch. */
   kv_bytes: share.nullable(),
-  /** Bytes of KV rows that requests which the engine names had of others; missing where the client is ours, and in older files. */
+  /** Of these the ones of our client that have the engine's name; missing where it names none, and in older files, as the next two. */
+  joined: count.optional(),
+  /** Requests beside these that the engine names: they are of other clients, or had no name in their answers. */
+  others: count.optional(),
+  /** Bytes of KV rows that requests which the engine names had of others. */
   saved_bytes: u64.nullable().optional(),
   /** Why nothing is known, and what would make it known; null where the client is ours, or the engine names its requests. */
   why: word.nullable(),

@@ -47,6 +47,8 @@ const STRATUM_WORDS = new Set<string>([
 /** Each text has one pseudonym in a run, and another in the next. */
 export interface Pseudonyms {
   name(text: string): string;
+  /** Name of a request, part by part: the server's in its answer is the beginning of the engine's, before a dash. */
+  request(text: string): string;
   path(text: string): string;
   tensor(text: string): string;
   logical_id(text: string): string;
@@ -84,6 +86,11 @@ export function pseudonyms(key: Uint8Array = randomBytes(KEY_BYTES)): Pseudonyms
 
   return {
     name: (text) => (text === "" ? "" : `name-${hash("name", text)}`),
+    request: (text) =>
+      text
+        .split("-")
+        .map((part) => hash("request", part))
+        .join("-"),
     path,
     tensor: (text) => orHash("tensor", KNOWN_TENSOR, text),
     logical_id(text) {

@@ -19,6 +19,7 @@ export type Rule =
   | "identity"
   | "path"
   | "name"
+  | "request"
   | "tensor"
   | "logical_id"
   | "storage_type"
@@ -105,6 +106,7 @@ export const RULES: Rules = {
     timestamp_ns: "time",
     pid: "process",
     request_id: "keep",
+    request: "request",
     status: "word",
     http_status: "keep",
     first_token_ns: "time",

@@ -89,6 +89,7 @@ function textBy(rule: Rule, { words, nullable }: Column, names: Pseudonyms): ((t
       return (text) => scrubbedDetail(text, names);
     case "path":
     case "name":
+    case "request":
     case "tensor":
     case "logical_id":
     case "storage_type":

@@ -45,8 +45,8 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "symbols",
   "gap_ns",
 ]);
-/** Handles: which context, memory, model and request is meant. */
-const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model", "request"]);
+/** Handles: which context, memory and model is meant. */
+const HANDLES: ReadonlySet<string> = new Set(["context", "memory", "model"]);
 
 /** Null for what is no number, nor a list of them. */
 function numbersOf(value: unknown, depth = 3): unknown {
@@ -73,6 +73,7 @@ export function scrubbedDetail(text: string, names: Pseudonyms): string | null {
   for (const [key, value] of Object.entries(detail)) {
     if (NUMBERS.has(key)) kept[key] = numbersOf(value);
     else if (HANDLES.has(key) && typeof value === "string") kept[key] = names.name(value);
+    else if (key === "request" && typeof value === "string") kept[key] = names.request(value);
     else if (key === "path" && typeof value === "string") kept[key] = names.path(value);
     else if (key === "settings" && isObject(value)) {
       const settings = Object.entries(value).filter(([name]) => NUMBERS.has(name));

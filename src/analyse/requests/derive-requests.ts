@@ -9,6 +9,7 @@ import { runPaths } from "../../run-directory/run-directory.ts";
 import type { RequestSummary } from "../../schema/run-json.ts";
 import type { Database } from "../../sql/database.ts";
 import { engineRequests } from "./engine-requests.ts";
+import { joinedRequests } from "./join-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
 import { requestFigure } from "./request-figures.ts";
@@ -42,8 +43,8 @@ export async function deriveRequests(
 ): Promise<RequestSummary | null> {
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
+  const named = engineRequests(steps, kvRows.tensors, origin_ns);
   if (rows.length === 0) {
-    const named = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
       writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
       return namedSummary(named);
@@ -54,9 +55,11 @@ export async function deriveRequests(
   rows.sort((left, right) => left.request_id - right.request_id);
   const batches = requestBatches(rows, steps, origin_ns);
   const held = await heldBytes(database, runDir, lastBatches(rows, batches, decodingPid(steps), origin_ns));
-  const figures = rows.map((row, i) =>
-    requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
-  );
+  const ours = rows.map((row, i) => ({
+    row,
+    figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
+  }));
+  const figures = joinedRequests(ours, named);
   writeParquetFile(path, "request_figures", [batchFromRows("request_figures", figures)]);
   return summaryOf(figures);
 }

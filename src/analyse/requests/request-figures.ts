@@ -4,7 +4,8 @@ import type { RequestBatches, RequestRow } from "./request-batches.ts";
 
 export type RequestFigure = RowOf<"request_figures">;
 
-const between = (from_ns: bigint, to_ns: bigint | null): bigint | null =>
+/** Time from one moment to the next, in ns; null where that is not known, or came before. */
+export const between = (from_ns: bigint, to_ns: bigint | null): bigint | null =>
   to_ns === null || to_ns < from_ns ? null : to_ns - from_ns;
 
 /** Tokens of the prompt that the server had; null where it does not tell both counts. */

@@ -64,7 +64,11 @@ function ratesOf(
   };
 }
 
-export function summaryOf(figures: readonly RequestFigure[]): RequestSummary {
+/** Of requests of our client; those that the engine names beside them are counted, and in no sum. */
+export function summaryOf(all: readonly RequestFigure[]): RequestSummary {
+  const figures = all.filter(({ status }) => status !== "served");
+  const joined = figures.filter(({ request }) => request !== null).length;
+  const others = all.length - figures.length;
   const answered = figures.filter(({ status }) => status === "answered");
   const each = <K extends keyof RequestFigure>(name: K) => figures.map((figure) => figure[name]);
   return {
@@ -79,6 +83,13 @@ export function summaryOf(figures: readonly RequestFigure[]): RequestSummary {
     streamed_tokens: sum(each("streamed_tokens")),
     ...ratesOf(answered),
     kv_bytes: shares(each("kv_bytes"), 1),
+    ...(joined + others === 0
+      ? {}
+      : {
+          joined,
+          others,
+          saved_bytes: sum(each("saved_bytes").map((bytes) => (bytes === null ? null : Number(bytes)))),
+        }),
     why: null,
   };
 }

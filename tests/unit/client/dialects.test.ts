@@ -35,6 +35,13 @@ describe("events of the common form", () => {
     }
     expect(read({ choices: [], usage: { prompt_tokens: -1, completion_tokens: 3 } }).counts).toBeNull();
   });
+
+  test("say what the server calls the request, where that can be a name", () => {
+    const nameIn = (id: unknown) => read({ id, choices: [] }).name;
+    expect(nameIn("cmpl-1f")).toBe("cmpl-1f");
+    for (const id of [undefined, null, "", 7, "x".repeat(201), ["a"]]) expect(nameIn(id)).toBeNull();
+    expect(DIALECTS.openai.read("[DONE]", 9).name).toBeNull();
+  });
 });
 
 test("a llama-server is told whether it may take over what it has, and that no word ends an answer", () => {
@@ -54,7 +61,7 @@ describe("events of Ollama", () => {
     expect(part({ response: "", done: false })).toMatchObject({ tokens: 0, is_last: false });
     const last = { response: "", done: true, prompt_eval_count: 9, eval_count: 3, eval_duration: 5 };
     expect(part(last)).toEqual({
-      ...{ tokens_so_far: 3, tokens: 0, is_last: true },
+      ...{ tokens_so_far: 3, tokens: 0, is_last: true, name: null },
       counts: { prompt_tokens: 9, evaluated_tokens: null, output_tokens: 3, output_ns: 5, sequence_id: null },
     });
   });

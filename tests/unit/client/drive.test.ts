@@ -146,7 +146,8 @@ describe("our client of a server", () => {
         if (pathname === "/v1/models") return Response.json({ object: "list", data: [{ id: "m1" }, { id: "m2" }] });
         if (pathname !== "/v1/completions") return new Response("no", { status: 404 });
         asked.push(await request.json());
-        const chunk = (text: string): string => `data: {"choices":[{"text":${JSON.stringify(text)}}],"usage":null}\n\n`;
+        const chunk = (text: string): string =>
+          `data: {"id":"cmpl-1","choices":[{"text":${JSON.stringify(text)}}],"usage":null}\n\n`;
         const usage =
           'data: {"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}\n\n';
         return new Response(`${chunk("a")}${chunk("b")}${chunk("")}${usage}data: [DONE]\n\n`);
@@ -157,6 +158,7 @@ describe("our client of a server", () => {
     expect(asked).toMatchObject([{ model: "m1", prompt: "x", max_tokens: 2, stream_options: { include_usage: true } }]);
     expect(ended).toMatchObject([
       {
+        request: "cmpl-1",
         status: "answered",
         streamed_tokens: 2,
         prompt_tokens: 9,

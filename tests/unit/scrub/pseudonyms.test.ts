@@ -77,6 +77,13 @@ test("numbers of files are told apart and fit their column", () => {
   expect(names.number("dev", 7n, 32)).toBeLessThan(2n ** 32n);
 });
 
+test("the engine's name of a request begins with the server's as before", () => {
+  const [answer, engine] = [names.request("cmpl-alice"), names.request("cmpl-alice-0-f00d")];
+  expect(engine.startsWith(`${answer}-`)).toBe(true);
+  expect(engine).not.toMatch(/cmpl|alice|f00d/);
+  expect(engine.startsWith(`${names.request("cmpl-ali")}-`)).toBe(false);
+});
+
 test("the detail of a step keeps numbers under known keys, tells handles apart, and nothing else", () => {
   const detail = {
     ...{ context: "0x55aa", path: "/home/alice/m.gguf", kv_rows: [[0, 3, 1]], soname: "alice.so", build_id: "abc" },
@@ -92,7 +99,7 @@ test("the detail of a step keeps numbers under known keys, tells handles apart, 
     kv_rows: [[0, 3, 1]],
     settings: { flash_attention: true },
     kv_cells: null,
-    ...{ request: names.name("cmpl-alice"), prompt_tokens: 3, is_gone: false },
+    ...{ request: names.request("cmpl-alice"), prompt_tokens: 3, is_gone: false },
   });
   expect(scrubbedDetail("alice", names)).toBeNull();
   expect(scrubbedDetail('{"alice": 1}', names)).toBeNull();

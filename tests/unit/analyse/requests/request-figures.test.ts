@@ -11,6 +11,7 @@ function request(id: number, more: Partial<RequestRow> = {}): RequestRow {
     timestamp_ns: ORIGIN + 1000n,
     pid: 7,
     request_id: id,
+    request: null,
     status: "answered",
     http_status: 200,
     first_token_ns: ORIGIN + 5000n,
