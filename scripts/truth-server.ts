@@ -23,8 +23,8 @@ import {
   agreeingRows,
   needsOf,
   quantileBetween,
-  type SeenRow,
   type ServerLog,
+  seenRows,
   serverLogOf,
   serverTruth,
 } from "../tests/validity/laboratory/server-log.ts";
@@ -103,19 +103,8 @@ async function served(seed: number): Promise<Served> {
   // When it loads a model, the engine tries its cache with a batch, of which the server's log knows nothing.
   const counted = batches.slice(batches.length > log.batches.length ? 1 : 0);
   const first = counted[0]?.timestamp_ns ?? 0n;
-  const since = (time: bigint | null): number | null => (time === null ? null : Number(time - first));
   const tensors = Map.groupBy(run.table("kv_block_lifecycle").toArray(), ({ tensor }) => tensor);
-  const seen = [...(tensors.values().next().value ?? [])]
-    .filter(({ write_ns }) => write_ns !== null && write_ns >= first)
-    .map(
-      (row): SeenRow => ({
-        sequence_id: row.sequence_id,
-        position: row.position,
-        write_ns: since(row.write_ns) ?? Number.NaN,
-        evict_ns: since(row.evict_ns),
-        total_reads: Number(row.total_reads ?? 0n),
-      }),
-    );
+  const seen = seenRows(tensors.values().next().value ?? [], first);
   return {
     rows: run.metrics(),
     log,
@@ -124,7 +113,11 @@ async function served(seed: number): Promise<Served> {
     tried_tokens: batches
       .slice(0, batches.length - counted.length)
       .reduce((sum, { n_tokens }) => sum + (n_tokens ?? 0), 0),
-    lives: agreeingRows(log, seen),
+    lives: agreeingRows(
+      log,
+      seen,
+      counted.map(({ timestamp_ns }) => timestamp_ns),
+    ),
     counted: { steps: counted.length, tokens: counted.reduce((sum, { n_tokens }) => sum + (n_tokens ?? 0), 0) },
   };
 }

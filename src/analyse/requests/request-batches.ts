@@ -49,22 +49,47 @@ function begunBy(batches: readonly SequenceBatch[], time_ns: number): number {
   return firstIndex(batches.length, (i) => (batches[i]?.begin_ns ?? 0) <= time_ns);
 }
 
-/** The last batch between two times that satisfies. */
-function lastBatch(
-  batches: readonly SequenceBatch[],
-  from_ns: number,
-  to_ns: number,
-  satisfies: (batch: SequenceBatch) => boolean,
-): number | null {
-  for (let i = begunBy(batches, to_ns) - 1; i >= 0; i--) {
-    const batch = batches[i];
-    if (batch === undefined || batch.begin_ns < from_ns) return null;
-    if (satisfies(batch)) return batch.begin_ns;
-  }
-  return null;
+/** The tokens of a request in its sequence. */
+interface Tokens {
+  /** Position of the first that was not in the cache. */
+  readonly first: number;
+  /** Of the prompt. */
+  readonly prompt: number;
+  /** Position of the last that was put in; null where it is not known. */
+  readonly last: number | null;
 }
 
-/** The batches of a request, which lie between its sending and the coming of its tokens. */
+/**
+ * The batches of a request if it began with that one: they follow each other up to the end of its prompt, and then until one begins
+ * in its prompt again, or beyond what is there, which is the next request's. A draft that was not taken is worked on anew. Null
+ * where they are not those of its prompt.
+ */
+function batchesFrom(
+  batches: readonly SequenceBatch[],
+  start: number,
+  until_ns: number,
+  { first, prompt, last }: Tokens,
+): RequestBatches | null {
+  let end = first;
+  let last_ns: number | null = null;
+  for (let i = start; i < batches.length; i++) {
+    const batch = batches[i];
+    if (batch === undefined || batch.begin_ns > until_ns) break;
+    const { position, tokens } = batch;
+    if (end < prompt ? position !== end : position < prompt || position > end) break;
+    if (end < prompt && position + tokens > prompt) return null;
+    end = position + tokens;
+    if (last === null || position > last || last >= end) continue;
+    last_ns = batch.begin_ns;
+    if (tokens === 1 || position < prompt) break;
+  }
+  return end < prompt ? null : { first_ns: batches[start]?.begin_ns ?? null, last_ns };
+}
+
+/**
+ * The batches of a request, which lie between its sending and the coming of its tokens: of a client that hears of these late the next
+ * request has the slot already by then, and another may have had it first.
+ */
 function batchesOf(
   { timestamp_ns, first_token_ns, last_token_ns, prompt_tokens, evaluated_tokens, output_tokens }: RequestRow,
   batches: readonly SequenceBatch[],
@@ -79,13 +104,14 @@ function batchesOf(
   const first = prompt_tokens - evaluated_tokens;
   // The last token of an answer is never put in.
   const last = output_tokens === null ? null : prompt_tokens + output_tokens - 2;
-  return {
-    first_ns: lastBatch(batches, sent_ns, began_ns, ({ position }) => position === first),
-    last_ns:
-      last === null
-        ? null
-        : lastBatch(batches, sent_ns, ended_ns, ({ position, tokens }) => position <= last && last < position + tokens),
-  };
+  for (let i = begunBy(batches, began_ns) - 1; i >= 0; i--) {
+    const batch = batches[i];
+    if (batch === undefined || batch.begin_ns < sent_ns) break;
+    const found =
+      batch.position === first ? batchesFrom(batches, i, ended_ns, { first, prompt: prompt_tokens, last }) : null;
+    if (found !== null) return found;
+  }
+  return { first_ns: null, last_ns: null };
 }
 
 /**

@@ -28,9 +28,21 @@ export async function untilReady(port: number): Promise<void> {
 const lognormal = (random: Random, median: number, sigma: number): number =>
   Math.round(median * Math.exp(sigma * normalDraw(random)));
 
-/** Each client asks, waits for its answer, and rests, until the time is over; what goes on then is awaited. */
-export async function askAtRandom(port: number, clients: number, seconds: number, seed: number): Promise<void> {
+/** Reads an answer until so many parts of it have come, and hangs up. */
+async function hangUpAfter(parts: number, body: ReadableStream<Uint8Array> | null): Promise<void> {
+  const reader = body?.getReader();
+  for (let i = 0; i < parts; i++) if ((await reader?.read())?.done !== false) break;
+  await reader?.cancel();
+}
+
+/**
+ * Each client asks, waits for its answer, and rests, until the time is over; what goes on then is awaited. Of twenty one hangs up, in
+ * the midst of its answer.
+ * @returns how many requests there were
+ */
+export async function askAtRandom(port: number, clients: number, seconds: number, seed: number): Promise<number> {
   const until = performance.now() + 1000 * seconds;
+  let asked = 0;
   const client = async (_: unknown, number: number): Promise<void> => {
     const random = seededRandom(seed, number);
     while (performance.now() < until) {
@@ -40,10 +52,12 @@ export async function askAtRandom(port: number, clients: number, seconds: number
       const n_predict = 1 + Math.min(300, lognormal(random, 20, 0.8));
       const isGivenUp = random() < 0.05;
       const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
+      asked += 1;
       const response = await fetch(`http://127.0.0.1:${port}/completion`, { ...ALONE, method: "POST", body });
-      if (isGivenUp) await response.body?.cancel();
+      if (isGivenUp) await hangUpAfter(Math.floor(n_predict * random()), response.body);
       else await response.arrayBuffer();
     }
   };
   await Promise.all(Array.from({ length: clients }, client));
+  return asked;
 }

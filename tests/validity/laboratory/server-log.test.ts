@@ -27,6 +27,35 @@ const MS = 1e6;
 describe("the log of a server", () => {
   const log = serverLogOf(LOG);
 
+  test("tells the requests: which batches worked on each, and its tokens where it came to its end", () => {
+    const ended = [
+      "0.00.017.100 I slot print_timing: id  0 | task 1 | prompt eval time =       1.00 ms /     4 tokens (    0.25 ms per token)",
+      "0.00.017.200 I slot print_timing: id  0 | task 1 |        eval time =       3.00 ms /     3 tokens (    1.00 ms per token)",
+      "0.00.017.300 I slot      release: id  0 | task 1 | stop processing: n_tokens = 6, truncated = 0",
+      "0.00.017.400 I slot      release: id  1 | task 2 | stop processing: n_tokens = 3, truncated = 0",
+    ];
+    const lines = LOG.split("\n");
+    const at = lines.findIndex((line) => line.startsWith("0.00.019"));
+    const { requests } = serverLogOf([...lines.slice(0, at), ...ended, ...lines.slice(at)].join("\n"));
+    expect(requests).toEqual([
+      { slot: 0, prompt_tokens: 4, first_batch: 0, end_batch: 3, counted: [4, 3] },
+      { slot: 1, prompt_tokens: 2, first_batch: 1, end_batch: 3, counted: null },
+      { slot: 1, prompt_tokens: 2, first_batch: 3, end_batch: null, counted: null },
+    ]);
+    expect(log.batches.map(({ parts }) => parts)).toEqual([
+      [[0, 0, 4]],
+      [
+        [0, 4, 1],
+        [1, 0, 2],
+      ],
+      [
+        [0, 5, 1],
+        [1, 2, 1],
+      ],
+      [[1, 1, 1]],
+    ]);
+  });
+
   test("tells the batches, and what each writes and goes over", () => {
     const batches = log.batches.map(({ tokens, sequences, needed, visible }) => [tokens, sequences, needed, visible]);
     expect(batches).toEqual([
@@ -88,14 +117,19 @@ describe("the log of a server", () => {
     const seen = log.rows.map(({ slot, position, written, needs, evict_ns }) => ({
       sequence_id: slot,
       position,
-      write_ns: written[0] - 11 * MS,
-      evict_ns: evict_ns === null ? null : evict_ns - 11 * MS,
+      write_ns: BigInt(written[0]),
+      evict_ns: evict_ns === null ? null : BigInt(evict_ns),
       total_reads: needs,
     }));
-    expect(agreeingRows(log, seen)).toEqual({ agree: 12, all: 12 });
-    expect(agreeingRows(log, seen.slice(0, -1))).toEqual({ agree: 11, all: 12 });
+    const begins = log.batches.map(({ begin_ns }) => BigInt(begin_ns));
+    expect(agreeingRows(log, seen, begins)).toEqual({ agree: 12, all: 12 });
+    expect(agreeingRows(log, seen.slice(0, -1), begins)).toEqual({ agree: 11, all: 12 });
+    // Said some time later, but before the next batch; and after it.
+    const later = (ns: bigint) => seen.map((row) => ({ ...row, evict_ns: row.evict_ns && row.evict_ns + ns }));
+    expect(agreeingRows(log, later(800_000n), begins).agree).toBe(12);
+    expect(agreeingRows(log, later(2_000_000n), begins).agree).toBeLessThan(12);
     const other = seen.map((row) => ({ ...row, total_reads: row.total_reads + (row.sequence_id === 1 ? 1 : 0) }));
-    expect(agreeingRows(log, other)).toEqual({ agree: 8, all: 12 });
+    expect(agreeingRows(log, other, begins)).toEqual({ agree: 8, all: 12 });
   });
 
   test("is refused where it does not hold together", () => {

@@ -1,4 +1,6 @@
 /** What llama-server says in its log of its slots, replayed: which rows of the cache each batch writes and needs, apart from what the tracer sees. */
+import type { RowOf } from "../../../src/schema/row.ts";
+import { firstIndex } from "../../../src/statistics/first-index.ts";
 import { quantileOf, type Truth } from "../../../src/simulate/reference.ts";
 
 /** A row of the cache: what one token has in all layers. */
@@ -30,11 +32,26 @@ export interface ServerBatch {
   readonly visible: number;
   /** Of these the ones that were there before it. */
   readonly needed: number;
+  /** What it has of each slot, by slot. */
+  readonly parts: readonly (readonly [slot: number, position: number, tokens: number])[];
+}
+
+/** A request that got a slot. */
+export interface ServerRequest {
+  readonly slot: number;
+  readonly prompt_tokens: number;
+  /** Where it got its slot, and where it gave it back or the log ends: the number of the batch that came next. */
+  readonly first_batch: number;
+  end_batch: number | null;
+  /** As the server counts them at its end, tokens of the prompt that it worked on and of the answer; null where its client hung up. */
+  counted: readonly [evaluated: number, output: number] | null;
 }
 
 export interface ServerLog {
   readonly rows: readonly ServerRow[];
   readonly batches: readonly ServerBatch[];
+  /** In the order in which they got their slots. */
+  readonly requests: readonly ServerRequest[];
 }
 
 /** A batch that goes on, and the span that its rows hold. */
@@ -45,6 +62,9 @@ interface OpenBatch {
 
 const TIME = /^(\d+)\.(\d\d)\.(\d{3})\.(\d{3}) /;
 const PROMPT = /id +(\d+) \| task -?\d+ \| new prompt, .*task\.n_tokens = (\d+)/;
+const EVALUATED = /print_timing: id +(\d+) \| task -?\d+ \| prompt eval time = .*\/ +(\d+) tokens/;
+const ANSWERED = /print_timing: id +(\d+) \| task -?\d+ \| +eval time = .*\/ +(\d+) tokens/;
+const RELEASE = /release: id +(\d+) \| task -?\d+ \| stop processing: n_tokens = (\d+)/;
 const TRIM = /id +(\d+) \| task -?\d+ \| cached n_tokens = \d+, memory_seq_rm \[(\d+), end\)/;
 const TOKEN = /id +(\d+) \| task -?\d+ \| slot decode token, .*n_tokens = (\d+)/;
 const CLEAR = /id +(\d+) \| task -?\d+ \| clearing prompt with/;
@@ -72,6 +92,10 @@ export function serverLogOf(text: string): ServerLog {
   const batches: ServerBatch[] = [];
   const slots = new Map<number, ServerRow[]>();
   const prompts = new Map<number, number>();
+  const requests: ServerRequest[] = [];
+  /** By slot, the request that it serves, and what of its prompt was worked on. */
+  const serving = new Map<number, ServerRequest>();
+  const evaluated = new Map<number, number>();
   /** Tokens that the next batch has of each slot. */
   const next = new Map<number, number>();
   let open: OpenBatch | null = null;
@@ -98,8 +122,10 @@ export function serverLogOf(text: string): ServerLog {
     const span: [number, number] = [time, time];
     let needed = 0;
     let tokens = 0;
-    for (const [slot, count] of next) {
+    const parts: [slot: number, position: number, tokens: number][] = [];
+    for (const [slot, count] of [...next].sort(([a], [b]) => a - b)) {
       const mine = rowsOf(slot);
+      parts.push([slot, mine.length, count]);
       needed += mine.length;
       tokens += count;
       for (const row of mine) {
@@ -116,7 +142,7 @@ export function serverLogOf(text: string): ServerLog {
       }
     }
     const graphs = [...next.keys()].filter((slot) => !next.has(slot - 1)).length;
-    const sums = { tokens, sequences: next.size, graphs, needed, visible: needed + tokens };
+    const sums = { tokens, sequences: next.size, graphs, needed, visible: needed + tokens, parts };
     const batch = { begin_ns: time, end_ns: time, ...sums };
     if (tokens > 0) batches.push(batch);
     next.clear();
@@ -131,7 +157,18 @@ export function serverLogOf(text: string): ServerLog {
       open = null;
     }
     const [prompt, trimmed, token] = [numbers(PROMPT, line), numbers(TRIM, line), numbers(TOKEN, line)];
-    if (prompt !== null) prompts.set(...prompt);
+    if (prompt !== null) {
+      const [slot, prompt_tokens] = prompt;
+      prompts.set(slot, prompt_tokens);
+      const request = { slot, prompt_tokens, first_batch: batches.length, end_batch: null, counted: null };
+      requests.push(request);
+      serving.set(slot, request);
+    }
+    const [worked, answered, released] = [EVALUATED, ANSWERED, RELEASE].map((pattern) => numbers(pattern, line));
+    if (worked) evaluated.set(...worked);
+    const ending = serving.get((answered ?? released)?.[0] ?? -1);
+    if (answered && ending !== undefined) ending.counted = [evaluated.get(ending.slot) ?? 0, answered[1]];
+    if (released && ending !== undefined) ending.end_batch = batches.length;
     if (trimmed !== null) {
       const [slot, from] = trimmed;
       trim(slot, from, time);
@@ -153,7 +190,7 @@ export function serverLogOf(text: string): ServerLog {
       open = decode(time);
     }
   }
-  return { rows, batches };
+  return { rows, batches, requests };
 }
 
 const isDecode = ({ tokens, sequences }: ServerBatch): boolean => tokens <= sequences;
@@ -165,7 +202,7 @@ const isUntold = ({ isRestored, needs, evict_ns }: ServerRow): boolean =>
   isRestored && needs === 0 && evict_ns !== null;
 
 /** How long each row that a batch had was needed: from begin or end of what wrote it, to begin or end of the last batch that needed it. */
-export function needsOf({ rows }: ServerLog): { readonly least: number[]; readonly most: number[] } {
+export function needsOf({ rows }: Pick<ServerLog, "rows">): { readonly least: number[]; readonly most: number[] } {
   const told = rows.filter((row) => !isUntold(row));
   return {
     least: told.map(({ written, needed }) => (needed === null ? 0 : Math.max(0, needed[0] - written[1]))),
@@ -224,32 +261,52 @@ export function serverTruth(
   ]);
 }
 
-/** A row of `kv_block_lifecycle` of one tensor, times in ns since the begin of the first batch of the log. */
+/** A row of `kv_block_lifecycle` of one tensor. */
 export interface SeenRow {
   readonly sequence_id: number | null;
   readonly position: number | null;
-  readonly write_ns: number;
-  readonly evict_ns: number | null;
+  readonly write_ns: bigint;
+  readonly evict_ns: bigint | null;
   readonly total_reads: number;
 }
 
-/** Times of two clocks that tell of one moment differ by so much at most: between them lies a line of the log. */
-const MOST_APART_NS = 20e6;
+/** What the tracer has of the rows of a tensor that were written since a time. */
+export function seenRows(rows: readonly RowOf<"kv_block_lifecycle">[], since_ns: bigint): SeenRow[] {
+  return rows.flatMap(({ sequence_id, position, write_ns, evict_ns, total_reads }) =>
+    write_ns === null || write_ns < since_ns
+      ? []
+      : [{ sequence_id, position, write_ns, evict_ns, total_reads: Number(total_reads ?? 0n) }],
+  );
+}
 
-/** How many rows of the log the tracer has as they are there: of that sequence and position, written, needed and given up alike. */
-export function agreeingRows({ rows, batches }: ServerLog, seen: readonly SeenRow[]): { agree: number; all: number } {
-  const first = batches[0]?.begin_ns ?? 0;
-  const last = (batches.at(-1)?.end_ns ?? 0) - first;
+/** How many of some moments, which are in order, have come by a time. */
+function comeBy<T extends number | bigint>(moments: readonly T[], time: T): number {
+  return firstIndex(moments.length, (i) => (moments[i] ?? time) <= time);
+}
+
+/**
+ * How many rows of the log the tracer has as they are there: of that sequence and position, as often needed, and written and given up
+ * between the same batches: what is said of a moment may come much later, where another program has the CPU.
+ * @param begins_ns of the batches of the log, by the tracer
+ */
+export function agreeingRows(
+  { rows, batches }: Pick<ServerLog, "rows" | "batches">,
+  seen: readonly SeenRow[],
+  begins_ns: readonly bigint[],
+): { agree: number; all: number } {
   const keyOf = (slot: number | null, position: number | null): string => `${slot} ${position}`;
-  const inOrder = seen.toSorted((a, b) => a.write_ns - b.write_ns);
+  const inOrder = seen.toSorted((a, b) => Number(a.write_ns - b.write_ns));
   const byPlace = Map.groupBy(inOrder, ({ sequence_id, position }) => keyOf(sequence_id, position));
-  const isNear = (mine: number, theirs: number): boolean => Math.abs(mine - (theirs - first)) <= MOST_APART_NS;
+  const logged = batches.map(({ begin_ns }) => begin_ns);
   const told = rows.filter((row) => !isUntold(row));
   const agree = told.filter((row) => {
     const other = byPlace.get(keyOf(row.slot, row.position))?.shift();
-    if (other === undefined || !isNear(other.write_ns, row.written[0]) || other.total_reads !== row.needs) return false;
-    if (row.evict_ns === null) return other.evict_ns === null || other.evict_ns >= last - MOST_APART_NS;
-    return other.evict_ns !== null && isNear(other.evict_ns, row.evict_ns);
+    if (other === undefined || other.total_reads !== row.needs) return false;
+    if (comeBy(begins_ns, other.write_ns) !== comeBy(logged, row.written[0])) return false;
+    const [ended, mine] = [row.evict_ns, other.evict_ns];
+    if (ended === null || mine === null)
+      return comeBy(begins_ns, mine ?? begins_ns.at(-1) ?? 0n) === batches.length && ended === null;
+    return comeBy(begins_ns, mine) === comeBy(logged, ended);
   });
   return { agree: agree.length, all: Math.max(told.length, seen.length) };
 }

@@ -106,6 +106,34 @@ describe("the figures of requests", () => {
       { first_ns: null, last_ns: null },
     ]);
   });
+
+  test("name its own batches where its client hears of its tokens when the next request has its slot already", () => {
+    const late = (times: Partial<RequestRow>) =>
+      requestBatches([request(1, { last_token_ns: ORIGIN + 9800n, ...times })], [...steps, next], ORIGIN)[0];
+    const own = { first_ns: 3000, last_ns: 7500 };
+    const next = batch(9700, [[1, 12, 14]]);
+    expect(late({})).toEqual(own);
+    // It begins where this one did, before the client heard of its first token.
+    expect(late({ first_token_ns: ORIGIN + 9750n })).toEqual(own);
+    // One that was sent before and had the slot first begins there too, and is none of it.
+    const before = batch(2000, [[1, 12, 9]]);
+    expect(requestBatches([request(1)], [before, ...steps], ORIGIN)).toEqual([own]);
+  });
+
+  test("name the last of those that worked on its last token: drafts are taken back and made anew", () => {
+    const drafts = [
+      batch(3000, [[1, 12, 8]]),
+      batch(4000, [[1, 20, 4]]),
+      batch(5000, [[1, 22, 4]]),
+      batch(6000, [[1, 24, 1]]),
+    ];
+    expect(requestBatches([request(1)], drafts, ORIGIN)).toEqual([{ first_ns: 3000, last_ns: 5000 }]);
+  });
+
+  test("name none where a batch of the prompt is missing", () => {
+    const lost = [batch(3000, [[1, 12, 4]]), batch(4000, [[1, 20, 1]]), batch(7500, [[1, 23, 1]])];
+    expect(requestBatches([request(1)], lost, ORIGIN)).toEqual([{ first_ns: null, last_ns: null }]);
+  });
 });
 
 describe("the sum of requests", () => {
