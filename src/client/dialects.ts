@@ -61,6 +61,9 @@ function tokensSoFar(data: string, most: number): number | null {
   return said <= most ? said : null;
 }
 
+/** True for what a llama-server says where it cannot go on, as of an answer that ends in the midst of a character. */
+const isError = (data: string): boolean => /^\s*\{\s*"error"/.test(data);
+
 /** llama.cpp's own, which tells most: in each event how many tokens there are, in the last its times and the slot. */
 const llamaServer: Dialect = {
   path: "/completion",
@@ -81,7 +84,13 @@ const llamaServer: Dialect = {
             output_ns: Math.round(engine.tokens_ms * 1e6),
             sequence_id: engine.slot,
           };
-    return { tokens_so_far: tokensSoFar(data, most), tokens: is_last ? 0 : 1, is_last, counts, name: null };
+    return {
+      tokens_so_far: tokensSoFar(data, most),
+      tokens: is_last || isError(data) ? 0 : 1,
+      is_last,
+      counts,
+      name: null,
+    };
   },
 };
 

@@ -19,7 +19,8 @@ test.skipIf(!server.ok)(
   async () => {
     if (!server.ok) return;
     const model = join(folder, "model.gguf");
-    await writeModel({ params: "1m", type: "q8_0", seed: 1 }, model);
+    // Smaller models have tokens of single bytes: of an answer that ends in the midst of a character its server tells no counts.
+    await writeModel({ params: "15m", type: "q8_0", seed: 1 }, model);
     const load = { model, folder, seconds: SECONDS, seed: 1, options: ["--ebpf", "engine"] };
     const { checks } = await randomServing(server, load);
     expect(checks.filter(({ seen, logged, alike }) => alike !== seen || alike !== logged)).toEqual([]);

@@ -2,8 +2,9 @@
  * Requests of our client joined to those that the engine names: by the name that the server gave in its answer, which the engine's
  * name is or begins with (vLLM puts the number of the prompt and a random word behind it, each with a dash before).
  */
-import { between, type RequestFigure } from "./request-figures.ts";
+
 import type { RequestRow } from "./request-batches.ts";
+import { between, type RequestFigure } from "./request-figures.ts";
 
 /** A request of our client, and its figures without the engine's names. */
 export interface OwnRequest {

@@ -49,6 +49,17 @@ test("a llama-server is told whether it may take over what it has, and that no w
   expect(body).toMatchObject({ prompt: [1, 2], n_predict: 5, cache_prompt: false, ignore_eos: true, stream: true });
 });
 
+test("an event of a llama-server that tells an error is no token, and not the last", () => {
+  const error =
+    '{"error":{"code":500,"message":"[json.exception.type_error.316] invalid UTF-8 byte","type":"server_error"}}';
+  expect(DIALECTS["llama-server"].read(` ${error}`, 9)).toMatchObject({
+    tokens: 0,
+    tokens_so_far: null,
+    is_last: false,
+  });
+  expect(DIALECTS["llama-server"].read(' {"content":"a","stop":false}', 9)).toMatchObject({ tokens: 1 });
+});
+
 describe("events of Ollama", () => {
   const { body, eventIn, read } = DIALECTS.ollama;
   const chat = DIALECTS["ollama-chat"];
