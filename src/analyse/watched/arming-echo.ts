@@ -5,10 +5,11 @@ import type { WatchSet } from "../input/group.ts";
 import { countWindows, passesBetween, windowOf } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 
-/** So many standard errors are no chance: one class in two thousand shows as many in any of the parts. */
-const LEAST_ERRORS = 4;
-/** Parts of the windows, from their begin, that are held against the rest. */
-const PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128];
+/** Up to so many standard errors it may be chance, and from so many on it is none; between them as much as lies between counts of it. */
+const CHANCE_ERRORS = 2;
+const SURE_ERRORS = 4;
+/** Into so many parts the windows are cut, of which the first is held against the others. */
+const PARTS = [2, 4, 8, 16, 32, 64, 128];
 /** Watches that are armed as near to each other as this share of their windows see the same steps, and count as one. */
 const NEAR = 1 / 16;
 /** Fewer watches that count alike say nothing of it. */
@@ -38,8 +39,8 @@ const echoes = new WeakMap<WatchSet, Echo>();
 
 /**
  * What the windows show of their own arming; nothing where that may be chance, or nobody can tell. A watch begins at a random moment, so that each part of a window has as many of a program that does not know of it: one
- * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks is
- * summed, and the sum held against its standard error (paired t).
+ * that stands still while its CPU arms the watch has fewer in the first part, and one that waited for the arming more. What each watch lacks in its first part is
+ * summed, and the sum held against the error that it has where any part is as good as the first: one in which nobody saw a pass shows no spread of its own.
  */
 export function armingEcho(set: WatchSet): Echo {
   const found = echoes.get(set) ?? computeEcho(set);
@@ -47,7 +48,7 @@ export function armingEcho(set: WatchSet): Echo {
   return found;
 }
 
-/** A watch whose window is not cut. */
+/** A watch whose window is not cut, and is neither the first of its memory nor the last. */
 interface Whole {
   readonly exposure: Exposure;
   readonly bytes: number;
@@ -55,14 +56,20 @@ interface Whole {
   readonly length_ns: number;
 }
 
-/** Watches in order of time, those together that were armed at about the same moment. */
+/**
+ * Watches in order of time, those together that were armed at about the same moment. What is done to memory when it comes, or before it goes, is in the first parts of windows
+ * alone, or in the last: those within a window of its birth or its free do not count.
+ */
 function armedTogether(set: WatchSet): Whole[][] {
   const { length_ns } = countWindows(set);
   const wholes = set.exposures.flatMap((exposure, i): Whole[] => {
     const length = length_ns[i] ?? 0;
-    const [begin_ns, end_ns] = windowOf(set, i, length);
-    const isWhole = length > 0 && begin_ns >= exposure.begin_ns && end_ns - begin_ns >= length;
-    return isWhole ? [{ exposure, bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length }] : [];
+    const [begin_ns] = windowOf(set, i, length);
+    const { region_birth_ns: birth, region_death_ns: death } = exposure.watch;
+    // A sum of times of many digits is rounded: the difference of the ends of a whole window may be less than its length.
+    const isWhole = length > 0 && begin_ns >= exposure.begin_ns && begin_ns + length <= exposure.window_end_ns;
+    const isAmid = (birth <= 0 || birth + length <= begin_ns) && (death === null || begin_ns + 2 * length <= death);
+    return isWhole && isAmid ? [{ exposure, bytes: set.weights.bytes[i] ?? 0, begin_ns, length_ns: length }] : [];
   });
   const groups: Whole[][] = [];
   for (const whole of wholes.sort((a, b) => a.begin_ns - b.begin_ns)) {
@@ -79,25 +86,31 @@ function computeEcho(set: WatchSet): Echo {
   const groups = armedTogether(set);
   let share = 0;
   let length = 0;
-  for (const part of PARTS) {
+  for (const parts of PARTS) {
     let all = 0;
     let long = 0;
-    const lacking = Float64Array.from(groups, (group) =>
-      group.reduce((sum, { exposure, bytes, begin_ns, length_ns }) => {
-        const after = begin_ns + part * length_ns;
-        const first = passesBetween(exposure, begin_ns, after).length;
-        const rest = passesBetween(exposure, after, begin_ns + length_ns).length;
-        all += bytes * (first + rest);
-        long += bytes * (first + rest) * length_ns;
-        return sum + bytes * ((part / (1 - part)) * rest - first);
-      }, 0),
-    );
+    let variance = 0;
+    const lacking = Float64Array.from(groups, (group) => {
+      const passes = new Float64Array(parts);
+      for (const { exposure, bytes, begin_ns, length_ns } of group) {
+        const inside = passesBetween(exposure, begin_ns, begin_ns + length_ns);
+        for (const p of inside) {
+          const part = Math.floor((parts * ((exposure.passes.start_ns[p] ?? 0) - begin_ns)) / length_ns);
+          passes[Math.min(part, parts - 1)] = (passes[Math.min(part, parts - 1)] ?? 0) + bytes;
+        }
+        long += bytes * inside.length * length_ns;
+      }
+      const sum = passes.reduce((total, x) => total + x, 0);
+      const lacks = passes.map((x) => (sum - x) / (parts - 1) - x);
+      all += sum;
+      variance += lacks.reduce((total, x) => total + x ** 2, 0) / parts;
+      return lacks[0] ?? 0;
+    });
     const sum = lacking.reduce((total, x) => total + x, 0);
-    const error = Math.sqrt(lacking.reduce((total, x) => total + x * x, 0));
-    const isChance = !(Math.abs(sum) > LEAST_ERRORS * error);
-    if (isChance || carryingUnits(lacking.map(Math.abs)) < FEWEST_CARRYING) continue;
-    if (Math.abs(sum / all) <= Math.abs(share)) continue;
-    share = sum / all;
+    const heard = Math.min(1, (Math.abs(sum) / Math.sqrt(variance) - CHANCE_ERRORS) / (SURE_ERRORS - CHANCE_ERRORS));
+    if (!(heard > 0) || carryingUnits(lacking.map(Math.abs)) < FEWEST_CARRYING) continue;
+    if (Math.abs((heard * sum) / all) <= Math.abs(share)) continue;
+    share = (heard * sum) / all;
     length = long / all;
   }
   return { share, still_ns: share * length };

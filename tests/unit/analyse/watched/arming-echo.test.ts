@@ -38,14 +38,61 @@ function echoOf(watches: WatchSample[]): number {
   return set === undefined ? Number.NaN : armingEcho(set).share;
 }
 
-test("a program that does not know of the watches has no echo", () => {
-  expect(echoOf(watchesOf(spread, (after) => after))).toBe(0);
+/** What chance shows between two and four standard errors counts in part. */
+const NEXT_TO_NOTHING = 0.002;
+
+test("a program that does not know of the watches has next to no echo", () => {
+  expect(Math.abs(echoOf(watchesOf(spread, (after) => after)))).toBeLessThan(NEXT_TO_NOTHING);
 });
 
 test("a program that stands still after each arming has fewer passes there: what the windows lack is told", () => {
   // Nothing in the first 4 of 20 ms, and later as much as ever.
   const echo = echoOf(watchesOf(spread, (after) => (after < 4 * MS ? null : after)));
   expect(echo).toBeWithin(0.2, 0.3);
+});
+
+test("it is heard at whatever moment the watches were armed, however sums of such times are rounded", () => {
+  const moments = Array.from({ length: 20 }, (_, k) => k / 20);
+  const still = (after: number): number | null => (after < 4 * MS ? null : after);
+  for (const moment of moments) expect(echoOf(watchesOf((i) => spread(i) + moment, still))).toBeWithin(0.2, 0.3);
+});
+
+test("a first part in which nobody saw a pass is chance where few were to be seen", () => {
+  // Each watch has one pass, anywhere but in the first hundredth of its window: of 300 three are missing.
+  const random = seededRandom(4);
+  const watches = watchesOf(spread, () => null).map((one) => {
+    const time = one.begin_ns + (0.01 + 0.99 * random()) * WINDOW_NS;
+    return watch([[time, "load"]], { ...one, hit_ns: Float64Array.of(time) });
+  });
+  expect(Math.abs(echoOf(watches))).toBeLessThan(NEXT_TO_NOTHING);
+});
+
+test.each([
+  ["when it comes", 0],
+  ["before it goes", 55],
+])("what is done to memory %s is no echo", (_, after_ms) => {
+  const random = seededRandom(5);
+  const watches = Array.from({ length: 300 }, (_, i) => {
+    const [born, freed] = [30 * MS * i + MS, 30 * MS * i + 61 * MS];
+    const begin_ns = born + 40 * MS * random();
+    const steady = Array.from({ length: 12 }, (_, k) => born + (k + random()) * PERIOD_NS);
+    const burst = Array.from({ length: 20 }, (_, k) => born + (after_ms + 0.25 * k) * MS);
+    const hits = [...burst, ...steady]
+      .filter((time) => time > begin_ns && time < begin_ns + WINDOW_NS)
+      .sort((a, b) => a - b)
+      .map((time) => [time, "load"] as const);
+    const life = { region_birth_ns: born, region_death_ns: freed };
+    return watch(hits, { watch_id: i + 1, begin_ns, end_ns: begin_ns + WINDOW_NS, dwell_limit_ns: WINDOW_NS, ...life });
+  });
+  expect(echoOf(watches)).toBe(0);
+});
+
+test("an echo grows with what is seen of it, without a step", () => {
+  const echoes = [0, 0.5, 1, 1.5, 2, 2.5, 3].map((still) =>
+    echoOf(watchesOf(spread, (after) => (after < still * MS ? null : after))),
+  );
+  for (const [i, echo] of echoes.entries()) expect(echo).toBeGreaterThanOrEqual((echoes[i - 1] ?? 0) - NEXT_TO_NOTHING);
+  expect(echoes.some((echo) => echo > 0.01 && echo < 0.05)).toBe(true);
 });
 
 test("what waited for an arming comes right after it: too much is below 0", () => {
