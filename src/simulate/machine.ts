@@ -6,15 +6,27 @@ import type { Trap } from "../collect/ebpf/watch/traps.ts";
 import type { WatchMachine } from "../collect/ebpf/watch/watch-machine.ts";
 import { OP } from "../schema/operation.ts";
 import { ROLE } from "../schema/shared-numbers.ts";
-import type { Policy, WordTrace, World } from "./world.ts";
+import type { Policy, WordTrace, World, WorldStratum } from "./world.ts";
 
 export const PID = 1;
 /** Strata lie this far apart. */
 const STRATUM_BYTES = 1n << 42n;
-export const addrOf = (stratum: number, word: number): bigint => BigInt(stratum + 1) * STRATUM_BYTES + BigInt(8 * word);
+export const addrOf = (place: number, word: number): bigint => BigInt(place + 1) * STRATUM_BYTES + BigInt(8 * word);
 
-/** The stratum of an address of the world. */
-export const stratumOf = (addr: bigint): number => Number(addr / STRATUM_BYTES) - 1;
+/** The place of an address of the world, as `WorldStratum` has it. */
+export const placeOf = (addr: bigint): number => Number(addr / STRATUM_BYTES) - 1;
+
+/** The strata that lie at a place, in the order of the world. */
+export const strataAt = (strata: World["strata"], place: number): WorldStratum[] =>
+  strata.filter((stratum, i) => (stratum.place ?? i) === place);
+
+/** All that happens at one address: to one memory after the other. */
+function traceOf(parts: readonly WordTrace[]): WordTrace | undefined {
+  if (parts.length < 2) return parts[0];
+  const hits = parts.flatMap(({ time_ns, op }) => Array.from(time_ns, (time, i) => [time, op[i] ?? 0] as const));
+  hits.sort(([a], [b]) => a - b);
+  return { time_ns: Float64Array.from(hits, ([time]) => time), op: Uint8Array.from(hits, ([, op]) => op) };
+}
 
 /** Debug registers of an x86-64 CPU. */
 export const REGISTERS = 4;
@@ -52,18 +64,22 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
   let generation = 0;
   let traps = 0;
   let rows = 0;
+  let dropped = 0;
+  const traces = new Map<bigint, WordTrace>();
   const armed = new Map<number, Armed>();
   /** Traps of watches that were taken out since the last reading. */
   let last: { readonly generation: number; readonly trap: Trap }[] = [];
 
   function traceAt(addr: bigint): WordTrace {
-    const stratum = stratumOf(addr);
     const word = Number((addr % STRATUM_BYTES) / 8n);
-    const words = world.strata[stratum]?.words ?? [];
-    const trace = words[word % words.length];
+    const parts = strataAt(world.strata, placeOf(addr)).flatMap(({ words }) => words[word % words.length] ?? []);
+    const trace = traces.get(addr) ?? traceOf(parts);
     if (trace === undefined) throw new Error(`no word at ${addr}`);
+    if (parts.length > 1) traces.set(addr, trace);
     return trace;
   }
+
+  const isLost = (time: number): boolean => world.lost_ns?.some(([begin, end]) => time >= begin && time < end) ?? false;
 
   /** The traps of one watch up to now. */
   function* run(one: Armed): Generator<Trap> {
@@ -84,10 +100,9 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
         role,
         inKernel: false,
       });
-      if (spec.mode === "pair") {
-        if (writes) yield trap(ROLE.pair_w);
-        yield trap(ROLE.pair_rw);
-      } else yield trap(ROLE.single);
+      const roles = spec.mode !== "pair" ? [ROLE.single] : writes ? [ROLE.pair_w, ROLE.pair_rw] : [ROLE.pair_rw];
+      if (isLost(trace.time_ns[i] ?? 0)) dropped += roles.length;
+      else for (const role of roles) yield trap(role);
       if (one.hits >= spec.trapLimit) one.on = false;
     }
   }
@@ -147,7 +162,18 @@ export function simulatedMachine(world: World, policy: Policy): WatchMachine & {
       }
     },
     rowsRead: () => rows,
-    ledger: () => [],
+    ledger: (place) => [
+      {
+        ...place,
+        pid: null,
+        seen: rows + dropped,
+        kept: rows,
+        filtered: 0,
+        dropped,
+        dropped_by: { ring_full: dropped },
+        unseen_estimate: null,
+      },
+    ],
     decode: ({ ip }) => ({ op: OPS[Number(ip)] ?? "unknown", evidence: "decoded", repeated: false }),
     learn() {},
     forget() {},

@@ -6,8 +6,8 @@ import { everyRow } from "../columnar/keys/number-order.ts";
 import { CENSORED, inOrder, placeList } from "../label/regions/places.ts";
 import type { Regions } from "../label/regions/region-map.ts";
 import { OP } from "../schema/operation.ts";
-import { stratumOf } from "./machine.ts";
-import type { World } from "./world.ts";
+import { placeOf, strataAt } from "./machine.ts";
+import type { World, WorldStratum } from "./world.ts";
 
 type Cell = string | number | bigint | undefined;
 
@@ -32,8 +32,8 @@ function rowsOf(batches: readonly Batch[], table: string): Record<string, Cell>[
 const LONG_BEFORE = 1e9;
 
 /** When the memory of a stratum comes and goes, ns: far outside of the run where it does not. */
-export const lifeOf = (strata: World["strata"], i: number): readonly [born: number, freed: number] =>
-  strata[i]?.life_ns ?? [-LONG_BEFORE, Number.POSITIVE_INFINITY];
+export const lifeOf = (stratum: WorldStratum | undefined): readonly [born: number, freed: number] =>
+  stratum?.life_ns ?? [-LONG_BEFORE, Number.POSITIVE_INFINITY];
 
 /**
  * Watches of recorded batches, times since `originNs`.
@@ -44,15 +44,25 @@ export function samplesOf(batches: readonly Batch[], originNs: bigint, strata: W
   const hits = Map.groupBy(rowsOf(batches, "access"), (row) => row.watch_id);
   return rowsOf(batches, "watch").map((row): WatchSample => {
     const mine = hits.get(row.watch_id) ?? [];
-    const [born, freed] = lifeOf(strata, stratumOf(BigInt(row.addr as bigint)));
+    const begin_ns = since(row.timestamp_ns);
+    const turns = strataAt(strata, placeOf(BigInt(row.addr as bigint)));
+    const there = turns.find((stratum) => {
+      const [born, freed] = lifeOf(stratum);
+      return born <= begin_ns && begin_ns < freed;
+    });
+    const others = turns.filter(({ region_type }) => region_type !== row.region_type);
+    const next = others.map((stratum) => lifeOf(stratum)[0]).filter((born) => born > begin_ns);
+    const [born, freed] = there === undefined ? [-LONG_BEFORE, Math.min(...next)] : lifeOf(there);
     return {
       ...(row as unknown as WatchSample),
+      // The map tells what lay there, once all of it is known; what was free then has no class but that of the draw.
+      region_type: there?.region_type ?? (row.region_type as WatchSample["region_type"]),
       size_bytes: Number(row.size_bytes),
       stratum_bytes: Number(row.stratum_bytes),
       mapping_kind: null,
       tensor: null,
       dwell_limit_ns: Number(row.dwell_limit_ns),
-      begin_ns: since(row.timestamp_ns),
+      begin_ns,
       end_ns: since(row.end_ns),
       hit_ns: Float64Array.from(mine, (hit) => since(hit.timestamp_ns)),
       hit_op: Uint8Array.from(mine, (hit) => OP[hit.op_type as keyof typeof OP]),
@@ -67,7 +77,7 @@ export function regionsOf(drawn: readonly DrawRegion[], strata: World["strata"],
   const list = placeList();
   const facts = drawn.map(({ pid, addr, size_bytes, region_type, stratum }, i): Regions["facts"][number] => {
     const begin = Number(addr);
-    const [born, freed] = lifeOf(strata, i);
+    const [born, freed] = lifeOf(strata[i]);
     list.add(
       pid,
       begin,

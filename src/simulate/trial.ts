@@ -27,28 +27,30 @@ export interface Trial {
 export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLICY): Trial {
   const machine = simulatedMachine(world, policy);
   const regions = world.strata.map(
-    ({ stratum, region_type, words, repeats = 1 }, i): DrawRegion => ({
+    ({ stratum, region_type, words, repeats = 1, place }, i): DrawRegion => ({
       pid: PID,
-      addr: addrOf(i, 0),
+      addr: addrOf(place ?? i, 0),
       size_bytes: 8 * words.length * repeats,
       stratum,
       region_type,
       tensor: null,
     }),
   );
+  const lag = world.map_lag_ns ?? 0;
   let now = 0;
   let there: readonly DrawRegion[] = [];
   /** One list as long as nothing comes or goes, as the draws are told. */
   const regionsNow = (): readonly DrawRegion[] => {
     const list = regions.filter((_, i) => {
-      const [born, freed] = lifeOf(world.strata, i);
-      return born <= now && now < freed;
+      const [born, freed] = lifeOf(world.strata[i]);
+      return born <= now - lag && now - lag < freed;
     });
     if (list.length !== there.length || list.some((region, i) => region !== there[i])) there = list;
     return there;
   };
   using source = watchOver(machine, {
     regions: regionsNow,
+    knownUntilNs: (time) => time - BigInt(Math.round(lag)),
     tokenPeriodNs: () => world.token_period_ns,
     rowsAhead: () => [],
     budgetPct: policy.budget_pct,
@@ -65,8 +67,9 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     if (isStopped(now)) continue;
     machine.setNow(now);
     regions.forEach(({ addr, size_bytes }, i) => {
-      const [, freed] = lifeOf(world.strata, i);
-      if (freed > before && freed <= now) source.onUnmap(PID, addr, BigInt(size_bytes), BigInt(Math.round(freed)));
+      const [, freed] = lifeOf(world.strata[i]);
+      if (freed + lag > before && freed + lag <= now)
+        source.onUnmap(PID, addr, BigInt(size_bytes), BigInt(Math.round(freed)));
     });
     before = now;
     source.poll(BigInt(Math.round(now)));
@@ -98,6 +101,7 @@ export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLI
     counts: null,
     ledger,
     trap_cost_ns: policy.trap_ns,
+    draw_lag_ns: summary.draw_lag_ns,
     seed,
     sight: [],
   };

@@ -16,6 +16,8 @@ export interface WorldStratum {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly words: readonly WordTrace[];
+  /** Strata of one place lie at the same addresses, one after the other; each at its own where it is absent. */
+  readonly place?: number;
   /** When its memory comes and goes, ns: there are no accesses outside. In the whole run where it is absent. */
   readonly life_ns?: readonly [born: number, freed: number];
   /** How often all of the words stand in its memory, one series after the other; once where it is absent. */
@@ -45,6 +47,10 @@ export interface World {
   readonly strata: readonly WorldStratum[];
   /** Times at which the tracer does nothing for a while: [begin, end). */
   readonly stopped_ns?: readonly (readonly [number, number])[];
+  /** Times at which the ring keeps no trap: [begin, end), ascending. */
+  readonly lost_ns?: readonly (readonly [number, number])[];
+  /** How much later the tracer hears of memory that comes or goes; at its next look where it is absent. */
+  readonly map_lag_ns?: number;
   /** How long the program stands still at each arming, in the mean; it does not where absent. What is true is of the program as it went. */
   readonly standstill_ns?: number;
 }

@@ -69,7 +69,7 @@ function watchPoints(group: Group, kind: PassKind): CurvePoint[] | string {
       return { x, x_end, y: null, lo: null, hi: null, n: passes.n, why: `n = ${passes.n}, fewer than ${FEWEST}` };
     }
     const { rate, why } = boundedRate({ ...group, span: part, uniform: some, stores: some }, kind, passes);
-    const bytes = set.weights.total_bytes;
+    const bytes = some.weights.total_bytes;
     const first = (1e9 * (born[i] ?? 0)) / Math.max(1, part.window_ns);
     return {
       x,

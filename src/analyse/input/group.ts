@@ -7,7 +7,9 @@ import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
 import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
+import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
+import { stratumLives } from "../watched/stratum-life.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { youngShare } from "../watched/young-memory.ts";
 import type { AccessStream, AccessSums, AllocationSample, AnalysisInput, KvRowSample, WatchSample } from "./input.ts";
@@ -22,6 +24,11 @@ export interface WatchSet {
   readonly unwatched: number;
   /** Share of the class's bytes and time in which they were too young to be drawn. */
   readonly young: number;
+  /** Watches of which a trap was lost, over all: as lostShare has it. */
+  readonly lost: number;
+  /** Draws of the same strata that fell on memory of another class, and the regions of this one. */
+  readonly strays: readonly WatchSample[];
+  readonly regions: RegionSet;
   readonly exposures: readonly Exposure[];
   readonly weights: DesignWeights;
   readonly resamples: () => Resamples;
@@ -69,28 +76,30 @@ interface SetPlace {
   readonly gap: number;
   readonly unwatched: number;
   readonly young: number;
+  readonly lost: number;
   readonly seed: number;
   /** Of a moment: as rarityOver has it of the watches of these designs. */
   readonly rarityAt: (begin_ns: number) => number;
+  readonly strays: readonly WatchSample[];
+  readonly regions: RegionSet;
 }
 
 export function watchSet(watches: readonly WatchSample[], place: SetPlace, stream: number): WatchSet {
-  const { span, gap, unwatched, young, seed } = place;
-  const exposures: Exposure[] = [];
-  for (const watch of watches) {
-    const exposure = exposureIn(watch, span, gap);
-    if (exposure) exposures.push(exposure);
-  }
-  const weights = designWeights(
-    exposures.map((e) => e.watch),
-    place.rarityAt,
-  );
+  const { span, gap, unwatched, young, lost, seed, strays, regions } = place;
+  const exposures = watches.flatMap((watch) => exposureIn(watch, span, gap) ?? []);
+  const found = exposures.map(({ watch }) => watch);
+  const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
+  const lives = stratumLives([...found, ...elsewhere], regions, span);
+  const weights = designWeights(found, place.rarityAt, elsewhere, lives);
   let drawn: Resamples | null = null;
   return {
     span,
     gap_ns: gap,
     unwatched,
     young,
+    lost,
+    strays,
+    regions,
     exposures,
     weights,
     resamples: () => {
@@ -103,7 +112,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
 /** The watches of a set in a part of its span; all moments of the part count alike. */
 export function setWithin(set: WatchSet, span: Span, seed: number, stream: number): WatchSet {
   const watches = set.exposures.map(({ watch }) => watch);
-  return watchSet(watches, { span, gap: set.gap_ns, unwatched: 0, young: set.young, seed, rarityAt: () => 1 }, stream);
+  return watchSet(watches, { ...set, span, gap: set.gap_ns, unwatched: 0, seed, rarityAt: () => 1 }, stream);
 }
 
 export const isUniform = (w: WatchSample): boolean => w.design === "short" || w.design === "long";
@@ -150,7 +159,8 @@ const NO_REGIONS: RegionSet = { all: noRegions(), rows: new Uint32Array(0) };
 
 /** A group of which nothing is known yet. */
 export function emptyGroup(input: AnalysisInput, span: Span, gap_ns: number, blocks: Group["blocks"]): Group {
-  const none = watchSet([], { span, gap: gap_ns, unwatched: 0, young: 0, seed: input.seed, rarityAt: () => 1 }, 0);
+  const nothing = { unwatched: 0, young: 0, lost: 0, strays: [], regions: NO_REGIONS, rarityAt: () => 1 };
+  const none = watchSet([], { ...nothing, span, gap: gap_ns, seed: input.seed }, 0);
   return {
     input,
     scope: "class",
@@ -200,6 +210,9 @@ function processGroups(input: AnalysisInput, gap: number, blocks: Group["blocks"
   }));
 }
 
+/** Watches of the sets of a group: those that see reads, those that see writes, all. */
+const DESIGNS = [isReadable, isUniform, () => true] as const;
+
 const isSame = (a: Span, b: Span): boolean => a.phase === b.phase && a.step === b.step;
 const NO_FAULTS = Object.fromEntries(FAULT_COUNTS.map((name) => [name, 0])) as FaultCounts;
 
@@ -218,6 +231,7 @@ export function groupsOf(input: AnalysisInput): Group[] {
   const blocks = blockResamples(input.seed);
   const watches = split(input.watches);
   const unwatched = spans.map((span) => unwatchedShare(input.watches, span, input.passed_over));
+  const lost = lostShare(input);
   const rarity = {
     readable: rarityOver(input.watches.filter(isReadable)),
     storing: rarityOver(input.watches.filter(isUniform)),
@@ -238,6 +252,8 @@ export function groupsOf(input: AnalysisInput): Group[] {
     const mine = watches.get(key) ?? [];
     const readable = mine.filter(isReadable);
     const storing = mine.filter(isUniform);
+    const strata = new Set(mine.map(({ stratum }) => stratum));
+    const strays = input.watches.filter((watch) => strata.has(watch.stratum) && keyOf(watch) !== key);
     const kind = {
       region_type: unknown ? ("unknown" as const) : (key as RegionType),
       mapping_kind: unknown ? key.slice("unknown/".length) || null : null,
@@ -248,9 +264,9 @@ export function groupsOf(input: AnalysisInput): Group[] {
       const stream = 16 * (k * spans.length + s);
       const ofClass = regions.get(key) ?? NO_REGIONS;
       const young = mine.length > 0 ? youngShare(ofClass, span, input.draw_lag_ns ?? 0) : 0;
-      const place = { span, gap, unwatched: unwatched[s] ?? 0, young, seed: input.seed };
-      const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: number): WatchSet =>
-        watchSet(some, { ...place, rarityAt }, stream + which);
+      const place = { span, gap, unwatched: unwatched[s] ?? 0, young, lost, seed: input.seed, regions: ofClass };
+      const set = (some: readonly WatchSample[], rarityAt: SetPlace["rarityAt"], which: 0 | 1 | 2): WatchSet =>
+        watchSet(some, { ...place, rarityAt, strays: strays.filter(DESIGNS[which]) }, stream + which);
       const uniform = set(readable, rarity.readable, 0);
       return {
         ...emptyGroup(input, span, gap, blocks),

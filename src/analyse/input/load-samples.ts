@@ -95,13 +95,33 @@ function isSound(watch: WatchHits): boolean {
 }
 
 /**
+ * When the bytes of a watch went, or those of another class came where nothing lay as it began, ns; null where they stayed. What comes later was done to other memory.
+ * @param row of the region that held them, below 0 where none did
+ */
+function untilNs(
+  { pid, addr, hit_ns, row: drawn }: WatchHits,
+  row: number,
+  regions: Regions,
+  index: PlaceIndex,
+): number | null {
+  const region = regionAt(regions, row);
+  if (region !== undefined) return region.death_censored ? null : region.death_ns;
+  for (const time of hit_ns) {
+    const later = regionAt(regions, index.find(pid, Number(addr), time));
+    if (later !== undefined && later.region_type !== drawn.region_type) return later.birth_ns;
+  }
+  return null;
+}
+
+/**
  * Watches with the class of the region that held their first byte when they were armed; where the map has none, the
  * class when drawn. Watches that cannot be, or lack accesses, are left out: `watches.length` less the result's is their number.
  */
 export function watchSamples(watches: readonly WatchHits[], regions: Regions, index: PlaceIndex): WatchSample[] {
   return watches.filter(isSound).map((watch) => {
     const { row, hit_ns, hit_op } = watch;
-    const region = regionAt(regions, index.find(watch.pid, Number(watch.addr), watch.begin_ns));
+    const found = index.find(watch.pid, Number(watch.addr), watch.begin_ns);
+    const region = regionAt(regions, found);
     return {
       watch_id: watch.watch_id,
       pid: watch.pid,
@@ -123,7 +143,7 @@ export function watchSamples(watches: readonly WatchHits[], regions: Regions, in
       dwell_limit_ns: Number(row.dwell_limit_ns),
       hit_ns,
       hit_op,
-      region_death_ns: region === undefined || region.death_censored ? null : region.death_ns,
+      region_death_ns: untilNs(watch, found, regions, index),
       region_birth_ns: region?.birth_ns ?? 0,
     };
   });

@@ -1,6 +1,7 @@
 /** Single regions as groups: the watches that fell into one are drawn uniformly from it, as those of a class from its strata. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { rarityOver } from "../watched/arming-density.ts";
+import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { unwatchedShare } from "../watched/unwatched.ts";
 import { youngShare } from "../watched/young-memory.ts";
@@ -58,7 +59,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const place = { span, gap, unwatched, young, seed };
+    const place = { span, gap, unwatched, young, lost: lostShare(input), seed, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),

@@ -1,7 +1,7 @@
 /** Bytes touched within a window of time. */
 import { goodCoverage } from "../../statistics/chao1.ts";
 import { weightedProportion } from "../../statistics/clopper-pearson.ts";
-import { type Interval, interval, scaled } from "../../statistics/interval.ts";
+import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { formatBytes } from "../../units.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { peakBytes } from "../input/class-bytes.ts";
@@ -11,6 +11,7 @@ import { coveredNs, isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
+import { bytesError } from "../watched/horvitz-thompson.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 const LINE_BYTES = 64;
@@ -88,7 +89,16 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   const born = (bornPerSecond(regions, span) * window) / 1e9;
   const few = whole ? null : "too few watches are as long as the window";
   const why = few ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
-  const { value, lo, hi } = capped(scaled(share, bytes), peakBytes(regions, span));
+  // Draws tell the mean bytes of the span; at the moments from which a window fits into it there may have been less, or more, but no more than at the peak.
+  const left = bytes < peakBytes(regions, span) ? Math.max(0, 1 - window / span.window_ns) : 1;
+  const draws = uniform.exposures.map(({ watch }) => watch);
+  const off = CI_Z * bytesError(draws, uniform.weights);
+  const moments = interval(
+    share.value,
+    share.lo === null ? null : share.lo * left * Math.max(0, 1 - off),
+    share.hi === null ? null : (share.hi / left) * (1 + off),
+  );
+  const { value, lo, hi } = capped(scaled(moments, bytes), peakBytes(regions, span));
   const estimate = interval(why === null ? value : null, lo, hi === null ? null : hi + born);
   return { estimate, n, whole, why };
 }

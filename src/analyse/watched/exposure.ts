@@ -39,19 +39,18 @@ function lowerBound(sorted: Float64Array, value: number): number {
 export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Exposure | null {
   const spanEnd = span.end_ns[span.end_ns.length - 1] ?? 0;
   const begin = Math.max(watch.begin_ns, span.begin_ns[0] ?? 0);
-  const death = watch.region_death_ns;
+  const death = watch.region_death_ns ?? Number.POSITIVE_INFINITY;
+  // What came later at these addresses was done to other memory: the tracer may hear of the free after the watch.
+  const last_ns = Math.min(watch.end_ns, death);
   // A watch is taken out some ms after its time is over: what it saw then is left out, as one that stopped itself saw none of it. That
   // holds for a last trap too: where only those that reach it count, times that end so are seen more often than others as long.
   const deadline = watch.begin_ns + watch.dwell_limit_ns;
-  const byTrap = watch.ended_by === "trap_limit" && watch.end_ns <= deadline;
-  const given = byTrap
-    ? Math.max(watch.end_ns, Math.min(deadline, death ?? Number.POSITIVE_INFINITY))
-    : Math.min(watch.end_ns, deadline);
+  const byTrap = watch.ended_by === "trap_limit" && watch.end_ns <= Math.min(deadline, death);
+  const given = byTrap ? Math.min(deadline, death) : Math.min(last_ns, deadline);
   const windowEnd = Math.min(given, spanEnd);
   if (windowEnd <= begin) return null;
-  const end = Math.min(watch.end_ns, windowEnd);
-  const freed =
-    given <= spanEnd && watch.end_ns <= deadline && (watch.ended_by === "unmap" || (death !== null && death <= given));
+  const end = Math.min(last_ns, windowEnd);
+  const freed = given <= spanEnd && last_ns <= deadline && (watch.ended_by === "unmap" || death <= given);
   const from = lowerBound(watch.hit_ns, begin);
   let last = watch.hit_ns.length;
   while (last > from && (watch.hit_ns[last - 1] ?? 0) > end) last -= 1;
@@ -64,7 +63,7 @@ export function exposureIn(watch: WatchSample, span: Span, gapNs: number): Expos
     end_ns: end,
     window_end_ns: windowEnd,
     byTrap: byTrap && watch.end_ns <= windowEnd,
-    freed_ns: freed ? Math.min(death ?? given, given) : Number.NaN,
+    freed_ns: freed ? Math.min(death, given) : Number.NaN,
     from,
     to: last,
     passes,

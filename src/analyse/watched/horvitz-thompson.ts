@@ -27,19 +27,25 @@ function scarcity(
  * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). A stratum that grows, or
  * that gets a smaller share of the turns when others appear, has draws that stand for unlike times: they weigh as the inverse
  * of that share, and of how densely watches began then. Strata get equal turns, so the strata's bytes weight them back. The designs ahead and cohort draw from their
- * own part of a stratum and count as strata of their own.
+ * own part of a stratum and count as strata of their own. Draws that fell on memory of another class, as it had changed before they began, count
+ * among the m: the rest stand for what of the stratum is of the class.
  * @param rarityAt as rarityOver has it; all moments alike unless told
+ * @param strays draws of the same strata that fell on another class
+ * @param livesAt share of the span in which a stratum has memory: `stratumLives`
  */
 export function designWeights(
   watches: readonly WatchSample[],
   rarityAt: (begin_ns: number) => number = () => 1,
+  strays: readonly WatchSample[] = [],
+  livesAt: (stratum: string) => number = () => 1,
 ): DesignWeights {
+  const cellOf = ({ design, stratum }: WatchSample): string =>
+    design === "ahead" || design === "cohort" ? `${stratum}\n${design}` : stratum;
   const index = new Map<string, number>();
   const draws: number[] = [];
   const rarities: number[] = [];
   const terms = watches.map((watch) => {
-    const cell =
-      watch.design === "ahead" || watch.design === "cohort" ? `${watch.stratum}\n${watch.design}` : watch.stratum;
+    const cell = cellOf(watch);
     let i = index.get(cell);
     if (i === undefined) {
       i = draws.length;
@@ -51,15 +57,33 @@ export function designWeights(
     rarities[i] = (rarities[i] ?? 0) + scarcity(watch, rarityAt)[1];
     return i;
   });
+  for (const stray of strays) {
+    const s = index.get(cellOf(stray));
+    if (s !== undefined) rarities[s] = (rarities[s] ?? 0) + scarcity(stray, rarityAt)[1];
+  }
   const bytes = new Float64Array(watches.length);
   const stratum = new Uint32Array(watches.length);
   let total = 0;
   watches.forEach((watch, w) => {
     const s = terms[w] ?? 0;
     const [stands, rarity] = scarcity(watch, rarityAt);
-    bytes[w] = (stands * rarity) / (rarities[s] ?? 1);
+    bytes[w] = (livesAt(watch.stratum) * stands * rarity) / (rarities[s] ?? 1);
     total += bytes[w] ?? 0;
     stratum[w] = (draws[s] ?? 1) < FEWEST_PER_STRATUM ? 0 : s + 1;
   });
   return { bytes, stratum, total_bytes: total };
+}
+
+/**
+ * Standard error of the bytes of all strata over them: memory that comes and goes has others at each draw, and what lies between two draws nobody
+ * counts. By the differences of draws that follow each other, as these come at about even distances (Wolter, Introduction to Variance Estimation, 2007, 8.2).
+ */
+export function bytesError(draws: readonly WatchSample[], { total_bytes }: DesignWeights): number {
+  let variance = 0;
+  for (const some of Map.groupBy(draws, ({ stratum }) => stratum).values()) {
+    const stands = [...some].sort((a, b) => a.begin_ns - b.begin_ns).map((draw) => scarcity(draw, () => 1)[0]);
+    const squares = stands.slice(1).reduce((sum, x, i) => sum + (x - (stands[i] ?? x)) ** 2, 0);
+    if (stands.length > 1) variance += squares / (2 * (stands.length - 1) * stands.length);
+  }
+  return total_bytes > 0 ? Math.sqrt(variance) / total_bytes : 0;
 }

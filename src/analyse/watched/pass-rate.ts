@@ -234,7 +234,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const underlooked = underlookedShare(set, lengths);
   rate = {
     ...rate,
-    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - left_out) * (1 - underlooked),
+    lo: lo === null ? null : lo * (1 - set.unwatched) * (1 - set.lost) * (1 - left_out) * (1 - underlooked),
     hi: hi === null ? null : (hi * (1 + set.unwatched + 2 * set.young + underlooked) * (1 + left_out)) / (1 - unseen),
   };
   const looked = held.filter((x) => x > 0).sort();

@@ -2,6 +2,7 @@
 import { clopperPearson } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL } from "../../statistics/interval.ts";
 import type { WatchSet } from "../input/group.ts";
+import { lostOver } from "./lost-watches.ts";
 
 /** Above this much of what was counted a sum is no more than bounds. */
 export const MOST_UNDRAWN = 1;
@@ -55,9 +56,9 @@ function mostOf(bytes: number, { count, bytes: looked, squares, time }: Looked, 
  * The most passes that strata without a counted one may have, over all that were counted, each by the bytes that it stands for: one in
  * each window that may have one, by Clopper-Pearson for none of them, or, where no last trap hid what was outside of the windows, as many
  * in all that was looked at as any watch saw there. Of several such strata the one counts that may have most: that none was seen
- * of any is as likely as of that one alone.
+ * of any is as likely as of that one alone. Watches of which a trap was lost may have seen as large a share as they are.
  */
-export function undrawnPasses({ weights: { bytes, stratum }, exposures }: WatchSet, passes: PassesOf): number {
+export function undrawnPasses({ weights: { bytes, stratum }, exposures, lost }: WatchSet, passes: PassesOf): number {
   const strata = new Map<number, StratumLooked>();
   const nothing = (): Looked => ({ count: 0, bytes: 0, squares: 0, time: 0 });
   let all = 0;
@@ -88,5 +89,5 @@ export function undrawnPasses({ weights: { bytes, stratum }, exposures }: WatchS
     const mass = Math.min(mostOf(stands, inWindows, 0, 1), mostOf(stands, inAll, seen, most));
     if (Number.isFinite(mass)) heaviest = Math.max(heaviest, mass);
   }
-  return all > 0 ? heaviest / all : 0;
+  return (all > 0 ? heaviest / all : 0) + lostOver(lost);
 }

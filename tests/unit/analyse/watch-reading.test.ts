@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { coveredStepNs, coveredSteps, coveredTokens, spansOf, stepNumberAt } from "../../../src/analyse/input/span.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
-import { designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
+import { bytesError, designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
 import { writeHistory } from "../../../src/analyse/watched/write-epoch.ts";
 import { OP } from "../../../src/schema/operation.ts";
+import { seededRandom } from "../../../src/statistics/prng.ts";
 import { MS, watch } from "./sample-input.ts";
 
 const WHOLE = spansOf([], 1000 * MS)[0];
@@ -237,4 +238,25 @@ test("weights give each stratum its bytes, whatever its share of the draws", () 
   expect(weights.total_bytes).toBeCloseTo(8000 + 80_000, 6);
   expect(weights.bytes[0] ?? 0).toBeCloseTo(800, 9);
   expect(weights.bytes[39] ?? 0).toBeCloseTo(80_000 / 30, 9);
+});
+
+test("draws of a stratum that fell on another class count among its draws", () => {
+  const draws = Array.from({ length: 10 }, () => watch([], { stratum: "a", inclusion_probability: 0.001 }));
+  const weights = designWeights(draws.slice(0, 2), undefined, draws.slice(2));
+  expect(weights.total_bytes).toBeCloseTo(1600, 6);
+});
+
+test("the bytes of a stratum are as sure as its draws are alike", () => {
+  const draws = (p: (i: number) => number) =>
+    Array.from({ length: 100 }, (_, i) => watch([], { begin_ns: i, inclusion_probability: p(i) }));
+  const errorOf = (p: (i: number) => number): number => {
+    const some = draws(p);
+    return bytesError(some, designWeights(some));
+  };
+  expect(errorOf(() => 0.001)).toBe(0);
+  // 4 or 12 kB by turns of chance, 8 in the mean: half of that over the root of 100 draws.
+  const random = seededRandom(1);
+  expect(errorOf(() => (random() < 0.5 ? 1 / 500 : 1 / 1500))).toBeWithin(0.035, 0.07);
+  // As much, but once: what lies between two draws is one in a hundred of it.
+  expect(errorOf((i) => (i < 50 ? 1 / 500 : 1 / 1500))).toBeLessThan(0.01);
 });

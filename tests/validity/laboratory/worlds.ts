@@ -4,6 +4,7 @@ import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
+import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
@@ -269,6 +270,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...STEP_WORLDS,
   ...UNLIKE_WORLDS,
   ...LIVING_WORLDS,
+  ...LOSSY_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { WatchSet } from "../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
+import { noRegions } from "../../../../src/analyse/input/region-set.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
 import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
 import type { Exposure } from "../../../../src/analyse/watched/exposure.ts";
@@ -44,6 +45,9 @@ function oneLateWrite(): WatchSet {
     gap_ns: 50_000,
     unwatched: 0,
     young: 0,
+    lost: 0,
+    strays: [],
+    regions: { all: noRegions(), rows: new Uint32Array(0) },
     exposures,
     weights: { bytes: new Float64Array(40).fill(8), stratum: new Uint32Array(40), total_bytes: 320 },
     resamples: () => resample(new Uint8Array(40), 1),
