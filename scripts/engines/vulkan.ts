@@ -6,6 +6,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { $ } from "bun";
+import { openRun } from "../../src/api/open-run.ts";
 import { demoCacheDir } from "../../src/demo/cache.ts";
 import { ensureDemoModel } from "../../src/demo/demo-model.ts";
 import { ensureDemoEngine } from "../../src/demo/install.ts";
@@ -64,8 +65,12 @@ const args = ["run", "--json", "--baseline", "100ms", "--output", join(folder, "
 const { stdout, stderr } = await startCli([...args, process.execPath, program, model], {
   env: { GGML_VK_VISIBLE_DEVICES: "0" },
 }).ended;
-const { warnings } = JSON.parse(stdout) as { readonly warnings: readonly string[] };
-const warning = warnings.find((text) => text.includes("the vulkan backend has")) ?? "";
+const { warnings, run_dir, target } = JSON.parse(stdout) as {
+  readonly warnings: readonly string[];
+  readonly run_dir: string;
+  readonly target: Readonly<Record<"prompt_tokens" | "decode_tokens", number>>;
+};
+const warning = warnings.find((text) => text.includes("in memory of the vulkan backend")) ?? "";
 say(`llama.cpp ${VERSION} with Vulkan: ${warning === "" ? "nothing is said of its memory" : warning}`);
 let isKnown = warning !== "";
 for (const [log, word] of [
@@ -77,5 +82,15 @@ for (const [log, word] of [
   say(`  ${word.padEnd(12)} ${found.toFixed(2)} MiB named, ${truth.toFixed(2)} MiB by llama.cpp`);
   isKnown &&= truth > 0 && Math.abs(found - truth) <= 0.01 + 0.005 * truth;
 }
-say(isKnown ? "vulkan: all of that memory is named" : "vulkan: not all of that memory is named, see above");
+const caches = Map.groupBy(
+  openRun(run_dir).table("kv_block_lifecycle").toArray() as unknown as { readonly tensor: string }[],
+  ({ tensor }) => tensor,
+);
+const counts = [...caches.values()].map((rows) => rows.length);
+const tokens = target.prompt_tokens + target.decode_tokens;
+say(`  cache rows   ${counts.join(", ")} in ${[...caches.keys()].join(", ")}; ${tokens} tokens in steps`);
+isKnown &&= counts.length === 4 && counts.every((count) => count === tokens);
+say(
+  isKnown ? "vulkan: all of that memory is named, and each row of its caches" : "vulkan: not all is known, see above",
+);
 process.exit(isKnown ? 0 : 1);

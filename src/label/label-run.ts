@@ -177,9 +177,11 @@ export async function labelRun(
   const residency = await loadResidency(capture, regions, origin_ns);
   writeRegionMap(runDir, regions, { accesses: trace.accesses, residency }, origin_ns, allocations);
   const watches = watchHits(watchRows, trace.hits, origin_ns);
-  const caching = new Set(tensors.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));
+  // Where a cache lies is nothing to its steps.
+  const caches = [...tensors, ...placed.elsewhere];
+  const caching = new Set(caches.filter(({ region_type }) => region_type === "kv_cache").map(({ engine }) => engine));
   const ofCaches = steps.filter(({ engine }) => !partial.has(engine) || caching.has(engine));
-  const rows = confirmRows(kvRows(ofCaches, tensors, origin_ns, room.most("tokens in caches")), watches, ofCaches);
+  const rows = confirmRows(kvRows(ofCaches, caches, origin_ns, room.most("tokens in caches")), watches, ofCaches);
   writeKvLifecycle(runDir, rows, origin_ns);
   const counters = { incomplete, mapping: stays.counters, tensor: placed.counters };
   return {

@@ -49,6 +49,8 @@ export interface TensorMap {
   endProcess(pid: number, time_ns: bigint): void;
   /** Everything that ever lived, in order of appearance; rows of live ones still change. */
   lifetimes(): readonly TensorLifetime[];
+  /** The same of what lay in memory of other backends, at addresses that are none of the process's. */
+  elsewhere(): readonly TensorLifetime[];
   readonly counters: Readonly<TensorCounters>;
 }
 
@@ -72,10 +74,32 @@ const MAX_CANDIDATES = 16_384;
 
 const endOf = (row: { addr: bigint; size_bytes: bigint }): bigint => row.addr + row.size_bytes;
 
+/** The life of a tensor of its own, which begins. @param before what stood for it until a graph told of it */
+function lifeOf(
+  row: RowOf<"tensor">,
+  region_type: DataClass | null,
+  before: TensorLifetime | null = null,
+): TensorLifetime {
+  const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
+  const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
+  const birth = {
+    buffer: row.buffer,
+    birth_ns: before?.birth_ns ?? row.timestamp_ns,
+    birth_censored:
+      before?.birth_censored ??
+      (row.kind !== "tensor" && !(row.kind === "elsewhere" && row.evidence === "engine_probe")),
+  };
+  const stated = { region_type, kv_layout: layoutOf(row) };
+  return { ...place, ...birth, ...stated, death_ns: null, ended_by: null, candidates: null };
+}
+
 /** An empty map. Tensors of weights and caches are kept one by one; others collapse into their buffer. */
 export function createTensorMap(): TensorMap {
   const all: TensorLifetime[] = [];
   const buffers = new Map<string, Buffer>();
+  /** By process and buffer. */
+  const elsewhere = new Map<string, TensorLifetime[]>();
+  const allElsewhere: TensorLifetime[] = [];
   const counters: TensorCounters = { applied: 0, zero_sized: 0, unknown_buffers: 0, bad_rows: 0 };
 
   function open(row: TensorLifetime): TensorLifetime {
@@ -137,16 +161,21 @@ export function createTensorMap(): TensorMap {
         buffer.own.delete(otherKey);
       }
     }
-    const { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence } = row;
-    const place = { pid, engine, name, logical_id, tensor_type, shape, layer, addr, size_bytes, evidence };
-    const birth = {
-      buffer: row.buffer,
-      birth_ns: before?.birth_ns ?? row.timestamp_ns,
-      birth_censored: before?.birth_censored ?? row.kind !== "tensor",
-    };
-    const stated = { region_type, kv_layout: layoutOf(row) };
-    const tensor = { ...place, ...birth, ...stated, death_ns: null, ended_by: null, candidates: null };
+    const tensor = lifeOf(row, region_type, before);
     buffer.own.set(key, open(tensor));
+  }
+
+  function placeElsewhere(row: RowOf<"tensor">): void {
+    const tensor = lifeOf(row, row.region_type);
+    allElsewhere.push(tensor);
+    const key = `${row.pid}/${row.buffer}`;
+    elsewhere.set(key, [...(elsewhere.get(key) ?? []), tensor]);
+  }
+
+  /** False where no such buffer of another backend is known. */
+  function endElsewhere(key: string, time_ns: bigint, ended_by: "free" | "exit"): boolean {
+    for (const tensor of elsewhere.get(key) ?? []) close(tensor, time_ns, ended_by);
+    return elsewhere.delete(key);
   }
 
   function placeShared(buffer: Buffer, row: RowOf<"tensor">): void {
@@ -213,6 +242,11 @@ export function createTensorMap(): TensorMap {
         placeTensor(row);
         return;
       }
+      if (row.kind === "elsewhere") {
+        counters.applied += 1;
+        placeElsewhere(row);
+        return;
+      }
       if (row.buffer === null) {
         counters.bad_rows += 1;
         return;
@@ -221,6 +255,7 @@ export function createTensorMap(): TensorMap {
       const key = `${row.pid}/${row.buffer}`;
       const addr = row.buffer_addr ?? row.addr;
       const size_bytes = row.buffer_size_bytes ?? row.size_bytes;
+      if (row.kind === "free" && endElsewhere(key, row.timestamp_ns, "free")) return;
       if (row.kind === "buffer") {
         if (size_bytes > 0n) openBuffer(key, row, addr, size_bytes);
         else counters.zero_sized += 1;
@@ -235,8 +270,10 @@ export function createTensorMap(): TensorMap {
     },
     endProcess(pid, time_ns) {
       for (const [key, buffer] of buffers) if (buffer.pid === pid) closeBuffer(key, buffer, time_ns, "exit");
+      for (const key of elsewhere.keys()) if (key.startsWith(`${pid}/`)) endElsewhere(key, time_ns, "exit");
     },
     lifetimes: () => all,
+    elsewhere: () => allElsewhere,
     counters,
   };
 }

@@ -27,6 +27,7 @@ export const TENSOR_KINDS = {
   tensor: "placed by the allocator",
   graph: "found in a graph",
   file: "in a file that was mapped before we looked",
+  elsewhere: "in memory that another backend has, such as a graphics card's, at an address of its own",
   layout: "of a cache tensor that was told of before",
   buffer: "created",
   usage: "of a buffer",

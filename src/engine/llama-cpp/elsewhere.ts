@@ -1,20 +1,17 @@
 /** What another backend of ggml keeps in memory of its own, such as that of a graphics card: it is named, and nobody looks at it. */
 import type { DataClass, TensorUsage } from "../../schema/words.ts";
 import { formatBytes, formatCounted } from "../../units.ts";
+import type { LiveTensor } from "../engine.ts";
 
-/** A tensor that was placed at an address that its buffer gives out. */
-export interface PlacedElsewhere {
-  readonly region_type: DataClass | null;
-  readonly addr: bigint;
-  readonly sizeBytes: number;
-}
+/** A tensor at an address of the backend's own. */
+type Noted = Pick<LiveTensor, "addr" | "size_bytes"> & { readonly region_type: DataClass | null };
 
 export interface Elsewhere {
   /** A buffer of which it is known that `backend` keeps it. */
   keep(handle: bigint, backend: string, sizeBytes: number, usage: TensorUsage): void;
   has(handle: bigint): boolean;
   /** A tensor in one of its buffers; of others nothing is noted. @returns whether it is news */
-  note(handle: bigint, tensor: PlacedElsewhere): boolean;
+  note(handle: bigint, tensor: Noted): boolean;
   use(handle: bigint, usage: TensorUsage): void;
   /** False for a buffer that it does not have. */
   free(handle: bigint): boolean;
@@ -27,7 +24,7 @@ interface Buffer {
   readonly sizeBytes: number;
   usage: TensorUsage;
   /** By address; those of graphs take each other's places. */
-  readonly tensors: Map<bigint, PlacedElsewhere>;
+  readonly tensors: Map<bigint, Noted>;
 }
 
 interface Held {
@@ -38,7 +35,7 @@ interface Held {
 const NAMES = [
   ["weight", "weights"],
   ["kv_cache", "KV caches"],
-  ["activation", "buffers for activations"],
+  ["activation", "activations"],
 ] as const;
 type Named = (typeof NAMES)[number][0];
 
@@ -46,7 +43,7 @@ type Named = (typeof NAMES)[number][0];
 function heldIn({ usage, sizeBytes, tensors }: Buffer, region_type: Named): Held {
   if (region_type === "activation") return { bytes: usage === "compute" ? sizeBytes : 0, tensors: 0 };
   const some = [...tensors.values()].filter((tensor) => tensor.region_type === region_type);
-  return { bytes: some.reduce((sum, tensor) => sum + tensor.sizeBytes, 0), tensors: some.length };
+  return { bytes: some.reduce((sum, tensor) => sum + tensor.size_bytes, 0), tensors: some.length };
 }
 
 /** Nothing yet. */
@@ -104,7 +101,7 @@ export function elsewhere(): Elsewhere {
           return [`${name} of ${formatBytes(held.bytes)}${count}`];
         });
         if (parts.length === 0) return [];
-        return [`the ${backend} backend has ${parts.join(", ")} in memory of its own: no figure is about these`];
+        return [`not watched, in memory of the ${backend} backend: ${parts.join(", ")}`];
       });
     },
   };

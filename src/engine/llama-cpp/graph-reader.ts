@@ -7,7 +7,7 @@ import type { GgmlLayout } from "./offsets.ts";
 import { type GraphTensor, liesIn } from "./placed-tensors.ts";
 
 /** A tensor in a buffer of a backend that has memory of its own. */
-export interface TensorElsewhere extends GraphTensor {
+export interface GraphTensorElsewhere extends GraphTensor {
   readonly backend: string;
 }
 
@@ -15,7 +15,7 @@ export interface GraphReading {
   /** Tensors that own their bytes, each once; views are resolved to the tensor they look into. */
   readonly tensors: readonly GraphTensor[];
   /** The same of those that lie in memory of another backend. */
-  readonly elsewhere: readonly TensorElsewhere[];
+  readonly elsewhere: readonly GraphTensorElsewhere[];
   readonly views: number;
   /** Nodes that were walked, and structures that were not believed, by reason. */
   readonly nodes: number;
@@ -109,7 +109,7 @@ export function readGraph(
   const owners = new Map<bigint, GraphTensor>();
   /** Buffers that backends with memory of their own keep, and the tensors in these. */
   const backends = new Map<bigint, string>();
-  const elsewhere = new Map<bigint, TensorElsewhere>();
+  const elsewhere = new Map<bigint, GraphTensorElsewhere>();
   /** Nodes by which caches without a name were told, by owner. */
   const writers = new Map<bigint, bigint>();
   let complete = true;

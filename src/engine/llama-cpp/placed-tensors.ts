@@ -5,14 +5,22 @@ import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheRole } from "./cache-role.ts";
-import { classify, holdsExperts, isDrawn, layoutOf, type TensorClass } from "./classify.ts";
+import { classify, holdsExperts, layoutOf } from "./classify.ts";
 import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, type RawTensor, usageOf } from "./decode-tensor.ts";
-import { elsewhere, type PlacedElsewhere } from "./elsewhere.ts";
+import { elsewhere } from "./elsewhere.ts";
 import type { LayerExperts } from "./expert-reads.ts";
+import { classedTensor } from "./live-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
 import { BUFFER_UNREADABLE, placedStructures, TENSOR_UNREADABLE } from "./placed-pieces.ts";
-import { ENGINE_NAME } from "./probes.ts";
-import { bufferRow, type From, type PlacedBuffer, tensorRow } from "./tensor-rows.ts";
+import {
+  bufferRow,
+  type ClassedTensor,
+  elsewhereRow,
+  type From,
+  goneElsewhere,
+  type PlacedBuffer,
+  tensorRow,
+} from "./tensor-rows.ts";
 import type { CacheShape } from "./written-cells.ts";
 
 interface LiveBuffer extends PlacedBuffer {
@@ -41,7 +49,7 @@ export interface TensorMap {
   /** A buffer is kept by a backend with memory of its own: nothing of it is in the process's; null for one that is in it. */
   judge(handle: bigint, backend: string | null): void;
   /** Adds a tensor that a graph has in a buffer of such a backend. */
-  addElsewhere(found: GraphTensor, backend: string): void;
+  addElsewhere(found: GraphTensor, backend: string, time: bigint, tid: number): void;
   /** What such backends have. */
   untold(): string[];
   /** Takes the rows made since the last call. */
@@ -71,6 +79,11 @@ export interface GraphTensor {
   readonly role?: CacheRole;
 }
 
+interface OutsideTensor {
+  readonly tensor: ClassedTensor;
+  readonly from: From;
+}
+
 /** Room that an aligned base may take from a buffer. */
 const ALIGNMENT_BYTES = 64n;
 /** In which arguments ggml_backend_buffer_init gets its context and size, after the structure passed by value. */
@@ -91,21 +104,6 @@ export function liesIn(
   return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
 }
 
-/** What a tensor is: by its name and its buffer, or by the graph that writes it. */
-function classOf(name: string, usage: TensorUsage, role: CacheRole | undefined): TensorClass {
-  if (role === undefined) return classify(name, usage);
-  const { layer, part } = role;
-  return {
-    region_type: "kv_cache",
-    layer,
-    logical_id: layer === null || part === null ? null : `layer${layer}.${part}`,
-  };
-}
-
-function tensorElsewhere({ name, sizeBytes }: RawTensor, usage: TensorUsage, addr: bigint): PlacedElsewhere {
-  return { region_type: classify(name, usage).region_type, addr, sizeBytes };
-}
-
 /** Names a tensor in its buffer; what a graph tells of one that was placed without a name is news. */
 function placeKey({ name }: RawTensor, addr: bigint, role: CacheRole | undefined): string {
   return `${addr}/${role === undefined ? name : "cache"}`;
@@ -120,7 +118,7 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   const weights = { bytes: 0, tensors: 0 };
   /** Buffers of which nobody looked yet who keeps them, and by buffer what was placed outside of it until then. */
   const unjudged = new Set<bigint>();
-  const outside = new Map<bigint, PlacedElsewhere[]>();
+  const outside = new Map<bigint, OutsideTensor[]>();
   const others = elsewhere();
   let structuresOf = placedStructures(layout);
   let rows: EngineRow<"tensor">[] = [];
@@ -143,10 +141,16 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     return buffer;
   }
 
-  function noteElsewhere(handle: bigint, decoded: ReturnType<typeof decodeFreshTensor>, addr: bigint): Outcome {
-    if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
-    repeated = others.note(handle, tensorElsewhere(decoded.value, "any", addr)) ? 0 : repeated + 1;
-    return "not_in_memory";
+  function noteElsewhere(handle: bigint, { tensor, from }: OutsideTensor): void {
+    const isNews = others.note(handle, tensor);
+    repeated = isNews ? 0 : repeated + 1;
+    if (isNews) rows.push(elsewhereRow(pid, handle, tensor, from));
+  }
+
+  function noteOutside(handle: bigint, found: OutsideTensor): void {
+    const seen = outside.get(handle) ?? [];
+    if (seen.length < PLACED_LIMIT) seen.push(found);
+    outside.set(handle, seen);
   }
 
   function same(live: LiveBuffer | undefined, addr: bigint, sizeBytes: number): live is LiveBuffer {
@@ -163,35 +167,19 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
 
   function place(buffer: LiveBuffer, tensor: RawTensor, addr: bigint, from: From): void {
     const { role } = from;
-    const { region_type, layer, logical_id } = classOf(tensor.name, buffer.usage, role);
-    // The name of a tensor that got none is its number in a graph.
-    const name = tensor.name === "" || role !== undefined ? null : tensor.name;
+    const classed = classedTensor(pid, tensor, { addr, usage: buffer.usage, role });
+    const { region_type, layer } = classed;
     if (region_type === "weight" && layer !== null && holdsExperts(tensor.name)) placeExperts(layer, tensor);
     if (buffer.placed.size >= PLACED_LIMIT) buffer.placed.clear();
     const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
     buffer.placed.add(place);
-    const placed: LiveTensor = {
-      engine: ENGINE_NAME,
-      pid,
-      name,
-      tensor_type: tensor.type.name,
-      addr,
-      size_bytes: tensor.sizeBytes,
-      ne: role === undefined ? tensor.ne : [role.elements, role.cells, 1, 1],
-      nb: tensor.nb,
-      region_type: region_type ?? "runtime",
-      layer,
-      logical_id,
-      kv_layout: role?.layout ?? layoutOf(tensor.name, null),
-      drawn: isDrawn(tensor.name),
-    };
-    buffer.tensors.set(addr, placed);
+    buffer.tensors.set(addr, { ...classed, region_type: region_type ?? "runtime" });
     if (region_type === "weight") {
       weights.bytes += tensor.sizeBytes;
       weights.tensors += 1;
     }
-    rows.push(tensorRow(pid, from.graph ? "graph" : "tensor", buffer, { ...placed, region_type }, from));
+    rows.push(tensorRow(pid, from.graph ? "graph" : "tensor", buffer, classed, from));
   }
 
   /** The buffer that a record names: the known one, else the one its bytes describe, where what is placed in it lies. */
@@ -248,21 +236,21 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     },
     tensorAlloc(record) {
       if (record.unreadable & TENSOR_UNREADABLE) return "unreadable";
-      const { args } = record;
+      const [handle, , addr] = record.args;
       const bytes = structuresOf(record.payload);
-      if (others.has(args[0])) return noteElsewhere(args[0], decodeFreshTensor(bytes.tensor, layout), args[2]);
-      const buffer = named(record, bytes.buffer, args[2]);
+      const buffer = others.has(handle) ? null : named(record, bytes.buffer, addr);
       if (typeof buffer === "string") return buffer;
       const decoded = decodeFreshTensor(bytes.tensor, layout);
       if (!decoded.ok) return decoded.doubt === "empty" ? "empty" : "implausible";
-      if (!liesIn(args[2], decoded.value.sizeBytes, buffer)) {
-        const seen = outside.get(args[0]) ?? [];
-        if (seen.length < PLACED_LIMIT) seen.push(tensorElsewhere(decoded.value, buffer.usage, args[2]));
-        outside.set(args[0], seen);
-        return "not_in_memory";
+      const from = { time: record.timestamp_ns, tid: record.tid, graph: false };
+      if (buffer !== null && liesIn(addr, decoded.value.sizeBytes, buffer)) {
+        place(buffer, decoded.value, addr, from);
+        return "kept";
       }
-      place(buffer, decoded.value, args[2], { time: record.timestamp_ns, tid: record.tid, graph: false });
-      return "kept";
+      const found = { tensor: classedTensor(pid, decoded.value, { addr, usage: buffer?.usage ?? "any" }), from };
+      if (buffer === null) noteElsewhere(handle, found);
+      else noteOutside(handle, found);
+      return "not_in_memory";
     },
     bufferBegin(record) {
       constructing.set(record.tid, { context: record.args[INIT_ARGS[0]], size: record.args[INIT_ARGS[1]] });
@@ -304,7 +292,10 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     },
     bufferFreed(record) {
       if (simulated.delete(record.args[0])) return "simulated";
-      if (others.free(record.args[0])) return "not_in_memory";
+      if (others.free(record.args[0])) {
+        rows.push(goneElsewhere(pid, record));
+        return "not_in_memory";
+      }
       return withBuffer(record, (buffer) => {
         buffers.delete(buffer.handle);
         unjudged.delete(buffer.handle);
@@ -320,20 +311,25 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       const buffer = buffers.get(handle);
       if (backend === null || buffer === undefined) return;
       buffers.delete(handle);
+      const before = rows.filter((row) => row.buffer === handle);
       rows = rows.filter((row) => row.buffer !== handle);
       others.keep(handle, backend, buffer.sizeBytes, buffer.usage);
-      for (const tensor of seen) others.note(handle, tensor);
+      for (const found of seen) noteElsewhere(handle, found);
       // An address of a card may be one of the buffer's own by chance.
-      for (const { addr, size_bytes, region_type } of buffer.tensors.values()) {
-        others.note(handle, { region_type, addr, sizeBytes: size_bytes });
-        if (region_type !== "weight") continue;
-        weights.bytes -= size_bytes;
+      for (const tensor of buffer.tensors.values()) {
+        const row = before.find(({ addr, name }) => addr === tensor.addr && name === tensor.name);
+        if (row !== undefined)
+          noteElsewhere(handle, { tensor, from: { time: row.timestamp_ns, tid: row.tid, graph: false } });
+        if (tensor.region_type !== "weight") continue;
+        weights.bytes -= tensor.size_bytes;
         weights.tensors -= 1;
       }
     },
-    addElsewhere({ tensor, buffer }, backend) {
-      if (!others.has(tensor.buffer)) others.keep(tensor.buffer, backend, buffer.sizeBytes, buffer.usage);
-      others.note(tensor.buffer, tensorElsewhere(tensor, buffer.usage, tensor.data));
+    addElsewhere({ tensor, buffer, role }, backend, time, tid) {
+      const handle = tensor.buffer;
+      if (!others.has(handle)) others.keep(handle, backend, buffer.sizeBytes, buffer.usage);
+      const classed = classedTensor(pid, tensor, { addr: tensor.data, usage: buffer.usage, role });
+      noteElsewhere(handle, { tensor: classed, from: { time, tid, graph: true } });
     },
     untold: () => others.untold(),
     addFromGraph(found, time, tid) {

@@ -128,7 +128,7 @@ export function processState(
 
   function lookAt({ head, key, time, tid }: PendingGraph, memory: GraphMemory): Omit<Look, "unread_nodes"> {
     const reading = readGraph(head, memory, layout, (buffer) => backendOf(buffer, memory.first));
-    for (const tensor of reading.elsewhere) map.addElsewhere(tensor, tensor.backend);
+    for (const tensor of reading.elsewhere) map.addElsewhere(tensor, tensor.backend, time, tid);
     const done = reading.complete && Object.keys(reading.refused).length === 0;
     if (attempts.size >= SHAPE_LIMIT) attempts.clear();
     attempts.set(key, done ? ATTEMPTS : (attempts.get(key) ?? 0) + 1);

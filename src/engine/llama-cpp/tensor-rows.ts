@@ -1,9 +1,10 @@
 /** Rows of the tensor table, of a buffer and of what is placed in one. */
 
-import { layoutColumns } from "../../regions/kv-layout.ts";
+import { layoutColumns, UNKNOWN_LAYOUT } from "../../regions/kv-layout.ts";
 import type { WordOf } from "../../schema/row.ts";
 import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor } from "../engine.ts";
+import type { RawRecord } from "../probing/raw-record.ts";
 import type { CacheRole } from "./cache-role.ts";
 import { classOfBuffer, type TensorClass } from "./classify.ts";
 
@@ -24,6 +25,7 @@ export interface From {
 }
 
 type Row = EngineRow<"tensor">;
+export type ClassedTensor = Omit<LiveTensor, "region_type"> & TensorClass;
 
 /** @param kind what became of it */
 export function bufferRow(
@@ -60,7 +62,7 @@ export function tensorRow(
   pid: number,
   kind: WordOf<"tensor", "kind">,
   buffer: PlacedBuffer,
-  tensor: Omit<LiveTensor, "region_type"> & TensorClass,
+  tensor: ClassedTensor,
   from: From,
 ): Row {
   const { name, tensor_type, addr, size_bytes, ne, region_type, layer, logical_id, kv_layout } = tensor;
@@ -82,4 +84,22 @@ export function tensorRow(
     ...layoutColumns(kv_layout),
     evidence: from.graph ? "engine_graph" : "engine_probe",
   };
+}
+
+/** @param handle of a buffer of another backend: where a row of a cache lies in its memory is not known */
+export function elsewhereRow(pid: number, handle: bigint, tensor: ClassedTensor, from: From): Row {
+  const { kv_layout } = tensor;
+  const placeless = kv_layout === null || kv_layout.form === "state" ? kv_layout : UNKNOWN_LAYOUT;
+  const nowhere = { handle, addr: 0n, sizeBytes: 0, usage: "any" } as const;
+  const row = tensorRow(pid, "elsewhere", nowhere, { ...tensor, kv_layout: placeless }, from);
+  return { ...row, buffer_addr: null, buffer_size_bytes: null, usage: null };
+}
+
+/** @param record of the end of a buffer of another backend */
+export function goneElsewhere(
+  pid: number,
+  { args, timestamp_ns, tid }: Pick<RawRecord, "args" | "timestamp_ns" | "tid">,
+): Row {
+  const row = bufferRow(pid, "free", { handle: args[0], addr: 0n, sizeBytes: 0, usage: "any" }, timestamp_ns, tid);
+  return { ...row, buffer_addr: null, buffer_size_bytes: null, usage: null };
 }

@@ -17,7 +17,11 @@ export interface ProcessEnd {
 export function tensorLives(
   tensors: readonly RowOf<"tensor">[],
   ends: readonly ProcessEnd[],
-): { readonly rows: readonly TensorLifetime[]; readonly counters: TensorCounters } {
+): {
+  readonly rows: readonly TensorLifetime[];
+  readonly elsewhere: readonly TensorLifetime[];
+  readonly counters: TensorCounters;
+} {
   const map = createTensorMap();
   let unknown = 0;
   let ended = 0;
@@ -30,5 +34,6 @@ export function tensorLives(
     else map.apply(row);
   }
   for (let end = ends[ended]; end !== undefined; end = ends[++ended]) map.endProcess(end.pid, end.time);
-  return { rows: map.lifetimes(), counters: { ...map.counters, bad_rows: map.counters.bad_rows + unknown } };
+  const [rows, elsewhere] = [map.lifetimes(), map.elsewhere()];
+  return { rows, elsewhere, counters: { ...map.counters, bad_rows: map.counters.bad_rows + unknown } };
 }

@@ -147,3 +147,21 @@ test("what lies in a file that was mapped before we looked was born before, and 
     ["new", false],
   ]);
 });
+
+test("what lies in memory of another backend ends nothing at its addresses, and lives until its buffer or its process ends", () => {
+  const map = createTensorMap();
+  const card = { region_type: "kv_cache", buffer_addr: null, buffer_size_bytes: null } as const;
+  map.apply(row("tensor", 1, { name: "a.weight", region_type: "weight" }));
+  map.apply(row("elsewhere", 2, { ...card, buffer: 2n, name: "cache_k_l0" }));
+  map.apply(row("elsewhere", 3, { ...card, buffer: 3n, name: "cache_v_l0" }));
+  map.apply(row("elsewhere", 3, { ...card, buffer: 3n, name: "cache_k_l1", evidence: "engine_graph" }));
+  map.apply(row("free", 5, { ...card, buffer: 2n }));
+  map.endProcess(100, 9n);
+  expect(map.lifetimes()).toMatchObject([{ name: "a.weight", birth_ns: 1n, death_ns: 9n }]);
+  expect(map.elsewhere()).toMatchObject([
+    { name: "cache_k_l0", birth_ns: 2n, birth_censored: false, death_ns: 5n, ended_by: "free" },
+    { name: "cache_v_l0", birth_ns: 3n, death_ns: 9n, ended_by: "exit" },
+    { name: "cache_k_l1", birth_ns: 3n, birth_censored: true, death_ns: 9n, ended_by: "exit" },
+  ]);
+  expect(map.counters).toMatchObject({ bad_rows: 0, unknown_buffers: 0 });
+});

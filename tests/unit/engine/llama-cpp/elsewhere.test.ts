@@ -74,16 +74,21 @@ describe("who keeps a buffer", () => {
 });
 
 describe("what another backend keeps", () => {
-  test("is named with its bytes, and has no row: of weights and caches by tensor, of what graphs compute by buffer", () => {
+  test("is named with its bytes, in rows of a kind of its own: of weights and caches by tensor, of what graphs compute by buffer", () => {
     const { place, look, use, state } = world(CUDA);
     expect(place("blk.0.ffn_up.weight", CARD)).toBe("not_in_memory");
     look();
     expect(place("blk.1.ffn_up.weight", CARD + 4096n)).toBe("not_in_memory");
     expect(place("cache_k_l0", CARD + 8192n, [512, 1, 1, 1])).toBe("not_in_memory");
     expect(use(2)).toBe("not_in_memory");
-    expect(state.takeRows().tensors).toEqual([]);
+    expect(state.takeRows().tensors).toMatchObject([
+      { kind: "elsewhere", name: "blk.0.ffn_up.weight", region_type: "weight", addr: CARD, buffer: HANDLE },
+      { kind: "elsewhere", name: "blk.1.ffn_up.weight", size_bytes: 256n, buffer_addr: null, evidence: "engine_probe" },
+      { kind: "elsewhere", name: "cache_k_l0", region_type: "kv_cache", logical_id: "layer0.k", kv_layout: "unknown" },
+    ]);
+    expect(state.liveTensors()).toEqual([]);
     expect(state.untold?.()).toEqual([
-      "the cuda backend has weights of 512 B (2 tensors), KV caches of 2.00 KiB (1 tensor), buffers for activations of 1.00 MiB in memory of its own: no figure is about these",
+      "not watched, in memory of the cuda backend: weights of 512 B (2 tensors), KV caches of 2.00 KiB (1 tensor), activations of 1.00 MiB",
     ]);
   });
 
@@ -91,7 +96,7 @@ describe("what another backend keeps", () => {
     const { place, look, state } = world(CUDA);
     expect(place("blk.0.ffn_up.weight", CONTEXT + 4096n)).toBe("kept");
     look();
-    expect(state.takeRows().tensors).toEqual([]);
+    expect(state.takeRows().tensors).toMatchObject([{ kind: "elsewhere", addr: CONTEXT + 4096n }]);
     expect(state.liveTensors()).toEqual([]);
     expect(state.untold?.()).toEqual([expect.stringContaining("weights of 256 B (1 tensor)")]);
   });
