@@ -35,12 +35,29 @@ async function hangUpAfter(parts: number, body: ReadableStream<Uint8Array> | nul
   await reader?.cancel();
 }
 
+/** How a server is asked for a streamed completion. */
+export interface Asking {
+  readonly path: string;
+  body(prompt: string, tokens: number): object;
+}
+
+const LLAMA_SERVER: Asking = {
+  path: "/completion",
+  body: (prompt, tokens) => ({ prompt, n_predict: tokens, ignore_eos: true, stream: true, cache_prompt: true }),
+};
+
 /**
  * Each client asks, waits for its answer, and rests, until the time is over; what goes on then is awaited. Of twenty one hangs up, in
  * the midst of its answer.
  * @returns how many requests there were
  */
-export async function askAtRandom(port: number, clients: number, seconds: number, seed: number): Promise<number> {
+export async function askAtRandom(
+  port: number,
+  clients: number,
+  seconds: number,
+  seed: number,
+  { path, body }: Asking = LLAMA_SERVER,
+): Promise<number> {
   const until = performance.now() + 1000 * seconds;
   let asked = 0;
   const client = async (_: unknown, number: number): Promise<void> => {
@@ -51,9 +68,10 @@ export async function askAtRandom(port: number, clients: number, seconds: number
       const prompt = (random() < 0.6 ? SHARED : "") + words.join(" ");
       const n_predict = 1 + Math.min(300, lognormal(random, 20, 0.8));
       const isGivenUp = random() < 0.05;
-      const body = JSON.stringify({ prompt, n_predict, ignore_eos: true, stream: true, cache_prompt: true });
       asked += 1;
-      const response = await fetch(`http://127.0.0.1:${port}/completion`, { ...ALONE, method: "POST", body });
+      const headers = { ...ALONE.headers, "content-type": "application/json" };
+      const question = { ...ALONE, headers, method: "POST", body: JSON.stringify(body(prompt, n_predict)) };
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, question);
       if (isGivenUp) await hangUpAfter(Math.floor(n_predict * random()), response.body);
       else await response.arrayBuffer();
     }
