@@ -32,7 +32,8 @@ export interface Exchange {
   readonly failure: Error | null;
 }
 
-export interface StreamedTokens extends Pick<Exchange, "tokens" | "gaps_ms" | "counts"> {
+export interface StreamedTokens
+  extends Pick<Exchange, "sent_ns" | "last_token_ns" | "end_ns" | "name" | "tokens" | "gaps_ms" | "counts"> {
   /** ns of CLOCK_MONOTONIC. */
   readonly first_token_ns: bigint;
   /** From sending to the first token, in ms. */
@@ -120,11 +121,11 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
  * @throws MrmTraceError target, where the server refuses or tells no token; what `signal` carries
  */
 export async function streamTokens(request: TokenRequest): Promise<StreamedTokens> {
-  const { sent_ns, first_token_ns, tokens, gaps_ms, counts, failure } = await exchange(request);
+  const { failure, first_token_ns, http_status: _, is_whole: __, ...answer } = await exchange(request);
   if (failure !== null) {
     request.signal.throwIfAborted();
     throw failure;
   }
   if (first_token_ns === null) throw new MrmTraceError("target", "the server streamed no token", HINT);
-  return { ttft_ms: msBetween(sent_ns, first_token_ns), first_token_ns, tokens, gaps_ms, counts };
+  return { ...answer, ttft_ms: msBetween(answer.sent_ns, first_token_ns), first_token_ns };
 }

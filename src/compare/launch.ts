@@ -22,8 +22,9 @@ export interface UnitEnd {
   readonly from_ns: bigint;
   readonly to_ns: bigint;
   readonly targetPids: readonly number[];
-  /** What the tracer recorded; null without one. */
+  /** What the tracer recorded, and where until the unit is disposed of; null without one. */
   readonly facts: RunFacts | null;
+  readonly runDir: string | null;
   /** True where the target ran on its own CPUs. */
   readonly pinned: boolean;
 }
@@ -82,7 +83,17 @@ export function launchAlone({ unit, placement, logFd }: LaunchRequest): RunningU
       live = false;
       await afterOurSignal(signal);
       const wall_ns = Number(ended_ns - from_ns);
-      return { exit_code, signal, wall_ns, from_ns, to_ns: ended_ns, targetPids: [], facts: null, pinned };
+      return {
+        exit_code,
+        signal,
+        wall_ns,
+        from_ns,
+        to_ns: ended_ns,
+        targetPids: [],
+        facts: null,
+        runDir: null,
+        pinned,
+      };
     }),
     async [Symbol.asyncDispose]() {
       if (live) killTree(launched.pid);
@@ -165,6 +176,7 @@ export function launchTraced(request: LaunchRequest, options: readonly string[],
           to_ns: end_ns,
           targetPids: target.pids,
           facts,
+          runDir: found.runDir,
           pinned,
         };
       }

@@ -46,13 +46,14 @@ interface Taken {
 }
 
 function rowOf({ block, arm, result }: Taken): EffectRun {
-  const { figures, tokens, clients, threads, pinned } = result;
+  const { figures, tokens, clients, requests, threads, pinned } = result;
   return {
     block,
     arm: arm.name,
     ...figures,
     ...tokens,
     ...(clients === undefined ? {} : { clients }),
+    ...(requests === undefined ? {} : { requests }),
     threads,
     pinned,
   };

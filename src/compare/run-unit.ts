@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { MrmTraceError } from "../errors.ts";
 import { inNumbers } from "../schema/ledger.ts";
 import { eventsOf, worstLossPct } from "../schema/loss.ts";
-import { type ClientOfRun, FIGURE_NAMES, type FigureValues, type RunTokens } from "../schema/observer-effect.ts";
+import {
+  type ClientOfRun,
+  FIGURE_NAMES,
+  type FigureValues,
+  type RequestOfRun,
+  type RunTokens,
+} from "../schema/observer-effect.ts";
 import type { Arm } from "./arms.ts";
 import { launchAlone, launchTraced, type RunningUnit, type UnitEnd } from "./launch.ts";
 import type { Placement } from "./placement.ts";
@@ -25,6 +31,8 @@ export interface UnitResult {
   readonly tokens: RunTokens;
   /** Missing for what has no client. */
   readonly clients?: readonly ClientOfRun[] | undefined;
+  /** Missing for what has no client, or no tracer. */
+  readonly requests?: readonly RequestOfRun[] | undefined;
   readonly threads: number | null;
   readonly pinned: boolean;
   /** The target maps a library whose threads spin at barriers. */
@@ -130,6 +138,14 @@ function tracerUse(end: UnitEnd, sampler: TreeSampler): TracerUse | null {
   };
 }
 
+/** What the recording says of the requests of our clients, while it is there. */
+async function requestsOf({ answers }: Unit, { facts, runDir }: UnitEnd): Promise<RequestOfRun[] | undefined> {
+  if (answers === undefined || facts === null || runDir === null) return undefined;
+  // Loaded on use: other work has no requests.
+  const { tracedRequests } = await import("./traced-requests.ts");
+  return await tracedRequests(answers(), runDir, facts.run_id);
+}
+
 /** Whether a process maps an OpenMP runtime; asked while it runs. */
 function mapsOpenMp(pids: Iterable<number>): boolean {
   for (const pid of pids) {
@@ -175,6 +191,7 @@ export async function runUnit(request: UnitRequest): Promise<UnitResult> {
       figures: figures as FigureValues,
       tokens: unit.tokens?.() ?? UNCOUNTED,
       clients: unit.clients?.(),
+      requests: await requestsOf(unit, end),
       threads: use.threads,
       pinned: end.pinned,
       openMp,

@@ -55,6 +55,7 @@ export function serverWorkload(command: readonly string[], options: ServerOption
         figures: () => servedFigures(block),
         tokens: () => servedTokens(block),
         clients: () => figuresByClient(block),
+        answers: () => block.clients,
       };
     },
   };

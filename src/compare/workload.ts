@@ -1,4 +1,5 @@
 /** What an arm runs: one unit is a process from its start to its end, with figures of its own. */
+import type { StreamedTokens } from "../client/token-stream.ts";
 import type { ClientOfRun, FigureValues, ObserverEffect, RunTokens } from "../schema/observer-effect.ts";
 
 export interface Unit {
@@ -12,6 +13,8 @@ export interface Unit {
   tokens?(): RunTokens;
   /** What each of our clients saw, where there are some. */
   clients?(): readonly ClientOfRun[];
+  /** The answers of each of them, where there are some. */
+  answers?(): readonly (readonly StreamedTokens[])[];
 }
 
 export interface Workload {

@@ -12,6 +12,7 @@ import {
 } from "../schema/observer-effect.ts";
 import type { Verdict } from "../schema/words.ts";
 import { formatBytes, formatCount, formatNs } from "../units.ts";
+import { effectRequestsText } from "./effect-requests.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { type Ink, type Line, render, type Span, type Terminal, wrap } from "./terminal.ts";
 
@@ -170,6 +171,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
   const what = EFFECT_FIGURES[effect.deciding_figure].what;
   const tokens = tokensText(effect);
   const clients = clientsText(effect);
+  const requests = effectRequestsText(effect);
   const head: Span[] = [
     { text: "observer effect  ", ink: "dim" },
     { text: effect.workload.kind, ink: "bold" },
@@ -185,6 +187,7 @@ export function renderEffect(effect: ObserverEffect, folder: string, terminal: T
       ...entry("settings", settingsText(effect), width),
       ...(tokens === null ? [] : entry("tokens", tokens, width)),
       ...(clients === null ? [] : entry("clients", clients, width)),
+      ...(requests === null ? [] : entry("requests", requests, width)),
       [],
       ...grid(
         shown.map(({ arm }) => arm),

@@ -123,6 +123,26 @@ const clientOfRun = z
 /** What one of several clients of a run saw. */
 export type ClientOfRun = z.output<typeof clientOfRun>;
 
+const requestOfRun = z
+  .object({
+    client: count.describe("number of the client that asked it, from 0"),
+    request: text.nullable().describe("its name, as the engine has it; null where it names none"),
+    ttft_ms: figureCodec.describe("as our client saw it, as the next two"),
+    token_p50_ms: figureCodec,
+    token_p99_ms: figureCodec,
+    wait_ms: figureCodec.describe("from sending it to the first step that worked on it"),
+    prompt_tokens: tokens,
+    reused_tokens: tokens.describe("of the prompt, which the engine had in its cache"),
+    output_tokens: tokens,
+    sequence_id: z.int().nullable(),
+    kv_bytes: tokens.describe("bytes of KV that its sequence held behind its last step"),
+    saved_bytes: tokens.describe("bytes of KV of reused_tokens, where the engine names its requests"),
+    why: text.nullable().describe("why wait_ms or kv_bytes are not known; null where both are"),
+  })
+  .readonly();
+/** A request of a traced run: the times of our client, and what the engine's steps say of it. */
+export type RequestOfRun = z.output<typeof requestOfRun>;
+
 const load = z
   .object({
     api: z.enum(SERVER_APIS),
@@ -139,6 +159,11 @@ const effectRun = z
     ...ofRun,
     ...runTokens,
     clients: z.array(clientOfRun).readonly().optional().describe("of each client; missing without, and in older files"),
+    requests: z
+      .array(requestOfRun)
+      .readonly()
+      .optional()
+      .describe("of our clients, but those that warmed the server up; missing without a tracer, and in older files"),
     threads: count.nullable(),
     pinned: z.boolean(),
   })

@@ -12,7 +12,7 @@ import { engineRequests } from "./engine-requests.ts";
 import { heldBytes, type Moment } from "./held-bytes.ts";
 import { joinedRequests } from "./join-requests.ts";
 import { decodingPid, type RequestBatches, type RequestRow, requestBatches } from "./request-batches.ts";
-import { requestFigure } from "./request-figures.ts";
+import { type RequestFigure, requestFigure } from "./request-figures.ts";
 import { namedSummary, notOurs, summaryOf } from "./request-summary.ts";
 
 /** When the last batch of each request began, of which that was seen. */
@@ -31,6 +31,22 @@ function lastBatches(
   });
 }
 
+/** What is known of requests of our client, in the order of their numbers, and behind them of those of others that the engine names. */
+export async function figuresOfRequests(
+  database: Database,
+  runDir: string,
+  rows: readonly RequestRow[],
+  { steps, kvRows, origin_ns }: Pick<Labelled, "steps" | "kvRows" | "origin_ns">,
+): Promise<RequestFigure[]> {
+  const batches = requestBatches(rows, steps, origin_ns);
+  const held = await heldBytes(database, runDir, lastBatches(rows, batches, decodingPid(steps), origin_ns));
+  const ours = rows.map((row, i) => ({
+    row,
+    figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
+  }));
+  return joinedRequests(ours, engineRequests(steps, kvRows.tensors, origin_ns));
+}
+
 /**
  * Writes the figures of requests where the client was ours, or the engine names them, and removes what is there where neither is so.
  * @returns their sum; null where there was neither such a client nor an engine that decoded
@@ -39,12 +55,13 @@ function lastBatches(
 export async function deriveRequests(
   database: Database,
   runDir: string,
-  { capture, steps, kvRows, origin_ns }: Pick<Labelled, "capture" | "steps" | "kvRows" | "origin_ns">,
+  labelled: Pick<Labelled, "capture" | "steps" | "kvRows" | "origin_ns">,
 ): Promise<RequestSummary | null> {
+  const { capture, steps, kvRows, origin_ns } = labelled;
   const path = runPaths(runDir).request_figures;
   const { rows } = await readStreamRows(database, capture, "request");
-  const named = engineRequests(steps, kvRows.tensors, origin_ns);
   if (rows.length === 0) {
+    const named = engineRequests(steps, kvRows.tensors, origin_ns);
     if (named.length > 0) {
       writeParquetFile(path, "request_figures", [batchFromRows("request_figures", named)]);
       return namedSummary(named);
@@ -53,13 +70,7 @@ export async function deriveRequests(
     return steps.some(isBatch) ? notOurs() : null;
   }
   rows.sort((left, right) => left.request_id - right.request_id);
-  const batches = requestBatches(rows, steps, origin_ns);
-  const held = await heldBytes(database, runDir, lastBatches(rows, batches, decodingPid(steps), origin_ns));
-  const ours = rows.map((row, i) => ({
-    row,
-    figure: requestFigure(row, batches[i] ?? null, origin_ns, held.get(row.request_id) ?? null),
-  }));
-  const figures = joinedRequests(ours, named);
+  const figures = await figuresOfRequests(database, runDir, rows, labelled);
   writeParquetFile(path, "request_figures", [batchFromRows("request_figures", figures)]);
   return summaryOf(figures);
 }

@@ -10,6 +10,8 @@ import { fetchLlamaServer } from "../../fixtures/llama-server.ts";
 import { readParquetFile } from "../../fixtures/parquet-by-wasm.ts";
 import { jsonOf, runCli, type Started, startCli } from "../run/cli.ts";
 
+/** Of the keys and values of a token, in all layers of the smallest model. */
+const KV_ROW_BYTES = 512;
 const output = mkdtempSync(join(tmpdir(), "mrm-compare-test-"));
 afterAll(() => rmSync(output, { recursive: true }));
 const started: Started[] = [];
@@ -245,6 +247,16 @@ describe("compare of arms", () => {
         const clients = run.clients ?? [];
         expect(clients.map(({ requests }) => requests > 0)).toEqual([true, true]);
         expect(clients.reduce((sum, { streamed_tokens }) => sum + streamed_tokens, 0)).toBe(run.streamed_tokens ?? -1);
+        // Under a tracer each has the times of its client and what the engine's steps say of it.
+        const { requests } = run;
+        if (run.arm !== "attached-idle") expect(requests).toBeUndefined();
+        else expect(requests?.length).toBe(clients.reduce((sum, client) => sum + client.requests, 0));
+        for (const request of requests ?? []) {
+          expect(request).toMatchObject({ request: null, output_tokens: 32, reused_tokens: 0, why: null });
+          expect(request.wait_ms ?? -1).toBeGreaterThanOrEqual(0);
+          expect(request.ttft_ms ?? 0).toBeGreaterThan(request.wait_ms ?? Number.NaN);
+          expect(request.kv_bytes).toBe(KV_ROW_BYTES * ((request.prompt_tokens ?? 0) + 31));
+        }
       }
       expect(effect.workload.load).toEqual({ api: "llama-server", clients: 2, tokens: 32, block_ns: 500e6 });
       expect(effect.warnings.filter((text) => text.includes("the engine counts"))).toEqual([]);
