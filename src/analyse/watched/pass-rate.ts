@@ -160,6 +160,21 @@ function mostInSteps(set: WatchSet, axis: PassAxis): number {
   return units > 0 ? ((trapLimits(set)[0] ?? 0) * turns) / units : 0;
 }
 
+/**
+ * The most passes per ns, from first to last, of a watch whose last trap hid what came next: a word that none was drawn of may go on like that all the time. Windows
+ * are long where few such watches were drawn, and no watch can count there what a burst has.
+ */
+function densestCut({ exposures }: WatchSet, kind: PassKind, generous: boolean): number {
+  let densest = 0;
+  for (const exposure of exposures) {
+    if (!exposure.byTrap) continue;
+    const begins = exposure.passes.start_ns.filter((_, p) => isOf(exposure, p, kind, generous));
+    const length = (begins.at(-1) ?? 0) - (begins[0] ?? 0);
+    if (length > 0) densest = Math.max(densest, (begins.length - 1) / length);
+  }
+  return densest;
+}
+
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
   const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out, by_time } = countPasses(set, axis);
@@ -245,7 +260,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
     const lo = counted > 0 ? Math.min(rate.lo ?? 0, ((share.lo ?? 0) * sum(countedRates)) / counted) : 0;
     const inSteps = mostInSteps(set, axis);
-    const most = inSteps > 0 ? Math.max(unit / usual, inSteps) : (unit * (trapLimits(set).at(-1) ?? 1)) / usual;
+    const counted_hi = (unit * (trapLimits(set).at(-1) ?? 1)) / usual;
+    const most =
+      inSteps > 0 ? Math.max(unit / usual, inSteps) : Math.max(counted_hi, unit * densestCut(set, kind, generous));
     touched = ((share.hi ?? 1) * unit) / usual;
     rate = interval(rate.value, lo, Math.max(rate.hi ?? 0, stringerBound(countedRates, n, size, most)));
   }

@@ -127,6 +127,8 @@ export interface Ages {
   readonly cut: number;
   /** Such passes of strata of which none was counted, over those that were, at most. */
   readonly undrawn: number;
+  /** Such passes of the run, as the windows have them. */
+  readonly passes: number;
 }
 
 type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[];
@@ -147,6 +149,7 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
     sample: pooledSample(units, weights),
     cut,
     undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }),
+    passes: weights.reduce((sum, weight, i) => sum + weight * (counted[i] ?? 0), 0),
   };
 }
 
@@ -158,15 +161,20 @@ function isTold({ sample, cut, undrawn }: Ages, resamples: Resamples): boolean {
 
 /**
  * From the last write to each of some passes, over such passes in the windows of all watches, or where these look back too shortly
- * for a median, of those with a high trap limit. Never of the few because they look back farther, as `bestEpochs` has it.
+ * for a median, of those with a high trap limit. Never of the few because they look back farther, as `bestEpochs` has it: their windows are longer where no
+ * busy word was drawn for them. What they lack of the passes that all watches count is undrawn.
  */
 export function passAges(set: WatchSet, agesOf: AgesOf): Ages {
   const limits = trapLimits(set);
-  for (const limit of limits) {
-    const ages = agesIn(set, agesOf, limit);
+  const all = agesIn(set, agesOf, limits[0] ?? 0);
+  if (isTold(all, set.resamples())) return all;
+  for (const limit of limits.slice(1)) {
+    const few = agesIn(set, agesOf, limit);
+    const lacking = few.passes > 0 ? Math.max(0, all.passes / few.passes - 1) : 0;
+    const ages = { ...few, undrawn: few.undrawn + lacking };
     if (isTold(ages, set.resamples())) return ages;
   }
-  return agesIn(set, agesOf, limits[0] ?? 0);
+  return all;
 }
 
 /** From the last write to a read, over read passes. */

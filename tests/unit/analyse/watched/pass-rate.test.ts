@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { WatchSet } from "../../../../src/analyse/input/group.ts";
+import { groupsOf, type WatchSet } from "../../../../src/analyse/input/group.ts";
 import type { StepSample, WatchSample } from "../../../../src/analyse/input/input.ts";
 import { noRegions } from "../../../../src/analyse/input/region-set.ts";
 import { spansOf } from "../../../../src/analyse/input/span.ts";
@@ -221,4 +221,21 @@ test("reads per token do not depend on steps that stand still while a watch is a
   expect(perToken?.value ?? 0).toBeWithin(0.999, 1.001);
   const whole = rows.find(({ metric, step }) => metric === "read_bytes_per_s" && step === "all")?.value ?? 0;
   expect(whole / (8000 / (PERIOD_NS / 1e9))).toBeWithin(0.995, 1.005);
+});
+
+test("where a burst was seen outside of the windows, a word that none was drawn of may have one as dense all the time", () => {
+  // 200 words that nobody uses while they are watched, but one that is read 8 times, 200 us apart, at the end.
+  const watches = Array.from({ length: 200 }, (_, i) => {
+    const begin_ns = 4 * MS * i;
+    const hits = Array.from({ length: i === 7 ? 8 : 0 }, (_, k) => [begin_ns + (40 + 0.2 * k) * MS, "load"] as const);
+    const end_ns = i === 7 ? begin_ns + 41.4 * MS : begin_ns + 50 * MS;
+    const ended_by = i === 7 ? "trap_limit" : "dwell";
+    return watch(hits, { watch_id: i + 1, begin_ns, end_ns, ended_by, dwell_limit_ns: 50 * MS });
+  });
+  const [group] = groupsOf(input({ watches }));
+  if (group === undefined) throw new Error("no group");
+  // 5000 in a second, of up to 1.8 % of the words.
+  expect(passRate(group.uniform, "read").rate.hi ?? 0).toBeWithin(60, 150);
+  // No word that is written was seen.
+  expect(passRate(group.uniform, "write").rate.hi ?? 0).toBeLessThan(10);
 });

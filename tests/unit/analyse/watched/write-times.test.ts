@@ -54,6 +54,21 @@ describe("times from a write", () => {
     expect(agesSeen(busyAndIdle(), [0.5]).estimates[0]?.value).toBeCloseTo(0.8 * MS, -2);
   });
 
+  test("until a read are not told by the few that look back far enough, where none of them fell on a busy word", () => {
+    // The busy ones see reads alone before they end, of words that are read 20 times as often as those of the few.
+    const busy = Array.from({ length: 60 }, (_, i) => {
+      const hits = Array.from({ length: 8 }, (_, k) => [((37 * i) % 900) * MS + (k + 0.5) * MS, "load"] as const);
+      const begin_ns = ((37 * i) % 900) * MS;
+      const end_ns = begin_ns + 7.5 * MS;
+      return watch(hits, { watch_id: i, begin_ns, end_ns, ended_by: "trap_limit", dwell_limit_ns: 20 * MS });
+    });
+    const idle = Array.from({ length: 40 }, (_, i) => ofPeriod(60 + i, 20, 64, 200));
+    const [group] = groupsOf(input({ watches: [...busy, ...idle], regions: [region()] }));
+    if (group === undefined) throw new Error("no group");
+    // 1000 reads a second of 60 of 100 words, and 50 of the others; of the few 50: half of all reads may be of any age.
+    expect(agesSeen(group.uniform, [0.5]).estimates[0]?.hi ?? null).toBeNull();
+  });
+
   test("have no end where watches of busy words end too early: what the others show is longer, not shorter", () => {
     const figures = retention.figures(cutAndIdle(), []).filter(({ source }) => source === "watch");
     expect(figures.map(({ estimate: { value, lo, hi } }) => [value, lo, hi])).toEqual(
