@@ -121,6 +121,8 @@ async function serve(started: string, model: string, engine: Readonly<Record<str
 
 interface Report {
   readonly run_dir: string;
+  /** What tokens took by the places between which Ollama counts. */
+  readonly engine: { readonly engine_time?: { readonly tokens: number; readonly tokens_per_s: number } } | null;
   readonly warnings: readonly string[];
   readonly target: Readonly<
     Record<"prompt_tokens" | "decode_tokens" | "decode_tokens_per_s" | "decode_call_tokens_per_s", number | null>
@@ -215,12 +217,18 @@ function tell({ report, answers, runner }: Tried, model: string, ahead: number):
   say(
     `  per second   ${wall?.toFixed(1)} seen, ${calls?.toFixed(1)} in the calls; ${(generated / eval_s).toFixed(1)} by Ollama, ${((generated - answers.length) / eval_s).toFixed(1)} without the first of each answer`,
   );
+  const later = (generated - answers.length) / eval_s;
+  const { tokens: paced = 0, tokens_per_s: pace = 0 } = report.engine?.engine_time ?? {};
+  say(
+    `  as it counts ${pace.toFixed(2)} per second of ${paced} tokens, ${(100 * (pace / later - 1)).toFixed(2)} % from it`,
+  );
   for (const text of report.warnings) say(`  warning      ${text}`);
   const tokens = report.target.decode_tokens ?? 0;
   return (
     named === inFile.length &&
     bytes("weight") === fileBytes &&
     Math.abs(tokens - stepped) <= 0.01 * stepped &&
+    Math.abs(pace / later - 1) <= 0.01 &&
     written.size === steppedTokens
   );
 }

@@ -80,17 +80,21 @@ function countText(exact: number | null, least: number | null, what: string): st
 }
 
 /** Tokens per second of wall time, as engines count, and inside their decode calls. */
-function rateText({ decode_tokens_per_s: wall, decode_call_tokens_per_s: calls }: RunReport["target"]): string[] {
-  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s decoding` : null;
+function rateText({ target, engine }: RunReport): string[] {
+  const { decode_tokens_per_s: wall, decode_call_tokens_per_s: calls } = target;
+  const counted = engine?.engine_time;
+  const asItCounts = counted === undefined ? "" : `, ${formatCount(counted.tokens_per_s)}/s as it counts`;
+  const inCalls = isNumber(calls) ? `${formatCount(calls)}/s decoding${asItCounts}` : null;
   if (isNumber(wall)) return [`${formatCount(wall)}/s${inCalls === null ? "" : ` (${inCalls})`}`];
   return inCalls === null ? [] : [inCalls];
 }
 
-export function tokensText({ target }: RunReport): string | null {
+export function tokensText(report: RunReport): string | null {
+  const { target } = report;
   const parts = [
     ...countText(target.prompt_tokens, target.prompt_tokens_at_least, "prompt"),
     ...countText(target.decode_tokens, target.decode_tokens_at_least, "decoded"),
-    ...rateText(target),
+    ...rateText(report),
     ...(isNumber(target.ttft_ms) ? [`first TTFT ${formatNs(target.ttft_ms * 1e6)}`] : []),
   ];
   return parts.length === 0 ? null : parts.join(", ");

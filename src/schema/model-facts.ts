@@ -52,5 +52,7 @@ export const engineFactsSchema = z.looseObject({
     )
     .readonly()
     .optional(),
+  /** What tokens took by the places between which the engine itself counts its rate; missing where these are not probed. */
+  engine_time: z.object({ tokens: z.number(), time_ns: z.number(), tokens_per_s: z.number() }).optional(),
 });
 export type EngineFacts = z.output<typeof engineFactsSchema>;

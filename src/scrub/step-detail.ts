@@ -14,6 +14,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "moved_rows",
   "is_lost",
   "experts",
+  "engine_time",
   "position_from",
   "position_to",
   "sequence_from",

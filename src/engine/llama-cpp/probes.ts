@@ -42,6 +42,8 @@ export const PROBE = {
   encode: 33,
   scheduled: 34,
   lookup: 35,
+  go_begin: 36,
+  go_draw: 37,
 } as const;
 export type Probe = (typeof PROBE)[keyof typeof PROBE];
 
@@ -122,6 +124,12 @@ const GO_POINTS: readonly ProbePoint[] =
         point(`${OLLAMA}/kvcache.(*Causal).Init`, PROBE.go_cache, "goArguments", null),
         point(`${OLLAMA}/kvcache.(*Causal).Remove`, PROBE.go_remove, "goArguments", null),
         point(`${OLLAMA}/kvcache.(*Causal).CopyPrefix`, PROBE.go_copy, "goArguments", null),
+        // Where each runner begins a step and draws a token from its logits; symbols of what calls C have an ending.
+        point(`${OLLAMA}/llama.(*Context).Decode`, PROBE.go_begin, "none", null),
+        point(`${OLLAMA}/llama._Cfunc_common_sampler_csample`, PROBE.go_draw, "none", null),
+        point(`${OLLAMA}/llama._Cfunc_common_sampler_csample.abi0`, PROBE.go_draw, "none", null),
+        point(`${OLLAMA}/runner/ollamarunner.(*Server).computeBatch.deferwrap2`, PROBE.go_begin, "none", null),
+        point(`${OLLAMA}/sample.(*Sampler).Sample`, PROBE.go_draw, "none", null),
       ]
     : [];
 

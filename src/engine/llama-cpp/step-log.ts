@@ -8,6 +8,7 @@ import { tokensOfGraph } from "./decode-graph.ts";
 import { type BatchRun, decodeBatch, decodeContextParams, decodePath } from "./decode-step.ts";
 import type { LayerReads } from "./expert-reads.ts";
 import { filledBatches } from "./filled-batches.ts";
+import { goPace } from "./go-pace.ts";
 import { graphSteps } from "./graph-steps.ts";
 import type { GgmlLayout, ParamsLayout } from "./offsets.ts";
 import { PROBE } from "./probes.ts";
@@ -121,6 +122,7 @@ export function stepLog(context: StepContext): StepLog {
   const asking = new Map<number, bigint>();
   const batches = filledBatches();
   let params: ParamsLayout | null = null;
+  const pace = goPace((drawn, engine_time) => void rows.push(rowOf(drawn, "engine", { engine_time })));
   let rows: EngineRow<"step">[] = [];
 
   function rowOf(
@@ -147,8 +149,13 @@ export function stepLog(context: StepContext): StepLog {
     heads,
     cacheAt,
     rowOf: (record, kind) => rowOf(record, kind, {}),
-    push: (row) => void rows.push(row),
+    push,
   });
+
+  function push(row: EngineRow<"step">): void {
+    rows.push(row);
+    pace.note(row);
+  }
 
   /** What is encoded stands where its batch says, and moves no head. */
   function placed(
@@ -241,7 +248,7 @@ export function stepLog(context: StepContext): StepLog {
     const cells = runs && shape && cellsOfRuns(runs, call.cells, shape);
     if (cells) facts = { ...facts, kv_row_cells: cells };
     const detail = Object.keys(facts).length === 0 ? null : JSON.stringify(facts);
-    rows.push({ ...row, end_ns: record.timestamp_ns, result, detail });
+    push({ ...row, end_ns: record.timestamp_ns, result, detail });
     if (kind === "decode" && result === 0n) heads.advance(call.context, runs, row.timestamp_ns);
     return "kept";
   }
@@ -306,7 +313,7 @@ export function stepLog(context: StepContext): StepLog {
       if (record.probe === PROBE.restore_seq_part && (fifth & PARTIAL) !== 0n) facts = { partial: true };
       heads.forget(handle, sequence);
     }
-    rows.push({ ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence });
+    push({ ...rowOf(record, kind, { ...place, ...facts }), sequence_id: sequence < 0 ? null : sequence });
     return "kept";
   }
 
@@ -337,6 +344,7 @@ export function stepLog(context: StepContext): StepLog {
   }
 
   function flush(): void {
+    pace.flush();
     for (const call of open.values()) if (call.isStep) rows.push(call.row);
     open.clear();
     ofGraphs.flush();
@@ -353,6 +361,7 @@ export function stepLog(context: StepContext): StepLog {
       if (record.probe === PROBE.get_memory) return askMemory(record);
       if (FILLS.has(record.probe)) return fill(record);
       if (OF_GO.has(record.probe)) return ofGraphs.take(record);
+      if (record.probe === PROBE.go_begin || record.probe === PROBE.go_draw) return pace.take(record);
       if (record.probe === PROBE.graph_compute && record.isReturn) return ofGraphs.end(record);
       if (record.probe === PROBE.decode || record.probe === PROBE.process) ofGraphs.leave();
       const kind = KIND_OF.get(record.probe);

@@ -15,6 +15,15 @@ export interface EngineSeen {
   readonly context: Readonly<Record<string, unknown>> | null;
   /** Which experts of a mixture were read in the tokens that were looked at; none for other models. */
   readonly experts?: readonly ExpertsRead[];
+  /** What tokens took by the places between which the engine itself counts; missing where these are not probed. */
+  readonly engine_time?: EngineTime;
+}
+
+/** Tokens behind the first of each answer, the time of the engine's own steps that led to them, and the quotient. */
+export interface EngineTime {
+  readonly tokens: number;
+  readonly time_ns: number;
+  readonly tokens_per_s: number;
 }
 
 /** Experts of one layer: how many of so many tokens read each. */
@@ -60,6 +69,18 @@ function expertsRead(details: readonly Readonly<Record<string, unknown>>[]): Exp
   });
 }
 
+/** Null where nothing was counted. */
+function engineTime(details: readonly Readonly<Record<string, unknown>>[]): EngineTime | null {
+  let [tokens, time_ns] = [0, 0];
+  for (const { engine_time: one } of details) {
+    const [count, ns]: unknown[] = Array.isArray(one) ? one : [];
+    if (!isCount(count) || !isCount(ns)) continue;
+    tokens += count;
+    time_ns += ns;
+  }
+  return tokens > 0 && time_ns > 0 ? { tokens, time_ns, tokens_per_s: tokens / (time_ns / 1e9) } : null;
+}
+
 const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 /** The context of the first batch, as it was asked for; else the last that was made. */
@@ -92,7 +113,12 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     const about = { objects, build: textOf(built.build), build_id: textOf(built.build_id), context };
     if (engine === null) return { ...about, ...olderEngine(steps) };
     const settings = Object.assign({}, ...details.map(({ settings: one }) => one));
-    return { name: engine, settings, ...about, ...(experts.length === 0 ? {} : { experts }) };
+    const engine_time = engineTime(details);
+    return {
+      ...{ name: engine, settings, ...about },
+      ...(experts.length === 0 ? {} : { experts }),
+      ...(engine_time === null ? {} : { engine_time }),
+    };
   });
   return seen.toSorted((one, other) => Number(lower.has(one.name)) - Number(lower.has(other.name)));
 }

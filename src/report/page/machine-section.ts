@@ -50,7 +50,7 @@ function repeated({ target: { command } }: RunReport, metadata: RunMetadata): Ht
 export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
   const { hardware, software, timing } = metadata;
   const memory = hardware.memory_total_bytes;
-  const engines = metadata.engines.map(({ name, objects: _, experts: __, ...settings }) => {
+  const engines = metadata.engines.map(({ name, objects: _, experts: __, engine_time: ___, ...settings }) => {
     const said = Object.entries(settings).map(([key, value]) => `${key} ${settingText(value)}`);
     return [text(name) ?? "unknown", ...said].join(", ");
   });

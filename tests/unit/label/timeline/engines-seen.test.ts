@@ -61,6 +61,13 @@ test("the experts that an engine told of are summed by layer; rows that say anyt
   ]);
 });
 
+test("the time that tokens took by the engine's own places is summed, and rows that say anything else are left out", () => {
+  const told = (engine_time: unknown) => step("engine", { engine_time });
+  const [seen] = enginesSeen([told([10, 2e9]), told([5, 1e9]), told(["x", 1]), told(7)]);
+  expect(seen?.engine_time).toEqual({ tokens: 15, time_ns: 3e9, tokens_per_s: 5 });
+  expect(enginesSeen([step("engine", { settings: {} })])[0]?.engine_time).toBeUndefined();
+});
+
 test("an engine that tells neither its build nor its context has none", () => {
   const [seen] = enginesSeen([
     step("engine", { path: "/lib/libllama.so" }),
