@@ -188,7 +188,7 @@ export function overGeneration(set: WatchSet): PassCounting {
     const [first, end] = whole.turns(i);
     if (turn < first || turn >= end) return 0;
     const times = stratum.times[time < (ofKind.end_ns[turn] ?? time) ? kind : (`after ${kind}` as const)];
-    return times * whole.share(i) * (whole.weight[turn] ?? 0);
+    return times * whole.share(i, time) * (whole.weight[turn] ?? 0);
   };
   return {
     held,

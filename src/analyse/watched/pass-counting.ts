@@ -48,7 +48,7 @@ function overTokens(set: WatchSet): PassCounting {
     },
     weight: (i, time) => {
       const windows = wholeOf(i);
-      return windows === null ? 1 : windows.share(i) * (windows.weight[stepBy(span.steps, time)] ?? 0);
+      return windows === null ? 1 : windows.share(i, time) * (windows.weight[stepBy(span.steps, time)] ?? 0);
     },
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
     cut: isAllWhole ? 0 : byTime.cut,

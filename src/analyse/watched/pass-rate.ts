@@ -6,10 +6,10 @@ import { intervalOf, type Replicated, replicateRatio } from "../../statistics/st
 import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
 import { armingEcho, withEcho } from "./arming-echo.ts";
+import { busierBytes, mostInSteps, UNIT } from "./busier-bytes.ts";
 import { countWindows, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
 import { countPasses, type PassAxis } from "./pass-counting.ts";
-import { turnSizes } from "./turn-windows.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
 import { underlookedShare } from "./young-memory.ts";
 
@@ -66,6 +66,8 @@ export interface PassRate {
   readonly unseen: number;
   /** Passes of strata of which none was counted, over all that were, at most: the interval of the rate holds them. */
   readonly undrawn: number;
+  /** Passes of bytes that are busier than any that was drawn, over all that were counted, at most: the interval of the rate holds them. */
+  readonly busier: number;
   /** Share of the bytes of which busy words are cut whatever the window: their rate is a lower bound. */
   readonly cut: number;
   /** How much more or less is seen later in the windows than right after an arming, over all of it: `armingEcho`; the interval allows for it. */
@@ -90,9 +92,6 @@ function stratumBytes({ weights }: WatchSet): Float64Array {
   });
   return out;
 }
-
-/** Units of an axis in the time that is looked at, ns or tokens. */
-const UNIT: Readonly<Record<PassAxis, number>> = { seconds: 1e9, tokens: 1 };
 
 /**
  * The interval with room for bytes that were not drawn: that share of them may have no such pass, or twice as many, which no
@@ -147,17 +146,6 @@ function unseenLargest(parts: Float64Array): number {
     seen += 1;
   }
   return seen > 0 ? MORE_THAN_ONE * (largest - sum / seen) : 0;
-}
-
-/**
- * The most passes of a byte in a second, or for a token, that a watch of each of its steps could have counted: as many in each decode step, and for
- * each token of a prompt, as the lowest trap limit. A byte that none was drawn of may be used in every step. 0 without steps.
- */
-function mostInSteps(set: WatchSet, axis: PassAxis): number {
-  const { span } = set;
-  const turns = turnSizes(set).reduce((sum, size) => sum + size, 0);
-  const units = axis === "tokens" ? (span.tokens ?? 0) : span.window_ns / UNIT.seconds;
-  return units > 0 ? ((trapLimits(set)[0] ?? 0) * turns) / units : 0;
 }
 
 /**
@@ -232,6 +220,9 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
   const size = effectiveSize(weights.bytes.filter((_, i) => (held[i] ?? 0) > 0));
   if (axis === "tokens") rate = withUndrawn(rate, size);
   rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + unseenLargest(parts)) };
+  const busier =
+    counted < FEW_HITS ? { room: 0, undrawn: 0 } : busierBytes(set, axis, { held, counted: windows.counted, scale });
+  rate = { ...rate, hi: rate.hi === null ? null : Math.max(rate.hi, replicated.value + busier.room) };
   // How many tokens an exposure saw is not known, but how many its window held.
   const undrawn = undrawnPasses(set, { ...windows, seen: axis === "tokens" ? null : anywhere });
   rate = { ...rate, hi: rate.hi === null ? null : rate.hi + undrawn * replicated.value };
@@ -279,6 +270,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     unknown: passes > 0 ? unknown / passes : 0,
     unseen,
     undrawn,
+    busier: replicated.value > 0 ? busier.undrawn / replicated.value : 0,
     cut,
     echo,
   };

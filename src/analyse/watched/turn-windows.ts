@@ -26,8 +26,8 @@ export interface TurnWindows {
   readonly weight: Float64Array;
   /** Steps in the window of an exposure by their sizes, each as often as it counts. */
   readonly held: (exposure: number) => number;
-  /** What the passes of an exposure count for: those of a busy word only where a high trap limit let the watch see them. */
-  readonly share: (exposure: number) => number;
+  /** What a pass of an exposure counts for that begins at a time: more than one behind as many traps as only a high limit allows. */
+  readonly share: (exposure: number, time_ns: number) => number;
   /** Steps that no window can hold, over all steps. */
   readonly left_out: number;
   /** Weight of the passes that the windows may have missed after a last trap, and of those that they saw. */
@@ -46,8 +46,8 @@ export function turnSizes({ span: { steps } }: WatchSet): Float64Array {
 interface Cell {
   readonly members: readonly number[];
   readonly most: number;
-  /** What the passes of an exposure count for. */
-  readonly share: (exposure: number) => number;
+  /** What a pass of an exposure counts for that begins at a time. */
+  readonly share: (exposure: number, time_ns: number) => number;
   readonly unseen: number;
   readonly seen: number;
 }
@@ -115,9 +115,10 @@ function cellOf(set: WatchSet, members: readonly number[], most: number, reach: 
   const isTold = amounts.deep > 0;
   const times = isTold ? amounts.all / amounts.deep : 1;
   const unseen = isTold ? times * amounts.missedDeep : amounts.missed;
-  const share = (i: number): number => {
+  const share = (i: number, time: number): number => {
     if (!isTold || !isBusy.has(i)) return 1;
-    return set.exposures[i]?.watch.trap_limit === highest ? times : 0;
+    const { trap_limit, hit_ns } = set.exposures[i]?.watch ?? { trap_limit: lowest, hit_ns: [] };
+    return trap_limit === highest && time > (hit_ns[lowest - 1] ?? Number.POSITIVE_INFINITY) ? times : 1;
   };
   const isToldByMany = amounts.passes <= MOST_BUSY * amounts.seen && carryingUnits(lengths) >= FEWEST_WINDOWS;
   return { members, most, share, unseen, seen: amounts.seen, isToldByMany };
@@ -205,7 +206,7 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
     return [first, Math.min(end, first + (cellBy.get(i)?.most ?? 0))];
   };
   if (!members.some((i) => turns(i)[1] > turns(i)[0])) return null;
-  const share = (i: number): number => cellBy.get(i)?.share(i) ?? 1;
+  const share = (i: number, time: number): number => cellBy.get(i)?.share(i, time) ?? 1;
   const held = (i: number): number => {
     const [first, end] = turns(i);
     let sum = 0;
@@ -217,13 +218,14 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   for (const [which, i] of members.entries()) {
     const exposure = set.exposures[i];
     if (exposure === undefined) continue;
-    const bytes = (set.weights.bytes[i] ?? 0) * share(i);
+    const bytes = set.weights.bytes[i] ?? 0;
     const [first, end] = turns(i);
     steps[which] = bytes * held(i);
     for (let k = first; k < end; k++) {
       const until = k + 1 < end ? begin_ns[k + 1] : turn_end_ns[k];
       const inside = passesBetween(exposure, begin_ns[k] ?? 0, until ?? 0);
-      passes[which] = (passes[which] ?? 0) + bytes * (weight[k] ?? 0) * inside.length;
+      const counted = inside.reduce((total, p) => total + share(i, exposure.passes.start_ns[p] ?? 0), 0);
+      passes[which] = (passes[which] ?? 0) + bytes * (weight[k] ?? 0) * counted;
     }
   }
   return {

@@ -1,0 +1,94 @@
+/** Bytes that are used more often than any that a watch was drawn of: how often that may be, and where a sum has to allow for them. */
+import { carryingUnits } from "../../statistics/carrying-units.ts";
+import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
+import { CI_LEVEL } from "../../statistics/interval.ts";
+import { stringerBound } from "../../statistics/stringer-bound.ts";
+import type { WatchSet } from "../input/group.ts";
+import { trapLimits } from "./count-window.ts";
+import type { PassAxis } from "./pass-counting.ts";
+import { turnSizes } from "./turn-windows.ts";
+
+/** Where fewer addresses that count alike than this share of the windows would carry a sum, addresses are unlike, and others may be more so. */
+const UNLIKE = 0.5;
+/** Fewer windows that are alike speak for few addresses, and these are unlike where fewer than that share of all carry a sum. */
+const FEW_WINDOWS = 24;
+const FEW_OF_ALL = 0.4;
+/** Where undrawn bytes may have more than so many times what was counted a sum is no more than bounds. */
+export const MOST_BUSIER = 4;
+export const BUSIER = "addresses are very unlike, and far busier bytes may be so few that none was drawn";
+
+/** Units of an axis in the time that is looked at, ns or tokens. */
+export const UNIT: Readonly<Record<PassAxis, number>> = { seconds: 1e9, tokens: 1 };
+
+/**
+ * The most passes of a byte in a second, or for a token, that a watch of each of its steps could have counted: as many in each decode step, and for
+ * each token of a prompt, as the lowest trap limit. A byte that none was drawn of may be used in every step. 0 without steps.
+ */
+export function mostInSteps(set: WatchSet, axis: PassAxis): number {
+  const { span } = set;
+  const turns = turnSizes(set).reduce((sum, size) => sum + size, 0);
+  const units = axis === "tokens" ? (span.tokens ?? 0) : span.window_ns / UNIT.seconds;
+  return units > 0 ? ((trapLimits(set)[0] ?? 0) * turns) / units : 0;
+}
+
+/** As long as most windows are: a few long ones, which are so long as no byte was drawn that shows a pass, do not make it longer. */
+function usualWindow(held: Float64Array): number {
+  const sorted = held.toSorted();
+  const mean = sorted.reduce((sum, x) => sum + x, 0) / sorted.length;
+  return Math.min(mean, sorted[sorted.length >> 1] ?? Number.POSITIVE_INFINITY);
+}
+
+/** How often a byte may be used that none was drawn of: windows are so short that next to none of those that were makes as many traps in one as the lowest limit. */
+function mostOfUndrawn(set: WatchSet, axis: PassAxis, held: Float64Array): number {
+  const inSteps = mostInSteps(set, axis);
+  const inWindows = ((trapLimits(set)[0] ?? 1) * UNIT[axis]) / usualWindow(held);
+  return inSteps > 0 ? Math.min(inSteps, inWindows) : inWindows;
+}
+
+/** True where few addresses carry the sum as they are used more often, or as few windows hold most of what is looked at. */
+function isUnlike(parts: ArrayLike<number>, held: Float64Array): boolean {
+  const [carrying, windows] = [carryingUnits(parts), carryingUnits(held)];
+  return carrying < UNLIKE * windows || (windows < FEW_WINDOWS && carrying < FEW_OF_ALL * held.length);
+}
+
+/** What the windows of a set show of one kind of pass; arrays by exposure. */
+export interface Shown {
+  /** Time, ns, or tokens. */
+  readonly held: Float64Array;
+  readonly counted: Float64Array;
+  /** Share of the bytes that each stratum has. */
+  readonly scale: ArrayLike<number>;
+}
+
+export interface Busier {
+  /** What the mean rate may have beyond what was counted, by Stringer's bound; 0 where addresses are about alike. */
+  readonly room: number;
+  /** What of it is of bytes that are used more often than any that was drawn. */
+  readonly undrawn: number;
+}
+
+/**
+ * What bytes that no watch was drawn of may add to a mean rate, where addresses are very unlike: the busiest may then carry as much as all others,
+ * and be so few that none of them was drawn. Of several such strata the one counts that may have most; of a stratum without a pass `undrawnPasses` tells.
+ */
+export function busierBytes(set: WatchSet, axis: PassAxis, { held, counted, scale }: Shown): Busier {
+  const { bytes, stratum } = set.weights;
+  let most: Busier = { room: 0, undrawn: 0 };
+  for (const [s, all] of Map.groupBy(stratum.keys(), (i) => stratum[i] ?? 0)) {
+    const members = all.filter((i) => (held[i] ?? 0) > 0);
+    const windows = Float64Array.from(members, (i) => held[i] ?? 0);
+    const weights = Float64Array.from(members, (i) => bytes[i] ?? 0);
+    const passes = Float64Array.from(members, (i) => counted[i] ?? 0);
+    const parts = passes.map((count, k) => count * (weights[k] ?? 0));
+    if (!parts.some((part) => part > 0) || !isUnlike(parts, windows)) continue;
+    const sumOf = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0);
+    const [mean, size] = [sumOf(weights) / members.length, effectiveSize(weights)];
+    const amounts = parts.map((part, k) => (UNIT[axis] * part) / (windows[k] ?? 1) / mean).filter((x) => x > 0);
+    const ceiling = mostOfUndrawn(set, axis, windows);
+    const rate = (UNIT[axis] * sumOf(parts)) / sumOf(weights.map((weight, k) => weight * (windows[k] ?? 0)));
+    const room = (scale[s] ?? 0) * (stringerBound([...amounts], members.length, size, ceiling) - rate);
+    if (room <= most.room) continue;
+    most = { room, undrawn: (scale[s] ?? 0) * (clopperPearson(0, size, CI_LEVEL).hi ?? 1) * ceiling };
+  }
+  return most;
+}
