@@ -8,6 +8,8 @@ import { trapLimits } from "./count-window.ts";
 import type { PassAxis } from "./pass-counting.ts";
 import { turnSizes } from "./turn-windows.ts";
 
+/** Where as many addresses that count alike carry a sum, these tell its spread, however unlike the others are. */
+const MANY_CARRYING = 30;
 /** Where fewer addresses that count alike than this share of the windows would carry a sum, addresses are unlike, and others may be more so. */
 const UNLIKE = 0.5;
 /** Fewer windows that are alike speak for few addresses, and these are unlike where fewer than that share of all carry a sum. */
@@ -48,6 +50,7 @@ function mostOfUndrawn(set: WatchSet, axis: PassAxis, held: Float64Array): numbe
 /** True where few addresses carry the sum as they are used more often, or as few windows hold most of what is looked at. */
 function isUnlike(parts: ArrayLike<number>, held: Float64Array): boolean {
   const [carrying, windows] = [carryingUnits(parts), carryingUnits(held)];
+  if (carrying >= MANY_CARRYING) return false;
   return carrying < UNLIKE * windows || (windows < FEW_WINDOWS && carrying < FEW_OF_ALL * held.length);
 }
 
