@@ -106,6 +106,7 @@ interface Logged {
   made: number;
   readonly answer: number;
   readonly isAborted: boolean;
+  readonly isWorkedOn: boolean;
 }
 
 function requestsIn(lines: readonly Line[]): Map<string, Logged> {
@@ -119,7 +120,14 @@ function requestsIn(lines: readonly Line[]): Map<string, Logged> {
     const [name, prompt, answer, how] = line.ended;
     const own = parts.get(name) ?? [];
     const made = own.filter(([, position, tokens]) => position + tokens >= prompt).length;
-    found.set(name, { prompt, begin: own[0]?.[1] ?? 0, made, answer, isAborted: how === "FINISHED_ABORTED" });
+    found.set(name, {
+      prompt,
+      begin: own[0]?.[1] ?? 0,
+      made,
+      answer,
+      isAborted: how === "FINISHED_ABORTED",
+      isWorkedOn: own.length > 0,
+    });
   }
   return found;
 }
@@ -158,6 +166,8 @@ function tell({ run_dir, lines, others }: Awaited<ReturnType<typeof served>>): b
   });
   const joined = ours.filter(({ request, ...one }) => request !== null && one.ttft_ns && one.wait_ns && one.kv_bytes);
   const aborted = [...requests.values()].filter(({ isAborted }) => isAborted);
+  // One whose client hangs up while it waits is in no step, which is all that is seen.
+  const worked = [...requests.values()].filter(({ isWorkedOn }) => isWorkedOn).length;
   const thrown = aborted.filter(({ made, answer }) => made === answer + 1).length;
   const checks: readonly (readonly [what: string, known: number, truth: number])[] = [
     ["steps", seen.length, logged.length],
@@ -166,12 +176,13 @@ function tell({ run_dir, lines, others }: Awaited<ReturnType<typeof served>>): b
     ["steps with the positions and tokens of all their sequences", alike(false), logged.length],
     ["the same with the names of their requests", alike(true), logged.length],
     [`requests, ${others} of others; ${aborted.length} hung up`, ours.length + others, requests.size],
-    ["requests with a name, and right tokens of prompt, cache and answer", right.length, requests.size],
+    ["requests with a name, and right tokens of prompt, cache and answer", right.length, worked],
     ["requests of our client with its times and the engine's", joined.length, ours.length],
   ];
   for (const [what, value, truth] of checks) {
     say(`  ${value === truth ? "alike " : "DIFFER"} ${what}: ${value}, by vLLM ${truth}`);
   }
+  say(`  ${requests.size - worked} hung up before a step worked on them`);
   say(`  of ${thrown} that hung up vLLM threw the last token away, which a step had made`);
   for (const [why, some] of Map.groupBy(figures, (figure) => figure.why))
     if (why !== null) say(`  ${some.length}: ${why}`);
