@@ -4,7 +4,7 @@
  * [--world TEXT] [--traces FOLDER] [--write]`. Every world of tests/validity/laboratory/worlds.ts is run under the product's own policy
  * with N seeds, from --first on (1), or, with --sources, every world of sources other than watches, or, with --traced, real programs
  * of which the exact trace is sampled, or, with --per-byte, the worlds in which words differ, for the figures that count each byte once;
- * with --write their table of docs/accuracy.md or docs/accuracy-samples.md is written anew. With --most
+ * with --write their table of docs/accuracy.md, docs/accuracy-watches.md or docs/accuracy-samples.md is written anew. With --most
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
  *
@@ -53,7 +53,6 @@ const all =
   sourceWorlds?.map((world) => ({ name: world.name, coverage: () => sourceCoverage(world, { seeds, first }) })) ??
   kinds.map((kind) => ({ name: kind.name, coverage: () => coverageOf(kind, { seeds, most, first, families }) }));
 const worlds = all.filter(({ name }) => name.includes(values.world));
-const PAGE = join(import.meta.dir, "..", "docs", values.traced ? "accuracy-samples.md" : "accuracy.md");
 const TABLE = values.traced
   ? "table of traced programs"
   : values.sources
@@ -61,6 +60,8 @@ const TABLE = values.traced
     : values["per-byte"]
       ? "table of figures per byte"
       : "table";
+const PAGES: Readonly<Record<string, string>> = { "table of traced programs": "samples", table: "watches" };
+const PAGE = join(import.meta.dir, "..", "docs", TABLE in PAGES ? `accuracy-${PAGES[TABLE]}.md` : "accuracy.md");
 const [BEGIN, END] = [`<!-- ${TABLE} -->`, `<!-- end of ${TABLE} -->`];
 
 /** Rows of the worlds of one child, a line each. */

@@ -1,4 +1,4 @@
-/** The table of docs/accuracy.md: where a world allows a figure, how far it is from the truth and how often its interval holds it. */
+/** The table of docs/accuracy-watches.md and of others: where a world allows a figure, how far it is from the truth and how often its interval holds it. */
 import type { CoverageRow } from "../../../src/simulate/coverage.ts";
 import { clopperPearson } from "../../../src/statistics/clopper-pearson.ts";
 
