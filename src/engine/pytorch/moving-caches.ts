@@ -122,10 +122,15 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
     if (caches.get(cache.number) === cache) caches.delete(cache.number);
   }
 
-  /** Its memory may be something else's. @param isLost where something that is not known moved it */
-  function forget(cache: Cache, isLost = false): void {
+  /** Where it lies is not told any more. */
+  function leave(cache: Cache): void {
     remove(cache);
     if (cache.isPlaced) for (const part of cache.parts) freePart(part, cache.alive_ns);
+  }
+
+  /** Its memory may be something else's. @param isLost where something that is not known moved it */
+  function forget(cache: Cache, isLost = false): void {
+    leave(cache);
     if (!cache.isTold) return;
     const { number, alive_ns, parts } = cache;
     const ended = { number, shape: shapeOf(parts), alive_ns, tid: parts[0].tid };
@@ -218,13 +223,14 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       const found = layers === null ? undefined : continued(layers);
       const kept = layers === null ? null : layerRows(layers, found?.parts ?? null);
       const before = kept === null ? undefined : found;
-      // A pass that was cut tells nothing of what it does not go on with.
-      if (before === undefined && !isWhole) return {};
-      // What was moved otherwise is none of those that are known.
+      // What was moved otherwise is none of those that are known; a pass that was cut may go on where nobody looks any more.
       for (const append of appends) {
         const source = sources.get(append);
-        if (source !== undefined && source !== before && caches.get(source.number) === source) forget(source, true);
+        if (source === undefined || source === before || caches.get(source.number) !== source) continue;
+        if (isWhole) forget(source, true);
+        else leave(source);
       }
+      if (before === undefined && !isWhole) return {};
       const last = layers?.at(-1);
       if (layers === null || kept === null || last === undefined) return {};
       const cache = before ?? begin(layers, kept);

@@ -248,6 +248,18 @@ describe("the rows of a cache that moves", () => {
     expect(steps()).toEqual([["kv_free", 23n, { moved_cache: [0], is_lost: true }]]);
   });
 
+  test("have no end where their last pass was cut, and where they lay is told no longer", () => {
+    const { pass, part, append, caches, rows, steps, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    rows();
+    const cut = [0, 1].map((i) => append(part(2, i), 30n + BigInt(i)));
+    expect(caches.endPass(1, cut, false)).toEqual({});
+    expect(rows()).toEqual(gone(1, 23n, 0n));
+    caches.flush(false);
+    expect(steps()).toEqual([]);
+  });
+
   test("end with their memory", () => {
     const { pass, check, caches, memory, steps } = process();
     pass(0, 10n);
