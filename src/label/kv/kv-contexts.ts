@@ -24,10 +24,21 @@ function namedBy(step: StepRow): string | null {
 }
 
 /**
+ * Steps behind the batches that name no context, where later ones do: the former are of the time before we looked, with what was
+ * changed until then. So it is where graphs were seen to write a cache before the probes of the calls came that decode them.
+ */
+function sinceNamed(steps: readonly StepRow[]): readonly StepRow[] {
+  const first = steps.findIndex((step) => step.kind === "decode" && namedBy(step) !== null);
+  const nameless = steps.slice(0, Math.max(0, first)).findLastIndex((step) => step.kind === "decode");
+  return steps.filter(({ kind }, i) => i > nameless || (kind !== "context" && !CHANGES.has(kind)));
+}
+
+/**
  * The contexts that decoded, of one engine in one process. Where there is one, every step is about it.
  * @returns no contexts where a step changes the cache of one of several and does not say of which
  */
-export function cacheContexts(steps: readonly StepRow[]): { contexts: readonly CacheContext[]; untold: string | null } {
+export function cacheContexts(all: readonly StepRow[]): { contexts: readonly CacheContext[]; untold: string | null } {
+  const steps = sinceNamed(all);
   const [first] = steps;
   if (first === undefined) return { contexts: [], untold: null };
   const { pid, engine } = first;

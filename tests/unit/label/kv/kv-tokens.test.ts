@@ -251,6 +251,22 @@ describe("what nobody told", () => {
   });
 });
 
+test("a batch that names no context, before those that do, is of the time before we looked", () => {
+  const named = (row: StepRow) => ({ ...row, detail: JSON.stringify({ context: "0x77" }) });
+  const steps = [ofSequence(100, 0, 5, 2), named(ofSequence(200, 0, 7)), named(ofSequence(300, 0, 8))];
+  const { tokens, untold } = kvTokens(steps);
+  expect(untold).toBeNull();
+  const lives = tokens.map(({ position, is_written, total_reads }) => [position, is_written, total_reads]);
+  expect(lives).toEqual(
+    kvTokens(steps.slice(1)).tokens.map(({ position, is_written, total_reads }) => [position, is_written, total_reads]),
+  );
+  expect(lives.filter(([, is_written]) => is_written)).toEqual([
+    [7, true, 1],
+    [8, true, 0],
+  ]);
+  expect(kvTokens([...steps, ofSequence(400, 0, 9)]).untold).toContain("which of 2 contexts");
+});
+
 describe("how often the row of a token is written", () => {
   /** Sequence and position of each token, and its writes, in order of time. */
   const writes = (steps: readonly StepRow[]) =>
