@@ -65,37 +65,40 @@ static __always_inline int record_row_list(struct hit *hit, const struct engine_
 	return 0;
 }
 
-/* Rows of numbers of 4 bytes; none where the operand is no such tensor. */
+/* Rows of numbers of 4 bytes; none where the operand is no such tensor. Fields hold what is read on the way: the stack is short. */
 static __always_inline void find_rows(struct rows *w, const struct engine_capture *plan)
 {
-	__u64 operand = 0, sizes[2] = {}, strides[2] = {};
-	__u32 type = 0;
+	__u64 pair[2] = {};
+	__u32 count;
 
-	if (bpf_probe_read_user(&operand, sizeof(operand), (void *)(w->node + plan->node_operand)) ||
-	    bpf_probe_read_user(&type, sizeof(type), (void *)(operand + plan->tensor_type)) ||
-	    bpf_probe_read_user(sizes, sizeof(sizes), (void *)(operand + plan->tensor_elements)) ||
-	    bpf_probe_read_user(strides, sizeof(strides), (void *)(operand + plan->tensor_strides)) ||
-	    bpf_probe_read_user(&w->data, sizeof(w->data), (void *)(operand + plan->tensor_data)))
+	if (bpf_probe_read_user(&w->data, sizeof(w->data), (void *)(w->node + plan->node_operand)) ||
+	    bpf_probe_read_user(&w->held, sizeof(w->held), (void *)(w->data + plan->tensor_type)) ||
+	    bpf_probe_read_user(pair, sizeof(pair), (void *)(w->data + plan->tensor_elements)))
 		return;
-	if (type != plan->narrow_type || !sizes[0] || sizes[0] > ENGINE_ROW_MOST_BYTES / 4 || sizes[1] > MAX_BATCH_TOKENS ||
-	    strides[0] != 4)
+	if (w->held != plan->narrow_type || !pair[0] || pair[0] > ENGINE_ROW_MOST_BYTES / 4 || pair[1] > MAX_BATCH_TOKENS)
 		return;
-	w->row_bytes = sizes[0] * 4;
-	w->count = sizes[1];
-	w->stride = strides[1];
+	w->row_bytes = pair[0] * 4;
+	count = pair[1];
+	if (bpf_probe_read_user(pair, sizeof(pair), (void *)(w->data + plan->tensor_strides)) || pair[0] != 4 ||
+	    bpf_probe_read_user(&w->data, sizeof(w->data), (void *)(w->data + plan->tensor_data)))
+		return;
+	w->stride = pair[1];
+	w->count = count;
 }
 
 /* All threads of an operation make the call: the first of them tells of it. */
 static __noinline int record_rows(struct hit *hit, const struct engine_capture *plan)
 {
 	struct rows w = { .node = hit->args[plan->numbers_argument & 7] };
-	__u32 thread = 0;
 
-	if (bpf_probe_read_user(&thread, sizeof(thread), (void *)hit->args[0]) || thread) {
+	if (bpf_probe_read_user(&w.held, sizeof(w.held), (void *)hit->args[0]) || w.held) {
 		COUNT(unwanted);
 		return 0;
 	}
 	find_rows(&w, plan);
+	w.held = 0;
+	if (!w.count)
+		w.row_bytes = 0;
 	if (w.count * w.row_bytes <= ENGINE_ROWS_SHORT_BYTES - ENGINE_ROW_MOST_BYTES)
 		return record_row_list(hit, plan, &w, ENGINE_ROWS_SHORT_BYTES);
 	return record_row_list(hit, plan, &w, ENGINE_ROWS_LONG_BYTES);
