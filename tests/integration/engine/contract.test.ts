@@ -1,0 +1,191 @@
+/** What every engine must tell, whichever it is: tensors, steps, rows of its cache, its end; of a process that is attached to late, and where records are lost. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { demoCacheDir } from "../../../src/demo/cache.ts";
+import { demoCommand } from "../../../src/demo/demo.ts";
+import { writeModel } from "../../../src/demo/model/write-model.ts";
+import { tensorLives } from "../../../src/label/capture/tensor-lives.ts";
+import { kvRows } from "../../../src/label/kv/kv-lifecycle.ts";
+import { isBatch, stepRows } from "../../../src/label/timeline/step-row.ts";
+import { balances } from "../../../src/schema/ledger.ts";
+import { lostPct } from "../../../src/schema/loss.ts";
+import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engine-run.ts";
+import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
+import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
+
+setDefaultTimeout(120_000);
+
+/** Of each step of a program the positions of its tokens, in order. */
+type Positions = readonly (readonly number[])[];
+
+interface Case {
+  /** Names of the tensors of its cache. */
+  readonly caches: readonly string[];
+  /** Sequences that go on to the end of the program: all later steps read their rows; null where others begin. */
+  readonly sequences: number | null;
+  /** A program of at least so many steps. @param late whether it is attached to in its midst */
+  run(steps: number, how: "whole" | "late" | "lossy"): Promise<EngineRun>;
+  stepsOf(steps: number): Positions;
+  /** Steps behind which its records find no room where nobody takes them. */
+  readonly tooMany: number;
+}
+
+let folder = "";
+let torch = { library: "", moving: "" };
+let vllm = { library: "", program: "" };
+let model = "";
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "mrm-contract-"));
+  torch = compileTorch(folder);
+  vllm = compileVllm(folder);
+  model = join(folder, "model.gguf");
+  await writeModel({ params: "1m", type: "q8_0", seed: 1 }, model);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const later = async (): Promise<void> => Bun.sleep(250);
+const optionsOf = (
+  how: "whole" | "late" | "lossy",
+  when: (pid: number) => Promise<void> = later,
+): Pick<RunOptions, "when" | "drains"> => ({
+  ...(how === "late" ? { when } : {}),
+  ...(how === "lossy" ? { drains: false } : {}),
+});
+const upTo = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
+const ofEach = (sequences: number, positions: readonly number[]): number[] =>
+  positions.flatMap((position) => Array.from({ length: sequences }, () => position));
+const PROMPT = 66;
+
+const CASES: readonly (readonly [string, Case])[] = [
+  [
+    "PyTorch with a cache that moves",
+    {
+      caches: ["cache_k_l0", "cache_v_l0", "cache_k_l1", "cache_v_l1"],
+      sequences: 2,
+      run: (steps, how) =>
+        runEngine([torch.moving, String(steps - 1), "2"], { objects: [torch.library], ...optionsOf(how) }),
+      stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
+      tooMany: 4000,
+    },
+  ],
+  [
+    "vLLM",
+    {
+      caches: ["cache_kv_l0", "cache_kv_l1", "cache_kv_l2"],
+      sequences: null,
+      run: (steps, how) =>
+        runEngine([vllm.program, "-1", "0", String(steps - 8)], { objects: [vllm.library], ...optionsOf(how) }),
+      stepsOf: (steps) => [
+        [...upTo(8), 8, 8, 9, 9],
+        ...upTo(4, 10).map((position) => [position, position]),
+        [...upTo(5, 4), 14],
+        [9, 15],
+        [10],
+        ...upTo(steps - 8).map(() => [0]),
+      ],
+      tooMany: 1500,
+    },
+  ],
+  [
+    "llama.cpp",
+    {
+      caches: upTo(2).flatMap((layer) => [`cache_k_l${layer}`, `cache_v_l${layer}`]),
+      sequences: 1,
+      async run(steps, how) {
+        const size = { contextTokens: steps + 2 * PROMPT, tokens: steps - 1, promptTokens: PROMPT };
+        const { command, env, objects } = await demoCommand({ cacheDir: demoCacheDir(), model, threads: 1, ...size });
+        const loaded = async (pid: number): Promise<void> => {
+          while (!readFileSync(`/proc/${pid}/maps`, "utf8").includes(model)) await Bun.sleep(5);
+          await later();
+        };
+        return await runEngine(command, { env, objects, ...optionsOf(how, loaded) });
+      },
+      stepsOf: (steps) => [upTo(PROMPT), ...upTo(steps - 1, PROMPT).map((position) => [position])],
+      tooMany: 14_000,
+    },
+  ],
+];
+
+/** What a run tells of its batches, in their order: the positions of the rows that each writes, and how often each is read. */
+function toldOf(run: EngineRun) {
+  const steps = stepRows(run.steps, 0n);
+  const lives = tensorLives(run.tensors, []).rows;
+  const { tokens, untold } = kvRows(steps, lives, 0n);
+  const written = Map.groupBy(
+    tokens.filter(({ is_written }) => is_written),
+    ({ write_ns }) => write_ns,
+  );
+  const batches = steps.filter(isBatch).map(({ begin_ns, end_ns, n_tokens }) => {
+    // A row is one in all tensors, also where some of them begin or end at other times.
+    const ofBatch = new Map((written.get(begin_ns) ?? []).map((row) => [`${row.sequence}/${row.position}`, row]));
+    const rows = [...ofBatch.values()].sort((a, b) => (a.position ?? -1) - (b.position ?? -1));
+    return {
+      ...{ begin_ns, end_ns, n_tokens },
+      positions: rows.map(({ position }) => position ?? -1),
+      reads: rows.map(({ total_reads }) => total_reads),
+    };
+  });
+  return { batches, untold };
+}
+
+const cachesOf = ({ tensors }: EngineRun) =>
+  tensors.filter(({ kind, region_type }) => (kind === "tensor" || kind === "graph") && region_type === "kv_cache");
+
+describe.each(CASES)("%s", (_, { caches, sequences, run, stepsOf, tooMany }) => {
+  test("tells every tensor of its cache, every step with its tokens and its end, and every row with its reads", async () => {
+    const steps = 60;
+    const whole = await run(steps, "whole");
+    expect(whole.exitCode).toBe(0);
+    expect(whole.ledger.filter((row) => !balances(row) || row.dropped_by.ring_full)).toEqual([]);
+    const placed = cachesOf(whole);
+    expect([...new Set(placed.map(({ name }) => name))].sort()).toEqual([...caches].sort());
+    for (const { addr, size_bytes, layer, evidence } of placed) {
+      expect(addr).toBeGreaterThan(0n);
+      expect(size_bytes).toBeGreaterThan(0n);
+      expect([layer === null, evidence === null]).toEqual([false, false]);
+    }
+    const { batches, untold } = toldOf(whole);
+    expect(untold).toBeNull();
+    expect(batches.map(({ positions }) => positions)).toEqual(stepsOf(steps).map((positions) => [...positions]));
+    for (const [i, { begin_ns, end_ns, n_tokens, positions, reads }] of batches.entries()) {
+      expect(n_tokens).toBe(positions.length);
+      expect(end_ns).toBeWithin(begin_ns, Number.MAX_SAFE_INTEGER);
+      if (sequences !== null) expect(reads).toEqual(positions.map(() => steps - 1 - i));
+    }
+  });
+
+  test("tells all that comes when it is attached to late, and takes no row for written that was there", async () => {
+    const steps = 2500;
+    const late = await run(steps, "late");
+    expect(late.exitCode).toBe(0);
+    expect(late.ledger.filter((row) => !balances(row))).toEqual([]);
+    expect(new Set(cachesOf(late).map(({ name }) => name))).toEqual(new Set(caches));
+    const { batches } = toldOf(late);
+    expect(batches.length).toBeWithin(10, steps);
+    const truth = stepsOf(steps).slice(-batches.length);
+    // Rows are told from when their tensors are, and not of a first batch of which the begin is not seen.
+    const placed_ns = Math.min(...cachesOf(late).map(({ timestamp_ns }) => Number(timestamp_ns)));
+    for (const [i, { begin_ns, positions, reads }] of batches.entries()) {
+      if (positions.length === 0 && (i === 0 || begin_ns < placed_ns)) continue;
+      expect(positions).toEqual([...(truth[i] ?? [])]);
+      if (sequences !== null) expect(reads).toEqual(positions.map(() => batches.length - 1 - i));
+    }
+  });
+
+  test("counts the records that were lost, and tells nothing that is not so by those that are left", async () => {
+    const lossy = await run(tooMany, "lossy");
+    expect(lossy.ledger.filter((row) => !balances(row))).toEqual([]);
+    expect(lossy.ledger.some(({ dropped_by }) => (dropped_by.ring_full ?? 0) > 0)).toBe(true);
+    expect(lostPct(lossy.ledger, "step")).toBeGreaterThan(1);
+    const { batches } = toldOf(lossy);
+    expect(batches.length).toBeWithin(1, tooMany);
+    // What is lost comes behind what found room.
+    const truth = stepsOf(tooMany);
+    for (const [i, { positions, reads }] of batches.entries()) {
+      if (positions.length > 0) expect(positions).toEqual([...(truth[i] ?? [])]);
+      for (const read of reads) expect(read).toBeWithin(0, tooMany - i);
+    }
+  });
+});
