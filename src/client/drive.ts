@@ -1,10 +1,10 @@
 /** Our client: so many requests at once, until its time is over or all were asked. */
 import { z } from "zod";
-import { quantile } from "../statistics/quantile.ts";
 import { ask } from "./ask.ts";
 import type { Drive, DriveMessage } from "./drive-messages.ts";
 import { giveModel } from "./given-model.ts";
 import { promptSource } from "./prompts.ts";
+import { answerNumbers } from "./request-row.ts";
 import { untilReady } from "./server-port.ts";
 import { type Exchange, exchange } from "./token-stream.ts";
 
@@ -20,11 +20,6 @@ function statusOf({ is_whole, http_status }: Exchange, isGivenUp: boolean) {
 
 /** What is told of a request that has ended; no text of it. */
 export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boolean): DriveMessage {
-  const { counts, gaps_ms } = ended;
-  const gap_ns = (p: number): number | null => {
-    const gap_ms = quantile(gaps_ms, p);
-    return gap_ms === null ? null : Math.round(gap_ms * 1e6);
-  };
   return {
     says: "ended",
     request_id,
@@ -35,15 +30,7 @@ export function endedMessage(request_id: number, ended: Exchange, isGivenUp: boo
     first_token_ns: ended.first_token_ns?.toString() ?? null,
     last_token_ns: ended.last_token_ns?.toString() ?? null,
     end_ns: ended.end_ns.toString(),
-    streamed_tokens: ended.tokens,
-    token_gap_p50_ns: gap_ns(0.5),
-    token_gap_p99_ns: gap_ns(0.99),
-    token_gap_max_ns: gap_ns(1),
-    prompt_tokens: counts?.prompt_tokens ?? null,
-    evaluated_tokens: counts?.evaluated_tokens ?? null,
-    output_tokens: counts?.output_tokens ?? null,
-    output_ns: counts?.output_ns ?? null,
-    sequence_id: counts?.sequence_id ?? null,
+    ...answerNumbers(ended),
   };
 }
 

@@ -3,36 +3,21 @@ import { join } from "node:path";
 import { figuresOfRequests } from "../analyse/requests/derive-requests.ts";
 import type { RequestRow } from "../analyse/requests/request-batches.ts";
 import { type RequestFigure, requestFigure } from "../analyse/requests/request-figures.ts";
+import { answerNumbers, requestRow } from "../client/request-row.ts";
 import type { StreamedTokens } from "../client/token-stream.ts";
 import { MrmTraceError } from "../errors.ts";
 import { labelRun } from "../label/label-run.ts";
 import type { RequestOfRun } from "../schema/observer-effect.ts";
 import { openDatabase } from "../sql/database.ts";
-import { quantile } from "../statistics/quantile.ts";
 
-/** An answer as the stream `request` has it. */
+/** An answer as the stream `request` has it; its server is that of the run, whatever its number. */
 function rowOf(answer: StreamedTokens, request_id: number): RequestRow {
-  const { sent_ns, first_token_ns, last_token_ns, end_ns, name, tokens, gaps_ms, counts } = answer;
-  const gap_ns = (p: number): bigint | null => {
-    const gap_ms = quantile(gaps_ms, p);
-    return gap_ms === null ? null : BigInt(Math.round(gap_ms * 1e6));
-  };
-  return {
-    timestamp_ns: sent_ns,
-    pid: 0,
-    request_id,
-    request: name,
-    ...({ status: "answered", http_status: 200 } as const),
-    ...{ first_token_ns, last_token_ns, end_ns, streamed_tokens: tokens },
-    token_gap_p50_ns: gap_ns(0.5),
-    token_gap_p99_ns: gap_ns(0.99),
-    token_gap_max_ns: gap_ns(1),
-    prompt_tokens: counts?.prompt_tokens ?? null,
-    evaluated_tokens: counts?.evaluated_tokens ?? null,
-    output_tokens: counts?.output_tokens ?? null,
-    output_ns: counts?.output_ns == null ? null : BigInt(counts.output_ns),
-    sequence_id: counts?.sequence_id ?? null,
-  };
+  const { sent_ns, first_token_ns, last_token_ns, end_ns, name: request } = answer;
+  return requestRow(0, {
+    ...{ request_id, request, status: "answered", http_status: 200 },
+    ...{ sent_ns, first_token_ns, last_token_ns, end_ns },
+    ...answerNumbers(answer),
+  });
 }
 
 const ms = (ns: bigint | null): number | null => (ns === null ? null : Number(ns) / 1e6);

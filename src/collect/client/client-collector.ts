@@ -1,7 +1,8 @@
 /** Our own client of a server that we launched, as a collector: a row for each request, when it has ended. */
 import { join } from "node:path";
-import { type Drive, driveMessageSchema, type EndedExchange } from "../../client/drive-messages.ts";
+import { type Drive, driveMessageSchema } from "../../client/drive-messages.ts";
 import { parsedJson } from "../../client/parsed-json.ts";
+import { requestRow } from "../../client/request-row.ts";
 import type { Batch } from "../../columnar/batch.ts";
 import { batchFromRows } from "../../columnar/rows.ts";
 import { RUNTIME, RUNTIME_ENV } from "../../runtime.ts";
@@ -20,19 +21,6 @@ const MOST_LINE_CHARS = 4096;
 export interface ClientCollector extends Collector {
   /** Resolves when it asks no more: why before all was asked, or null where all was, or where it was told to end. */
   readonly over: Promise<string | null>;
-}
-
-function rowOf(pid: number, { says: _, sent_ns, ...ended }: EndedExchange): RowOf<"request"> {
-  const wide = (ns: number | null): bigint | null => (ns === null ? null : BigInt(ns));
-  return {
-    ...ended,
-    timestamp_ns: sent_ns,
-    pid,
-    output_ns: wide(ended.output_ns),
-    token_gap_p50_ns: wide(ended.token_gap_p50_ns),
-    token_gap_p99_ns: wide(ended.token_gap_p99_ns),
-    token_gap_max_ns: wide(ended.token_gap_max_ns),
-  };
 }
 
 /** A client that asks as told once the target runs. It is a process of its own: what it takes is none of the tracer's cost. */
@@ -56,7 +44,8 @@ export function createClientCollector(settings: Drive): ClientCollector {
     else if (message.says === "sent") sent = message.requests;
     else if (message.says === "over") failure = message.failure;
     else {
-      fresh.push(rowOf(pid, message));
+      const { says: _, ...ended } = message;
+      fresh.push(requestRow(pid, ended));
       kept += 1;
       statuses[message.status] = (statuses[message.status] ?? 0) + 1;
     }
