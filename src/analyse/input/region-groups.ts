@@ -47,6 +47,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const rarity = { readable: rarityOver(uniform.filter(isReadable)), storing: rarityOver(uniform) };
   const { regions, seed } = input;
   const unwatched = unwatchedShare(input.watches, span, input.passed_over);
+  const lost = lostShare(input);
   return byRegion(uniform, index).map(([row, watches]) => {
     const bytes = (regions.end[row] as number) - (regions.begin[row] as number);
     const facts = regions.facts[regions.what[row] as number];
@@ -59,7 +60,7 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);
-    const place = { span, gap, unwatched, young, lost: lostShare(input), seed, strays: [], regions: region };
+    const place = { span, gap, unwatched, young, lost, seed, strays: [], regions: region };
     const set = watchSet(readable, { ...place, rarityAt: rarity.readable }, STREAM + 2 * row);
     const group: Group = {
       ...emptyGroup(input, span, gap, blocks),

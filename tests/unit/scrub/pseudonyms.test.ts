@@ -3,6 +3,7 @@ import { classifyMapping } from "../../../src/label/regions/evidence.ts";
 import { mappingKindOf } from "../../../src/regions/mapping-row.ts";
 import { pseudonyms } from "../../../src/scrub/pseudonyms.ts";
 import { scrubbedDetail } from "../../../src/scrub/step-detail.ts";
+import { UNTOLD_MAPPING } from "../../fixtures/mapping-facts.ts";
 
 const names = pseudonyms();
 
@@ -34,18 +35,7 @@ test.each([
   expect(hidden).not.toMatch(/alice|secret|llama|SYSV00001234|stack:4321/);
   const kind = mappingKindOf(2, path);
   expect(mappingKindOf(2, hidden)).toBe(kind);
-  const facts = {
-    ...{ mapping_kind: kind, size_bytes: 4096, born_in: null },
-    ...{
-      has_tensors: false,
-      is_named: false,
-      is_named_elsewhere: false,
-      is_code: false,
-      has_labels: false,
-      has_engine: false,
-      engine_worked: false,
-    },
-  };
+  const facts = { ...UNTOLD_MAPPING, mapping_kind: kind, size_bytes: 4096 };
   expect(classifyMapping({ ...facts, path: hidden })).toEqual(classifyMapping({ ...facts, path }));
 });
 

@@ -1,18 +1,12 @@
 import { expect, test } from "bun:test";
 import { classifyMapping, engineVerdict, type MappingFacts } from "../../../../src/label/regions/evidence.ts";
+import { UNTOLD_MAPPING } from "../../../fixtures/mapping-facts.ts";
 
 const nothing: MappingFacts = {
   mapping_kind: "file",
   path: "/m/model.safetensors",
   size_bytes: 64 * 2 ** 20,
-  born_in: null,
-  has_tensors: false,
-  is_named: false,
-  is_named_elsewhere: false,
-  is_code: false,
-  has_labels: false,
-  has_engine: false,
-  engine_worked: false,
+  ...UNTOLD_MAPPING,
 };
 
 test("what no tensor covers of a file that names its tensors is no weight", () => {
