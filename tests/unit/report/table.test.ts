@@ -1,44 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { renderAnswer } from "../../../src/report/answer.ts";
-import { requestsText } from "../../../src/report/run-lines.ts";
 import { renderRun } from "../../../src/report/table.ts";
-import { terminalOf } from "../../../src/report/terminal.ts";
 import type { RunReport } from "../../../src/schema/run-json.ts";
 import { demoReport, metricRow, plainReport } from "../../fixtures/run-report.ts";
 
 const plain = (width: number) => ({ width, color: false, unicode: true });
-
-const ofTarget = { scope: "process", phase: "all", step: "all", source: "process", ci_level: null } as const;
-
-describe("what the target used", () => {
-  const report = demoReport({
-    metrics: [
-      metricRow("rss_peak_bytes", "all", [286e6, 286e6, 286e6], ofTarget),
-      metricRow("rss_peak_bytes", "all", null, { ...ofTarget, phase: "weight_load", status: "bound", lo: 270e6 }),
-      metricRow("cpus_busy", "all", [0.84, 0.81, 0.86], { ...ofTarget, phase: "generation", step: "decode" }),
-      ...demoReport().metrics,
-    ],
-  });
-  const lines = renderRun(report, plain(100)).split("\n");
-
-  test("stands before the classes, by phase, exact figures without an interval", () => {
-    const begin = lines.findIndex((line) => line.includes("whole run"));
-    expect(lines.slice(begin, begin + 6).map((line) => line.trimEnd())).toEqual([
-      "             whole run  loading    decode",
-      "─".repeat(55),
-      "memory in use",
-      "  peak       273 MiB    ≥ 257 MiB  -",
-      "CPU",
-      "  CPUs busy  -          -          0.840 [0.810, 0.860]",
-    ]);
-    expect(begin).toBeLessThan(lines.findIndex((line) => line.includes("most at one moment, whole run")));
-  });
-
-  test("makes no column of the class table", () => {
-    expect(lines.some((line) => /weight +kv_cache.* all\b/.test(line))).toBe(false);
-    expect(lines.filter((line) => line.includes("rss_peak"))).toEqual([]);
-  });
-});
 
 describe("the report on a terminal", () => {
   test("puts two classes side by side at 80 columns", () => {
@@ -404,36 +370,6 @@ describe("the report on a terminal", () => {
     expect(renderRun(demoReport(), plain(120))).not.toContain("to halve");
   });
 
-  test("shows the figures by budget where that was asked for, and marks those that differ", () => {
-    const ends = (value: number) => ({ value, lo: 0.9 * value, hi: 1.1 * value });
-    const figureAt = (metric: string, differs: boolean) => ({
-      metric,
-      region_type: "weight",
-      mapping_kind: null,
-      phase: "generation",
-      unit: "bytes/s",
-      whole: { ...ends(2 ** 30), n: 90 },
-      reduced: { ...ends(1.5 * 2 ** 30), n: 80 },
-      difference: { value: -(2 ** 29), lo: -(2 ** 29.5), hi: differs ? -(2 ** 28) : 2 ** 28 },
-      differs,
-      unwatched: ends(2 ** 30.7),
-    });
-    const figures = [figureAt("read_bytes_per_s", true), figureAt("write_bytes_per_s", false)];
-    const invariance = { whole_pct: 1, reduced_pct: 0.25, turns: 24, figures, untold: 3 };
-    const text = renderRun(demoReport({ invariance }), plain(120));
-    expect(text).toMatch(/weight read_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, -0\.250\] differs/);
-    expect(text).toMatch(/weight write_bytes_per_s .*-0\.500 GiB\/s \[-0\.707, 0\.250\] +1\.62 GiB/);
-    expect(text).toContain(
-      "1 of 2 figures differ with the budget, of which there were 24 turns: weight read_bytes_per_s",
-    );
-    const answer = renderAnswer(demoReport({ invariance }), plain(120));
-    expect(answer).toContain(
-      "\nwatching   1 of 2 figures differ with the budget, of which there were 24 turns: weight read_",
-    );
-    expect(answer.trimEnd().split("\n").length).toBeLessThanOrEqual(24);
-    for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
-  });
-
   test("says nothing of what recording cost where another tool did it, nor of what this machine does not tell", () => {
     for (const stopped_by of ["end_of_file", "import"]) {
       const imported = demoReport({ stopped_by, not_measured: ["peak temperature"] });
@@ -458,41 +394,4 @@ describe("the report on a terminal", () => {
     expect(text).toContain("slowdown of the process unknown");
     expect(text).toContain("tracer's memory unknown");
   });
-});
-
-describe("what a stream can show", () => {
-  const tty = { isTTY: true, columns: 132 };
-  const utf8 = { LANG: "C.UTF-8" };
-  test("colour only on a TTY, unless NO_COLOR, a dumb terminal or --color says otherwise", () => {
-    expect(terminalOf(tty, "auto", utf8)).toEqual({ width: 132, color: true, unicode: true });
-    expect(terminalOf({}, "auto", utf8).color).toBe(false);
-    expect(terminalOf({}, "auto", { CLICOLOR_FORCE: "1" }).color).toBe(true);
-    expect(terminalOf(tty, "auto", { NO_COLOR: "1" }).color).toBe(false);
-    expect(terminalOf(tty, "auto", { NO_COLOR: "" }).color).toBe(true);
-    expect(terminalOf(tty, "never", utf8).color).toBe(false);
-    expect(terminalOf({}, "always", { NO_COLOR: "1" }).color).toBe(true);
-    expect(terminalOf(tty, "auto", { TERM: "dumb", ...utf8 })).toEqual({ width: 132, color: false, unicode: false });
-  });
-
-  test("the width of the terminal, else COLUMNS, else 100", () => {
-    expect(terminalOf({}, "auto", { COLUMNS: "90" }).width).toBe(90);
-    expect(terminalOf({}, "auto", { COLUMNS: "wide" }).width).toBe(100);
-    expect(terminalOf({ columns: 0 }, "auto", {}).width).toBe(100);
-  });
-});
-
-test("the line of requests has the rate of answers by the server and by the client, and leaves out what is not known", () => {
-  const took = {
-    ...{ requests: 2, answered: 2, ttft_ms: null, wait_ms: null, token_gap_ms: null, kv_bytes: null, why: null },
-    ...{ prompt_tokens: null, reused_tokens: null, output_tokens: 400, streamed_tokens: 400 },
-  };
-  const text = (rates: object) => requestsText({ ...demoReport(), requests: { ...took, ...rates } });
-  const rates = { engine_tokens_per_s: 113.5, engine_later_tokens_per_s: 112.9, streamed_tokens_per_s: 110 };
-  expect(text(rates)).toBe(
-    "2 of 2 answered; answers 400 tokens, 114/s as the server counts (113/s without the first of each), 110/s at the client",
-  );
-  expect(text({})).toBe("2 of 2 answered; answers 400 tokens");
-  expect(text({ ...rates, engine_tokens_per_s: null, engine_later_tokens_per_s: null })).toBe(
-    "2 of 2 answered; answers 400 tokens, 110/s at the client",
-  );
 });

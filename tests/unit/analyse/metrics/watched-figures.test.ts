@@ -1,0 +1,189 @@
+import { describe, expect, test } from "bun:test";
+import { computeMetrics } from "../../../../src/analyse/metrics/registry.ts";
+import { ledgerRow } from "../../../fixtures/ledger.ts";
+import { input, MS, region, watch } from "../sample-input.ts";
+import { one, readers, weights } from "../sample-weights.ts";
+
+describe("weights that are only read", () => {
+  const rows = weights();
+
+  test("are read once per byte and token, one token apart", () => {
+    const perToken = one(rows, "reads_per_byte_per_token", "decode");
+    expect(perToken.status).toBe("ok");
+    expect(perToken.value ?? 0).toBeGreaterThan(0.95);
+    expect(perToken.value ?? 0).toBeLessThan(1.05);
+    expect(one(rows, "iai_p50_ns", "decode").value).toBe(5 * MS);
+    expect(one(rows, "hits_per_pass", "decode").value).toBe(1);
+  });
+
+  test("leave room for passes unlike those that were seen, though all were alike", () => {
+    const { lo, hi, n } = one(rows, "hits_per_pass", "decode");
+    expect(lo).toBe(1);
+    // The rule of three, at 97.5 %: none of n.
+    expect(hi ?? 0).toBeCloseTo(1 + 1 - 0.025 ** (1 / n), 2);
+  });
+
+  test("have no retention, age, write-once ratio or reads per write, and say why", () => {
+    for (const metric of ["retention_p50_ns", "age_at_read_p50_ns", "write_once_ratio", "reads_per_write"]) {
+      const row = one(rows, metric);
+      expect([metric, row.status, row.value]).toEqual([metric, "not_identifiable", null]);
+      expect(row.why).toContain("no write in the run");
+    }
+  });
+
+  test("have an upper bound of writes, never 0", () => {
+    const row = one(rows, "writes_per_byte_per_token", "decode");
+    expect(row.status).toBe("bound");
+    expect(row.value).toBeNull();
+    expect(row.hi ?? 0).toBeGreaterThan(0);
+  });
+
+  test("live at least as long as was seen", () => {
+    const row = one(rows, "lifetime_p50_ns", "all", "region_map");
+    expect([row.status, row.value, row.lo]).toEqual(["bound", null, 1000 * MS]);
+    expect(one(rows, "allocated_bytes", "all", "region_map").value).toBe(8000);
+  });
+
+  test("a p99 of 60 addresses has no upper end", () => {
+    const row = one(rows, "iai_p99_ns", "decode");
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.why).toContain("299");
+  });
+});
+
+describe("lives of regions of which some are alive at the end", () => {
+  const dead = region({ region_type: "runtime", size_bytes: 4000, death_ns: 100 * MS, death_censored: false });
+  const old = region({ region_type: "runtime", size_bytes: 4000, death_ns: 300 * MS, death_censored: false });
+  const alive = region({ region_type: "runtime", size_bytes: 2000, birth_ns: 800 * MS, death_censored: true });
+  const rows = computeMetrics(input({ regions: [dead, old, alive] }));
+  const of = (metric: string) => rows.find((row) => row.metric === metric && row.source === "region_map");
+
+  test("have their median between what it is if those die at once and if they never do", () => {
+    expect(of("lifetime_p50_ns")).toMatchObject({ status: "ok", lo: 200 * MS, hi: 300 * MS });
+  });
+
+  test("have only a lower bound of what so many may outlive", () => {
+    expect(of("lifetime_p90_ns")).toMatchObject({ status: "bound", value: null, lo: 300 * MS, hi: null });
+  });
+});
+
+describe("bytes that come into being while the class is watched", () => {
+  const young = region({ size_bytes: 8000, birth_ns: 500 * MS, death_censored: true });
+  const silent = Array.from({ length: 60 }, (_, i) =>
+    watch([], { watch_id: i, addr: BigInt(4096 + 8 * i), begin_ns: 15 * MS * i, end_ns: 15 * MS * i + 100 * MS }),
+  );
+  const hi = (given: Parameters<typeof input>[0]): number =>
+    computeMetrics(input({ ...given, watches: silent })).find(
+      (row) => row.metric === "write_bytes_per_s" && row.source === "watch",
+    )?.hi ?? Number.NaN;
+
+  test("may each have been written once before a watch could be drawn from them", () => {
+    expect(hi({ regions: [region(), young] }) - hi({ regions: [region()] })).toBeCloseTo(8000, 6);
+  });
+
+  /** Each word is read every 10 ms, and written at every fifth read. */
+  const busy = Array.from({ length: 120 }, (_, i) => {
+    const begin_ns = 7.5 * MS * i;
+    const hits = Array.from(
+      { length: 10 },
+      (_, k) => [begin_ns + (((3 * i) % 10) + 10 * k) * MS, k % 5 === 0 ? "load_store" : "load"] as const,
+    );
+    return watch(hits, { addr: BigInt(4096 + 8 * i), begin_ns, end_ns: begin_ns + 100 * MS, trap_limit: 32 });
+  });
+  /** Regions of 8000 bytes that follow each other, each for `life_ms`. */
+  const lives = (life_ms: number) =>
+    Array.from({ length: Math.floor(1000 / life_ms) }, (_, i) =>
+      region({ birth_ns: i * life_ms * MS, death_ns: (i + 1) * life_ms * MS }),
+    );
+  const figure = (metric: string, life_ms: number, draw_lag_ns: number) =>
+    one(computeMetrics(input({ regions: lives(life_ms), watches: busy, draw_lag_ns })), metric);
+
+  test("are read in no sum while they are too young to be drawn: a share of them widens the interval upwards", () => {
+    const [all, most] = [figure("read_bytes_per_s", 100, 0), figure("read_bytes_per_s", 100, MS)];
+    expect([all.status, most.status]).toEqual(["ok", "ok"]);
+    expect((most.hi ?? 0) / (all.hi ?? 1)).toBeCloseTo(1.02, 3);
+    expect(most.lo).toBe(all.lo as number);
+  });
+
+  test("that live so shortly that more than 5 % of their time is over by then leave a lower bound", () => {
+    const row = figure("read_bytes_per_s", 100, 10 * MS);
+    expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+    expect(row.why).toContain("10 % of its time is over before it can be drawn");
+  });
+
+  test("have a first write that no watch sees: reads per write may be lower by its share, and above 5 % that is no value", () => {
+    expect(figure("reads_per_write", 1000, 0)).toMatchObject({ status: "ok", why: null });
+    const { status, value, lo, hi, why } = figure("reads_per_write", 50, 0);
+    expect([status, value]).toEqual(["bound", null]);
+    // 20 writes of each byte in a second are seen, and nearly 20 are not.
+    expect(lo ?? 9).toBeWithin(2, 2.7);
+    expect(hi ?? 0).toBeGreaterThanOrEqual(5);
+    expect(why).toContain("which no watch can see");
+    expect(figure("retention_p50_ns", 50, 0)).toMatchObject({ status: "insufficient", value: null });
+  });
+
+  test("and come within the window of a working set are at most in it", () => {
+    const row = figure("working_set_bytes", 50, 0);
+    // Two regions of 8000 bytes come within the 100 ms, beside the one that was there.
+    expect([row.status, row.value]).toEqual(["bound", null]);
+    expect(row.hi ?? 0).toBeGreaterThanOrEqual(3 * 8000 * 0.95);
+  });
+});
+
+describe("what is held back", () => {
+  test("fewer than 30 addresses are insufficient", () => {
+    const row = one(weights({ watches: readers(20) }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["insufficient", null, null, null]);
+    expect(row.why).toContain("30");
+  });
+
+  test("a class without a watch says so instead of 0", () => {
+    const row = one(weights({ watches: [] }), "read_bytes_per_s");
+    expect([row.status, row.value, row.n]).toEqual(["insufficient", null, 0]);
+  });
+
+  test("loss above 1 % takes the value away and is printed", () => {
+    const ledger = [
+      ledgerRow({ stream: "access", source: "watch", stage: "decode" }, 100, 3),
+      ledgerRow({ stream: "access", source: "clock", stage: "decode" }, 900, 0),
+    ];
+    const row = one(weights({ ledger }), "iai_p50_ns", "decode");
+    expect([row.status, row.value, row.lost_pct]).toEqual(["insufficient", null, 3]);
+  });
+
+  test("intervals longer than the watch are bounds from below", () => {
+    const watches = Array.from({ length: 40 }, () => watch([[40 * MS, "load"]]));
+    const row = one(computeMetrics(input({ watches })), "iai_p50_ns");
+    expect([row.status, row.value, row.lo, row.hi]).toEqual(["bound", null, 60 * MS, null]);
+  });
+
+  test("passes that may have read or written give bounds", () => {
+    const watches = Array.from({ length: 40 }, () =>
+      watch([
+        [40 * MS, "load"],
+        [60 * MS, "unknown"],
+      ]),
+    );
+    const row = one(computeMetrics(input({ watches })), "read_bytes_per_s");
+    expect([row.status, row.value]).toEqual(["bound", null]);
+    expect(row.hi ?? 0).toBeGreaterThanOrEqual(2 * (row.lo ?? Number.NaN));
+  });
+});
+
+test("where a burst ends every watch of some words at once, the rate is a lower bound: nothing is filled in", () => {
+  const watches = Array.from({ length: 80 }, (_, i) => {
+    const begin_ns = (10 * i + ((7 * i) % 10)) * MS;
+    const end_ns = begin_ns + 100 * MS;
+    if (i % 4 !== 0) {
+      const slow = Array.from({ length: 8 }, (_, k) => [begin_ns + ((3 * i) % 10) * MS + 10 * k * MS, "load"] as const);
+      return watch(slow, { begin_ns, end_ns: slow[7]?.[0] ?? end_ns, ended_by: "trap_limit" });
+    }
+    const first = begin_ns + (1 + (i % 16)) * MS;
+    const burst = Array.from({ length: 8 }, (_, k) => [first + 100_000 * k, "load"] as const);
+    return watch(burst, { begin_ns, end_ns: first + 700_000, ended_by: "trap_limit" });
+  });
+  const row = one(computeMetrics(input({ watches, window_ns: 1000 * MS })), "read_bytes_per_s");
+  expect([row.status, row.value, row.hi]).toEqual(["bound", null, null]);
+});
+
+/** The cache of the rows below: 1 KiB for each of 180 tokens. */
