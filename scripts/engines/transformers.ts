@@ -151,7 +151,11 @@ function judgePasses(runDir: string, forwards: readonly Forward[], goesOn: boole
 }
 
 /** A program that works before the tracer comes, and goes on when it has left. @returns what it printed */
-async function attached(command: readonly string[], output: string): Promise<{ report: Report; text: string }> {
+async function attached(
+  command: readonly string[],
+  output: string,
+  duration = "3s",
+): Promise<{ report: Report; text: string }> {
   const child = Bun.spawn([python, ...command], {
     stdin: "pipe",
     stdout: "pipe",
@@ -169,7 +173,7 @@ async function attached(command: readonly string[], output: string): Promise<{ r
   })();
   await loaded.promise;
   await Bun.sleep(2000);
-  const report = await traced("attach", ["--duration", "3s", String(child.pid)], output).finally(() =>
+  const report = await traced("attach", ["--duration", duration, String(child.pid)], output).finally(() =>
     child.stdin.end(),
   );
   await Promise.all([child.exited, reading]);
@@ -289,7 +293,7 @@ try {
     tellCaches(`run, static ${what}`, await launched([CACHES_PROGRAM, ...how], output));
     tellMoves(`run, dynamic ${what}`, await launched([MOVES_PROGRAM, ...how], output));
     if (attention !== "sdpa") continue;
-    tellCaches(`attach, static ${what}`, await attached([CACHES_PROGRAM, ...how], output));
+    tellCaches(`attach, static ${what}`, await attached([CACHES_PROGRAM, ...how], output, "6s"));
     tellMoves(`attach, dynamic ${what}`, await attached([MOVES_PROGRAM, ...how], output));
   }
   for (const kind of KINDS) await tellKind(kind);

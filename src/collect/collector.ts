@@ -67,6 +67,8 @@ export interface Collector {
    * what comes waits in a file.
    */
   holds?(): Readonly<Partial<Record<StreamName, number>>>;
+  /** Looks at the target no more, at once: what comes while others stop, which takes time, is behind the end of the run. */
+  leave?(): void;
   /**
    * Detaches, and returns the last batches and the ledger; safe to call after a failed start. The batches may be read
    * from a file while they are taken: each is copied before the next is asked for, and the ledger holds after the last.

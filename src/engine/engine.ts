@@ -130,8 +130,13 @@ export interface EngineProcess {
   /** The process mapped another object of the engine. */
   useBuild(build: EngineBuild): void;
   take(record: RawRecord): Outcome;
-  /** Reads what records named in the process's memory; read-only and bounded, the rest at the next look. */
-  look(read: ReadMemory): readonly Look[];
+  /**
+   * Reads what records named in the process's memory; read-only and bounded, the rest at the next look.
+   * @param isLast nothing will be seen soon: what is looked at now and then is looked at now
+   */
+  look(read: ReadMemory, isLast?: boolean): readonly Look[];
+  /** Nothing is seen any more, and all calls were ended: what is not there now was last known to be there at the last look. */
+  leave?(read: ReadMemory): void;
   /** True while probes that rest would tell nothing new. */
   isSettled(): boolean;
   /** True while calls behind the first of each step would tell nothing new; never unless there. */

@@ -122,6 +122,8 @@ export async function record(options: RecorderOptions): Promise<Recording> {
   }
   if (options.onEnd !== undefined) await Promise.race([options.onEnd(), Bun.sleep(END_PATIENCE_MS)]);
   const end_ns = monotonicNs();
+  // To stop one may take a second: the others would tell of a time of which it tells nothing.
+  for (const collector of collectors.toReversed()) collector.leave?.();
   const collected: LedgerRow[] = [];
   for (const collector of collectors) {
     const rest = await collector.stop();

@@ -66,6 +66,9 @@ export function createEbpfCollector(options: EbpfOptions, facts: SourceFacts = s
     },
     patienceMs: () => Math.min(...(running?.parts ?? []).map(({ patienceMs }) => patienceMs ?? Infinity)),
     holds: () => Object.assign({}, ...(running?.parts ?? []).map(({ holds }) => holds)),
+    leave() {
+      if (running !== null) leaveParts(running);
+    },
     async stop() {
       if (running === null) return { batches: [], ledger: [] };
       const stopped = stopParts(running);
@@ -94,6 +97,7 @@ function canRunHere({ pid }: Target): Capability | null {
 }
 
 interface Running {
+  hasLeft: boolean;
   /** In the order in which they started: the mappings first. */
   readonly parts: readonly Part[];
   readonly looks: Looks;
@@ -123,15 +127,21 @@ async function startParts(
     scene = { ...scene, ...started.offers };
   }
   lifecycle.begin();
-  return { plan: left, running: { parts, looks, sampler: owned.use(sampleBpfCosts(monotonicNs())) } };
+  return { plan: left, running: { hasLeft: false, parts, looks, sampler: owned.use(sampleBpfCosts(monotonicNs())) } };
 }
 
 /** The last to start looks away first: the registers are free before the programs go, and mappings are seen to the end. */
+function leaveParts(running: Running): void {
+  if (running.hasLeft) return;
+  running.hasLeft = true;
+  for (const part of running.parts.toReversed()) part.leave?.();
+}
+
 function stopParts(running: Running) {
   const { parts, looks } = running;
   const nowNs = monotonicNs();
   const programs = { costs: running.sampler.costs(nowNs), skipped: running.sampler.skipped(nowNs) };
-  for (const part of parts.toReversed()) part.leave?.();
+  leaveParts(running);
   for (const part of parts.toReversed()) part.detach();
   const rest = parts.map((part) => ({ part, ...part.stop() }));
   const account = accountOf(rest, looks, programs);

@@ -113,6 +113,8 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
   /** Samples for which the tracer came too late: the rows say when they were taken, and no event was lost. */
   let lateSamples = 0;
   let running = false;
+  /** Of the last sample, until it is taken. */
+  let lastBatches: Batch[] = [];
   let byThread = false;
   let nextSampleNs = 0n;
   let nextSearchNs = 0n;
@@ -251,6 +253,11 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     for (const pid of descendants(procRoot, tree.living(), byThread)) tree.begin(pid);
   }
 
+  function leave(): void {
+    if (running) lastBatches = sample(true);
+    running = false;
+  }
+
   function sample(last = false): Batch[] {
     const atNs = now();
     search(atNs);
@@ -295,9 +302,11 @@ export function createProcessCollector(options: ProcessCollectorOptions = {}): C
     account: () => [ledgerRow("samples", rows), ledgerRow("extras", extras)],
     costs: () => looks.sums().map(lookCost),
     details: () => ({ process: { samples_late: lateSamples } }),
+    leave,
     async stop() {
-      const batches = running ? sample(true) : [];
-      running = false;
+      leave();
+      const batches = lastBatches;
+      lastBatches = [];
       return {
         batches,
         ledger: [ledgerRow("samples", rows), ledgerRow("extras", extras)],

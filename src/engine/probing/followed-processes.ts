@@ -25,7 +25,9 @@ export interface FollowedProcesses {
   /** Ends those that are gone. */
   retireForgotten(): void;
   /** Reads what records named in the memory of their processes. */
-  look(readMemory: ReadProcess): { readonly process: string; readonly look: Look }[];
+  look(readMemory: ReadProcess, isLast?: boolean): { readonly process: string; readonly look: Look }[];
+  /** Nothing is seen any more: ends every call that has not returned, and what is not there any more. */
+  leave(readMemory: ReadProcess): void;
   /** Ends every call that has not returned. */
   flush(): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
@@ -92,14 +94,20 @@ export function followedProcesses(
     retireForgotten() {
       for (const followed of leaving) retire(followed);
     },
-    look(readMemory) {
+    look(readMemory, isLast) {
       const looks: { readonly process: string; readonly look: Look }[] = [];
       for (const { pid, execEpoch, state } of processes.values()) {
-        for (const look of state.look((address, length) => readMemory(pid, address, length))) {
+        for (const look of state.look((address, length) => readMemory(pid, address, length), isLast)) {
           looks.push({ process: `${engine.name}/${pid}/${execEpoch}`, look });
         }
       }
       return looks;
+    },
+    leave(readMemory) {
+      for (const { pid, state } of processes.values()) {
+        state.flush();
+        state.leave?.((address, length) => readMemory(pid, address, length));
+      }
     },
     flush() {
       for (const { state } of processes.values()) state.flush();

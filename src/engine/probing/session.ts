@@ -74,7 +74,9 @@ export interface EngineSession extends SeenOfEngines {
   drain(): Batch[];
   /** What became of records so far. */
   account(): LedgerRow[];
-  /** Detaches; the last rows, and what was lost. */
+  /** Nothing will be seen soon: looks at once at what is looked at now and then. */
+  leave(): void;
+  /** Detaches; the last rows, and what was lost. Called when nothing is seen any more. */
   stop(): { readonly batches: Batch[]; readonly ledger: LedgerRow[] };
   /** Lets go of a process that is gone; its rows come with the next drain. */
   forget(pid: number): void;
@@ -205,6 +207,14 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
 
   const ledger = (): LedgerRow[] => [...account.ledger(kernelCounts(object), probes.counts), ...unseen.ledger()];
 
+  function look(isLast: boolean): void {
+    takeRecords();
+    for (const engine of followed) {
+      engine.retireForgotten();
+      for (const { process, look: found } of engine.look(options.readMemory, isLast)) account.countLook(process, found);
+    }
+  }
+
   return {
     async attachObject(path, pid, mappedNs, openPath = path, sawMapping = false) {
       const began = monotonicNs();
@@ -216,10 +226,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     },
     drain() {
       if (stopped) return [];
-      takeRecords();
+      look(false);
       for (const engine of followed) {
-        engine.retireForgotten();
-        for (const { process, look } of engine.look(options.readMemory)) account.countLook(process, look);
         const running = engine.states();
         const isAwaited = running.length === 0 && !isCovered(engine.engine);
         const repeats = running.length > 0 && running.every((state) => state.isRepeating?.() ?? false);
@@ -234,9 +242,18 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       }
       return rows.take(false);
     },
+    leave() {
+      if (!stopped) look(true);
+    },
     account: () => stopped?.ledger ?? ledger(),
     stop() {
       if (stopped) return stopped;
+      // Before the probes are taken away, which takes time.
+      takeRecords();
+      for (const engine of followed) {
+        engine.retireForgotten();
+        engine.leave(options.readMemory);
+      }
       probes[Symbol.dispose]();
       takeRecords();
       for (const engine of followed) engine.flush();

@@ -199,12 +199,19 @@ export function forwardPasses(
       thread.draws = true;
       return "kept";
     },
-    look(read) {
-      caches.check(read, now_ns);
-      moving.check(read, now_ns);
+    look(read, isLast = false) {
+      caches.check(read, now_ns, isLast);
+      moving.check(read, now_ns, isLast);
+      if (isLast) named.check(read, now_ns());
       for (const { addr } of weights.live()) named.want(addr, 0n);
       const look = named.look(read, now_ns);
       return look === null ? [] : [look];
+    },
+    leave(read) {
+      caches.check(read, now_ns, true);
+      rows.push(...caches.flush());
+      moving.leave(read);
+      named.check(read, now_ns());
     },
     isSettled: weights.isSettled,
     flush,

@@ -30,8 +30,10 @@ export interface MovingCaches {
   endPass(tokens: number, appends: readonly TimedAppend[], isWhole?: boolean): Partial<EngineRow<"step">>;
   /** Nothing more comes. @param isGone whether the process has ended: what it had lately may have gone before */
   flush(isGone: boolean): void;
-  /** Looks whether the memory of each cache is still that, once all that was appended so far was noted. */
-  check(read: ReadMemory, now_ns: () => bigint): void;
+  /** Looks whether the memory of each cache is still that, once all that was appended so far was noted. @param isLast now, however short ago it did */
+  check(read: ReadMemory, now_ns: () => bigint, isLast?: boolean): void;
+  /** No pass is seen any more: where a cache lies that has gone from there is told until it was last known to be there. */
+  leave(read: ReadMemory): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   /** Why the rest is not told; empty while all is. */
   untold(): readonly string[];
@@ -194,6 +196,9 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
     };
   }
 
+  const isStill = ({ parts }: Cache, read: ReadMemory): boolean =>
+    parts.every(({ append }) => isThere(append.into.storage, read));
+
   const isMoving = ({ moved_ns }: Cache, now_ns: bigint): boolean => moved_ns !== null && now_ns < moved_ns + PASS_NS;
 
   function forgetMissed(): void {
@@ -256,17 +261,21 @@ export function movingCaches(pid: number, takeSequences = sequenceNumbers(), mos
       if (isGone) for (const cache of caches.values()) forget(cache);
       tellEnds(ends.takeUntil(FOREVER_NS));
     },
-    check(read, now_ns) {
+    check(read, now_ns, isLast = false) {
       forgetMissed();
       const begin_ns = now_ns();
       tellEnds(ends.takeUntil(begin_ns));
-      if (caches.size === 0 || begin_ns < lookedNs + LOOK_NS) return;
+      if (caches.size === 0 || (begin_ns < lookedNs + LOOK_NS && !isLast)) return;
       lookedNs = begin_ns;
       for (const cache of caches.values()) {
         if (!cache.isTold || isMoving(cache, begin_ns)) continue;
-        if (!cache.parts.every(({ append }) => isThere(append.into.storage, read))) cache.missed_ns = now_ns();
+        if (!isStill(cache, read)) cache.missed_ns = now_ns();
         else if (cache.alive_ns < begin_ns) cache.alive_ns = begin_ns;
       }
+    },
+    leave(read) {
+      // A pass that nobody saw may have moved it: its rows may go on.
+      for (const cache of caches.values()) if (cache.isTold && !isStill(cache, read)) leave(cache);
     },
     takeRows() {
       const taken = { tensors: rows, steps };

@@ -21,6 +21,8 @@ export interface NamedWeights {
   nameAt(addr: bigint): string | null;
   /** Reads the objects, where that is wanted, and looks whether what was told is still there. */
   look(read: ReadMemory, now_ns: () => bigint): Look | null;
+  /** Looks at once whether what was told is still there. */
+  check(read: ReadMemory, now_ns: bigint): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   live(): readonly LiveTensor[];
   /** Why some have no name; empty where all that are used have. */
@@ -91,7 +93,6 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
   }
 
   function check(read: ReadMemory, now_ns: bigint): void {
-    if (named.size === 0 || now_ns < checkedNs + CHECK_NS) return;
     for (const [addr, one] of named) if (!isThere(one.storage, read)) forget(addr, one, checkedNs);
     checkedNs = now_ns;
   }
@@ -127,7 +128,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
     nameAt: (addr) => named.get(addr)?.tensor.name ?? null,
     look(read, now_ns = monotonicNs) {
       const begin_ns = now_ns();
-      check(read, begin_ns);
+      if (named.size > 0 && begin_ns >= checkedNs + CHECK_NS) check(read, begin_ns);
       const isLong = [...wanted.values()].some((since_ns) => begin_ns >= since_ns + PATIENCE_NS);
       if (!isLong || begin_ns < readNs + LOOK_NS) return null;
       for (const addr of wanted.keys()) if (nameAt(pid, addr) !== null) wanted.delete(addr);
@@ -150,6 +151,7 @@ export function namedWeights(pid: number, nameAt: NameAt, addressOf: AddressOf):
         ...{ nodes: 0, unread_nodes: 0 },
       };
     },
+    check,
     takeRows() {
       const taken = { tensors, steps };
       tensors = [];

@@ -29,9 +29,9 @@ export interface StaticCaches {
   flush(): readonly EngineRow<"step">[];
   /**
    * Looks whether the memory of each cache is still that, once all writes so far were noted. What is missed ends with the
-   * next call, as it may have been written until then.
+   * next call, as it may have been written until then. @param isLast now, however short ago it did
    */
-  check(read: ReadMemory, now_ns: () => bigint): void;
+  check(read: ReadMemory, now_ns: () => bigint, isLast?: boolean): void;
   takeRows(): { readonly tensors: EngineRow<"tensor">[]; readonly steps: EngineRow<"step">[] };
   live(): LiveTensor[];
 }
@@ -222,10 +222,10 @@ export function staticCaches(pid: number, takeSequences = sequenceNumbers()): St
       forgetMissed();
       return decide([...undecided.keys()]);
     },
-    check(read, now_ns) {
+    check(read, now_ns, isLast = false) {
       forgetMissed();
       const begin_ns = now_ns();
-      if (caches.size === 0 || begin_ns < lookedNs + LOOK_NS) return;
+      if (caches.size === 0 || (begin_ns < lookedNs + LOOK_NS && !isLast)) return;
       lookedNs = begin_ns;
       for (const cache of caches.values()) {
         if (cache.tensors === null) continue;

@@ -143,6 +143,23 @@ describe("recording", () => {
     expect(result.end_ns - result.begin_ns).toBeGreaterThanOrEqual(50_000_000n);
   });
 
+  test("lets all collectors look away before any is stopped, which takes time, the last to start first", async () => {
+    const order: string[] = [];
+    const named = (name: string): Collector => {
+      const fake = fakeCollector(0);
+      return {
+        ...fake,
+        leave: () => void order.push(`${name} leaves`),
+        stop() {
+          order.push(`${name} stops`);
+          return fake.stop();
+        },
+      };
+    };
+    await recording([named("programs"), named("samples")]).done;
+    expect(order.slice(0, 4)).toEqual(["samples leaves", "programs leaves", "programs stops", "samples stops"]);
+  });
+
   test("ends when told to, with the reason that it was told", async () => {
     for (const why of ["target_ended", "interrupted", "terminated"] as const) {
       const stopped = Bun.sleep(20).then((): StopReason => why);

@@ -104,7 +104,10 @@ async function startEngine(
       if (batches.some(({ table }) => table === "tensor")) changes += 1;
       return batches;
     },
-    leave: () => objects.close(),
+    leave() {
+      objects.close();
+      session.leave();
+    },
     detach() {
       stopped = session.stop();
     },

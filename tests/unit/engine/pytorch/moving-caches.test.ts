@@ -27,6 +27,12 @@ function process(mostMoves?: number) {
     ...{ before: pass === 0 ? null : structure(pass - 1, i, cache), structure: structure(pass, i, cache) },
     ...{ data: dataOf(pass, i, cache), sizes: [1, 2, 5 + pass, 8], count: 1, ...rest },
   });
+  const look = (now_ns: bigint, isLast = false): void =>
+    caches.check(
+      (address) => memory.get(address) ?? null,
+      () => now_ns,
+      isLast,
+    );
   return {
     ...{ caches, memory, part, append, structure },
     /** A pass that puts a row behind those of all parts; the first has five. */
@@ -34,11 +40,7 @@ function process(mostMoves?: number) {
       const appends = parts.map((i) => append(part(pass, i, cache), time + BigInt(i)));
       return caches.endPass(pass === 0 ? 5 : 1, appends);
     },
-    check: (now_ns: bigint) =>
-      caches.check(
-        (address) => memory.get(address) ?? null,
-        () => now_ns,
-      ),
+    ...{ look, check: (now_ns: bigint) => look(now_ns) },
     steps: () =>
       caches.takeRows().steps.map(({ kind, timestamp_ns, detail }) => [kind, timestamp_ns, JSON.parse(detail ?? "")]),
     rows: () => caches.takeRows().tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
@@ -133,6 +135,24 @@ describe("a cache that moves", () => {
     expect(rows()).toEqual([]);
     check(2n * S + 1n);
     expect(rows()).toEqual(gone(1, S, 0n));
+  });
+
+  test("that is gone from its place once nobody sees passes any more was last there at the last look, and its rows may go on", () => {
+    const { pass, look, rows, memory, caches, gone } = process();
+    pass(0, 10n);
+    pass(1, 20n);
+    look(S);
+    look(S + 1n, true);
+    caches.takeRows();
+    caches.flush(false);
+    memory.clear();
+    caches.leave((address) => memory.get(address) ?? null);
+    const { tensors, steps } = caches.takeRows();
+    const freed: unknown[][] = tensors.map(({ kind, addr, timestamp_ns }) => [kind, null, addr, timestamp_ns]);
+    expect(freed).toEqual(gone(1, S + 1n, 0n));
+    expect(steps).toEqual([]);
+    caches.flush(false);
+    expect(rows()).toEqual([]);
   });
 
   test("that a pass has moved since it was looked at goes on", () => {

@@ -38,7 +38,7 @@ function process() {
       const writes = parts.map((i) => write(part(cache, i, { runs: [[first, count]] }), time + 1n + BigInt(i)));
       return end(time, count, writes);
     },
-    check: (now_ns: bigint) => caches.check(read, () => now_ns),
+    check: (now_ns: bigint, isLast = false) => caches.check(read, () => now_ns, isLast),
     rows: () => caches.takeRows().tensors.map(({ kind, name, addr, timestamp_ns }) => [kind, name, addr, timestamp_ns]),
   };
 }
@@ -122,6 +122,19 @@ describe("a static cache", () => {
     expect(rows()).toEqual([]);
     check(2n * S + 1n);
     expect(rows().map(([kind, , , time]) => [kind, time])).toEqual(Array.from({ length: 4 }, () => ["free", S]));
+  });
+
+  test("that is gone once nobody looks any more was last there at the last look, however short ago the one before was", () => {
+    const { pass, check, rows, memory, caches } = process();
+    pass(10n, 0, 5);
+    pass(20n, 5, 1);
+    check(S);
+    check(S + 1n, true);
+    rows();
+    memory.set(0x2000n, new Uint8Array(56));
+    check(S + 2n, true);
+    caches.flush();
+    expect(rows().map(([kind, , , time]) => [kind, time])).toEqual(Array.from({ length: 4 }, () => ["free", S + 1n]));
   });
 
   test("that is gone before its last pass is over has the rows of that pass, and the next one is another", () => {
