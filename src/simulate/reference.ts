@@ -247,6 +247,8 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
   const uses: Stretches[] = [];
   const needs: Stretches[] = [];
   for (const { words, repeats = 1, life_ns: [born, freed] = [0, Number.POSITIVE_INFINITY] } of strata) {
+    // What was freed before the run has no moment in it.
+    if (freed <= 0) continue;
     const counts = { ...NOTHING };
     const times: Times = { uses: [], needs: [], intervals: [], retained: [], ages: [] };
     for (const one of words) {

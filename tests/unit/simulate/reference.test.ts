@@ -55,6 +55,11 @@ describe("the truth of a world", () => {
     expect(two.get("iai_p50_ns")).toEqual({ lo: 100 * MS, hi: 100 * MS });
   });
 
+  test("has no moment of memory that was freed before the run", () => {
+    const gone: WorldStratum = { ...stratum([word()], 5), life_ns: [-2000 * MS, -500 * MS] };
+    expect(truthOf([stratum([written]), gone], 1000 * MS, GAP_NS)).toEqual(truth);
+  });
+
   test("is none where nothing of the kind happened", () => {
     const read = truthOf([stratum([word([100, OP.load])])], 1000 * MS, GAP_NS);
     for (const name of ["reads_per_write", "retention_p50_ns", "write_once_ratio"]) expect(read.get(name)).toBeNull();

@@ -119,6 +119,8 @@ export function lineMate(draw: Draw, random: Random): Draw | null {
 export interface Drawer {
   /** The next draw from the live regions, a new list whenever they changed; null where nothing can be drawn. */
   draw(regions: readonly DrawRegion[]): Draw | null;
+  /** Another draw from the same stratum, in the same turn; null where it has nothing to draw any more. */
+  drawAgain(regions: readonly DrawRegion[], stratum: string): Draw | null;
 }
 
 /** Tries for a word that is in memory: a stratum where 1 % is has one in 9 of 10 turns. */
@@ -169,6 +171,11 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       if (!credit.has(stratum)) credit.set(stratum, (random() * share) / total);
     }
   }
+  function drawIn(stratum: string): Draw | null {
+    const frame = frames.get(stratum);
+    if (!frame) return null;
+    return drawResident(frame, stratum, () => drawWord(frame, random, shares.get(stratum) ?? 0), resident);
+  }
   return {
     draw(regions) {
       if (regions !== lastRegions) learn(regions);
@@ -178,11 +185,13 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
         credit.set(stratum, earned);
         if (chosen === null || earned > (credit.get(chosen) ?? 0)) chosen = stratum;
       }
-      const frame = chosen === null ? undefined : frames.get(chosen);
-      if (chosen === null || !frame) return null;
+      if (chosen === null) return null;
       credit.set(chosen, (credit.get(chosen) ?? 0) - 1);
-      const weight = shares.get(chosen) ?? 0;
-      return drawResident(frame, chosen, () => drawWord(frame, random, weight), resident);
+      return drawIn(chosen);
+    },
+    drawAgain(regions, stratum) {
+      if (regions !== lastRegions) learn(regions);
+      return drawIn(stratum);
     },
   };
 }

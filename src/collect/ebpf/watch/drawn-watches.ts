@@ -40,12 +40,21 @@ function earlyEnds() {
   };
 }
 
+/** A turn that waits for registers. */
+interface Pending {
+  readonly draw: Draw;
+  readonly turn: number;
+  readonly from: readonly DrawRegion[];
+  /** True where the bytes that were drawn are no more. */
+  readonly isGone: boolean;
+}
+
 /** @param random decides draws and designs; nothing else may take from it */
 export function drawnWatches(sources: DrawSources, random: Random): WatchChoice {
   const drawer = createDrawer(random, sources.resident);
   const needsPair = new Set<string>();
   const early = earlyEnds();
-  let pending: { readonly draw: Draw; readonly turn: number; readonly from: readonly DrawRegion[] } | null = null;
+  let pending: Pending | null = null;
 
   function designOf({ region }: Draw, turn: number, hasRowsAhead: boolean, room: Room): Design | null {
     return chooseDesign(
@@ -65,6 +74,16 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     );
   }
 
+  /**
+   * What waits, or the next draw. Where memory came or went, a turn that waits gets another word of its stratum and waits on: a new
+   * turn might need no more registers than are free and begin at once, so that moments after such changes would be watched too often.
+   */
+  function drawFrom(regions: readonly DrawRegion[]): Draw | null {
+    if (pending === null) return drawer.draw(regions);
+    if (pending.from === regions && !pending.isGone) return pending.draw;
+    return drawer.drawAgain(regions, pending.draw.region.stratum) ?? drawer.draw(regions);
+  }
+
   /** The words of a draw that its design watches. */
   function wordsOf(draw: Draw, design: Design, ahead: readonly DrawRegion[]): PlannedWatch[] {
     if (design.name === "cohort") {
@@ -82,15 +101,14 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     isBudgeted: true,
     next(room) {
       const regions = sources.regions();
-      if (pending?.from !== regions) pending = null;
-      const draw = pending?.draw ?? drawer.draw(regions);
+      const draw = drawFrom(regions);
       if (draw === null) return null;
       const turn = pending?.turn ?? random();
       const { region_type } = draw.region;
       const ahead = region_type === "kv_cache" ? sources.rowsAhead() : [];
       const design = designOf(draw, turn, ahead.length > 0, room);
       // The draw waits for its registers: another in its place would be a choice by what is running.
-      pending = design === null ? { draw, turn, from: regions } : null;
+      pending = design === null ? { draw, turn, from: regions, isGone: false } : null;
       if (design === null) return null;
       return wordsOf(draw, design, ahead);
     },
@@ -100,7 +118,9 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
       else if (seen.traps > 0 && mode === "pair") needsPair.delete(stratum);
     },
     forget(isGone) {
-      if (pending && isGone(pending.draw.region.pid, pending.draw.addr, pending.draw.sizeBytes)) pending = null;
+      if (pending === null) return;
+      const { region, addr, sizeBytes } = pending.draw;
+      pending = { ...pending, isGone: pending.isGone || isGone(region.pid, addr, sizeBytes) };
     },
   };
 }

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import type { SeenAccesses } from "../../../../../src/collect/ebpf/watch/accesses.ts";
+import type { DrawRegion } from "../../../../../src/collect/ebpf/watch/draw.ts";
+import { drawnWatches } from "../../../../../src/collect/ebpf/watch/drawn-watches.ts";
+import type { Room, WatchChoice } from "../../../../../src/collect/ebpf/watch/watch-choice.ts";
+import type { RegionType } from "../../../../../src/schema/words.ts";
+import { seededDraws } from "../../../../../src/statistics/prng.ts";
+
+const regionAt = (addr: bigint, region_type: RegionType = "activation"): DrawRegion => ({
+  pid: 1,
+  addr,
+  size_bytes: 800,
+  stratum: region_type,
+  region_type,
+  tensor: null,
+});
+const room = (freeRegisters: number): Room => ({
+  elapsedNs: 20e9,
+  registers: 4,
+  freeRegisters,
+  longRegisters: 0,
+  isWatched: () => false,
+});
+
+/** One trap of which decoding could not tell whether it read or wrote. */
+const UNDECIDED: SeenAccesses = {
+  accesses: [],
+  traps: 1,
+  kernelTraps: 0,
+  outside: 0,
+  collapsed: 0,
+  unpaired: 0,
+  twins: 0,
+  compared: 0,
+  agreed: 0,
+  undecided: 1,
+};
+
+/** Watches over memory that the test changes. */
+function watches(seed: number, first: readonly DrawRegion[]) {
+  const memory = { regions: first };
+  const sources = { regions: () => memory.regions, tokenPeriodNs: () => null, rowsAhead: () => [] };
+  return { memory, choice: drawnWatches(sources, seededDraws(seed)) };
+}
+
+/** Takes what needs one register until a turn waits for the two of a pair. */
+function untilOneWaits(choice: WatchChoice): void {
+  for (let i = 0; i < 1000; i++) if (choice.next(room(1)) === null) return;
+  throw new Error("no turn waited");
+}
+
+describe("a turn that waits for the registers of a pair", () => {
+  test.each([1, 2, 3, 4, 5])("waits on where memory comes, and then watches what is there, seed %p", (seed) => {
+    const { memory, choice } = watches(seed, [regionAt(0x1000n)]);
+    untilOneWaits(choice);
+    for (let k = 2n; k < 20n; k++) {
+      memory.regions = [regionAt(k * 0x1000n)];
+      // One register is free: to take it now would be to begin at the change.
+      expect(choice.next(room(1))).toBeNull();
+    }
+    const [planned] = choice.next(room(2)) ?? [];
+    expect(planned?.design.mode).toBe("pair");
+    expect(planned?.draw.region.addr).toBe(0x13000n);
+  });
+
+  test("waits on where its bytes are freed before the list is made anew", () => {
+    const { choice } = watches(1, [regionAt(0x1000n), regionAt(0x8000n)]);
+    untilOneWaits(choice);
+    choice.forget(() => true);
+    expect(choice.next(room(1))).toBeNull();
+    expect(choice.next(room(2))?.[0]?.design.mode).toBe("pair");
+  });
+
+  test("stays with its stratum as long as that has memory, and goes to another where it has none", () => {
+    const both = [regionAt(0x1000n), regionAt(0x8000n, "runtime")];
+    const { memory, choice } = watches(1, both);
+    choice.learn("activation", { mode: "rw", seen: UNDECIDED, isEarly: false });
+    untilOneWaits(choice);
+    for (let k = 0; k < 20; k++) {
+      memory.regions = [...both];
+      expect(choice.next(room(1))).toBeNull();
+    }
+    memory.regions = [regionAt(0x8000n, "runtime")];
+    const planned = choice.next(room(2)) ?? [];
+    expect(planned.map(({ draw }) => draw.region.stratum)).toContain("runtime");
+  });
+});
