@@ -1,11 +1,11 @@
 #!/usr/bin/env bun
 /**
  * What `mrm-trace run` says of real llama.cpp, held against every access that it makes:
- * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--runs N] [--touches FOLDER] [--write]`. A program that decodes in cycles that are
- * all alike runs one of them under valgrind's lackey, which writes every load and store, and then for some time under the
- * tracer as a user would. What lackey saw is kept in FOLDER, and not asked for again. With --write the table of
- * docs/accuracy-programs.md is written anew. It needs root, valgrind, cc and git, and some 4 minutes for a case,
- * of 15 million weights half an hour.
+ * `bun scripts/truth-engine.ts [--cases TEXT] [--seconds N] [--runs N] [--touches FOLDER] [--record] [--write]`. A program that decodes in
+ * cycles that are all alike runs one of them under a tool of valgrind that writes every load and store of tensors, and then for some
+ * time under the tracer as a user would. What was counted in the one cycle is kept in FOLDER, and not asked for again; with --record
+ * that is all. With --write the table of docs/accuracy-programs.md is written anew. It needs root, valgrind,
+ * cc and git. To record a case takes some 5 s, with two threads or 15 million weights a minute.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,20 +20,22 @@ import { answerOf } from "../src/simulate/coverage.ts";
 import { compileProgram } from "../tests/fixtures/compile.ts";
 import { type Cycles, compileCycles } from "../tests/fixtures/llama-cycles.ts";
 import { outputOf } from "../tests/fixtures/output-of.ts";
+import { readAccesses } from "../tests/fixtures/valgrind-tool.ts";
 import { type ProgramRow, repeatedTable, writeTable } from "../tests/validity/laboratory/program-table.ts";
 import { touchesOf, truthOfTouches } from "../tests/validity/laboratory/touches.ts";
 
-/** As many weights as the name says, though with a small vocabulary: one of 32,000 words takes valgrind long before the first token. */
+/** The second has as many weights as the name says, though with a small vocabulary; the third is that of the demo. */
 const MODELS = {
   "1m": { params: "1m" },
   "15m": { params: "15m", apart: { layers: 15, vocabulary: 512 } },
+  "24m": { params: "15m" },
 } as const satisfies Record<string, Pick<ModelSpec, "params" | "apart">>;
 
 interface Case {
   readonly name: string;
   readonly type: ModelType;
   readonly model?: keyof typeof MODELS;
-  /** Attention, sequences, and what becomes of the cache, as llama-cycles.c has it. */
+  /** Attention, sequences, what becomes of the cache, and threads, as llama-cycles.c has it. */
   readonly form: string;
 }
 
@@ -41,13 +43,26 @@ const CASES: readonly Case[] = [
   { name: "f16, flash attention", type: "f16", form: "flash,1,keep" },
   { name: "f16", type: "f16", form: "plain,1,keep" },
   { name: "q8_0, flash attention", type: "q8_0", form: "flash,1,keep" },
+  { name: "q8_0", type: "q8_0", form: "plain,1,keep" },
   { name: "q4_0 repacked, flash attention", type: "q4_0", form: "flash,1,keep" },
   { name: "q4_0 repacked", type: "q4_0", form: "plain,1,keep" },
   { name: "4 sequences, flash attention", type: "q4_0", form: "flash,4,keep" },
   { name: "4 sequences", type: "q4_0", form: "plain,4,keep" },
   { name: "rows taken back", type: "q4_0", form: "flash,1,trim" },
   { name: "context shifts", type: "q4_0", form: "flash,1,shift" },
+  { name: "f16, flash attention, 2 threads", type: "f16", form: "flash,1,keep,2" },
+  { name: "q8_0, flash attention, 2 threads", type: "q8_0", form: "flash,1,keep,2" },
+  { name: "q4_0 repacked, 2 threads", type: "q4_0", form: "plain,1,keep,2" },
+  { name: "4 sequences, 2 threads", type: "q4_0", form: "plain,4,keep,2" },
+  { name: "15 M weights, f16, flash attention", type: "f16", form: "flash,1,keep", model: "15m" },
+  { name: "15 M weights, f16", type: "f16", form: "plain,1,keep", model: "15m" },
+  { name: "15 M weights, q8_0, flash attention", type: "q8_0", form: "flash,1,keep", model: "15m" },
+  { name: "15 M weights, q8_0", type: "q8_0", form: "plain,1,keep", model: "15m" },
   { name: "15 M weights, q4_0 repacked, flash attention", type: "q4_0", form: "flash,1,keep", model: "15m" },
+  { name: "15 M weights, q4_0 repacked", type: "q4_0", form: "plain,1,keep", model: "15m" },
+  { name: "15 M weights, q8_0, flash attention, 2 threads", type: "q8_0", form: "flash,1,keep,2", model: "15m" },
+  { name: "15 M weights, q8_0, 4 sequences, 2 threads", type: "q8_0", form: "plain,4,keep,2", model: "15m" },
+  { name: "24 M weights, q8_0, flash attention, 2 threads", type: "q8_0", form: "flash,1,keep,2", model: "24m" },
 ];
 const CLASSES = ["weight", "kv_cache"] as const;
 
@@ -57,13 +72,12 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "30" },
     runs: { type: "string", default: "1" },
     touches: { type: "string" },
+    record: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
 });
 const CLI = join(import.meta.dir, "..", "src", "cli.ts");
 const folder = mkdtempSync(join(tmpdir(), "mrm-truth-engine-"));
-
-const LACKEY = "valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-fd=9";
 
 /** What count-touches says of one cycle. */
 async function touched(
@@ -73,9 +87,8 @@ async function touched(
 ): Promise<string> {
   const kept = values.touches === undefined ? null : join(values.touches, `${size} ${type} ${form}`);
   if (kept !== null && existsSync(kept)) return readFileSync(kept, "utf8");
-  const pipe = `set -o pipefail; ${LACKEY} "$1" "$2" "$3" "$4" 0 9>&1 >/dev/null 2>/dev/null | "$5"`;
-  const counter = compileProgram("count-touches");
-  const text = await outputOf(["bash", "-c", pipe, "bash", driver, libraries, model, form, counter]);
+  const counter = [compileProgram("count-touches")];
+  const text = await readAccesses([driver, libraries, model, form, "0"], "accesses to named memory", counter);
   if (kept !== null) {
     mkdirSync(dirname(kept), { recursive: true });
     writeFileSync(kept, text);
@@ -83,11 +96,15 @@ async function touched(
   return text;
 }
 
+async function modelOf({ type, model: size = "1m" }: Case): Promise<string> {
+  const path = join(folder, `${size}-${type}.gguf`);
+  if (!existsSync(path)) await writeModel({ ...MODELS[size], type, seed: 1 }, path);
+  return path;
+}
+
 /** One run of one case: its figures of decoding beside what is true of it. */
 async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramRow[]> {
-  const size = one.model ?? "1m";
-  const model = join(folder, `${size}-${one.type}.gguf`);
-  if (!existsSync(model)) await writeModel({ ...MODELS[size], type: one.type, seed: 1 }, model);
+  const model = await modelOf(one);
   const touches = touchesOf(await touched(cycles, model, one));
   const output = mkdtempSync(join(folder, "runs-"));
   const command = [cycles.driver, cycles.libraries, model, one.form, values.seconds];
@@ -107,7 +124,7 @@ async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramR
   using run = openRun(join(output, readdirSync(output)[0] ?? "", "engine"));
   return CLASSES.flatMap((region_type) => {
     const seen = touches.get(`decode ${region_type}`);
-    if (seen === undefined || seen.steps === 0) throw new Error(`lackey saw no decode of ${one.name}`);
+    if (seen === undefined || seen.steps === 0) throw new Error(`no decode was recorded: ${one.name}`);
     const truth = truthOfTouches(seen);
     return (
       run
@@ -123,15 +140,22 @@ async function rowsOf(cycles: Cycles, one: Case, seed: number): Promise<ProgramR
 try {
   const cycles = await compileCycles(await ensureDemoEngine(demoCacheDir()), folder);
   const rows: ProgramRow[] = [];
-  for (const one of CASES.filter(({ name }) => name.includes(values.cases))) {
+  const cases = CASES.filter(({ name }) => name.includes(values.cases));
+  for (const one of values.record ? cases : []) {
+    await touched(cycles, await modelOf(one), one);
+    process.stderr.write(`${one.name} recorded\n`);
+  }
+  for (const one of values.record ? [] : cases) {
     for (let seed = 1; seed <= Number(values.runs); seed++) {
       rows.push(...(await rowsOf(cycles, one, seed)));
       process.stderr.write(`${one.name} ${seed}\n`);
     }
   }
-  const table = repeatedTable(rows);
-  process.stdout.write(`${table}\n`);
-  if (values.write) writeTable("llama.cpp", table);
+  if (!values.record) {
+    const table = repeatedTable(rows);
+    process.stdout.write(`${table}\n`);
+    if (values.write) writeTable("llama.cpp", table);
+  }
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -8,7 +8,7 @@
  * a world of which a row is in doubt after N seeds runs on to so many. It needs neither root nor an idle machine, and on one CPU
  * some 15 minutes for 50 seeds and 200 at most.
  *
- * --traced needs valgrind, cc and git. It records the traces first, which takes some 10 minutes: with --traces they are kept in FOLDER
+ * --traced needs valgrind, cc and git. It records the traces first, which takes a minute: with --traces they are kept in FOLDER
  * and not recorded again. 200 runs of each of its worlds take some 8 minutes on one CPU.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What is true of a program of which valgrind's lackey wrote every access: figures of passes by step, not by time. */
+/** What is true of a program of which valgrind wrote every access: figures of passes by step, not by time. */
 import type { Truth } from "../../../src/simulate/reference.ts";
 
 /** Sums over the steps of a phase of words of 8 bytes that were touched; a program for each in tests/fixtures/programs. */

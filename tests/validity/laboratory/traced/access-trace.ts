@@ -1,8 +1,9 @@
-/** Exact traces of real programs: every load and store that valgrind's lackey saw, in columns. */
+/** Exact traces of real programs: every load and store that valgrind saw, in columns. */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { firstIndex } from "../../../../src/statistics/first-index.ts";
 import { compileProgram } from "../../../fixtures/compile.ts";
+import { readAccesses } from "../../../fixtures/valgrind-tool.ts";
 
 export interface TracedRegion {
   readonly region_type: "weight" | "kv_cache" | "activation";
@@ -48,29 +49,20 @@ export function regionOf({ regions }: AccessTrace, address: number): number {
   return address < addr + size_bytes ? found : -1;
 }
 
-const LACKEY = "valgrind --tool=lackey --trace-mem=yes --basic-counts=no --log-fd=9";
 /** Written last. */
 const SAID = "said.txt";
 
 export const isRecorded = (folder: string): boolean => existsSync(join(folder, SAID));
 
 /**
- * Runs a program under lackey and packs what that writes as it comes, so that the text is never kept.
+ * Runs a program under valgrind and packs its accesses as they come, so that their text is never kept.
  * @param folder gets the columns
  * @throws Error where the program, valgrind or the packer fails
  */
 export async function recordTrace(command: readonly string[], folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const packer = compileProgram("pack-accesses");
-  const pipe = `set -o pipefail; folder=$1 packer=$2; shift 2; ${LACKEY} "$@" 9>&1 >/dev/null 2>/dev/null | "$packer" "$folder"`;
-  const child = Bun.spawn(["bash", "-c", pipe, "bash", folder, packer, ...command], {
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [said, errors] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(`${command[0]} under valgrind failed:\n${errors.slice(-2000)}`);
-  await Bun.write(join(folder, SAID), said);
+  const packer = [compileProgram("pack-accesses"), folder];
+  await Bun.write(join(folder, SAID), await readAccesses(command, "all accesses and instructions", packer));
 }
 
 /** Regions of one class that touch each other are one: activations take turns in one place. */
