@@ -7,7 +7,7 @@ import { nameOf, type SourceWorld } from "./source-world.ts";
 
 export const SOURCE_WORLDS: readonly SourceWorld[] = [...SLOT_SERVERS, ...MAPPED_REGIONS, ...SAMPLED_PROGRAMS];
 
-/** Runs a world with so many seeds from `first` on. */
+/** Runs a world with so many seeds from `first` on. The name of a figure says of which step it is, and its row is of no other. */
 export async function sourceCoverage(world: SourceWorld, { seeds, first = 1 }: Runs): Promise<CoverageRow[]> {
   const answers: (Answer & { readonly name: string })[] = [];
   for (let seed = first; seed < first + seeds; seed++) {
@@ -20,6 +20,11 @@ export async function sourceCoverage(world: SourceWorld, { seeds, first = 1 }: R
   }
   const figures = Map.groupBy(answers, ({ name, row }) => `${row.source} ${name}`);
   return [...figures.values()].flatMap((ofFigure) =>
-    summary(world.name, ofFigure).map((row) => ({ ...row, metric: ofFigure[0]?.name ?? row.metric })),
+    summary(world.name, ofFigure).map((row) => ({
+      ...row,
+      metric: ofFigure[0]?.name ?? row.metric,
+      phase: "all",
+      step: "all",
+    })),
   );
 }
