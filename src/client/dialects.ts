@@ -42,6 +42,8 @@ export interface CompletionRequest {
 
 export interface Dialect {
   readonly path: string;
+  /** What vLLM puts before the name that a request gives itself by X-Request-Id; null where such a name is of no use. */
+  readonly namePrefix: string | null;
   /** The event in a line of the answer; null where it has none. */
   eventIn(line: string): string | null;
   body(request: CompletionRequest): Readonly<Record<string, unknown>>;
@@ -67,6 +69,7 @@ const isError = (data: string): boolean => /^\s*\{\s*"error"/.test(data);
 /** llama.cpp's own, which tells most: in each event how many tokens there are, in the last its times and the slot. */
 const llamaServer: Dialect = {
   path: "/completion",
+  namePrefix: null,
   eventIn: sentEvent,
   body: ({ prompt, tokens, reuse }) => ({
     ...{ prompt, n_predict: tokens, stream: true, ignore_eos: true, temperature: 0, cache_prompt: reuse },
@@ -95,9 +98,18 @@ const llamaServer: Dialect = {
 };
 
 const count = z.int().min(0).max(4e9);
+const text = z.string().nullable().catch(null);
 const chunkSchema = z.object({
   id: z.string().min(1).max(MOST_NAME_CHARS).nullable().catch(null),
-  choices: z.array(z.object({ text: z.string().nullable().catch(null) })).catch([]),
+  choices: z
+    .array(
+      z.object({
+        text,
+        // Of a chat, which a model may think or say; the two words for thoughts are of different servers.
+        delta: z.object({ content: text, reasoning: text, reasoning_content: text }).nullable().catch(null),
+      }),
+    )
+    .catch([]),
   usage: z
     .object({
       prompt_tokens: count,
@@ -108,41 +120,61 @@ const chunkSchema = z.object({
     .catch(null),
 });
 
+/** A name that no other request has, without a dash, which ends parts of names. */
+export const freshRequestId = (): string => crypto.randomUUID().replaceAll("-", "");
+
+/** An event of the common form. One with text is one token, where it does not say how many there are by now. */
+function openAiChunk(data: string, most: number): AnswerEvent {
+  const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
+  if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
+  const chunk = chunkSchema.safeParse(parsedJson(data)).data;
+  if (chunk === undefined) return nothing;
+  const { id: name, choices, usage } = chunk;
+  const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;
+  const isKnown = usage !== null && cached !== null && cached <= usage.prompt_tokens;
+  const counts =
+    usage === null
+      ? null
+      : {
+          prompt_tokens: usage.prompt_tokens,
+          evaluated_tokens: isKnown ? usage.prompt_tokens - cached : null,
+          output_tokens: usage.completion_tokens,
+          output_ns: null,
+          sequence_id: null,
+        };
+  // What is counted behind the answer brings nothing.
+  const said = choices.length > 0 && usage !== null ? usage.completion_tokens : Number.NaN;
+  const texts = choices.flatMap(({ text, delta }) => [text, ...Object.values(delta ?? {})]);
+  const tokens = texts.some((one) => (one ?? "") !== "") ? 1 : 0;
+  return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts, name };
+}
+
 /**
- * What many servers have in common. An event with text is one token, but where it says how many there are by now, as vLLM's does
- * when it is asked to, which goes on past the words that end an answer too; others leave what they do not know.
+ * What both of its forms are asked. vLLM goes on past the words that end an answer, and says in each event how many tokens there
+ * are by now; others leave what they do not know.
  */
+const openAiBody = ({ tokens, model }: CompletionRequest): Readonly<Record<string, unknown>> => ({
+  ...(model === null ? {} : { model }),
+  ...{ max_tokens: tokens, stream: true, temperature: 0, ignore_eos: true },
+  stream_options: { include_usage: true, continuous_usage_stats: true },
+});
+
+/** What many servers have in common. */
 const openAi: Dialect = {
   path: "/v1/completions",
+  namePrefix: "cmpl-",
   eventIn: sentEvent,
-  body: ({ prompt, tokens, model }) => ({
-    ...(model === null ? {} : { model }),
-    ...{ prompt, max_tokens: tokens, stream: true, temperature: 0, ignore_eos: true },
-    stream_options: { include_usage: true, continuous_usage_stats: true },
-  }),
-  read(data, most) {
-    const nothing = { tokens_so_far: null, tokens: 0, is_last: false, counts: null, name: null };
-    if (data.trim() === "[DONE]") return { ...nothing, is_last: true };
-    const chunk = chunkSchema.safeParse(parsedJson(data)).data;
-    if (chunk === undefined) return nothing;
-    const { id: name, choices, usage } = chunk;
-    const cached = usage?.prompt_tokens_details?.cached_tokens ?? null;
-    const isKnown = usage !== null && cached !== null && cached <= usage.prompt_tokens;
-    const counts =
-      usage === null
-        ? null
-        : {
-            prompt_tokens: usage.prompt_tokens,
-            evaluated_tokens: isKnown ? usage.prompt_tokens - cached : null,
-            output_tokens: usage.completion_tokens,
-            output_ns: null,
-            sequence_id: null,
-          };
-    // What is counted behind the answer brings nothing.
-    const said = choices.length > 0 && usage !== null ? usage.completion_tokens : Number.NaN;
-    const tokens = choices.some(({ text }) => (text ?? "") !== "") ? 1 : 0;
-    return { ...nothing, tokens_so_far: said <= most ? said : null, tokens, counts, name };
-  },
+  body: (request) => ({ ...openAiBody(request), prompt: request.prompt }),
+  read: openAiChunk,
+};
+
+/** The same as people talk to it. */
+const openAiChat: Dialect = {
+  path: "/v1/chat/completions",
+  namePrefix: "chatcmpl-",
+  eventIn: sentEvent,
+  body: (request) => ({ ...openAiBody(request), messages: [{ role: "user", content: request.prompt }] }),
+  read: openAiChunk,
 };
 
 const partSchema = z.object({
@@ -202,6 +234,7 @@ const eachLine = (line: string): string | null => (line.trim() === "" ? null : l
 /** Ollama's own, with the prompt as it is. */
 const ollama: Dialect = {
   path: "/api/generate",
+  namePrefix: null,
   eventIn: eachLine,
   body: (request) => ({ ...ollamaBody(request), prompt: request.prompt, raw: true }),
   read: ollamaPart,
@@ -210,6 +243,7 @@ const ollama: Dialect = {
 /** The same as people talk to it: the prompt is a message, around which the template of the model stands. */
 const ollamaChat: Dialect = {
   path: "/api/chat",
+  namePrefix: null,
   eventIn: eachLine,
   body: (request) => ({ ...ollamaBody(request), messages: [{ role: "user", content: request.prompt }] }),
   read: ollamaPart,
@@ -218,6 +252,7 @@ const ollamaChat: Dialect = {
 export const DIALECTS: Readonly<Record<ServerApi, Dialect>> = {
   "llama-server": llamaServer,
   openai: openAi,
+  "openai-chat": openAiChat,
   ollama,
   "ollama-chat": ollamaChat,
 };

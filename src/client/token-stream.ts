@@ -3,7 +3,7 @@ import type { ServerApi } from "../config/schema.ts";
 import { MrmTraceError } from "../errors.ts";
 import { monotonicNs } from "../kernel/libc.ts";
 import { ask } from "./ask.ts";
-import { type CompletionRequest, DIALECTS, type Dialect, type ServerCounts } from "./dialects.ts";
+import { type CompletionRequest, DIALECTS, type Dialect, freshRequestId, type ServerCounts } from "./dialects.ts";
 
 /** Far more than any event and any answer have: what a server sends beyond is no answer. */
 const [MOST_LINE_CHARS, MOST_BYTES] = [2 ** 20, 2 ** 26];
@@ -18,7 +18,10 @@ export interface Exchange {
   readonly end_ns: bigint;
   /** Null where no answer came. */
   readonly http_status: number | null;
-  /** As the server calls the request in its answer; null where it does not. */
+  /**
+   * As the server calls the request in its answer; where that was cut before it said so, as vLLM calls one that brings our name, and
+   * null of servers that are asked otherwise.
+   */
   readonly name: string | null;
   /** Tokens that came, by what each event says. */
   readonly tokens: number;
@@ -80,11 +83,13 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
   let received = 0;
   const gaps_ms: number[] = [];
   let counts: ServerCounts | null = null;
-  let name: string | null = null;
+  let named: string | null = null;
+  const given = dialect.namePrefix === null ? null : freshRequestId();
+  let isNameless = given !== null;
   let is_whole = false;
   let failure: Error | null = null;
   try {
-    const response = await ask(`${url}${dialect.path}`, signal, dialect.body(request));
+    const response = await ask(`${url}${dialect.path}`, signal, dialect.body(request), given);
     http_status = response.status;
     if (!response.ok || response.body === null) {
       await response.body?.cancel();
@@ -103,7 +108,8 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
         received += fresh;
       }
       counts = event.counts ?? counts;
-      name ??= event.name;
+      named ??= event.name;
+      isNameless = false;
       if (event.is_last) {
         is_whole = true;
         break;
@@ -112,6 +118,7 @@ export async function exchange({ url, api, signal, ...request }: TokenRequest): 
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
   }
+  const name = isNameless ? `${dialect.namePrefix}${given}` : named;
   const times = { sent_ns, first_token_ns, last_token_ns, end_ns: monotonicNs() };
   return { ...times, http_status, name, tokens: received, gaps_ms, counts, is_whole, failure };
 }

@@ -191,7 +191,7 @@ export const resumeSchema = z.object({
 });
 
 /** How our own client asks a server. */
-export const SERVER_APIS = ["llama-server", "openai", "ollama", "ollama-chat"] as const;
+export const SERVER_APIS = ["llama-server", "openai", "openai-chat", "ollama", "ollama-chat"] as const;
 export type ServerApi = (typeof SERVER_APIS)[number];
 
 /** Our own client of a server, which `run` launches. */
@@ -203,7 +203,7 @@ export const serveSchema = z.object({
     .enum(SERVER_APIS)
     .default("llama-server")
     .describe(
-      "how that server is asked: llama-server, which tells most, openai, as many others are (/v1/completions), ollama (/api/generate), or ollama-chat (/api/chat)",
+      "how that server is asked: llama-server, which tells most, openai, as many others are (/v1/completions), openai-chat (/v1/chat/completions), ollama (/api/generate), or ollama-chat (/api/chat)",
     )
     .register(valueHints, { hint: "API", words: [...SERVER_APIS] }),
   clients: whole(1, 64).default(1).describe("requests of that client under way at once"),

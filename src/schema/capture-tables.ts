@@ -132,7 +132,7 @@ export const CAPTURE_TABLES = {
       { ...TIME, doc: "When it was sent." },
       { ...PID, doc: "The process that was launched as the server." },
       col("request_id", "u32", "", "Number of the request in this run, from 1, in the order in which they were sent."),
-      opt("request", "string", "", "The name that the server gave it in its answer (`id`); null where it gave none."),
+      opt("request", "string", "", "Its name in the answer (`id`), else what vLLM makes of our X-Request-Id."),
       words("status", REQUEST_STATUSES),
       opt("http_status", "u16", "", "Status of the answer; null where none came."),
       opt("first_token_ns", "u64", "ns of CLOCK_MONOTONIC", "When its first token came."),

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { tableBatches } from "../../../src/columnar/read/table-batches.ts";
 import { rowsFromBatch } from "../../../src/columnar/rows.ts";
@@ -19,12 +19,12 @@ afterEach(endLeftRuns);
 const server = await fetchLlamaServer(BUILDS.process);
 if (!server.ok) process.stderr.write(`skipped: a server of the common form: ${server.reason}\n`);
 
-test.skipIf(!server.ok)(
-  "a server of the common form is asked as others are, and what it does not tell is null",
-  async () => {
+test.skipIf(!server.ok).each(["openai", "openai-chat"])(
+  "a server of the common form is asked as others are (%s), and what it does not tell is null",
+  async (api) => {
     if (!server.ok) return;
-    await writeModel({ params: "1m", type: "f16", seed: 1 }, model);
-    const asked = ["--serve", "300ms", "--api", "openai", "--request-tokens", "20", "--collector", "process", "--json"];
+    if (!existsSync(model)) await writeModel({ params: "1m", type: "f16", seed: 1 }, model);
+    const asked = ["--serve", "300ms", "--api", api, "--request-tokens", "20", "--collector", "process", "--json"];
     const command = server.command(model, "{port}", 512);
     const ended = await runCli(["run", ...asked, ...QUICK, "--output", output, "--", ...command], { env: server.env });
     expect(ended.exitCode).toBe(0);
@@ -32,6 +32,12 @@ test.skipIf(!server.ok)(
     const figures = tableFiles(run_dir, "request_figures").flatMap((path) =>
       [...tableBatches(path, "request_figures")].flatMap(rowsFromBatch),
     );
+    expect(figures.length).toBeGreaterThan(0);
+    const names = tableFiles(run_dir, "request").flatMap((path) =>
+      [...tableBatches(path, "request")].flatMap(rowsFromBatch).map(({ request }) => request),
+    );
+    for (const name of names) expect(name).toMatch(/^chatcmpl-/);
+    expect(new Set(names).size).toBe(figures.length);
     expect(requests).toMatchObject({ requests: figures.length, answered: figures.length, kv_bytes: null });
     for (const { prompt_tokens, evaluated_tokens, reused_tokens, output_tokens, streamed_tokens, why } of figures) {
       expect((evaluated_tokens ?? 0) + (reused_tokens ?? 0)).toBe(prompt_tokens ?? -1);

@@ -36,6 +36,20 @@ describe("events of the common form", () => {
     expect(read({ choices: [], usage: { prompt_tokens: -1, completion_tokens: 3 } }).counts).toBeNull();
   });
 
+  test("of a chat have their text in what is new of it, said or thought; the first, which says who speaks, has none", () => {
+    const chat = DIALECTS["openai-chat"];
+    const part = (delta: unknown) => chat.read(JSON.stringify({ id: "chatcmpl-1f", choices: [{ delta }] }), 100);
+    for (const delta of [{ content: "a" }, { reasoning: "a" }, { content: null, reasoning_content: "a" }]) {
+      expect(part(delta)).toMatchObject({ tokens: 1, name: "chatcmpl-1f" });
+    }
+    for (const delta of [{ role: "assistant", content: "" }, {}, null, "a", { content: 7 }]) {
+      expect(part(delta)).toMatchObject({ tokens: 0, name: "chatcmpl-1f" });
+    }
+    expect(chat.body({ prompt: "p", tokens: 5, reuse: true, model: "m" })).toMatchObject({
+      ...{ model: "m", messages: [{ role: "user", content: "p" }], max_tokens: 5, ignore_eos: true },
+    });
+  });
+
   test("say what the server calls the request, where that can be a name", () => {
     const nameIn = (id: unknown) => read({ id, choices: [] }).name;
     expect(nameIn("cmpl-1f")).toBe("cmpl-1f");

@@ -168,4 +168,32 @@ describe("our client of a server", () => {
       },
     ]);
   });
+
+  test.each([
+    ["openai", "/v1/completions", "cmpl-"],
+    ["openai-chat", "/v1/chat/completions", "chatcmpl-"],
+  ] as const)(
+    "gives each request of %s a name, by which it is known where its answer never came",
+    async (api, path, prefix) => {
+      const given: (string | null)[] = [];
+      const server = Bun.serve({
+        port: 0,
+        hostname: "127.0.0.1",
+        fetch(request) {
+          const { pathname } = new URL(request.url);
+          if (pathname === "/v1/models") return Response.json({ data: [] });
+          if (pathname !== path) return new Response("no", { status: 404 });
+          given.push(request.headers.get("x-request-id"));
+          // The first ends without an event, the second has one that tells no name, the third tells one of its own.
+          const said = ["", '{"choices":[]}', '{"id":"mine","choices":[]}'][given.length - 1];
+          return new Response(said === "" ? ": nothing yet\n\n" : `data: ${said}\n\ndata: [DONE]\n\n`);
+        },
+      });
+      servers.push(server);
+      const { ended } = await driven({ ...SETTINGS, api, requests: 3, url: `http://127.0.0.1:${server.port}` });
+      expect(new Set(given).size).toBe(3);
+      for (const name of given) expect(name).toMatch(/^[0-9a-f]{32}$/);
+      expect(ended.map(({ request }) => request)).toEqual([`${prefix}${given[0]}`, null, "mine"]);
+    },
+  );
 });

@@ -39,6 +39,15 @@ describe("requests of our client that the engine names", () => {
     });
   });
 
+  test("are found where they were cut before an answer came, by the name that they were sent with, and of chats too", () => {
+    const cut = { status: "cut", http_status: null, first_token_ns: null, last_token_ns: null } as const;
+    const [figure] = joinedRequests(ours(row(1, "chatcmpl-a1", cut)), [
+      named("chatcmpl-a1-f00d"),
+      named("cmpl-a1-0-f00d"),
+    ]);
+    expect(figure).toMatchObject({ status: "cut", request: "chatcmpl-a1-f00d", wait_ns: 2000n, ttft_ns: null });
+  });
+
   test("are found by the whole name in the answer alone, and by one name alone", () => {
     const whole = joinedRequests(ours(row(1, "cmpl-a")), [named("cmpl-ab-0-f00d")]);
     expect(whole[0]).toMatchObject({ request: null, wait_ns: null, why: expect.stringContaining("named none") });
