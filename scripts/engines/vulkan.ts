@@ -40,8 +40,12 @@ const logger = (_, message) => { if (message.includes("buffer size")) console.lo
 const llama = await getLlama({ gpu: "vulkan", build: "never", logLevel: "info", logger, maxThreads: 2 });
 const model = await llama.loadModel({ modelPath: process.argv[2], gpuLayers: 99 });
 const sequence = (await model.createContext({ contextSize: 1024, threads: 2 })).getSequence();
-let tokens = 0;
-for await (const _ of sequence.evaluate([5, 6, 7, 8])) if (++tokens === 64) break;
+do {
+  let tokens = 0;
+  for await (const _ of sequence.evaluate([5, 6, 7, 8])) if (++tokens === 64) break;
+  await sequence.clearHistory();
+  console.log("answered");
+} while (process.argv[3] === "again");
 await llama.dispose();
 `,
   );
@@ -57,6 +61,22 @@ function logged(log: string, what: string): number {
 function named(warning: string, what: string): number {
   const [, size = "0", unit = "MiB"] = new RegExp(`${what} of ([0-9.]+) (\\wiB)`).exec(warning) ?? [];
   return Number(size) * ({ KiB: 1 / 1024, MiB: 1, GiB: 1024 }[unit] ?? Number.NaN);
+}
+
+/** The warnings of a recording that comes when the model was loaded long since. */
+async function attached(path: string): Promise<readonly string[]> {
+  const env = { ...process.env, GGML_VK_VISIBLE_DEVICES: "0" };
+  const child = Bun.spawn([process.execPath, program, path, "again"], { env, stdout: "pipe", stderr: "ignore" });
+  try {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stdout) if (decoder.decode(chunk).includes("answered")) break;
+    const options = ["--json", "--baseline", "100ms", "--duration", "2s", "--output", join(folder, "results")];
+    const { stdout } = await startCli(["attach", String(child.pid), ...options]).ended;
+    return (JSON.parse(stdout) as { readonly warnings: readonly string[] }).warnings;
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+  }
 }
 
 await install();
@@ -90,6 +110,10 @@ const counts = [...caches.values()].map((rows) => rows.length);
 const tokens = target.prompt_tokens + target.decode_tokens;
 say(`  cache rows   ${counts.join(", ")} in ${[...caches.keys()].join(", ")}; ${tokens} tokens in steps`);
 isKnown &&= counts.length === 4 && counts.every((count) => count === tokens);
+const late = await attached(model);
+const why = late.find((text) => text.includes("vulkan backend before the tracer came is not identifiable"));
+say(`  attached     ${why ?? "nothing is said of what lay there before"}`);
+isKnown &&= why !== undefined;
 say(
   isKnown ? "vulkan: all of that memory is named, and each row of its caches" : "vulkan: not all is known, see above",
 );

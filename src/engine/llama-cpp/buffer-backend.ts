@@ -12,7 +12,13 @@ const OF_PROCESS: ReadonlySet<string> = new Set(["base", "cpu", "blas"]);
 /** Functions that are kept: a backend has one or two. */
 const FUNCTION_LIMIT = 64;
 
-/** @param pathAt asked once for each function of buffers: the path of the object that is mapped there @returns the name of a backend with memory of its own, such as `cuda`; null for none */
+/** The backend with memory of its own, such as `cuda`, whose library lies at a path; null for another. */
+export function libraryBackend(path: string): string | null {
+  const name = LIBRARY.exec(path)?.[1] ?? null;
+  return name === null || OF_PROCESS.has(name) ? null : name;
+}
+
+/** @param pathAt asked once for each function of buffers: the path of the object that is mapped there @returns the name of a backend with memory of its own; null for none */
 export function bufferBackends(
   pathAt: (addr: bigint) => string | null,
 ): (handle: bigint, read: ReadMemory) => string | null {
@@ -23,8 +29,7 @@ export function bufferBackends(
     const code = new DataView(bytes.buffer, bytes.byteOffset, 8).getBigUint64(0, true);
     const existing = names.get(code);
     if (existing !== undefined) return existing;
-    const name = LIBRARY.exec(pathAt(code) ?? "")?.[1] ?? null;
-    const backend = name === null || OF_PROCESS.has(name) ? null : name;
+    const backend = libraryBackend(pathAt(code) ?? "");
     if (names.size >= FUNCTION_LIMIT) names.clear();
     names.set(code, backend);
     return backend;

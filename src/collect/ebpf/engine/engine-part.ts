@@ -14,6 +14,7 @@ import { treeOf } from "../../../target/tree.ts";
 import { calibratedCost } from "../../calibrated-cost.ts";
 import { snapshotRows } from "../lifecycle/maps-look.ts";
 import { ATTENTIVE_MS, type Part, type PartPrograms, type PlannedPart, type Scene } from "../part.ts";
+import { deviceLibraries } from "./device-libraries.ts";
 import { createEngineObjects, type EngineObjects } from "./engine-objects.ts";
 import { mappedObjects, symbolAddresses } from "./symbol-address.ts";
 import { weightFiles } from "./weight-files.ts";
@@ -50,6 +51,7 @@ async function startEngine(
 ): Promise<Part> {
   const look = looks.kind("reads of its memory");
   const files = weightFiles(mappings.maps);
+  const devices = deviceLibraries();
   const session = await createEngineSession({
     engines,
     nameAt: files.nameAt,
@@ -75,6 +77,7 @@ async function startEngine(
     }
     void objects.offer(rows);
     files.follow(rows);
+    devices.follow(rows);
   }
 
   function rowsOfFiles(): Batch[] {
@@ -123,7 +126,12 @@ async function startEngine(
       const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
-    warnings: () => [...objects.warnings(), ...session.untold(), ...files.warnings(monotonicNs(), session)],
+    warnings: () => [
+      ...objects.warnings(),
+      ...session.untold(),
+      ...files.warnings(monotonicNs(), session),
+      ...devices.warnings(),
+    ],
     [Symbol.dispose]: () => owned.dispose(),
   };
 }
