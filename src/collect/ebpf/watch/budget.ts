@@ -22,7 +22,7 @@ export interface Budget {
   chargeRetargets(registers: number): void;
   /**
    * Charges every CPU for looks that held a lock of the target, as a thread may have waited on any. Some cannot wait for
-   * the budget: what they owe holds arming up for half a second at most.
+   * the budget: what they owe holds each arming up for half a second at most, also where they go on.
    */
   chargeLooks(ns: number): void;
   /** True while no CPU is in debt. */
@@ -35,8 +35,8 @@ export interface Budget {
 
 /** An idle budget saves up this much time's share and no more, so that a pause is not followed by a storm. */
 const DEPTH_NS = 50e6;
-/** Debt of looks, as the time that pays for it. */
-const MOST_LOOK_DEBT_NS = 500e6;
+/** Debt of looks from one arming to the next, as the time that pays for it. */
+export const MOST_LOOK_DEBT_NS = 500e6;
 
 /**
  * A token bucket per CPU that may go into debt: a watch is armed only when no CPU owes anything. What one armed
@@ -48,6 +48,8 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
   const balance = new Map(cpus.map((cpu) => [cpu, DEPTH_NS * share]));
   const spent = new Map(cpus.map((cpu) => [cpu, 0]));
   let lastNs: number | null = null;
+  /** What looks were charged since the last arming. */
+  let looksNs = 0;
   const charge = (cpu: number, ns: number) => {
     if (!balance.has(cpu)) return;
     balance.set(cpu, (balance.get(cpu) ?? 0) - ns);
@@ -61,13 +63,17 @@ export function createBudget({ cpus, budgetPct, costs }: BudgetOptions): Budget 
     },
     chargeTraps: (cpu, traps) => charge(cpu, traps * costs.trapNs),
     chargeRetargets(registers) {
+      looksNs = 0;
       for (const cpu of cpus) charge(cpu, registers * costs.retargetNs);
     },
     chargeLooks(ns) {
+      // What a CPU has saved up is spent first; the share may be less than it was.
+      const owed = Math.max(0, Math.min(ns, (MOST_LOOK_DEBT_NS + DEPTH_NS) * share - looksNs));
+      looksNs += owed;
       for (const cpu of cpus) {
-        const floor = Math.min(balance.get(cpu) ?? 0, -MOST_LOOK_DEBT_NS * share);
+        const before = balance.get(cpu) ?? 0;
         charge(cpu, ns);
-        balance.set(cpu, Math.max(balance.get(cpu) ?? 0, floor));
+        balance.set(cpu, Math.max(before - owed, Math.min(before, -MOST_LOOK_DEBT_NS * share)));
       }
     },
     change(pct) {

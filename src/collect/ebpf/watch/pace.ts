@@ -2,7 +2,7 @@
 import type { Random } from "../../../statistics/prng.ts";
 import { ATTENTIVE_MS } from "../part.ts";
 import { registersOf } from "./arm.ts";
-import type { WatchCosts } from "./budget.ts";
+import { MOST_LOOK_DEBT_NS, type WatchCosts } from "./budget.ts";
 import { type Design, TRAP_LIMIT } from "./design.ts";
 
 export interface Pace {
@@ -12,7 +12,7 @@ export interface Pace {
   readonly atOnce: number;
   /** Takes note of a watch that was armed: the next one waits as long as the dearest course of this one costs. */
   armed(design: Design): void;
-  /** Takes note of what else was paid from the budget. */
+  /** Takes note of what looks were paid from the budget: from one watch to the next they put it off by as long as they hold up the budget at most. */
   spent(ns: number): void;
   /** Goes on with another share of each CPU, in percent: what is still to be waited is as much longer as that is less. */
   change(budgetPct: number, elapsedNs: number): void;
@@ -47,6 +47,8 @@ export function createPace(options: PaceOptions, random: Random): Pace {
   const turns = (1e6 * ATTENTIVE_MS * share) / worstCostNs(usual, options);
   let turnNs = 0;
   let beginNs = 0;
+  /** For how long looks put the next watch off. */
+  let putOffNs = 0;
   return {
     // Watches that begin together see the same moment of the program: they tell less than as many that begin apart.
     atOnce: Math.min(MOST_AT_ONCE, Math.max(1, Math.round(turns))),
@@ -58,10 +60,13 @@ export function createPace(options: PaceOptions, random: Random): Pace {
       const length = worstCostNs(design, options) / share;
       turnNs += length;
       beginNs = turnNs + random() * length;
+      putOffNs = 0;
     },
     spent(ns) {
-      turnNs += ns / share;
-      beginNs += ns / share;
+      const longer = Math.min(ns / share, MOST_LOOK_DEBT_NS - putOffNs);
+      putOffNs += longer;
+      turnNs += longer;
+      beginNs += longer;
     },
     change(budgetPct, elapsedNs) {
       const times = share / (budgetPct / 100);

@@ -52,6 +52,33 @@ describe("a budget of 1 % of each CPU", () => {
     budget.refill(0.51e9);
     expect(budget.canSpend()).toBe(true);
   });
+  test("lets looks that go on without end hold up each arming for half a second, and the next one again", () => {
+    const budget = open([0]);
+    budget.refill(0);
+    const armedMs: number[] = [];
+    for (let ms = 1; ms <= 3000; ms++) {
+      budget.refill(ms * 1e6);
+      // Five times what the budget has.
+      budget.chargeLooks(50_000);
+      if (!budget.canSpend()) continue;
+      budget.chargeRetargets(1);
+      armedMs.push(ms);
+    }
+    // While there is something saved up, nothing is held up.
+    const later = armedMs.filter((ms) => ms > 20);
+    expect(later.length).toBeWithin(4, 7);
+    for (const [i, ms] of later.entries()) if (i > 0) expect(ms - (later[i - 1] ?? 0)).toBeWithin(400, 600);
+  });
+  test("gives nothing back for a look where its share has become less", () => {
+    const budget = open([0]);
+    budget.refill(0);
+    budget.chargeLooks(60e6);
+    budget.change(0.25);
+    for (let i = 0; i < 100; i++) budget.chargeLooks(1);
+    // 5 ms are owed, of which 2.5 us come in each ms now.
+    budget.refill(1.9e9);
+    expect(budget.canSpend()).toBe(false);
+  });
   test("forgives a CPU no debt of traps for a look", () => {
     const budget = open([0]);
     budget.refill(0);
