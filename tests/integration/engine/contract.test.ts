@@ -1,8 +1,9 @@
 /** What every engine must tell, whichever it is: tensors, steps, rows of its cache, its end; of a process that is attached to late, and where records are lost. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { Glob } from "bun";
 import { demoCacheDir } from "../../../src/demo/cache.ts";
 import { demoCommand } from "../../../src/demo/demo.ts";
 import { writeModel } from "../../../src/demo/model/write-model.ts";
@@ -15,7 +16,9 @@ import { type EngineRun, type RunOptions, runEngine } from "../../fixtures/engin
 import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
 
-setDefaultTimeout(120_000);
+/** Real vLLM, where scripts/test-engines has installed it. */
+const { MRM_TRACE_VLLM: installed, MRM_TRACE_VLLM_PYTHON: python } = process.env;
+setDefaultTimeout(installed === undefined ? 120_000 : 900_000);
 
 /** Of each step of a program the positions of its tokens, in order. */
 type Positions = readonly (readonly number[])[];
@@ -58,7 +61,43 @@ const ofEach = (sequences: number, positions: readonly number[]): number[] =>
   positions.flatMap((position) => Array.from({ length: sequences }, () => position));
 const PROMPT = 66;
 
+/** Waits for the mark of a program whose model is loaded. @throws Error where it ends before that */
+async function untilMarked(mark: string, pid: number): Promise<void> {
+  while (!existsSync(mark)) {
+    if (!existsSync(`/proc/${pid}`)) throw new Error("the program ended before its model was loaded");
+    await Bun.sleep(50);
+  }
+}
+
+/** vLLM itself, of which the other case has a stand-in. */
+const realVllm = (home: string, program: string): Case => ({
+  caches: ["cache_kv_l0", "cache_kv_l1"],
+  sequences: 2,
+  async run(steps, how) {
+    const mark = join(folder, `vllm-${steps}`);
+    const go = (): void => rmSync(mark);
+    const fixture = new URL("../../fixtures/vllm_steps.py", import.meta.url).pathname;
+    const libraries = new Glob("lib/python*/site-packages/vllm/_C*.so");
+    const environment = dirname(dirname(program));
+    return await runEngine([program, fixture, join(home, "contract-model"), String(steps), mark], {
+      env: { HOME: home },
+      objects: [...libraries.scanSync({ cwd: environment, absolute: true })],
+      async when(pid) {
+        await untilMarked(mark, pid);
+        if (how !== "late") return;
+        go();
+        await later();
+      },
+      meanwhile: async () => (how === "late" ? undefined : go()),
+      ...(how === "lossy" ? { drains: false } : {}),
+    });
+  },
+  stepsOf: (steps) => [ofEach(2, upTo(5)), ...upTo(steps - 1, 5).map((position) => [position, position])],
+  tooMany: 1500,
+});
+
 const CASES: readonly (readonly [string, Case])[] = [
+  ...(installed === undefined || python === undefined ? [] : [["vLLM itself", realVllm(installed, python)] as const]),
   [
     "PyTorch with a cache that moves",
     {
