@@ -41,7 +41,7 @@ const STRATUM_WORDS = new Set<string>([
   ...Object.keys(DATA_CLASSES),
   ...Object.keys(MAPPING_KINDS),
   ...STORAGE_TYPES,
-  ...["k", "v", "kv", "r", "s", "sampled", "named", "breakpoint"],
+  ...["k", "v", "kv", "r", "s", "sampled", "named", "breakpoint", "reused", "most_reused"],
 ]);
 
 /** Each text has one pseudonym in a run, and another in the next. */

@@ -27,13 +27,14 @@ export interface Trial {
 export function tryWorld(world: World, seed: number, policy: Policy = USUAL_POLICY): Trial {
   const machine = simulatedMachine(world, policy);
   const regions = world.strata.map(
-    ({ stratum, region_type, words, repeats = 1, place }, i): DrawRegion => ({
+    ({ stratum, region_type, words, repeats = 1, place, turns }, i): DrawRegion => ({
       pid: PID,
       addr: addrOf(place ?? i, 0),
       size_bytes: 8 * words.length * repeats,
       stratum,
       region_type,
       tensor: null,
+      ...(turns === undefined ? {} : { turns }),
     }),
   );
   const lag = world.map_lag_ns ?? 0;

@@ -16,6 +16,8 @@ export interface WorldStratum {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly words: readonly WordTrace[];
+  /** Turns that it gets beside a stratum with 1; those of its class where it is absent. */
+  readonly turns?: number;
   /** Strata of one place lie at the same addresses, one after the other; each at its own where it is absent. */
   readonly place?: number;
   /** When its memory comes and goes, ns: there are no accesses outside. In the whole run where it is absent. */

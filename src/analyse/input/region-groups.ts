@@ -1,4 +1,4 @@
-/** Single regions as groups: the watches that fell into one are drawn uniformly from it, as those of a class from its strata. */
+/** Single regions as groups: the watches that fell into one are drawn uniformly from it, or from each of the strata that share it. */
 import type { PlaceIndex } from "../../label/regions/place-index.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { lostShare } from "../watched/lost-watches.ts";
@@ -37,6 +37,22 @@ function byRegion(watches: readonly WatchSample[], index: PlaceIndex): [row: num
   return enough.sort(([a, one], [b, other]) => other.length - one.length || a - b).slice(0, MOST_REGIONS);
 }
 
+/**
+ * Bytes of a region that each stratum has, by stratum: as large a share of the stratum's as of its draws fell there, so that all together are those of the region.
+ * @param all watches of every region
+ */
+function stratumBytes(
+  watches: readonly WatchSample[],
+  all: ReadonlyMap<string, number>,
+  bytes: number,
+): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { stratum, stratum_bytes } of watches)
+    found.set(stratum, (found.get(stratum) ?? 0) + stratum_bytes / (all.get(stratum) ?? 1));
+  const sum = [...found.values()].reduce((total, one) => total + one, 0);
+  return new Map([...found].map(([stratum, one]) => [stratum, sum > 0 ? (bytes * one) / sum : bytes]));
+}
+
 /** Regions with enough watches, most watched first, in the whole of generation or of a run without steps. */
 export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGroup[] {
   const [span] = spansOf(input.steps, input.window_ns);
@@ -48,15 +64,16 @@ export function regionGroups(input: AnalysisInput, index: PlaceIndex): RegionGro
   const { regions, seed } = input;
   const unwatched = unwatchedShare(input.watches, span, input.passed_over);
   const lost = lostShare(input);
+  const draws = new Map<string, number>();
+  for (const { stratum } of uniform) draws.set(stratum, (draws.get(stratum) ?? 0) + 1);
   return byRegion(uniform, index).map(([row, watches]) => {
     const bytes = (regions.end[row] as number) - (regions.begin[row] as number);
     const facts = regions.facts[regions.what[row] as number];
-    const drawn = watches.map((watch) => ({
-      ...watch,
-      stratum: "region",
-      stratum_bytes: bytes,
-      inclusion_probability: Math.min(1, watch.size_bytes / bytes),
-    }));
+    const ofStratum = stratumBytes(watches, draws, bytes);
+    const drawn = watches.map((watch) => {
+      const stratum_bytes = ofStratum.get(watch.stratum) ?? bytes;
+      return { ...watch, stratum_bytes, inclusion_probability: Math.min(1, watch.size_bytes / stratum_bytes) };
+    });
     const readable = drawn.filter(isReadable);
     const region: RegionSet = { all: regions, rows: Uint32Array.of(row) };
     const young = youngShare(region, span, input.draw_lag_ns ?? 0);

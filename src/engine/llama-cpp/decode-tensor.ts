@@ -165,3 +165,15 @@ export function decodeBuffer(
   }
   return likely;
 }
+
+/** Room that an aligned base may take from a buffer. */
+const ALIGNMENT_BYTES = 64n;
+
+/** True where `size` bytes at `addr` lie in a buffer. */
+export function liesIn(
+  addr: bigint,
+  size: number,
+  buffer: { readonly addr: bigint; readonly sizeBytes: number },
+): boolean {
+  return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
+}

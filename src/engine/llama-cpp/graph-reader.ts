@@ -2,9 +2,9 @@
 import type { ReadMemory } from "../engine.ts";
 import { type CacheRole, cacheRole } from "./cache-role.ts";
 import { cachePart, isCacheName } from "./classify.ts";
-import { decodeBuffer, decodeTensor, type RawTensor } from "./decode-tensor.ts";
+import { decodeBuffer, decodeTensor, liesIn, type RawTensor } from "./decode-tensor.ts";
 import type { GgmlLayout } from "./offsets.ts";
-import { type GraphTensor, liesIn } from "./placed-tensors.ts";
+import type { GraphTensor } from "./placed-tensors.ts";
 
 /** A tensor in a buffer of a backend that has memory of its own. */
 export interface GraphTensorElsewhere extends GraphTensor {

@@ -4,9 +4,10 @@ import type { WordOf } from "../../schema/row.ts";
 import type { TensorUsage } from "../../schema/words.ts";
 import type { EngineRow, LiveTensor, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
+import { type TurnTakers, turnTakers } from "../turn-takers.ts";
 import type { CacheRole } from "./cache-role.ts";
 import { classify, holdsExperts, layoutOf } from "./classify.ts";
-import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, type RawTensor, usageOf } from "./decode-tensor.ts";
+import { decodeBuffer, decodeFreshTensor, LEAST_ADDRESS, liesIn, type RawTensor, usageOf } from "./decode-tensor.ts";
 import { elsewhere } from "./elsewhere.ts";
 import type { LayerExperts } from "./expert-reads.ts";
 import { classedTensor } from "./live-tensor.ts";
@@ -25,8 +26,9 @@ import type { CacheShape } from "./written-cells.ts";
 
 interface LiveBuffer extends PlacedBuffer {
   usage: TensorUsage;
-  /** By address: the tensor that took it last. */
+  /** By address: the tensor that took it last; no activation. */
   readonly tensors: Map<bigint, LiveTensor>;
+  readonly turns: TurnTakers;
   /** Address and name of every tensor ever placed here. */
   readonly placed: Set<string>;
 }
@@ -79,13 +81,13 @@ export interface GraphTensor {
   readonly role?: CacheRole;
 }
 
+const tensorsIn = ({ tensors, turns }: LiveBuffer): LiveTensor[] => [...tensors.values(), ...turns.all()];
+
 interface OutsideTensor {
   readonly tensor: ClassedTensor;
   readonly from: From;
 }
 
-/** Room that an aligned base may take from a buffer. */
-const ALIGNMENT_BYTES = 64n;
 /** In which arguments ggml_backend_buffer_init gets its context and size, after the structure passed by value. */
 const INIT_ARGS = process.arch === "arm64" ? ([2, 3] as const) : ([1, 2] as const);
 
@@ -94,15 +96,6 @@ const SETTLED_AFTER = 8192;
 
 /** Names kept per buffer; graphs of real models place some thousands. */
 const PLACED_LIMIT = 65536;
-
-/** True where `size` bytes at `addr` lie in a buffer. */
-export function liesIn(
-  addr: bigint,
-  size: number,
-  buffer: { readonly addr: bigint; readonly sizeBytes: number },
-): boolean {
-  return addr >= buffer.addr && addr + BigInt(size) <= buffer.addr + BigInt(buffer.sizeBytes) + ALIGNMENT_BYTES;
-}
 
 /** Names a tensor in its buffer; what a graph tells of one that was placed without a name is news. */
 function placeKey({ name }: RawTensor, addr: bigint, role: CacheRole | undefined): string {
@@ -135,7 +128,15 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
   }
 
   function open(handle: bigint, addr: bigint, sizeBytes: number, usage: TensorUsage): LiveBuffer {
-    const buffer = { handle, addr, sizeBytes, usage, tensors: new Map(), placed: new Set<string>() };
+    const buffer = {
+      handle,
+      addr,
+      sizeBytes,
+      usage,
+      tensors: new Map(),
+      turns: turnTakers(),
+      placed: new Set<string>(),
+    };
     buffers.set(handle, buffer);
     unjudged.add(handle);
     return buffer;
@@ -174,7 +175,10 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     const place = placeKey(tensor, addr, role);
     repeated = buffer.placed.has(place) ? repeated + 1 : 0;
     buffer.placed.add(place);
-    buffer.tensors.set(addr, { ...classed, region_type: region_type ?? "runtime" });
+    if (region_type === "activation") {
+      buffer.turns.place(place, { ...classed, region_type });
+      buffer.tensors.delete(addr);
+    } else buffer.tensors.set(addr, { ...classed, region_type: region_type ?? "runtime" });
     if (region_type === "weight") {
       weights.bytes += tensor.sizeBytes;
       weights.tensors += 1;
@@ -316,7 +320,7 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
       others.keep(handle, backend, buffer.sizeBytes, buffer.usage);
       for (const found of seen) noteElsewhere(handle, found);
       // An address of a card may be one of the buffer's own by chance.
-      for (const tensor of buffer.tensors.values()) {
+      for (const tensor of tensorsIn(buffer)) {
         const row = before.find(({ addr, name }) => addr === tensor.addr && name === tensor.name);
         if (row !== undefined)
           noteElsewhere(handle, { tensor, from: { time: row.timestamp_ns, tid: row.tid, graph: false } });
@@ -385,6 +389,6 @@ export function tensorMap(pid: number, first: GgmlLayout): TensorMap {
     unsettle() {
       repeated = 0;
     },
-    live: () => [...buffers.values()].flatMap((buffer) => [...buffer.tensors.values()]),
+    live: () => [...buffers.values()].flatMap(tensorsIn),
   };
 }

@@ -1,6 +1,8 @@
 /** What llama-cycles.c writes down of the nodes of its graphs: which memory each goes over, and when. */
+
 import type { StepSample } from "../../../src/analyse/input/input.ts";
 import { type Span, spansOf } from "../../../src/analyse/input/span.ts";
+import { reuseBands } from "../../../src/collect/ebpf/watch/frame/reuse-bands.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import type { RegionType } from "../../../src/schema/words.ts";
 import { type Truth, truthOf, truthOfSteps } from "../../../src/simulate/reference.ts";
@@ -10,12 +12,15 @@ import type { WordTrace, World, WorldStratum } from "../../../src/simulate/world
 const [SHAPE, NODE, STEP] = [1, 2, 3];
 const CLASSES: readonly RegionType[] = ["weight", "kv_cache", "activation"];
 const [READ, WRITTEN] = [1, 2];
+const HASH_UNIT = 256;
 const WORD_BYTES = 8;
 
 interface Range {
   readonly from: number;
   readonly end: number;
   readonly region_type: RegionType;
+  /** Of its tensor: two of one name have one. */
+  readonly hash: number;
   /** OP of what a node does to each of its words. */
   readonly op: number;
 }
@@ -51,10 +56,10 @@ export function nodeLogOf(log: Uint8Array): NodeLog {
     if (kind !== SHAPE) continue;
     const ranges: Range[] = [];
     for (let i = at + 3; i < at + number(at); i += 3) {
-      const what = number(i + 2);
+      const [hash, what] = [Math.floor(number(i + 2) / HASH_UNIT), number(i + 2) % HASH_UNIT];
       const from = Math.floor(number(i) / WORD_BYTES) * WORD_BYTES;
       const end = Math.ceil((number(i) + number(i + 1)) / WORD_BYTES) * WORD_BYTES;
-      ranges.push({ from, end, region_type: CLASSES[what >> 2] ?? "unknown", op: opOf(what & 3) });
+      ranges.push({ from, end, region_type: CLASSES[what >> 2] ?? "unknown", hash, op: opOf(what & 3) });
     }
     shapes[number(at + 2)] = ranges;
   }
@@ -79,6 +84,7 @@ export const MOMENTS: readonly Moment[] = [
  */
 export function nodeStrata(log: NodeLog, type: RegionType, origin_ns: number, [read, written]: Moment): WorldStratum[] {
   const mine = log.shapes.map((ranges) => ranges.filter(({ region_type }) => region_type === type));
+  const drawnFrom = strataOf(log, type);
   const bounds = [...new Set(mine.flat().flatMap(({ from, end }) => [from, end]))].sort((a, b) => a - b);
   const pieceOf = new Map(bounds.map((bound, i) => [bound, i]));
   const traces = bounds.map(() => ({ time_ns: [] as number[], op: [] as number[] }));
@@ -103,9 +109,24 @@ export function nodeStrata(log: NodeLog, type: RegionType, origin_ns: number, [r
   return traces.flatMap(({ time_ns, op }, i) => {
     if (time_ns.length === 0) return [];
     const word: WordTrace = { time_ns: Float64Array.from(time_ns), op: Uint8Array.from(op) };
-    const repeats = ((bounds[i + 1] ?? 0) - (bounds[i] ?? 0)) / WORD_BYTES;
-    return [{ stratum: `${type}/${i}`, region_type: type, words: [word], repeats }];
+    const [from = 0, end = 0] = bounds.slice(i, i + 2);
+    return [{ ...drawnFrom(from), region_type: type, words: [word], repeats: (end - from) / WORD_BYTES }];
   });
+}
+
+/** From which stratum a word of a class is drawn, as the product has it: its address is enough. */
+function strataOf({ shapes }: NodeLog, type: RegionType): (address: number) => Pick<WorldStratum, "stratum" | "turns"> {
+  if (type !== "activation") return () => ({ stratum: type });
+  const tensors = shapes.flatMap((ranges) =>
+    ranges
+      .filter(({ region_type, op }) => region_type === type && op !== OP.load)
+      .map(({ from, end, hash }) => ({ from: BigInt(from), to: BigInt(end), name: String(hash) })),
+  );
+  const pieces = reuseBands(tensors);
+  return (address) => {
+    const { stratum, turns } = pieces.findLast(({ from }) => from <= address) ?? { stratum: type, turns: 1 };
+    return { stratum, turns };
+  };
 }
 
 /** The steps; those of one token for each sequence decode. */
@@ -124,12 +145,10 @@ function spanNs({ steps }: NodeLog): readonly [origin_ns: number, length_ns: num
   return [origin, (steps.at(-1)?.end_ns ?? origin) - origin];
 }
 
-/** The run as a world of which each word is touched in the middle of its nodes; a class is a stratum. */
+/** The run as a world of which each word is touched in the middle of its nodes. */
 export function nodeWorld(log: NodeLog, sequences: number): World {
   const [origin, run_ns] = spanNs(log);
-  const strata = CLASSES.flatMap((type) =>
-    nodeStrata(log, type, origin, [0.5, 0.5]).map((stratum) => ({ ...stratum, stratum: type })),
-  );
+  const strata = CLASSES.flatMap((type) => nodeStrata(log, type, origin, [0.5, 0.5]));
   return { run_ns, token_period_ns: null, steps: stepSamples(log, sequences, origin), strata };
 }
 

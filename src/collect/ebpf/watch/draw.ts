@@ -13,6 +13,8 @@ export interface DrawRegion {
   readonly stratum: string;
   readonly region_type: RegionType;
   readonly tensor: string | null;
+  /** Turns of its stratum beside another with 1; those of its class where it is absent. */
+  readonly turns?: number;
   /** True where only the words that are in memory are drawn. */
   readonly resident_only?: boolean;
 }
@@ -162,7 +164,7 @@ export function createDrawer(random: Random, resident: ResidentWords = ALL_WORDS
       const frame = frameOf(members);
       if (frame.bytes === 0) continue;
       frames.set(stratum, frame);
-      shares.set(stratum, turnsOf(members[0]?.region_type ?? "unknown"));
+      shares.set(stratum, members[0]?.turns ?? turnsOf(members[0]?.region_type ?? "unknown"));
     }
     const total = [...shares.values()].reduce((sum, share) => sum + share, 0);
     for (const [stratum, share] of shares) {

@@ -108,6 +108,21 @@ describe("the tensor map of a process", () => {
     expect(map.live().map(({ name }) => name)).toEqual(["norm-1"]);
   });
 
+  test("keeps all activations that take turns at an address, of those of one name the smallest and the largest", () => {
+    const map = tensorMap(7, GGML_LAYOUT);
+    construct(map, BASE, 65536n);
+    map.bufferUsage(about(PROBE.buffer_usage, [HANDLE, 2n]));
+    for (const tokens of [4, 64, 16]) map.tensorAlloc(alloc(BASE, { name: "norm-0", ne: [tokens, 1, 1, 1] }));
+    map.tensorAlloc(alloc(BASE, { name: "norm-1" }));
+    expect(map.live().map(({ name, ne, region_type }) => [name, ne[0], region_type])).toEqual([
+      ["norm-0", 4, "activation"],
+      ["norm-0", 64, "activation"],
+      ["norm-1", 4, "activation"],
+    ]);
+    map.bufferFreed(about(PROBE.buffer_free));
+    expect(map.live()).toEqual([]);
+  });
+
   test("closes all tensors of a freed buffer, and does not mistake its next life for the first", () => {
     const map = tensorMap(7, GGML_LAYOUT);
     map.tensorAlloc(alloc(BASE, { name: "blk.0.a.weight" }));

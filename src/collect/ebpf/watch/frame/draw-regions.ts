@@ -7,14 +7,23 @@ import type { DrawRegion } from "../draw.ts";
 import { stratumOf } from "../stratum.ts";
 import type { EmptyParts } from "./empty-parts.ts";
 import { outside, type Range, unionOf } from "./ranges.ts";
+import { type BandPiece, reuseBands, type Turn } from "./reuse-bands.ts";
 
 const PROT_READ = 1;
 const PROT_READ_WRITE = 3;
 
 const rangeOf = (tensor: LiveTensor): Range => ({ from: tensor.addr, to: tensor.addr + BigInt(tensor.size_bytes) });
 
-/** Weights and cache tensors one by one; activations share addresses, so they are taken as the union of their bytes. */
-function tensorRegions(tensors: readonly LiveTensor[]): DrawRegion[] {
+const turnsOf = (tensors: readonly LiveTensor[]): Turn[] =>
+  tensors
+    .filter((tensor) => tensor.region_type === "activation")
+    .map((tensor) => ({ ...rangeOf(tensor), name: tensor.name }));
+
+/** The bands of the activations of a process. */
+export type Bands = (pid: number, activations: () => readonly Turn[]) => readonly BandPiece[];
+
+/** Weights and cache tensors one by one; activations share addresses, so they are taken as the union of their bytes, by how many take turns there. */
+function tensorRegions(tensors: readonly LiveTensor[], bandsOf: Bands): DrawRegion[] {
   const out: DrawRegion[] = [];
   for (const [pid, ofProcess] of Map.groupBy(tensors, (tensor) => tensor.pid)) {
     for (const tensor of ofProcess) {
@@ -24,16 +33,9 @@ function tensorRegions(tensors: readonly LiveTensor[]): DrawRegion[] {
       const { addr, size_bytes, region_type, name } = tensor;
       out.push({ pid, addr, size_bytes, stratum, region_type, tensor: name });
     }
-    const activations = ofProcess.filter((tensor) => tensor.region_type === "activation").map(rangeOf);
-    for (const { from, to: end } of unionOf(activations)) {
-      out.push({
-        pid,
-        addr: from,
-        size_bytes: Number(end - from),
-        stratum: "activation",
-        region_type: "activation",
-        tensor: null,
-      });
+    for (const { from, to: end, stratum, turns } of bandsOf(pid, () => turnsOf(ofProcess))) {
+      const size_bytes = Number(end - from);
+      out.push({ pid, addr: from, size_bytes, stratum, region_type: "activation", tensor: null, turns });
     }
   }
   return out;
@@ -63,11 +65,15 @@ function mappingRegions(row: MappingRow, taken: readonly Range[], engine: boolea
   );
 }
 
-/** Every region that a watch may be drawn from, now; regions of one process do not overlap. */
+/**
+ * Every region that a watch may be drawn from, now; regions of one process do not overlap.
+ * @param bandsOf as reuseBands makes them; it may know them as long as no tensor changes
+ */
 export function drawRegions(
   maps: Pick<ProcessMaps, "pids" | "mapsOf">,
   session: Pick<EngineSession, "liveTensors">,
   empty: EmptyParts,
+  bandsOf: Bands = (_, activations) => reuseBands(activations()),
 ): DrawRegion[] {
   const tensors = session.liveTensors();
   const byPid = Map.groupBy(tensors, (tensor) => tensor.pid);
@@ -76,7 +82,7 @@ export function drawRegions(
     maps.pids().map((pid) => [pid, maps.mapsOf(pid).filter((row) => isWanted(row, named.has(pid)))]),
   );
   empty.lookAgain(wanted);
-  const out = tensorRegions(tensors);
+  const out = tensorRegions(tensors, bandsOf);
   for (const [pid, rows] of wanted) {
     const taken = unionOf((byPid.get(pid) ?? []).map(rangeOf));
     for (const row of rows) out.push(...mappingRegions(row, taken, named.has(pid), empty));

@@ -6,9 +6,10 @@ import type { Scene } from "../../part.ts";
 import { splitByHeat } from "../../samples/heat.ts";
 import { rowsAhead } from "../ahead.ts";
 import type { DrawRegion } from "../draw.ts";
-import { drawRegions } from "./draw-regions.ts";
+import { type Bands, drawRegions } from "./draw-regions.ts";
 import { createEmptyParts } from "./empty-parts.ts";
 import type { Residency } from "./residency.ts";
+import { type BandPiece, reuseBands } from "./reuse-bands.ts";
 
 /** How long a list stays good while nothing changed. */
 const MAX_AGE_NS = 1_000_000_000n;
@@ -47,6 +48,17 @@ export function liveRegions(
   let lacksSinceNs: bigint | null = null;
   let caches: readonly LiveTensor[] = [];
   let cachesChanges = -1;
+  const banded = new Map<number, readonly BandPiece[]>();
+  let bandedChanges = -1;
+
+  /** Graphs have thousands of tensors, which stay while mappings come and go. */
+  const bandsOf: Bands = (pid, activations) => {
+    if (bandedChanges !== listedChanges) banded.clear();
+    bandedChanges = listedChanges;
+    const bands = banded.get(pid) ?? reuseBands(activations());
+    banded.set(pid, bands);
+    return bands;
+  };
 
   function cacheTensors(): readonly LiveTensor[] {
     if (cachesChanges === tensors.changes()) return caches;
@@ -64,7 +76,7 @@ export function liveRegions(
       listedChanges = tensors.changes();
       isStale = false;
       lacksSinceNs = null;
-      const drawn = drawRegions(mappings.maps, tensors, empty);
+      const drawn = drawRegions(mappings.maps, tensors, empty, bandsOf);
       // Of a process in doubt nobody knows what is where until its map has been looked at.
       const sure = drawn.filter(({ pid }) => !mappings.maps.isDoubted(pid));
       listed = heat === null ? sure : splitByHeat(sure, heat);

@@ -21,7 +21,7 @@ const weight: LiveTensor = {
 };
 
 /** Strata by first address of what is drawn of a file, read only, and a heap, with one tensor in the file. */
-function strata(tensor: LiveTensor): Record<string, string> {
+function strata(...tensors: LiveTensor[]): Record<string, string> {
   const maps = createProcessMaps();
   maps.apply(mmap(1, 10, 4, 1, { flags: 2, inode: 5n, dev: 1, file_offset_bytes: 0n }));
   maps.apply(mmap(2, 50, 4, 3, { flags: ANON }));
@@ -29,7 +29,7 @@ function strata(tensor: LiveTensor): Record<string, string> {
     lookAgain() {},
     filled: ({ addr, size_bytes }: { addr: bigint; size_bytes: bigint }) => [{ from: addr, to: addr + size_bytes }],
   };
-  const regions = drawRegions(maps, { liveTensors: () => [tensor] }, empty);
+  const regions = drawRegions(maps, { liveTensors: () => tensors }, empty);
   return Object.fromEntries(regions.map(({ addr, stratum }) => [String(addr / page(1)), stratum]));
 }
 
@@ -44,4 +44,21 @@ test("beside tensors that a file names other memory stays what nobody knows, and
 
 test("beside tensors that an engine names other memory that can be written is its runtime", () => {
   expect(strata(weight)).toEqual({ "11": "weight/f32", "50": "runtime/anon" });
+});
+
+test("memory that activations share is drawn by how many of them take turns there", () => {
+  const at = (name: string, first: number, pages: number): LiveTensor => ({
+    ...weight,
+    name,
+    addr: page(first),
+    size_bytes: 4096 * pages,
+    region_type: "activation",
+  });
+  const turns = Array.from({ length: 24 }, (_, i) => at(`norm-${i}`, 50, 1));
+  const fewer = Array.from({ length: 12 }, (_, i) => at(`ffn-${i}`, 51, 1));
+  expect(strata(weight, ...turns, ...fewer, at("result", 52, 2))).toEqual({
+    "11": "weight/f32",
+    "50": "activation/most_reused",
+    "51": "activation",
+  });
 });
