@@ -29,6 +29,18 @@ function answerText({ row }: Answer): string {
   );
 }
 
+/** How much of what all runs said is true. */
+function tally(rows: readonly ProgramRow[]): string {
+  const told = rows.filter(({ real }) => real !== null);
+  const [values, bounds] = (["ok", "bound"] as const).map((word) => told.filter(({ row }) => row.status === word));
+  const right = (answers: readonly ProgramRow[] = []): number => answers.filter(({ isTrue }) => isTrue).length;
+  return [
+    `Of ${values?.length} values the intervals of ${right(values)} hold the truth`,
+    `of ${bounds?.length} bounds ${right(bounds)} are right`,
+    `${told.filter((answer) => !isGiven(answer)).length} answers are refusals.`,
+  ].join("; ");
+}
+
 /** Markdown of programs that ran several times and are alike each time: a row for each figure, with what each run said of it. */
 export function repeatedTable(rows: readonly ProgramRow[]): string {
   const keyOf = ({ program, row }: ProgramRow): string => [program, row.source, row.metric, row.region_type].join("/");
@@ -49,7 +61,8 @@ export function repeatedTable(rows: readonly ProgramRow[]): string {
     ];
     return [`| ${cells.join(" | ")} |`];
   });
-  return ["| program | source | figure | truth | each run | |", "|---|---|---|---|---|---|", ...lines].join("\n");
+  const head = ["| program | source | figure | truth | each run | |", "|---|---|---|---|---|---|"];
+  return [tally(rows), "", ...head, ...lines].join("\n");
 }
 
 /** Markdown, a row for each answer of which something is true. */
