@@ -54,7 +54,8 @@ function traceOf(
   let count = 0;
   for (const [begin] of periods) {
     for (let k = 0; k < touches; k++, step++) {
-      const time = begin + placeNs + k * spacingNs;
+      // A clock counts whole ns: a trap tells no more, so that times between fractions of them would be missed by a rounding.
+      const time = Math.round(begin + placeNs + k * spacingNs);
       const isWrite = Math.ceil((step + 1) * writes) > Math.ceil(step * writes);
       if (time < 0 || time >= runNs) continue;
       time_ns[count] = time;

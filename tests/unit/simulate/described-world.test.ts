@@ -53,6 +53,11 @@ describe("a described world", () => {
     }
   });
 
+  test("has its accesses at whole nanoseconds, as a clock tells them", () => {
+    const words = wordsOf(worldOf({ touches: 3, spacing: "289.3us", period: "5.0021ms" }));
+    expect(words.every(({ time_ns }) => time_ns.every(Number.isInteger))).toBe(true);
+  });
+
   test("has hot words that are used more often", () => {
     const words = wordsOf(worldOf({ hot: { share: 0.05, times: 10 }, period: "100ms" }));
     const counts = words.map(({ time_ns }) => time_ns.length);
