@@ -1,6 +1,6 @@
 /** What the figures are by definition, computed from every access: docs/metrics.md in a few lines each. */
 
-import { isInside, type Span } from "../analyse/input/span.ts";
+import { coveredNs, isInside, type Span } from "../analyse/input/span.ts";
 import { mergePasses } from "../analyse/watched/passes.ts";
 import { collectAround } from "../columnar/collect-after.ts";
 import { OP } from "../schema/operation.ts";
@@ -235,6 +235,9 @@ function addStretches(
 /** The window of the working set without a token axis. */
 const WORKING_NS = 100e6;
 
+/** Of memory that nobody freed. */
+const ALWAYS = [0, Number.POSITIVE_INFINITY] as const;
+
 /**
  * The truth of each watched figure of the words of some strata together; null where they have none.
  * @param gapNs what separates passes, as `passGapNs` gives it
@@ -246,7 +249,7 @@ export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: n
   const ages: Values[] = [];
   const uses: Stretches[] = [];
   const needs: Stretches[] = [];
-  for (const { words, repeats = 1, life_ns: [born, freed] = [0, Number.POSITIVE_INFINITY] } of strata) {
+  for (const { words, repeats = 1, life_ns: [born, freed] = ALWAYS } of strata) {
     // What was freed before the run has no moment in it.
     if (freed <= 0) continue;
     const counts = { ...NOTHING };
@@ -332,7 +335,8 @@ export function truthOfSteps(strata: readonly WorldStratum[], span: Span, gapNs:
   const pieces = Array.from(span.begin_ns, (begin, i): Piece => [begin, span.end_ns[i] ?? begin]);
   const window = WORKING_TURNS * (span.turn_ns ?? Number.NaN);
   const all = { words: 0, reads: 0, writes: 0, working: 0 };
-  for (const { words, repeats = 1 } of strata) {
+  const time_ns = pieces.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  for (const { words, repeats = 1, life_ns: [born, freed] = ALWAYS } of strata) {
     for (const word of words) {
       const { count, start_ns, reads, writes } = mergePasses(word.time_ns, word.op, gapNs);
       for (let i = 0; i < count; i++) {
@@ -340,7 +344,8 @@ export function truthOfSteps(strata: readonly WorldStratum[], span: Span, gapNs:
         if ((reads[i] ?? 0) > 0) all.reads += repeats;
         if ((writes[i] ?? 0) > 0) all.writes += repeats;
       }
-      all.words += repeats;
+      // As many as are there in the mean of the span's moments.
+      all.words += (repeats * coveredNs(span, born, Math.min(freed, word.freed_ns ?? freed))) / time_ns;
       all.working += repeats * touchedShare(word, window, pieces);
     }
   }

@@ -1,7 +1,7 @@
 /** How many bytes of a class there are while a span lasts. */
 import { numberOrder } from "../../columnar/keys/number-order.ts";
 import type { RegionSet } from "./region-set.ts";
-import type { Span } from "./span.ts";
+import { coveredNs, type Span } from "./span.ts";
 
 /** Peaks that were found, by span and grain: several metrics ask for one, and a class may have millions of regions. */
 const found = new WeakMap<RegionSet, Map<string, number>>();
@@ -20,6 +20,14 @@ export function peakBytes(regions: RegionSet, span: Span, grain = 1): number {
   const peak = peaks.get(key) ?? mostHeld(regions, from, end, grain);
   peaks.set(key, peak);
   return peak;
+}
+
+/** Bytes of the regions that are there in the mean of the span's moments; 0 of a span without a moment. */
+export function meanBytes({ all: { begin, end, birth_ns, death_ns }, rows }: RegionSet, span: Span): number {
+  if (!(span.window_ns > 0)) return 0;
+  const spent = (row: number): number => coveredNs(span, birth_ns[row] as number, death_ns[row] as number);
+  const held = (row: number): number => ((end[row] as number) - (begin[row] as number)) * spent(row);
+  return rows.reduce((sum, row) => sum + held(row), 0) / span.window_ns;
 }
 
 /** As `peakBytes`, of pages: those of a file that a process has mapped more than once are there once. */

@@ -3,7 +3,7 @@ import { resample } from "../../statistics/bootstrap.ts";
 import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
-import { drawnShare, peakBytes } from "../input/class-bytes.ts";
+import { drawnShare, meanBytes } from "../input/class-bytes.ts";
 import type { Group } from "../input/group.ts";
 import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
@@ -112,7 +112,7 @@ function stepFigure(group: Group, kind: PassKind, metric: string, perToken: bool
   const sums = kvStepSums(group.kvRows, group.input.steps, group.span);
   const top = kind === "read" ? sums.needed_bytes : sums.written_bytes;
   // Of the class, as the watches have it: rows that are not filled are bytes too.
-  const classBytes = peakBytes(group.regions, group.span);
+  const classBytes = meanBytes(group.regions, group.span);
   const bottom = perToken
     ? sums.tokens.map((tokens) => tokens * classBytes)
     : new Float64Array(top.length).fill(group.span.window_ns / 1e9 / Math.max(1, top.length));

@@ -28,7 +28,7 @@ export function metricsPage(): string {
     "|---|---|",
     "| S | the span: the pieces of time that the figure is given for; as a number, their length in seconds |",
     "| N | tokens that the steps in S decode, or of the prompt in a prefill, all sequences together |",
-    "| b, B | a byte of the class, and how many there are |",
+    "| b, B | a byte of the class, and how many there are, in the mean of the moments of S |",
     "| p, t(p) | a pass over b that begins in S, and when it begins |",
     "| P(b), R(b), W(b) | passes over b in S; of them those that read, and those that write; one that does both is in both |",
     "| A(b) | accesses to b in S, as instructions |",

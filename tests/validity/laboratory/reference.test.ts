@@ -23,7 +23,8 @@ function wordOf(random: () => number): Word {
   }
   const inRun = times.filter((time) => time < RUN_NS);
   const hits = inRun.map((time) => [time, OPS[Math.floor(random() * OPS.length)] ?? OP.load] as const);
-  return { hits, freed_ns: random() < 0.3 ? RUN_NS - 1 : null };
+  const last = hits.at(-1)?.[0] ?? 0;
+  return { hits, freed_ns: random() < 0.3 ? Math.round(last + 1 + random() * (RUN_NS - last - 2)) : null };
 }
 
 /** A world of two strata, and its trace. */

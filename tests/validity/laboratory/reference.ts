@@ -230,7 +230,12 @@ const perToken =
         return isOf && pieces.some(([first, last]) => begin >= first && begin < last);
       }),
     );
-    return share(begun.length, trace.words.length * tokens);
+    // As many words as are there in the mean of the moments of the steps.
+    const all_ns = sum(pieces.map(([first, last]) => last - first));
+    const there = (freed: number): number =>
+      sum(pieces.map(([first, last]) => Math.max(0, Math.min(last, freed) - first))) / all_ns;
+    const words = sum(trace.words.map(({ freed_ns }) => there(freed_ns ?? Number.POSITIVE_INFINITY)));
+    return share(begun.length, words * tokens);
   };
 
 /** By metric, of the prefill or decode steps. */
