@@ -163,6 +163,12 @@ function densestCut({ exposures }: WatchSet, kind: PassKind, generous: boolean):
   return densest;
 }
 
+/** Share of the time that lies between steps; 0 without steps. */
+function betweenShare({ span: { parts, window_ns } }: WatchSet): number {
+  const inSteps = parts.reduce((sum, part) => sum + part.window_ns, 0);
+  return parts.length === 0 ? 0 : Math.max(0, 1 - inSteps / window_ns);
+}
+
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
   const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out, by_time } = countPasses(set, axis);
@@ -251,9 +257,10 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     const share = clopperPearson((counted * size) / n, size, CI_LEVEL);
     const lo = counted > 0 ? Math.min(rate.lo ?? 0, ((share.lo ?? 0) * sum(countedRates)) / counted) : 0;
     const inSteps = mostInSteps(set, axis);
-    const counted_hi = (unit * (trapLimits(set).at(-1) ?? 1)) / usual;
-    const most =
-      inSteps > 0 ? Math.max(unit / usual, inSteps) : Math.max(counted_hi, unit * densestCut(set, kind, generous));
+    const byTime = Math.max((unit * (trapLimits(set).at(-1) ?? 1)) / usual, unit * densestCut(set, kind, generous));
+    // In the time between steps a byte may be used as it may where no step is known; a token has no such time.
+    const between = axis === "tokens" ? 0 : betweenShare(set);
+    const most = inSteps > 0 ? Math.max(unit / usual, inSteps + between * byTime) : byTime;
     touched = ((share.hi ?? 1) * unit) / usual;
     rate = interval(rate.value, lo, Math.max(rate.hi ?? 0, stringerBound(countedRates, n, size, most)));
   }

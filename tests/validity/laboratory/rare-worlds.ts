@@ -53,4 +53,21 @@ const rareBursts: WorldKind = {
     ),
 };
 
-export const RARE_WORLDS: readonly WorldKind[] = [loadedInBursts, readLog, rareBursts];
+const betweenSteps: WorldKind = {
+  name: "bursts of 40 reads, 200 us apart, every 6 s, between steps of 20 ms every second",
+  make: (random) => {
+    const steps = tokens(random, () => SECOND).map((begin_ns) => {
+      return { step: "decode" as const, begin_ns, end_ns: begin_ns + 20 * MS, n_tokens: 1 };
+    });
+    const list = words(() => {
+      const hits: Hit[] = [];
+      for (let t = (random() - 1) * 6 * SECOND; t < RUN_NS; t += 6 * SECOND * (0.9 + 0.2 * random()))
+        for (let k = 0; k < 40; k++) hits.push([t + 0.2 * k * MS, OP.load]);
+      return trace(hits);
+    });
+    const inside = steps.filter(({ begin_ns, end_ns }) => begin_ns >= 0 && end_ns <= RUN_NS);
+    return one("unknown", list, { steps: inside, token_period_ns: SECOND });
+  },
+};
+
+export const RARE_WORLDS: readonly WorldKind[] = [loadedInBursts, readLog, rareBursts, betweenSteps];
