@@ -1,4 +1,5 @@
 /** What the passes of a watch are counted over: the time of its window, or the tokens of the steps that it holds. */
+import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredTokens, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesBetween, passesIn, windowOf } from "./count-window.ts";
@@ -6,6 +7,10 @@ import { overGeneration } from "./generation-counting.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 export type PassAxis = "seconds" | "tokens";
+
+/** With fewer windows that are alike and hold whole steps, those that outlast one by far speak for all others. */
+const FEWEST_WINDOWS = 10;
+const areMany = (held: readonly number[]): boolean => carryingUnits(held) >= FEWEST_WINDOWS;
 
 /**
  * In whole steps where windows can hold some. Where steps are too long for that, or one has more passes than a watch can count, in as large
@@ -22,7 +27,8 @@ function overTokens(set: WatchSet): PassCounting {
   let missed = 0;
   let counted = 0;
   for (const [s, members] of Map.groupBy(exposures.keys(), (i) => weights.stratum[i] ?? 0)) {
-    const windows = turnWindows(set, members);
+    const found = turnWindows(set, members);
+    const windows = found !== null && areMany(members.map(found.held)) ? found : null;
     whole.set(s, windows);
     for (const i of members) {
       if (windows === null) held[i] = coveredTokens(span, ...windowOf(set, i, byTime.length_ns[i] ?? 0));
