@@ -4,12 +4,13 @@ import { type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, meanBytes } from "../input/class-bytes.ts";
-import type { Group } from "../input/group.ts";
+import type { Group, WatchSet } from "../input/group.ts";
 import { type KvStepSums, kvStepSums } from "../steps/kv-step-sums.ts";
 import { sumsOfNeighbours } from "../steps/neighbours.ts";
 import { echoReason, isLoud } from "../watched/arming-echo.ts";
 import { BUSIER, MOST_BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { tooFewByTime } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
 import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
@@ -19,6 +20,8 @@ import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteR
 
 /** Fewer addresses with a pass have an interval of their own, by their share. */
 const FEW_SEEN = 10;
+/** Where fewer addresses that count alike than this share of the windows carry a rate, some of the busiest were drawn. */
+const FEW_OF_ALL = 0.1;
 
 interface Rate {
   readonly rate: Interval;
@@ -66,11 +69,22 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   return { rate: passes.rate, bound: true, why: `${none}: 0 of ${passes.n} watched addresses` };
 }
 
+/**
+ * The rate, or no more than its lower end where that is told by time and by too few watches. Where a few of them carry it, some were drawn of the
+ * busiest bytes, and its upper end has room for more of these.
+ */
+function byEnough(set: WatchSet, { n_counted, n_effective, n_windows, busier }: PassRate, rate: Rate): Rate {
+  if (n_counted < FEW_SEEN || (busier > 0 && n_effective < FEW_OF_ALL * n_windows)) return rate;
+  const few = tooFewByTime(set);
+  if (few === null || rate.rate.hi === null) return rate;
+  return { rate: interval(null, rate.rate.lo, null), bound: true, why: rate.why ?? few };
+}
+
 function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {
   const set = kind === "read" ? group.uniform : group.stores;
   const { tokens, window_ns } = group.span;
   const passes = passRate(set, kind, false, tokens === null ? "seconds" : "tokens");
-  const { rate: seen, bound, why } = boundedRate(group, kind, passes);
+  const { rate: seen, bound, why } = byEnough(set, passes, boundedRate(group, kind, passes));
   const bytes = set.weights.total_bytes;
   // How often the axis of the passes has its unit in a second.
   const perSecond = tokens === null ? 1 : tokens / (window_ns / 1e9);
@@ -180,7 +194,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -1,10 +1,12 @@
 /** How many instructions touch a byte in one pass of a kernel over the tensor. */
 
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { CI_LEVEL, type Interval } from "../../statistics/interval.ts";
+import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
+import { tooFewByTime } from "../watched/few-watches.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
@@ -63,17 +65,22 @@ function figures(group: Group): Figure[] {
   const cut = sum(passes) > 0 ? sum(weigh((one) => one.cut)) / sum(passes) : 0;
   const bounded = Math.max(cut, cutBytes) > MOST_CUT;
   const n = seen.filter((one) => one.passes > 0).length;
+  const few = n >= FEWEST ? tooFewByTime(uniform) : null;
   return [
     {
       metric: "hits_per_pass",
       source: "watch",
-      estimate: bounded ? { value: null, lo: mean.lo, hi: null } : mean,
+      estimate: few !== null ? interval(null, null, null) : bounded ? { value: null, lo: mean.lo, hi: null } : mean,
       n,
       coverage: uniform.exposures.length > 0 ? n / uniform.exposures.length : null,
       grain_bytes: 8,
       method: `accesses over passes in a common window, each by the bytes that it stands for; BCa over addresses; passes merged below ${gap_ns} ns`,
       bound: bounded,
-      ...(bounded ? { why: `the trap limit cut ${Math.round(100 * cut)} % of the passes short` } : {}),
+      ...(few !== null
+        ? { why: few }
+        : bounded
+          ? { why: `the trap limit cut ${Math.round(100 * cut)} % of the passes short` }
+          : {}),
     },
   ];
 }
@@ -92,7 +99,8 @@ export const hitsPerPass: MetricFamily = {
     "Accesses of the passes that begin in a window after the arming, as they are counted for rates, over those passes; each address weighted by the bytes that it stands for. The interval allows for an access more or less in as many of the passes as may be unlike those that were seen.",
   sources: [["watch", "every access to the watched bytes is seen"]],
   not_by_sampling: "a sample does not know the pass that it belongs to",
-  suppressed: "n < 30 addresses; a lower bound where the trap limit cut more than 1 % of the passes short.",
+  suppressed:
+    "n < 30 addresses, or without steps fewer than some 91, as of the rates; a lower bound where the trap limit cut more than 1 % of the passes short.",
   spans: "every",
   figures,
 };

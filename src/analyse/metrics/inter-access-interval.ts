@@ -13,6 +13,7 @@ import type { Group, WatchSet } from "../input/group.ts";
 import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
+import { tooFewByTime } from "../watched/few-watches.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -73,7 +74,7 @@ function watchFigures(group: Group): Figure[] {
   const carrying = carryingUnits(sample.unit_weight);
   const isFew = sample.n >= FEWEST && isCarriedByFew(carrying);
   const echo = armingEcho(uniform).share;
-  const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : null;
+  const why = cut > MOST_CUT ? CUT : isFew ? fewCarry(carrying) : sample.n >= FEWEST ? tooFewByTime(uniform) : null;
   const estimates = boundedQuantiles(
     sample,
     QUANTILES.map(([, q]) => q),
@@ -119,7 +120,7 @@ export const interAccessInterval: MetricFamily = {
   ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
-    "n < 30 addresses; more than half of the weight censored (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+    "n < 30 addresses, or without steps fewer than some 91, as of the rates; more than half of the weight censored (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],
 };

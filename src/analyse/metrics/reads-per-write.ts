@@ -3,11 +3,13 @@ import { resample } from "../../statistics/bootstrap.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
+import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
 import { FEWEST_SEQUENCES, tooFewSequences } from "../steps/kv-need-figures.ts";
 import { HIDDEN_STORES, IMPORT, NO_PERIOD, streamRatio } from "../stream/stream-figures.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
+import { tooFewWatches } from "../watched/few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "../watched/first-writes.ts";
 import { fewCarry, isCarriedByFew, MOST_UNKNOWN, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
@@ -25,7 +27,7 @@ function watchFigure(group: Group): Figure {
   const none = write.n_seen === 0;
   const carried = Math.min(read.n_effective, write.n_effective);
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
-  const few = !isOpen && isCarriedByFew(carried);
+  const few = isCarriedByFew(carried) ? fewCarry(carried) : read.n >= FEWEST ? tooFewWatches(set) : null;
   const isUndrawn = Math.max(read.undrawn, write.undrawn) > MOST_UNDRAWN;
   const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
   // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.
@@ -42,22 +44,16 @@ function watchFigure(group: Group): Figure {
       ? `${Math.round(100 * unknown)} % of the passes may have read or written`
       : write.cut > MOST_CUT
         ? CUT
-        : few
-          ? fewCarry(carried)
-          : isFirst
-            ? firstWritesReason(first)
-            : isUndrawn
-              ? UNDRAWN
-              : null;
+        : (few ?? (isFirst ? firstWritesReason(first) : isUndrawn ? UNDRAWN : null));
   return {
     metric: METRIC,
     source: "watch",
-    estimate: isOpen || few ? interval(null, null, null) : ratio,
+    estimate: isOpen || few !== null ? interval(null, null, null) : ratio,
     n: read.n,
     coverage: 1,
     grain_bytes: 8,
     method: `ratio of Hansen-Hurwitz sums of read and write passes, BCa over addresses (${write.n_counted} with a write)`,
-    ...((isFirst || isUndrawn) && !isOpen && !few ? { bound: true } : {}),
+    ...((isFirst || isUndrawn) && !isOpen && few === null ? { bound: true } : {}),
     ...(none ? { not_identifiable: set.exposures.length > 0 } : {}),
     ...(why === null ? {} : { why }),
   };
@@ -143,7 +139,7 @@ export const readsPerWrite: MetricFamily = {
   ],
   not_by_sampling: null,
   suppressed:
-    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
+    "No write: not identifiable. Memory that comes into being in the span is written before it can be drawn: above 5 % of such first writes bounds. n < 30 addresses, fewer than some 91, as of the rates, or 6 sequences. Samples (pebs, ibs, clock) count instructions, not passes over bytes: loads_per_store tells what they know.",
   spans: "every",
   figures: (group) => [
     watchFigure(group),

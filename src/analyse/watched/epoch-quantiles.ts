@@ -7,6 +7,7 @@ import { type Figure, noWriteReason } from "../metrics/metric.ts";
 import { type KvNeedTimes, kvNeedFigures } from "../steps/kv-need-figures.ts";
 import type { BinnedTimes } from "../stream/binned-times.ts";
 import { streamQuantiles, sumOf } from "../stream/stream-figures.ts";
+import { tooFewByTime } from "./few-watches.ts";
 import { firstWriteShare, firstWritesReason, MOST_FIRST_WRITES } from "./first-writes.ts";
 import { fewCarry, isCarriedByFew } from "./pass-rate.ts";
 import { UNDRAWN } from "./undrawn-passes.ts";
@@ -49,11 +50,13 @@ function watchFigures(group: Group, epochs: EpochTimes): Figure[] {
   const hidden = unknown > MOST_UNKNOWN || first > MOST_FIRST_WRITES;
   const qs = epochs.quantiles.map(([, q]) => q);
   const seen = written ? epochs.ofWatch(set, qs) : NOTHING_SEEN;
-  const isFew = seen.n >= FEWEST && isCarriedByFew(seen.carrying, epochs.fewestCarrying);
+  const isEnough = seen.n >= FEWEST;
+  const carried = isCarriedByFew(seen.carrying, epochs.fewestCarrying) ? fewCarry(seen.carrying) : tooFewByTime(set);
+  const tooFew = isEnough ? carried : null;
   return epochs.quantiles.map(([metric, , fewest], k) => {
-    const estimate = hidden || isFew || seen.untold !== null ? undefined : seen.estimates[k];
+    const estimate = hidden || tooFew !== null || seen.untold !== null ? undefined : seen.estimates[k];
     const untold = isWithoutEnds(estimate) && seen.undrawn > 0 ? UNDRAWN : null;
-    const few = isFew ? fewCarry(seen.carrying) : (seen.untold ?? untold);
+    const few = tooFew ?? seen.untold ?? untold;
     const why = !hidden
       ? few
       : unknown > MOST_UNKNOWN

@@ -4,6 +4,7 @@ import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { DRAWN_WORLDS } from "./drawn-worlds.ts";
+import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
@@ -273,6 +274,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...LIVING_WORLDS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
+  ...FEW_BUSY_WORLDS,
 ];
 
 /** Worlds in which words, or the times of one word, are unlike each other, so that a byte that is used often counts for more in what is averaged over passes. */

@@ -38,8 +38,9 @@ test("a region on which few watches fell has no figures", () => {
 test("a region of which some words are drawn more often than others counts each byte once", () => {
   // Of 64 KiB a quarter has half of the watches, and one access in each; the others have none.
   const made = input({
-    regions: [region({ pid: 1, addr: 4096n, size_bytes: 65_536, region_type: "activation" })],
-    watches: Array.from({ length: 100 }, (_, i) => {
+    window_ns: 1400 * MS,
+    regions: [region({ pid: 1, addr: 4096n, size_bytes: 65_536, region_type: "activation", death_ns: 1400 * MS })],
+    watches: Array.from({ length: 140 }, (_, i) => {
       const isBusy = i % 2 === 1;
       const place = ((7 * i) % 20) / 2;
       const stratum_bytes = isBusy ? 16_384 : 49_152;

@@ -1,0 +1,16 @@
+/** Runs so short that many draw none of the few words with most of the accesses. The seeds are fixed, so that the outcome is too. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { coverageOf } from "../../../src/simulate/coverage.ts";
+import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
+
+setDefaultTimeout(180_000);
+
+test("what is told of a few busy words by fewer than 80 watches is true: a value where some were drawn, and else bounds or nothing", () => {
+  const kind = FEW_BUSY_WORLDS.find(({ name }) => name.includes("a run of 3 s"));
+  if (kind === undefined) throw new Error("there is no such world");
+  const rows = coverageOf(kind, { seeds: 40, first: 400001 }).filter(({ metric }) => metric !== "working_set_bytes");
+  const sums = rows.filter(({ metric }) => metric.endsWith("_bytes_per_s"));
+  expect(sums.map(({ ok, bound }) => ok + bound)).toEqual([40, 40]);
+  for (const { metric, ok, held, bound, right } of rows)
+    expect({ metric, ok, bound }).toEqual({ metric, ok: held, bound: right });
+});
