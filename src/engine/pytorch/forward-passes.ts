@@ -13,6 +13,7 @@ import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
 import { DIMENSION, JOINED, PROBE } from "./probes.ts";
+import { pythonObjectMemory } from "./python-objects.ts";
 import { sequenceNumbers } from "./sequence-numbers.ts";
 import { staticCaches, type TimedWrite } from "./static-caches.ts";
 import { decodeLookup, decodeMatrix, type Lookup, type Matrix } from "./tensor-impl.ts";
@@ -65,6 +66,7 @@ export function forwardPasses(
     const name = named.nameAt(addr);
     return name === null ? fileNameAt(process, addr) : { name };
   };
+  const objects = pythonObjectMemory(pid, addressOf);
   const tables = tokenTables(nameAt);
   const weights = operandWeights(pid, nameAt);
   const takeSequences = sequenceNumbers();
@@ -202,6 +204,7 @@ export function forwardPasses(
     look(read, isLast = false) {
       caches.check(read, now_ns, isLast);
       moving.check(read, now_ns, isLast);
+      objects.look(read, now_ns(), isLast);
       if (isLast) named.check(read, now_ns());
       for (const { addr } of weights.live()) named.want(addr, 0n);
       const look = named.look(read, now_ns);
@@ -222,6 +225,7 @@ export function forwardPasses(
       const ofNames = named.takeRows();
       const ofMoving = moving.takeRows();
       const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...ofMoving.tensors, ...ofNames.tensors];
+      tensors.push(...objects.takeRows());
       return { tensors, steps: [...ofCaches.steps, ...ofMoving.steps, ...ofNames.steps, ...taken] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),

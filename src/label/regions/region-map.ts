@@ -148,10 +148,15 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const mappingDeath = row < 0 ? Number.POSITIVE_INFINITY : goneNs(places, row);
       const gone = Math.min(region.death_ns, mappingDeath);
       const outlives = gone > windowNs;
+      // What the program asked for to keep its own objects in held nothing else since it was mapped.
+      const isObjects = region.evidence === "engine_objects" && region.region_type === "runtime";
+      const mapped = isObjects && row >= 0 ? (places.birth_ns[row] as number) : null;
       const isInOne = row >= 0 && (places.end[row] as number) >= region.end;
       const mapping = row < 0 ? undefined : stays.facts[places.what[row] as number];
-      const { begin, end, birth_ns } = region;
-      const censored = (region.birth_censored ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
+      const { begin, end } = region;
+      const birth_ns = mapped ?? region.birth_ns;
+      const isOld = mapped === null ? region.birth_censored : ((places.censored[row] as number) & CENSORED.birth) !== 0;
+      const censored = (isOld ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
       const extent = { begin, end, birth_ns, death_ns: outlives ? windowNs : gone };
       added.push({ region, mapping, isInOne, pid, extent, censored });
       // What outlived the run leaves nothing of its mapping behind.

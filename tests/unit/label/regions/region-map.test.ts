@@ -77,6 +77,49 @@ test("bytes of a mapped file are weights once, by its header, and those of an op
   }
 });
 
+test("memory that Python keeps its objects in is runtime from when it was mapped until it is given back, however late it was found", async () => {
+  const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
+  try {
+    const call = (kind: "mmap" | "munmap", time: bigint, addr = HEAP, size_bytes = SIZE): Given<"mapping"> => ({
+      ...{ ...ids, kind, addr, result: kind === "mmap" ? addr : 0n, size_bytes, prot: 3, flags: 0x22, exec_epoch: 0 },
+      timestamp_ns: ORIGIN + time,
+    });
+    const later = call("mmap", 1000n, WEIGHTS);
+    writeStream(runDir, "mapping", [
+      call("mmap", 0n),
+      call("munmap", 10n),
+      call("mmap", 20n),
+      call("munmap", 700n),
+      later,
+    ]);
+    const place = { addr: HEAP, size_bytes: SIZE, buffer: HEAP, buffer_addr: HEAP, buffer_size_bytes: SIZE };
+    const found = {
+      ...ids,
+      ...place,
+      kind: "graph",
+      name: "objects",
+      evidence: "engine_objects",
+      engine: "PyTorch",
+    } as const;
+    const gone = { ...found, kind: "free", timestamp_ns: ORIGIN + 900n } as const;
+    writeStream(runDir, "tensor", [{ ...found, timestamp_ns: ORIGIN + 500n }, gone]);
+    const detail = '{"path":"/libtorch_cpu.so","tells_tensors":false}';
+    writeStream(runDir, "step", [{ ...ids, kind: "engine", engine: "PyTorch", timestamp_ns: ORIGIN, detail }]);
+    await using database = await openDatabase();
+    const { regions } = await labelRun(database, runDir, "run");
+    const rows = Array.from({ length: regions.count }, (_, row) => regionAt(regions, row)).filter(
+      (row) => row?.addr === HEAP,
+    );
+    const told = rows.map((row) => [row?.region_type, row?.birth_ns, row?.death_ns, row?.birth_censored]);
+    expect(told.toSorted((one, other) => Number(one[1]) - Number(other[1]))).toEqual([
+      ["unknown", 0, 10, false],
+      ["runtime", 20, 700, false],
+    ]);
+  } finally {
+    rmSync(runDir, { recursive: true });
+  }
+});
+
 test("a file that a process has mapped twice is weights by name in both places, and its bytes are there once", async () => {
   const runDir = mkdtempSync(join(tmpdir(), "mrm-regions-"));
   try {
