@@ -7,7 +7,7 @@ import type { Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { effectiveSize } from "./clopper-pearson.ts";
 import { type Interval, interval } from "./interval.ts";
-import { quantileIntervals, type Shares } from "./quantile-inversion.ts";
+import { quantileIntervals, reaching, type Shares } from "./quantile-inversion.ts";
 
 /** One time, such as that from a write to the next. */
 export interface TimedCase {
@@ -28,67 +28,87 @@ export interface TimedCase {
  */
 const STANDS_FOR_FEWER_THAN = 5;
 
-/** The share of the weight whose value is known to be no more than each, those cut short told by those like them. */
-export function sharesOf(cases: readonly TimedCase[]): Shares {
-  // By the time seen, whole ones before cut ones; and by value.
+/**
+ * The share of the weight whose value is known to be no more than each, those cut short told by those like them.
+ * @param rest what is taken of those of which too few tell: `beyond`, that they are more than any value; `least`, that they are no
+ * more than what was seen of them
+ */
+export function sharesOf(cases: readonly TimedCase[], rest: "beyond" | "least" = "beyond"): Shares {
+  // Whole ones before cut ones.
   const byTime = Uint32Array.from(cases.keys()).sort((a, b) => {
     const [x, y] = [cases[a], cases[b]];
     if (x === undefined || y === undefined) return 0;
     return x.seen - y.seen || Number(y.isWhole) - Number(x.isWhole);
   });
   const byValue = Uint32Array.from(cases.keys())
-    .filter((i) => cases[i]?.isWhole)
+    .filter((i) => rest === "least" || cases[i]?.isWhole)
     .sort((a, b) => (cases[a]?.value ?? 0) - (cases[b]?.value ?? 0));
-  const values: number[] = [];
-  const rank = byValue.map((i) => {
-    const value = cases[i]?.value ?? Number.NaN;
-    if (values.at(-1) !== value) values.push(value);
-    return values.length - 1;
-  });
   const units = Uint32Array.from(cases, ({ unit }) => unit);
   const weights = Float64Array.from(cases, ({ weight }) => weight);
   const isWhole = Uint8Array.from(cases, (one) => Number(one.isWhole));
   const drawn = new Float64Array(cases.length);
   const mass = new Float64Array(cases.length);
-  const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
+  /** Fills `mass` with what each case stands for, and returns the weight of all. */
+  const stand = (times: Uint16Array | null): number => {
     let all = 0;
     for (let i = 0; i < drawn.length; i++) {
       const w = (weights[i] ?? 0) * (times === null ? 1 : (times[units[i] ?? 0] ?? 0));
       drawn[i] = w;
       all += w;
     }
-    if (!(all > 0)) {
-      out.fill(Number.NaN);
-      return;
-    }
     mass.fill(0);
     let atRisk = all;
     let uncut = 1;
-    for (let k = 0; k < byTime.length; k++) {
+    let k = 0;
+    for (; k < byTime.length; k++) {
       const i = byTime[k] ?? 0;
       const w = drawn[i] ?? 0;
       if (w === 0) continue;
       if (isWhole[i]) mass[i] = w / uncut;
-      else uncut *= Math.max(0, 1 - w / atRisk);
+      else {
+        const left = uncut * (1 - w / atRisk);
+        if (left <= 1 / STANDS_FOR_FEWER_THAN) break;
+        uncut = left;
+      }
       atRisk -= w;
-      if (uncut <= 1 / STANDS_FOR_FEWER_THAN) break;
     }
+    if (rest === "least") for (; k < byTime.length; k++) mass[byTime[k] ?? 0] = (drawn[byTime[k] ?? 0] ?? 0) / uncut;
+    return all;
+  };
+  const all = stand(null);
+  const values: number[] = [];
+  for (const i of byValue) {
+    const { value = Number.NaN } = cases[i] ?? {};
+    if ((mass[i] ?? 0) > 0 && values.at(-1) !== value) values.push(value);
+  }
+  // What a resample alone lets count grows into the next of the values.
+  let place = 0;
+  const rank = byValue.map((i) => {
+    while (place < values.length && (values[place] ?? 0) < (cases[i]?.value ?? 0)) place++;
+    return place;
+  });
+  const sumUp = (weight: number, places: Uint32Array, out: Float64Array): void => {
     let sum = 0;
     let next = 0;
     for (let k = 0; k < byValue.length; k++) {
-      while (next < places.length && (places[next] ?? 0) < (rank[k] ?? 0)) out[next++] = Math.min(1, sum / all);
+      while (next < places.length && (places[next] ?? 0) < (rank[k] ?? 0)) out[next++] = Math.min(1, sum / weight);
       sum += mass[byValue[k] ?? 0] ?? 0;
     }
-    out.fill(Math.min(1, sum / all), next);
+    out.fill(Math.min(1, sum / weight), next);
   };
   const shares = new Float64Array(values.length);
-  walk(null, Uint32Array.from(values.keys()), shares);
+  sumUp(all, Uint32Array.from(values.keys()), shares);
   const massOf = new Map<number, number>();
   cases.forEach(({ unit }, i) => {
     massOf.set(unit, (massOf.get(unit) ?? 0) + (mass[i] ?? 0));
   });
   const tellers = new Float64Array(values.length).fill(effectiveSize([...massOf.values()]));
-  return { values: Float64Array.from(values), shares, tellers, resampled: walk };
+  const resampled = (times: Uint16Array, places: Uint32Array, out: Float64Array): void => {
+    const weight = stand(times);
+    if (weight > 0) sumUp(weight, places, out);
+    else out.fill(Number.NaN);
+  };
+  return { values: Float64Array.from(values), shares, tellers, resampled };
 }
 
 /** How many units that count alike would carry as much weight as those of the cases. */
@@ -98,9 +118,24 @@ export function carryingUnitsOf(cases: readonly TimedCase[]): number {
   return carryingUnits([...weights.values()]);
 }
 
+/** Lower ends where every value that is not known is what it is at least. */
+function leastEnds(cases: readonly TimedCase[], qs: readonly number[], resamples: Resamples, undrawn = 0): Interval[] {
+  const seen = sharesOf(cases.map((one) => ({ ...one, isWhole: true })));
+  return quantileIntervals(seen, qs, resamples, carryingUnitsOf(cases), undrawn);
+}
+
+const isReached = ({ value, lo }: Interval): boolean => value !== null && lo !== null;
+
+/** The same quantiles; one that is not reached has the lower end of what was seen of all. */
+function withLeast(found: readonly Interval[], least: () => Interval[]): Interval[] {
+  if (found.every(isReached)) return [...found];
+  const ends = least();
+  return found.map(({ value, lo, hi }, k) => ({ value, lo: lo ?? ends[k]?.lo ?? null, hi }));
+}
+
 /**
- * Quantiles with intervals over units by the share up to each value. One that is not reached has a lower end: the quantile where
- * every value that is not known is what it is at least.
+ * Quantiles of times that last until they are known, with intervals over units by the share up to each: what is not known is longer
+ * than what was seen of it.
  * @param qs in (0, 1)
  * @param undrawn what was not drawn, over all that was, at most
  */
@@ -111,16 +146,54 @@ export function quantilesOfCases(
   undrawn = 0,
 ): Interval[] {
   if (cases.length === 0) return qs.map(() => interval(null, null, null));
-  const carrying = carryingUnitsOf(cases);
-  const found = quantileIntervals(sharesOf(cases), qs, resamples, carrying, undrawn);
-  if (found.every(({ value, lo }) => value !== null && lo !== null)) return found;
-  const seen = sharesOf(cases.map((one) => ({ ...one, isWhole: true })));
-  const least = quantileIntervals(seen, qs, resamples, carrying, undrawn);
-  return found.map((one, k) => {
-    const floor = least[k]?.lo ?? null;
-    if (one.value !== null && one.lo !== null) return one;
-    return { value: one.value, lo: one.lo ?? floor, hi: one.hi };
+  const found = quantileIntervals(sharesOf(cases), qs, resamples, carryingUnitsOf(cases), undrawn);
+  return withLeast(found, () => leastEnds(cases, qs, resamples, undrawn));
+}
+
+/** What is known of the share up to each value: from where the rest is beyond all of them to where it is no more than what was seen. */
+export interface SharesByEnds {
+  readonly early: Shares;
+  readonly late: Shares;
+  /** The mean of both at the values of `early`, among which those of `late` are. */
+  readonly mean: Pick<Shares, "values" | "shares">;
+  /** Position in `late` of the last value up to that of a position in `early`; -1 where there is none. */
+  readonly lateAt: Int32Array;
+}
+
+/** Shares of values that are known when something else ends, which may be long after. */
+export function sharesByEnds(cases: readonly TimedCase[]): SharesByEnds {
+  const [early, late] = [sharesOf(cases, "least"), sharesOf(cases)];
+  let place = -1;
+  const lateAt = Int32Array.from(early.values, (value) => {
+    while ((late.values[place + 1] ?? Number.POSITIVE_INFINITY) <= value) place++;
+    return place;
   });
+  const shares = early.shares.map((share, i) => (share + (late.shares[lateAt[i] ?? -1] ?? 0)) / 2);
+  return { early, late, mean: { values: early.values, shares }, lateAt };
+}
+
+/**
+ * Quantiles of values that are known when something else ends, which may be long after: those of which too few tell are no less than
+ * what was seen of them, which is the lower end, and may be more than any, which is the upper. The quantile lies where the mean of both reaches it.
+ * @param qs in (0, 1)
+ * @param undrawn what was not drawn, over all that was, at most
+ */
+export function quantilesByEnds(
+  cases: readonly TimedCase[],
+  qs: readonly number[],
+  resamples: Resamples,
+  undrawn = 0,
+): Interval[] {
+  if (cases.length === 0) return qs.map(() => interval(null, null, null));
+  const carrying = carryingUnitsOf(cases);
+  const { early, late, mean } = sharesByEnds(cases);
+  const from = quantileIntervals(early, qs, resamples, carrying, undrawn);
+  const found = quantileIntervals(late, qs, resamples, carrying, undrawn).map(({ value, hi }, k) => ({
+    value: value === null ? null : (mean.values[reaching(mean, qs[k] ?? 1)] ?? null),
+    lo: from[k]?.lo ?? null,
+    hi,
+  }));
+  return withLeast(found, () => leastEnds(cases, qs, resamples, undrawn));
 }
 
 /** Of the weight: where less than this is known or stood for, there is no value. */
@@ -136,8 +209,7 @@ export function openQuantiles(cases: readonly TimedCase[], qs: readonly number[]
   const carrying = carryingUnitsOf(cases);
   const curve = sharesOf(cases);
   const found = quantileIntervals(curve, qs, resamples, carrying);
-  const seen = sharesOf(cases.map((one) => ({ ...one, isWhole: true })));
-  const least = quantileIntervals(seen, qs, resamples, carrying);
+  const least = leastEnds(cases, qs, resamples);
   const isTold = (curve.shares.at(-1) ?? 0) >= LEAST_TOLD;
   return found.map(({ value, lo, hi }, k) => {
     const floor = least[k]?.lo ?? null;

@@ -1,5 +1,5 @@
 /** How often what one write wrote is read: over write passes that were watched, or over rows of the KV cache by steps. */
-import { carryingUnitsOf, sharesOf } from "../../statistics/inverse-censoring.ts";
+import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
 import type { UnitTimes } from "../../statistics/recurrent-survival.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import type { KvRowSample } from "../input/input.ts";
@@ -7,7 +7,7 @@ import { RETENTION } from "../metrics/retention.ts";
 import { bestEpochs } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { sequencePoints } from "./kv-points.ts";
-import { estimatedPoints } from "./share-points.ts";
+import { pointsByEnds } from "./share-points.ts";
 
 /** Reads of a write whose next write or free was seen are all of its reads; of others there are at least so many. */
 function watchPoints(set: WatchSet): CurvePoint[] {
@@ -19,7 +19,7 @@ function watchPoints(set: WatchSet): CurvePoint[] {
       ({ value }) => value,
     ).sort(),
   };
-  return estimatedPoints(sharesOf(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
+  return pointsByEnds(sharesByEnds(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
 }
 
 /** Steps that needed each row, by sequence and by the bytes of the rows; of a row that is in the cache there may come more. */

@@ -3,6 +3,7 @@ import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { Interval } from "../../statistics/interval.ts";
+import type { SharesByEnds } from "../../statistics/inverse-censoring.ts";
 import { reaching, type Shares, shareIntervals } from "../../statistics/quantile-inversion.ts";
 import { type RecurrentSample, sharesOf } from "../../statistics/recurrent-survival.ts";
 import type { CurvePoint } from "./curve.ts";
@@ -98,6 +99,26 @@ export function estimatedPoints(
   const places = drawnPlaces(shares.values, shares.shares);
   const band = shareIntervals(shares, places, resamples, carrying);
   const points = band.map((share, k) => ({ value: shares.values[places[k] ?? 0] ?? 0, share }));
+  return curvePoints(points, observations, falling);
+}
+
+/** The same of a distribution of which the rest lies between two ends: the mean of both curves, in the band from the one to the other. */
+export function pointsByEnds(
+  { early, late, mean, lateAt }: SharesByEnds,
+  observations: Observations,
+  resamples: Resamples,
+  carrying: number,
+  falling: boolean,
+): CurvePoint[] {
+  const places = drawnPlaces(mean.values, mean.shares);
+  const above = shareIntervals(early, places, resamples, carrying);
+  const reached = Uint32Array.from(new Set(Array.from(places, (place) => lateAt[place] ?? -1).filter((i) => i >= 0)));
+  const below = new Map(shareIntervals(late, reached, resamples, carrying).map((one, k) => [reached[k] ?? -1, one.lo]));
+  const points = Array.from(places, (place, k): SharePoint => {
+    const lo = below.get(lateAt[place] ?? -1);
+    const share = { value: mean.shares[place] ?? null, lo: lo === undefined ? 0 : lo, hi: above[k]?.hi ?? null };
+    return { value: mean.values[place] ?? 0, share };
+  });
   return curvePoints(points, observations, falling);
 }
 

@@ -1,5 +1,5 @@
 /** Curves of times: how long data is needed, how old it is when it is read, how long until a byte is used again. */
-import { carryingUnitsOf, sharesOf as sharesOfCases } from "../../statistics/inverse-censoring.ts";
+import { carryingUnitsOf, sharesByEnds } from "../../statistics/inverse-censoring.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { AGES } from "../metrics/age-at-read.ts";
 import { intervalsSeen } from "../metrics/inter-access-interval.ts";
@@ -7,7 +7,7 @@ import { RETENTION } from "../metrics/retention.ts";
 import { bestEpochs, readAges } from "../watched/write-times.ts";
 import { type CurveOf, type CurvePoint, curveOfFigure, printedRow } from "./curve.ts";
 import { kvNeedPoints } from "./kv-points.ts";
-import { estimatedPoints, samplePoints } from "./share-points.ts";
+import { pointsByEnds, samplePoints } from "./share-points.ts";
 import { streamPoints } from "./stream-points.ts";
 
 const SHARE = { x_unit: "ns", y_unit: "ratio" } as const;
@@ -22,7 +22,7 @@ function retentionPoints(set: WatchSet): CurvePoint[] {
       ({ value }) => value,
     ).sort(),
   };
-  return estimatedPoints(sharesOfCases(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
+  return pointsByEnds(sharesByEnds(cases), observations, set.resamples(), carryingUnitsOf(cases), true);
 }
 
 const NOTHING: readonly CurvePoint[] = [];

@@ -1,6 +1,6 @@
 /** Bytes read and written per second, and passes per byte and token: one rate in four units. */
 import { resample } from "../../statistics/bootstrap.ts";
-import { type Interval, interval, scaled } from "../../statistics/interval.ts";
+import { CI_Z, type Interval, interval, scaled } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import { drawnShare, meanBytes } from "../input/class-bytes.ts";
@@ -12,6 +12,7 @@ import { BUSIER, MOST_BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
+import { bytesError } from "../watched/horvitz-thompson.ts";
 import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
@@ -80,6 +81,18 @@ function byEnough(set: WatchSet, { n_counted, n_effective, n_windows, busier }: 
   return { rate: interval(null, rate.rate.lo, null), bound: true, why: rate.why ?? few };
 }
 
+/**
+ * A rate per byte as one of bytes of which the number is known up to a share, for which the interval has room: of two estimates that are
+ * independent for a value (MOVER), of both ends for a bound.
+ */
+function withBytesOff({ value, lo, hi }: Interval, off: number): Interval {
+  if (off === 0) return { value, lo, hi };
+  if (value === null)
+    return interval(null, lo === null ? null : lo * Math.max(0, 1 - off), hi === null ? null : hi * (1 + off));
+  const away = (end: number): number => Math.hypot(end - value, off * value);
+  return interval(value, lo === null ? null : Math.max(0, value - away(lo)), hi === null ? null : value + away(hi));
+}
+
 function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boolean): Figure {
   const set = kind === "read" ? group.uniform : group.stores;
   const { tokens, window_ns } = group.span;
@@ -93,10 +106,11 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
   const unseen = kind === "write" ? born : 0;
   const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
   const share = drawnShare(bytes, group.regions, group.span);
+  const draws = set.exposures.map(({ watch }) => watch);
   return {
     metric,
     source: "watch",
-    estimate: scaled(rate, perToken ? 1 : bytes * perSecond),
+    estimate: perToken ? rate : scaled(withBytesOff(rate, CI_Z * bytesError(draws, set.weights)), bytes * perSecond),
     n: passes.n,
     coverage: share ?? 1,
     grain_bytes: 8,

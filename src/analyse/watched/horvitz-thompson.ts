@@ -76,14 +76,20 @@ export function designWeights(
 
 /**
  * Standard error of the bytes of all strata over them: memory that comes and goes has others at each draw, and what lies between two draws nobody
- * counts. By the differences of draws that follow each other, as these come at about even distances (Wolter, Introduction to Variance Estimation, 2007, 8.2).
+ * counts. By the differences of draws that follow each other, as these come at about even distances (Wolter, Introduction to Variance Estimation, 2007, 8.2);
+ * those of a stratum of which most draws fell on another class stand for no more than they are of it.
+ * @param draws whose weights these are, in the same order
  */
-export function bytesError(draws: readonly WatchSample[], { total_bytes }: DesignWeights): number {
+export function bytesError(draws: readonly WatchSample[], { bytes, total_bytes }: DesignWeights): number {
   let variance = 0;
-  for (const some of Map.groupBy(draws, ({ stratum }) => stratum).values()) {
-    const stands = [...some].sort((a, b) => a.begin_ns - b.begin_ns).map((draw) => scarcity(draw, () => 1)[0]);
+  for (const some of Map.groupBy(draws.keys(), (i) => draws[i]?.stratum).values()) {
+    const inOrder = some.sort((a, b) => (draws[a]?.begin_ns ?? 0) - (draws[b]?.begin_ns ?? 0));
+    const stands = inOrder.flatMap((i) => draws[i] ?? []).map((draw) => scarcity(draw, () => 1)[0]);
+    const n = stands.length;
+    const mean = stands.reduce((sum, x) => sum + x, 0) / n;
+    const held = inOrder.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
     const squares = stands.slice(1).reduce((sum, x, i) => sum + (x - (stands[i] ?? x)) ** 2, 0);
-    if (stands.length > 1) variance += squares / (2 * (stands.length - 1) * stands.length);
+    if (n > 1 && mean > 0) variance += ((held / mean) ** 2 * squares) / (2 * (n - 1) * n);
   }
   return total_bytes > 0 ? Math.sqrt(variance) / total_bytes : 0;
 }

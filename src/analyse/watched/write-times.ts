@@ -2,7 +2,7 @@
 import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
-import { carryingUnitsOf, quantilesOfCases, type TimedCase } from "../../statistics/inverse-censoring.ts";
+import { carryingUnitsOf, quantilesByEnds, type TimedCase } from "../../statistics/inverse-censoring.ts";
 import { boundedQuantiles, pooledSample, type RecurrentSample } from "../../statistics/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
@@ -111,7 +111,7 @@ export function retentionSeen(set: WatchSet, qs: readonly number[]): TimesSeen {
   const whole = cases.filter(({ isWhole }) => isWhole);
   const weigh = (some: readonly TimedCase[]): number => some.reduce((sum, { weight }) => sum + weight, 0);
   return {
-    estimates: quantilesOfCases(cases, qs, set.resamples(), undrawn),
+    estimates: quantilesByEnds(cases, qs, set.resamples(), undrawn),
     undrawn,
     n,
     n_censored: n - unitsOf(whole).size,

@@ -260,3 +260,11 @@ test("the bytes of a stratum are as sure as its draws are alike", () => {
   // As much, but once: what lies between two draws is one in a hundred of it.
   expect(errorOf((i) => (i < 50 ? 1 / 500 : 1 / 1500))).toBeLessThan(0.01);
 });
+
+test("two draws that strayed from another stratum make the bytes no less sure than the few bytes that they stand for", () => {
+  const even = Array.from({ length: 100 }, (_, i) => watch([], { begin_ns: i, inclusion_probability: 0.001 }));
+  const strays = [0.0005, 0.004].map((p, i) => watch([], { begin_ns: i, stratum: "b", inclusion_probability: p }));
+  const others = Array.from({ length: 98 }, () => watch([], { stratum: "b", inclusion_probability: 0.001 }));
+  const draws = [...even, ...strays];
+  expect(bytesError(draws, designWeights(draws, undefined, others))).toBeLessThan(0.02);
+});

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { resample } from "../../../src/statistics/bootstrap.ts";
-import { openQuantiles, quantilesOfCases, type TimedCase } from "../../../src/statistics/inverse-censoring.ts";
+import {
+  openQuantiles,
+  quantilesByEnds,
+  quantilesOfCases,
+  type TimedCase,
+} from "../../../src/statistics/inverse-censoring.ts";
 
 /** The median of so many cases cut at 10, and so many seen whole at 20. */
 function medianOf(cut: number, whole: number) {
@@ -42,5 +47,31 @@ describe("values that may be short however long it takes to know them", () => {
 
   test("are told of by those like them, the lower end apart", () => {
     expect(openQuantiles(cases(70, 20), [0.5], RESAMPLES)[0]).toMatchObject({ value: 4, lo: 0, hi: 4 });
+  });
+});
+
+describe("values that are known when something else ends", () => {
+  const RESAMPLES = resample(new Uint8Array(1000), 1, 0, 199);
+  /** Half of the cases end at 20, with values of 1 to 10; the others are too long to be seen whole, and of these the value was 2 when they were cut. */
+  const cases = Array.from({ length: 1000 }, (_, unit): TimedCase => {
+    const isWhole = unit % 2 === 0;
+    return { unit, weight: 1, seen: isWhole ? 20 : 30, isWhole, value: isWhole ? 1 + ((unit / 2) % 10) : 2 };
+  });
+
+  test("have no value beyond what is known, and of the rest none that is less than what was seen of it", () => {
+    const [tenth, ninth] = quantilesByEnds(cases, [0.04, 0.9], RESAMPLES);
+    expect(tenth).toMatchObject({ value: 1, lo: 1 });
+    expect(ninth).toMatchObject({ value: null, hi: null });
+  });
+
+  test("have quantiles that may be as small as if the rest were no more than that, and lie between", () => {
+    const [third] = quantilesByEnds(cases, [0.3], RESAMPLES);
+    // Known alone: 6 of 10; with all others at 2: 2.
+    expect(third?.lo).toBe(2);
+    expect(third?.value).toBe(2);
+    expect(third?.hi).toBeWithin(6, 9);
+    // The time itself would be longer where it is not known.
+    const times = cases.map((one) => ({ ...one, value: one.seen }));
+    expect(quantilesOfCases(times, [0.3], RESAMPLES)[0]).toEqual({ value: 20, lo: 20, hi: 20 });
   });
 });

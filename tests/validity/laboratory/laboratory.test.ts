@@ -22,6 +22,7 @@ const NAMES = [
   "5 % of the words 1000 times as hot",
   "rates lognormal by word, sigma 1.5",
   "the tracer is stopped for a second, twice",
+  "rewritten after lognormal times, sigma 1, and read for the last time anywhere in between",
   "bursts of 40 reads, 200 us apart, every 6 s, between steps of 20 ms every second",
 ];
 

@@ -26,6 +26,13 @@ export function loads(times: readonly number[], run = RUN_NS): WordTrace {
   return { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };
 }
 
+/** Times from `from` on, one after the other by `gap`, up to `end`. */
+export function timesFrom(from: number, end: number, gap: () => number): number[] {
+  const out: number[] = [];
+  for (let t = from; t < end; t += gap()) out.push(t);
+  return out;
+}
+
 /** Begins of tokens of lengths that `next` gives, over the run. */
 export function tokens(random: Random, next: (i: number, now: number) => number, run = RUN_NS): number[] {
   const out: number[] = [];

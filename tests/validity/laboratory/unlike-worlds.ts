@@ -2,16 +2,9 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
-import { exponential, loads, MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
+import { exponential, loads, MS, one, RUN_NS, SECOND, timesFrom, tokens, trace, WORDS, words } from "./shapes.ts";
 
 type Hit = readonly [time: number, op: number];
-
-/** Times from `from` on, one after the other by `gap`, up to `end`. */
-function timesFrom(from: number, end: number, gap: () => number): number[] {
-  const out: number[] = [];
-  for (let t = from; t < end; t += gap()) out.push(t);
-  return out;
-}
 
 const besideTheMedian: WorldKind = {
   name: "51 % of the times between passes 10 ms, 49 % of them 40",

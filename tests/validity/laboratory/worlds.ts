@@ -10,6 +10,7 @@ import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
+import { UNEVEN_WORLDS } from "./uneven-worlds.ts";
 import { UNLIKE_WORLDS } from "./unlike-worlds.ts";
 
 const even: WorldKind = {
@@ -271,6 +272,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...RARE_WORLDS,
   ...STEP_WORLDS,
   ...UNLIKE_WORLDS,
+  ...UNEVEN_WORLDS,
   ...LIVING_WORLDS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
