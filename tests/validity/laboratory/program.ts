@@ -12,6 +12,10 @@ export const SHAPES = {
   threads: "one thread writes by turns, another reads at random",
   blocks: "blocks mapped, written, read and unmapped, addresses reused",
   slower: "everything read once in tokens of 4 ms at first and 20 ms at the end",
+  popular: "blocks read at random, each as often as its rank to the power of -1.2",
+  parts: "blocks rewritten after lognormal times, sigma 1, read once anywhere in between",
+  trains: "blocks read 60 times a millisecond apart, then left for half a second or more",
+  cache: "a cache that grows by a row in each step of 10 ms, read up to that row, and begun again when it is full",
 } as const;
 export type Shape = keyof typeof SHAPES;
 
