@@ -120,7 +120,7 @@ const SILENT = ["output", "force", "run_id", "json", "quiet", "verbose", "debug"
 /** Names of what the engines of two runs run with. */
 function settingsOf(...runs: readonly RunMetadata[]): string[] {
   const names = new Set(runs.flatMap(({ engine }) => Object.keys(engine ?? {})));
-  return [...names].filter((name) => !["name", "objects", "experts"].includes(name));
+  return [...names].filter((name) => !["name", "objects", "experts", "activations"].includes(name));
 }
 
 function contrastsOf(a: RunMetadata, b: RunMetadata): RunDifference["contrasts"] {

@@ -8,6 +8,7 @@ import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import {
+  activationsText,
   costInShort,
   engineText,
   entry,
@@ -136,6 +137,7 @@ function answerLines(
   const tokens = tokensText(report);
   const engine = engineText(report);
   const experts = expertsText(report);
+  const activations = activationsText(report);
   const traced = [targetText(report), peakText(report)].filter((text) => text !== null).join(", ");
   const failure = failureText(report);
   const head: Line[] = [
@@ -148,6 +150,7 @@ function answerLines(
     ...oneLine("process", traced, width),
     ...(tokens === null ? [] : fewLines("tokens", tokens, width, most)),
     ...(experts === null ? [] : fewLines("experts", experts, width, most)),
+    ...(activations === null ? [] : fewLines("computed", activations, width, most)),
     ...(isSpoilt ? validity : []),
     [],
     ...classes,

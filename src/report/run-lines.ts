@@ -212,6 +212,22 @@ export function expertsText({ engine }: RunReport): string | null {
   return [chosenText, ...sizeText, seen, ...untoldText, share, ...neverText].join(", ");
 }
 
+/** "211 blocks of 1.86 MiB in a pass"; null where nobody looked at what passes allocate. */
+export function activationsText({ engine }: RunReport): string | null {
+  if (engine?.activations === undefined) return null;
+  const { passes, allocations_per_pass, bytes_per_pass, most_bytes, kept_p50_ns, kept_p99_ns } = engine.activations;
+  const kept = [
+    ...(kept_p50_ns === null ? [] : [`half of the bytes for ${formatNs(kept_p50_ns)} at most`]),
+    ...(kept_p99_ns === null ? [] : [`99 % for ${formatNs(kept_p99_ns)}`]),
+  ];
+  return [
+    `${formatCounted(Math.round(allocations_per_pass), "block")} of ${formatBytes(bytes_per_pass)} in a pass`,
+    `${formatBytes(most_bytes)} at once at most`,
+    ...(kept.length === 0 ? [] : [`kept ${kept.join(", ")}`]),
+    `${formatCounted(passes, "pass")} seen`,
+  ].join(", ");
+}
+
 /** "llama q8_0". */
 function modelText({ architecture, quantisation }: NonNullable<RunReport["model"]>): string {
   return [architecture ?? "model", quantisation].filter((word) => word !== null).join(" ");
@@ -228,6 +244,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
   const engine = engineText(report);
   const counts = countsText(report);
   const experts = expertsText(report);
+  const activations = activationsText(report);
   const requests = requestsText(report);
   const out: Line[] = [
     [
@@ -241,6 +258,7 @@ export function runHeader(report: RunReport, { width }: Terminal): Line[] {
     ...entry("process", targetText(report), width),
     ...(tokens === null ? [] : entry("tokens", tokens, width)),
     ...(experts === null ? [] : entry("experts", experts, width)),
+    ...(activations === null ? [] : entry("computed", activations, width)),
     ...(counts === null ? [] : entry("server", counts, width)),
     ...(requests === null ? [] : entry("requests", requests, width)),
   ];

@@ -52,6 +52,20 @@ export const engineFactsSchema = z.looseObject({
     )
     .readonly()
     .optional(),
+  /** What forward passes allocated while they computed, of those that were looked at; missing where the allocator was not probed. */
+  activations: z
+    .object({
+      passes: z.number(),
+      allocations_per_pass: z.number(),
+      bytes_per_pass: z.number(),
+      /** The most that one of them held of its own at one moment. */
+      most_bytes: z.number(),
+      /** So many bytes of a hundred were kept no longer, by quarters of a doubling; null where more were still held when the look ended. */
+      kept_p50_ns: z.number().nullable(),
+      kept_p90_ns: z.number().nullable(),
+      kept_p99_ns: z.number().nullable(),
+    })
+    .optional(),
   /** What tokens took by the places between which the engine itself counts its rate; missing where these are not probed. */
   engine_time: z.object({ tokens: z.number(), time_ns: z.number(), tokens_per_s: z.number() }).optional(),
 });

@@ -14,6 +14,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
   "moved_rows",
   "is_lost",
   "experts",
+  "activations",
   "engine_time",
   "position_from",
   "position_to",

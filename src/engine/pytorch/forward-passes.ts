@@ -12,7 +12,8 @@ import { decodeCacheWrite } from "./cache-write.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
 import { namedWeights } from "./named-weights.ts";
 import { operandWeights } from "./operand-weights.ts";
-import { DIMENSION, JOINED, PROBE } from "./probes.ts";
+import { type PassMemoryTold, passMemory } from "./pass-memory.ts";
+import { BLOCK, BLOCK_BYTES, DIMENSION, JOINED, PROBE } from "./probes.ts";
 import { pythonObjectMemory } from "./python-objects.ts";
 import { sequenceNumbers } from "./sequence-numbers.ts";
 import { staticCaches, type TimedWrite } from "./static-caches.ts";
@@ -49,6 +50,12 @@ const NEXT_NS = 1_000_000_000n;
 
 const keyOf = ({ addr, rows, width }: Matrix): string => `0x${addr.toString(16)}/${rows}x${width}`;
 
+/** As the step stream has it: sums, and by how long blocks were kept. */
+function listOf({ passes, allocations, bytes, most_bytes, open_bytes, kept }: PassMemoryTold): unknown[] {
+  const bins = [...kept].sort(([a], [b]) => a - b).map(([bin, [count, sum]]) => [bin, count, sum]);
+  return [[passes, allocations, bytes, most_bytes, open_bytes], bins];
+}
+
 /**
  * None yet.
  * @param fileNameAt what the tables are called, where a file tells it
@@ -72,6 +79,7 @@ export function forwardPasses(
   const takeSequences = sequenceNumbers();
   const caches = staticCaches(pid, takeSequences);
   const moving = movingCaches(pid, takeSequences);
+  const memory = passMemory();
   let passes = 0;
   /** Begins of the last passes of one token per sequence, in ns. */
   let begins: bigint[] = [];
@@ -97,6 +105,7 @@ export function forwardPasses(
     const { pass, draws } = thread;
     thread.pass = null;
     if (pass === null) return;
+    if (next_ns !== null) memory.end(pass.number, next_ns);
     const isWhole = pass.drawn_ns !== null || next_ns !== null;
     move(pass, isWhole);
     const { row, drawn_ns, writes } = pass;
@@ -121,6 +130,7 @@ export function forwardPasses(
       writes: [],
       appends: [],
     };
+    memory.begin(passes);
     if (tokens === null || tokens > (n_sequences ?? 1)) return;
     begins = [...begins.slice(1 - PERIODS), timestamp_ns];
   }
@@ -162,6 +172,7 @@ export function forwardPasses(
     if (found === "other" || pass.writes.length >= WRITES) return "kept";
     const timed = { write: found, timestamp_ns, tid };
     caches.note(timed);
+    memory.keep(found.storage.addr);
     pass.writes.push(timed);
     return "kept";
   }
@@ -176,11 +187,29 @@ export function forwardPasses(
     if (found === "other" || pass.appends.length >= WRITES) return "kept";
     const timed = { append: found, timestamp_ns, tid };
     moving.note(timed);
+    memory.keep(found.into.storage.addr);
     pass.appends.push(timed);
     return "kept";
   }
 
+  function allocate({ args, tid, timestamp_ns }: RawRecord): Outcome {
+    const pass = threads.get(tid)?.pass ?? null;
+    const isInside = pass !== null && pass.drawn_ns === null;
+    memory.allocate(args[BLOCK], Number(args[BLOCK_BYTES]), isInside ? pass.number : null, timestamp_ns);
+    return "kept";
+  }
+
+  /** What passes allocated, as the last look told. */
+  function toldMemory(): EngineRow<"step">[] {
+    const seen = memory.takeTold();
+    if (seen === null) return [];
+    const { engine: _, ...nothing } = nullsOf("step");
+    const detail = JSON.stringify({ activations: listOf(seen) });
+    return [{ ...nothing, timestamp_ns: now_ns(), pid, tid: pid, kind: "engine", detail }];
+  }
+
   function flush(isGone = false): void {
+    memory.close();
     for (const thread of threads.values()) end(thread, null);
     threads.clear();
     moving.flush(isGone);
@@ -194,9 +223,15 @@ export function forwardPasses(
       if (record.probe === PROBE.linear) return multiply(record);
       if (record.probe === PROBE.write) return write(record);
       if (record.probe === PROBE.append) return append(record);
+      if (record.probe === PROBE.allocate) return allocate(record);
+      if (record.probe === PROBE.free) {
+        memory.free(record.args[BLOCK], record.timestamp_ns);
+        return "kept";
+      }
       const thread = threads.get(record.tid);
       if (thread?.pass == null) return "under_way";
       thread.pass.drawn_ns = record.timestamp_ns;
+      memory.end(thread.pass.number, record.timestamp_ns);
       move(thread.pass, true);
       thread.draws = true;
       return "kept";
@@ -217,6 +252,7 @@ export function forwardPasses(
       named.check(read, now_ns());
     },
     isSettled: weights.isSettled,
+    isAsking: (nowNs) => memory.isAsking(nowNs, passes, Math.max(0, ...periodsBetween(begins))),
     flush,
     takeRows() {
       const taken = rows;
@@ -226,7 +262,7 @@ export function forwardPasses(
       const ofMoving = moving.takeRows();
       const tensors = [...weights.takeRows(), ...ofCaches.tensors, ...ofMoving.tensors, ...ofNames.tensors];
       tensors.push(...objects.takeRows());
-      return { tensors, steps: [...ofCaches.steps, ...ofMoving.steps, ...ofNames.steps, ...taken] };
+      return { tensors, steps: [...ofCaches.steps, ...ofMoving.steps, ...ofNames.steps, ...taken, ...toldMemory()] };
     },
     tokenPeriodsNs: () => periodsBetween(begins),
     kvHeads: () => [],

@@ -10,7 +10,7 @@ import { TORCH } from "./torch-layout.ts";
 export const ENGINE_NAME = "PyTorch";
 
 /** Probe numbers, as they travel in the cookie. */
-export const PROBE = { embedding: 1, sample: 2, linear: 3, write: 4, append: 5 } as const;
+export const PROBE = { embedding: 1, sample: 2, linear: 3, write: 4, append: 5, allocate: 6, free: 7 } as const;
 
 /**
  * Arguments of the operators, behind the address of the result (System V): a tensor is a pointer to its structure, and an
@@ -31,6 +31,10 @@ const LIST = 1;
 const RESULT = 16;
 /** Its argument that is the dimension. */
 export const JOINED = 2;
+
+/** c10::ProfiledCPUMemoryReporter::New and Delete, methods that torch's allocator calls: itself, the block, its bytes. */
+export const BLOCK = 1;
+export const BLOCK_BYTES = 2;
 
 const TENSOR = { form: "bytes", follow: [0], skip: COPIED.tensor.from, bytes: COPIED.tensor.bytes } as const;
 
@@ -76,6 +80,8 @@ export interface ProbePoint {
   readonly capture: (typeof PLAN)[keyof typeof PLAN];
   /** True where it is taken away while every weight is known that it would tell of. */
   readonly rests?: true;
+  /** True where it is there only while it is asked for. */
+  readonly onRequest?: true;
 }
 
 export const PROBE_POINTS: readonly ProbePoint[] = [
@@ -121,13 +127,42 @@ export const PROBE_POINTS: readonly ProbePoint[] = [
   },
 ];
 
+/** Of the library with the allocator. */
+const ALLOCATOR_POINTS: readonly ProbePoint[] = [
+  {
+    probe: PROBE.allocate,
+    symbols: ["_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"],
+    capture: PLAN.none,
+    onRequest: true,
+  },
+  { probe: PROBE.free, symbols: ["_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"], capture: PLAN.none, onRequest: true },
+];
+
+export const SYMBOLS: readonly string[] = [...PROBE_POINTS, ...ALLOCATOR_POINTS].flatMap(({ symbols }) => symbols);
+
 /** The library with the operators, as it names itself in wheels and in distributions. */
 const LIBRARY = /^libtorch_cpu\.so(?:\.\d+)*$/;
 
-/** Probes of those operators that the object has; none where it has no lookup of embeddings, by which all are told. */
+/** The library with its allocator. */
+const ALLOCATOR = /^libc10\.so(?:\.\d+)*$/;
+
+/**
+ * Probes of those operators that the object has, none where it has no lookup of embeddings, by which all are told; of the allocator both or
+ * none.
+ */
 export function probesOf(object: EngineObject): EngineProbe[] {
-  if (!LIBRARY.test(object.soname ?? "")) return [];
-  const probes = PROBE_POINTS.flatMap(({ symbols, ...point }) => {
+  const soname = object.soname ?? "";
+  if (ALLOCATOR.test(soname)) {
+    const both = pointsIn(object, ALLOCATOR_POINTS);
+    return both.length === ALLOCATOR_POINTS.length ? both : [];
+  }
+  if (!LIBRARY.test(soname)) return [];
+  const probes = pointsIn(object, PROBE_POINTS);
+  return probes.some(({ probe }) => probe === PROBE.embedding) ? probes : [];
+}
+
+function pointsIn(object: EngineObject, points: readonly ProbePoint[]): EngineProbe[] {
+  return points.flatMap(({ symbols, ...point }) => {
     for (const symbol of symbols) {
       const found = object.symbol(symbol);
       if (found?.type !== "function" || found.fileOffset === null) continue;
@@ -135,5 +170,4 @@ export function probesOf(object: EngineObject): EngineProbe[] {
     }
     return [];
   });
-  return probes.some(({ probe }) => probe === PROBE.embedding) ? probes : [];
 }

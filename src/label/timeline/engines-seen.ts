@@ -1,4 +1,5 @@
 /** The engines of a run, as they told of themselves in the step stream. */
+import { endOf } from "../../statistics/doubling-bins.ts";
 import { olderEngine } from "../capture/older-captures.ts";
 import { detailOf, isBatch, type StepRow } from "./step-row.ts";
 
@@ -15,8 +16,23 @@ export interface EngineSeen {
   readonly context: Readonly<Record<string, unknown>> | null;
   /** Which experts of a mixture were read in the tokens that were looked at; none for other models. */
   readonly experts?: readonly ExpertsRead[];
+  /** What forward passes allocated while they computed, of those that were looked at. */
+  readonly activations?: Activations;
   /** What tokens took by the places between which the engine itself counts; missing where these are not probed. */
   readonly engine_time?: EngineTime;
+}
+
+/** Blocks that passes took from the allocator, less those of caches; times as the ends of quarters of a doubling. */
+export interface Activations {
+  readonly passes: number;
+  readonly allocations_per_pass: number;
+  readonly bytes_per_pass: number;
+  /** The most that one pass held of its own at one moment. */
+  readonly most_bytes: number;
+  /** So many bytes of a hundred were kept no longer; null where more were still held when the look ended. */
+  readonly kept_p50_ns: number | null;
+  readonly kept_p90_ns: number | null;
+  readonly kept_p99_ns: number | null;
 }
 
 /** Tokens behind the first of each answer, the time of the engine's own steps that led to them, and the quotient. */
@@ -38,6 +54,9 @@ export interface ExpertsRead {
   /** Tokens of the same batches whose experts were not copied: too many for a record. */
   readonly untold_tokens: number;
 }
+
+/** Place of the most bytes among the sums of a look. */
+const MOST = 3;
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
@@ -67,6 +86,43 @@ function expertsRead(details: readonly Readonly<Record<string, unknown>>[]): Exp
     const { reads, expert_bytes } = sum;
     return { ...sum, read_bytes: expert_bytes === null ? null : reads.map((count) => count * expert_bytes) };
   });
+}
+
+/** The sums of all looks; null where no pass was looked at. */
+function activationsOf(details: readonly Readonly<Record<string, unknown>>[]): Activations | null {
+  const sums = [0, 0, 0, 0, 0];
+  const kept = new Map<number, number>();
+  for (const { activations } of details) {
+    const [head, bins]: unknown[] = Array.isArray(activations) ? activations : [];
+    if (!Array.isArray(head) || head.length !== sums.length || !head.every(isCount) || !Array.isArray(bins)) continue;
+    head.forEach((count, i) => {
+      sums[i] = i === MOST ? Math.max(sums[i] ?? 0, count) : (sums[i] ?? 0) + count;
+    });
+    for (const row of bins) {
+      const [bin, , bytes]: unknown[] = Array.isArray(row) ? row : [];
+      if (isCount(bin) && isCount(bytes)) kept.set(bin, (kept.get(bin) ?? 0) + bytes);
+    }
+  }
+  const [passes = 0, allocations = 0, bytes = 0, most_bytes = 0] = sums;
+  if (passes === 0) return null;
+  const inOrder = [...kept].sort(([a], [b]) => a - b);
+  const quantile = (q: number): number | null => {
+    let sum = 0;
+    const reached = inOrder.find(([, share]) => {
+      sum += share;
+      return sum >= q * bytes;
+    });
+    return reached === undefined || bytes === 0 ? null : Math.round(endOf(reached[0]));
+  };
+  return {
+    passes,
+    allocations_per_pass: allocations / passes,
+    bytes_per_pass: bytes / passes,
+    most_bytes,
+    kept_p50_ns: quantile(0.5),
+    kept_p90_ns: quantile(0.9),
+    kept_p99_ns: quantile(0.99),
+  };
 }
 
 /** Null where nothing was counted. */
@@ -114,9 +170,11 @@ export function enginesSeen(steps: readonly StepRow[]): EngineSeen[] {
     if (engine === null) return { ...about, ...olderEngine(steps) };
     const settings = Object.assign({}, ...details.map(({ settings: one }) => one));
     const engine_time = engineTime(details);
+    const activations = activationsOf(details);
     return {
       ...{ name: engine, settings, ...about },
       ...(experts.length === 0 ? {} : { experts }),
+      ...(activations === null ? {} : { activations }),
       ...(engine_time === null ? {} : { engine_time }),
     };
   });

@@ -14,6 +14,7 @@ import { type DataClass, dataClasses } from "../classes.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
 import {
+  activationsText,
   costInShort,
   engineText,
   expertsText,
@@ -110,6 +111,7 @@ ${termList([
   ["peak RSS", peak === undefined || !isFigure(peak) ? null : html`${figureButton(shortFigure(peak), peak, nextId)}`],
   ["tokens", tokensText(report)],
   ["experts", expertsText(report)],
+  ["computed", activationsText(report)],
 ])}
 ${answerTable(report, nextId)}
 ${termList([

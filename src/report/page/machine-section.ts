@@ -50,10 +50,12 @@ function repeated({ target: { command } }: RunReport, metadata: RunMetadata): Ht
 export function machineOfRun(report: RunReport, metadata: RunMetadata): Html {
   const { hardware, software, timing } = metadata;
   const memory = hardware.memory_total_bytes;
-  const engines = metadata.engines.map(({ name, objects: _, experts: __, engine_time: ___, ...settings }) => {
-    const said = Object.entries(settings).map(([key, value]) => `${key} ${settingText(value)}`);
-    return [text(name) ?? "unknown", ...said].join(", ");
-  });
+  const engines = metadata.engines.map(
+    ({ name, objects: _, experts: __, activations: ___, engine_time: ____, ...settings }) => {
+      const said = Object.entries(settings).map(([key, value]) => `${key} ${settingText(value)}`);
+      return [text(name) ?? "unknown", ...said].join(", ");
+    },
+  );
   const collectors = report.collectors.map(({ name, sources, why_not_better }) =>
     [`${name}${sources.length === 0 ? "" : `: ${sources.join(", ")}`}`, why_not_better ?? ""]
       .filter(Boolean)

@@ -36,7 +36,7 @@ interface Case {
 }
 
 let folder = "";
-let torch = { library: "", moving: "" };
+let torch: { readonly library: string; readonly moving: string } = { library: "", moving: "" };
 let vllm = { library: "", program: "" };
 let model = "";
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { compileTorch } from "../../fixtures/fake-torch/compile-torch.ts";
 setDefaultTimeout(60_000);
 
 let folder = "";
-let torch = { library: "", program: "", cache: "", moving: "" };
+let torch = { library: "", allocator: "", program: "", cache: "", moving: "" };
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "mrm-torch-"));
   torch = compileTorch(folder);
@@ -141,4 +141,16 @@ test("keys and values that move for every pass are told by layer wherever they l
       true,
     );
   }
+});
+
+test("what passes allocate and give back is counted for a while, less what is a cache's", async () => {
+  const run = await runEngine([torch.moving, "1500", "2"], { objects: [torch.library, torch.allocator] });
+  passesOf(run);
+  const looks = run.steps.flatMap(({ detail }) => JSON.parse(detail ?? "{}").activations ?? []);
+  expect(looks.length).toBe(2);
+  const [[passes, allocations, bytes, most, open], bins] = looks;
+  expect(passes).toBeWithin(10, 600);
+  // In each pass each of 4 parts: a row of 128 bytes, and twice as many put together along another dimension.
+  expect([allocations, bytes, most, open]).toEqual([8 * passes, 4 * 384 * passes, 384, 0]);
+  expect(bins.reduce((sum: number, [, count]: number[]) => sum + (count ?? 0), 0)).toBe(allocations);
 });

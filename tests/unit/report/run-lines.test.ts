@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { expertsText, requestsText } from "../../../src/report/run-lines.ts";
+import { activationsText, expertsText, requestsText } from "../../../src/report/run-lines.ts";
 import { demoReport, plainReport } from "../../fixtures/run-report.ts";
 
 interface Seen {
@@ -31,6 +31,17 @@ test("experts are told with the bytes of one, and with the tokens of which they 
   expect(expertsText(withExperts(one))).toBe(
     "2 of 2 for a token, 24.0 KiB each, 200 tokens seen in 1 layer, 40 more of which they are not known, each by 100 % of them",
   );
+});
+
+test("what passes allocate is told with how long half of it and nearly all is kept, as far as that was seen", () => {
+  const activations = {
+    ...{ passes: 57, allocations_per_pass: 215.2, bytes_per_pass: 174_882, most_bytes: 29_444 },
+    ...{ kept_p50_ns: 77_936, kept_p90_ns: 623_487, kept_p99_ns: null },
+  };
+  expect(activationsText({ ...plainReport(), engine: { name: "PyTorch", activations } })).toBe(
+    "215 blocks of 171 KiB in a pass, 28.8 KiB at once at most, kept half of the bytes for 77.9 us at most, 57 passes seen",
+  );
+  expect(activationsText(plainReport())).toBeNull();
 });
 
 test("a model without experts, and one of which no token was seen, has no line for them", () => {

@@ -68,6 +68,33 @@ test("the time that tokens took by the engine's own places is summed, and rows t
   expect(enginesSeen([step("engine", { settings: {} })])[0]?.engine_time).toBeUndefined();
 });
 
+test("what passes allocated is summed over looks, the most at once is the most of all, and times are the ends of their bins", () => {
+  const told = (activations: unknown) => step("engine", { activations });
+  const [seen] = enginesSeen([
+    told([
+      [10, 100, 1000, 90, 0],
+      [
+        [16, 50, 600],
+        [20, 50, 400],
+      ],
+    ]),
+    told([[10, 60, 1000, 70, 15], [[16, 60, 985]]]),
+    told([[10, 60, 1000], []]),
+    told("none"),
+  ]);
+  expect(seen?.activations).toEqual({
+    passes: 20,
+    allocations_per_pass: 8,
+    bytes_per_pass: 100,
+    most_bytes: 90,
+    kept_p50_ns: Math.round(2 ** (17 / 4)),
+    kept_p90_ns: Math.round(2 ** (21 / 4)),
+    kept_p99_ns: Math.round(2 ** (21 / 4)),
+  });
+  const [open] = enginesSeen([told([[1, 2, 100, 90, 20], [[16, 1, 80]]])]);
+  expect(open?.activations).toMatchObject({ kept_p50_ns: Math.round(2 ** (17 / 4)), kept_p90_ns: null });
+});
+
 test("an engine that tells neither its build nor its context has none", () => {
   const [seen] = enginesSeen([
     step("engine", { path: "/lib/libllama.so" }),
