@@ -6,7 +6,7 @@ import { type ClassFaults, FAULT_COUNTS, type FaultCounts } from "../process/fau
 import type { ProcessUse } from "../process/process-readings.ts";
 import { rarityOver } from "../watched/arming-density.ts";
 import { type Exposure, exposureIn } from "../watched/exposure.ts";
-import { type DesignWeights, designWeights } from "../watched/horvitz-thompson.ts";
+import { bytesError, type DesignWeights, designWeights, weightsOverTime } from "../watched/horvitz-thompson.ts";
 import { lostShare } from "../watched/lost-watches.ts";
 import { passGapNs } from "../watched/passes.ts";
 import { stratumLives } from "../watched/stratum-life.ts";
@@ -31,6 +31,8 @@ export interface WatchSet {
   readonly regions: RegionSet;
   readonly exposures: readonly Exposure[];
   readonly weights: DesignWeights;
+  /** Standard error of the bytes of all of its strata over them. */
+  readonly bytes_error: () => number;
   readonly resamples: () => Resamples;
 }
 
@@ -90,7 +92,10 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   const found = exposures.map(({ watch }) => watch);
   const elsewhere = strays.filter((watch) => exposureIn(watch, span, gap) !== null);
   const lives = stratumLives([...found, ...elsewhere], regions, span);
-  const weights = designWeights(found, place.rarityAt, elsewhere, lives);
+  const strayed = new Set(elsewhere.map(({ stratum }) => stratum));
+  const designed = designWeights(found, place.rarityAt, elsewhere, lives);
+  const isWhole = (stratum: string): boolean => !strayed.has(stratum);
+  const weights = weightsOverTime(found, designed, span, isWhole);
   let drawn: Resamples | null = null;
   return {
     span,
@@ -102,6 +107,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     regions,
     exposures,
     weights,
+    bytes_error: () => bytesError(found, weights, span, isWhole),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;

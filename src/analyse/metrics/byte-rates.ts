@@ -12,7 +12,6 @@ import { BUSIER, MOST_BUSIER } from "../watched/busier-bytes.ts";
 import { CUT, MOST_CUT } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
-import { bytesError } from "../watched/horvitz-thompson.ts";
 import { fewHold, isHeldByFew, MOST_UNKNOWN, type PassKind, type PassRate, passRate } from "../watched/pass-rate.ts";
 import { MOST_UNDRAWN, UNDRAWN } from "../watched/undrawn-passes.ts";
 import { MOST_UNWATCHED, unwatchedReason } from "../watched/unwatched.ts";
@@ -21,6 +20,9 @@ import { type Figure, type MetricFamily, NEED_IS_LESS, notIdentifiable, noWriteR
 
 /** Fewer addresses with a pass have an interval of their own, by their share. */
 const FEW_SEEN = 10;
+/** Of steps more uneven than this so many stand still while the tracer is at work that what a window holds of them by time tells nothing of their passes. */
+const MOST_UNEVEN = 1.5;
+const UNEVEN = "steps are of very uneven length, and too few watches hold whole ones";
 /** Where fewer addresses that count alike than this share of the windows carry a rate, some of the busiest were drawn. */
 const FEW_OF_ALL = 0.1;
 
@@ -44,6 +46,8 @@ export function boundedRate(group: Group, kind: PassKind, passes: PassRate): Rat
   if (set.young > MOST_YOUNG) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: youngReason(set.young) };
   }
+  if (passes.n_counted > 0 && passes.uneven > MOST_UNEVEN)
+    return { rate: interval(null, null, null), bound: false, why: UNEVEN };
   if (passes.cut > MOST_CUT) return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: CUT };
   if (passes.n_counted >= FEW_SEEN && isHeldByFew(passes)) {
     return { rate: { value: null, lo: passes.rate.lo, hi: null }, bound: true, why: fewHold(passes.n_windows) };
@@ -106,11 +110,10 @@ function watchFigure(group: Group, kind: PassKind, metric: string, perToken: boo
   const unseen = kind === "write" ? born : 0;
   const rate = interval(seen.value, seen.lo, seen.hi === null ? null : seen.hi + unseen);
   const share = drawnShare(bytes, group.regions, group.span);
-  const draws = set.exposures.map(({ watch }) => watch);
   return {
     metric,
     source: "watch",
-    estimate: perToken ? rate : scaled(withBytesOff(rate, CI_Z * bytesError(draws, set.weights)), bytes * perSecond),
+    estimate: perToken ? rate : scaled(withBytesOff(rate, CI_Z * set.bytes_error()), bytes * perSecond),
     n: passes.n,
     coverage: share ?? 1,
     grain_bytes: 8,
@@ -208,7 +211,7 @@ function family(kind: PassKind, perToken: boolean): MetricFamily {
           ],
     not_by_sampling: "a sample has an address but not the bytes that the instruction touches",
     suppressed:
-      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
+      "n < 30 addresses; without steps fewer than some 91 (4 % of the bytes may be busier ones of which none was drawn), unless a few busy ones were drawn: a lower bound; none with such a pass: an upper bound; few long watches that hold most of the time, more than 5 % of the bytes and time too young to be drawn, or bytes used so often that no window is short enough: a lower bound; for each token, steps of very uneven length of which few watches hold a whole one: nothing; more than 1 % of the passes neither known as read nor as write: bounds; loss above 1 %.",
     spans: perToken ? "steps" : "every",
     figures,
   };

@@ -11,7 +11,6 @@ import { coveredNs, isInside } from "../input/span.ts";
 import { IMPORT } from "../stream/stream-figures.ts";
 import type { Exposure } from "../watched/exposure.ts";
 import { bornPerSecond } from "../watched/first-writes.ts";
-import { bytesError } from "../watched/horvitz-thompson.ts";
 import { type Figure, type MetricFamily, notIdentifiable } from "./metric.ts";
 
 const LINE_BYTES = 64;
@@ -91,8 +90,7 @@ export function touchedWithin(group: Group, window: number): WindowTouched {
   const why = few ?? (born > MOST_BORN * bytes ? `${formatBytes(born)} come into being within the window` : null);
   // Draws tell the mean bytes of the span; at the moments from which a window fits into it there may have been less, or more, but no more than at the peak.
   const left = bytes < peakBytes(regions, span) ? Math.max(0, 1 - window / span.window_ns) : 1;
-  const draws = uniform.exposures.map(({ watch }) => watch);
-  const off = CI_Z * bytesError(draws, uniform.weights);
+  const off = CI_Z * uniform.bytes_error();
   const moments = interval(
     share.value,
     share.lo === null ? null : share.lo * left * Math.max(0, 1 - off),

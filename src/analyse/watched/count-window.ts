@@ -46,6 +46,8 @@ export interface PassCounting {
   readonly left_out: number;
   /** Share of the run that is counted by the time of windows: what the program does right after an arming is in them. */
   readonly by_time: number;
+  /** Where tokens are counted by the time of steps: how much longer the step of a random moment is than the mean of all; 1 elsewhere. */
+  readonly uneven: number;
 }
 
 const windowsOf = new WeakMap<WatchSet, Map<number, CountWindows>>();

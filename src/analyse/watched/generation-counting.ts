@@ -144,7 +144,7 @@ export function overGeneration(set: WatchSet): PassCounting {
   const { length_ns, time_ns, unseen, cut } = countWindows(set);
   const inWindow = (i: number): Uint32Array => passesIn(set, i, length_ns[i] ?? 0);
   if (span.parts.length === 0)
-    return { held: time_ns, passes: inWindow, weight: () => 1, unseen, cut, left_out: 0, by_time: 1 };
+    return { held: time_ns, passes: inWindow, weight: () => 1, unseen, cut, left_out: 0, by_time: 1, uneven: 1 };
   const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
   const strata = new Map<number, Stratum>();
   const held = new Float64Array(exposures.length);
@@ -202,5 +202,6 @@ export function overGeneration(set: WatchSet): PassCounting {
     cut: isAllWhole ? 0 : cut,
     left_out: leftOut,
     by_time: Math.max(0, 1 - byTurns),
+    uneven: 1,
   };
 }

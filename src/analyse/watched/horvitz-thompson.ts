@@ -1,5 +1,6 @@
 /** From drawn addresses back to bytes: the weights of the watch design. */
 import type { WatchSample } from "../input/input.ts";
+import { coveredNs, type Span } from "../input/span.ts";
 
 /** Strata with fewer draws share one pool when resampled: one address alone shows no variance. */
 const FEWEST_PER_STRATUM = 5;
@@ -22,6 +23,10 @@ function scarcity(
   return [p > 0 && p <= 1 ? size_bytes / p : stratum_bytes, rarity];
 }
 
+/** The stratum of a draw, or the part of it from which its design draws. */
+const cellOf = ({ design, stratum }: WatchSample): string =>
+  design === "ahead" || design === "cohort" ? `${stratum}\n${design}` : stratum;
+
 /**
  * Draws with replacement inside a stratum: each of m draws stands for size / (m p) bytes (Hansen and Hurwitz, Annals of
  * Mathematical Statistics 14, 1943; the form of Horvitz and Thompson, JASA 47, 1952, for such draws). A stratum that grows, or
@@ -39,8 +44,6 @@ export function designWeights(
   strays: readonly WatchSample[] = [],
   livesAt: (stratum: string) => number = () => 1,
 ): DesignWeights {
-  const cellOf = ({ design, stratum }: WatchSample): string =>
-    design === "ahead" || design === "cohort" ? `${stratum}\n${design}` : stratum;
   const index = new Map<string, number>();
   const draws: number[] = [];
   const rarities: number[] = [];
@@ -75,21 +78,80 @@ export function designWeights(
 }
 
 /**
- * Standard error of the bytes of all strata over them: memory that comes and goes has others at each draw, and what lies between two draws nobody
- * counts. By the differences of draws that follow each other, as these come at about even distances (Wolter, Introduction to Variance Estimation, 2007, 8.2);
- * those of a stratum of which most draws fell on another class stand for no more than they are of it.
- * @param draws whose weights these are, in the same order
+ * How much of a span lies nearer to each of some draws than to any other of them, over all of it; the first and the last stand for as much
+ * before and behind them as between, as their memory may be there no longer. Draws in order of time.
  */
-export function bytesError(draws: readonly WatchSample[], { bytes, total_bytes }: DesignWeights): number {
+function nearTo(draws: readonly WatchSample[], span: Span): number[] {
+  const beginOf = (i: number): number => draws[i]?.begin_ns ?? 0;
+  const last = draws.length - 1;
+  const between = draws.slice(1).map(({ begin_ns }, i) => (begin_ns + beginOf(i)) / 2);
+  const from = 2 * beginOf(0) - (between[0] ?? beginOf(0));
+  const end = 2 * beginOf(last) - (between.at(-1) ?? beginOf(last));
+  const ends = [from, ...between, end];
+  const near = draws.map((_, i) => coveredNs(span, ends[i] ?? from, ends[i + 1] ?? end));
+  const all = near.reduce((sum, ns) => sum + ns, 0);
+  return near.map((ns) => (all > 0 ? ns / all : 1 / draws.length));
+}
+
+/** The draws of each stratum in order of time, by their numbers. */
+function byStratum(draws: readonly WatchSample[]): number[][] {
+  const cells = Map.groupBy(draws.keys(), (i) => (draws[i] === undefined ? "" : cellOf(draws[i])));
+  const beginOf = (i: number): number => draws[i]?.begin_ns ?? 0;
+  return [...cells.values()].map((some) => some.sort((a, b) => beginOf(a) - beginOf(b)));
+}
+
+/**
+ * The same weights with the bytes of each stratum as they are over the time of the span, each draw standing for the time that is nearest to
+ * it: how often watches began tells the share of that time worse than the times themselves.
+ * @param draws whose weights these are, in the same order
+ * @param isWhole whether all draws of a stratum are among them
+ */
+export function weightsOverTime(
+  draws: readonly WatchSample[],
+  { bytes, stratum }: DesignWeights,
+  span: Span,
+  isWhole: (stratum: string) => boolean,
+): DesignWeights {
+  const scaled = Float64Array.from(bytes);
+  for (const some of byStratum(draws)) {
+    const inOrder = some.flatMap((i) => draws[i] ?? []);
+    if (inOrder.length < FEWEST_PER_STRATUM || !isWhole(inOrder[0]?.stratum ?? "")) continue;
+    const stands = inOrder.map((draw) => scarcity(draw, () => 1)[0]);
+    const near = nearTo(inOrder, span);
+    const overTime = stands.reduce((sum, x, i) => sum + x * (near[i] ?? 0), 0);
+    const held = some.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
+    // What each stands for over its stratum's bytes is how much it weighs.
+    const weight = some.reduce((sum, i, k) => sum + (bytes[i] ?? 0) / (stands[k] ?? 1), 0);
+    if (!(held > 0)) continue;
+    for (const i of some) scaled[i] = ((bytes[i] ?? 0) * overTime * weight) / held;
+  }
+  return { bytes: scaled, stratum, total_bytes: scaled.reduce((sum, x) => sum + x, 0) };
+}
+
+/**
+ * Standard error of the bytes of all strata over them: memory that comes and goes has others at each draw, and what lies between two draws nobody
+ * counts. By the differences of draws that follow each other and the time for which each stands (Wolter, Introduction to Variance Estimation, 2007,
+ * 8.2); those of a stratum of which most draws fell on another class stand for no more than they are of it, and each for as much.
+ * @param draws whose weights these are, in the same order
+ * @param isWhole whether all draws of a stratum are among them
+ */
+export function bytesError(
+  draws: readonly WatchSample[],
+  { bytes, total_bytes }: DesignWeights,
+  span: Span,
+  isWhole: (stratum: string) => boolean,
+): number {
   let variance = 0;
-  for (const some of Map.groupBy(draws.keys(), (i) => draws[i]?.stratum).values()) {
-    const inOrder = some.sort((a, b) => (draws[a]?.begin_ns ?? 0) - (draws[b]?.begin_ns ?? 0));
-    const stands = inOrder.flatMap((i) => draws[i] ?? []).map((draw) => scarcity(draw, () => 1)[0]);
-    const n = stands.length;
-    const mean = stands.reduce((sum, x) => sum + x, 0) / n;
-    const held = inOrder.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
-    const squares = stands.slice(1).reduce((sum, x, i) => sum + (x - (stands[i] ?? x)) ** 2, 0);
-    if (n > 1 && mean > 0) variance += ((held / mean) ** 2 * squares) / (2 * (n - 1) * n);
+  for (const some of byStratum(draws)) {
+    const inOrder = some.flatMap((i) => draws[i] ?? []);
+    const stands = inOrder.map((draw) => scarcity(draw, () => 1)[0]);
+    const mean = stands.reduce((sum, x) => sum + x, 0) / stands.length;
+    const held = some.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
+    const near = isWhole(inOrder[0]?.stratum ?? "") ? nearTo(inOrder, span) : inOrder.map(() => 1 / inOrder.length);
+    const squares = stands.slice(1).map((x, i) => (x - (stands[i] ?? x)) ** 2);
+    const usual = squares.reduce((sum, x) => sum + x, 0) / Math.max(1, squares.length);
+    const each = near.reduce((sum, share, i) => sum + share ** 2 * (squares[i - 1] ?? usual), 0);
+    if (mean > 0) variance += ((held / mean) ** 2 * each) / 2;
   }
   return total_bytes > 0 ? Math.sqrt(variance) / total_bytes : 0;
 }

@@ -12,6 +12,14 @@ export type PassAxis = "seconds" | "tokens";
 const FEWEST_WINDOWS = 10;
 const areMany = (held: readonly number[]): boolean => carryingUnits(held) >= FEWEST_WINDOWS;
 
+/** How much longer the step at a random moment is than the mean of all steps, at least 1. */
+function unevenness({ span: { steps } }: WatchSet): number {
+  const lengths = steps.begin_ns.map((begin, k) => (steps.end_ns[k] ?? begin) - begin);
+  const sum = lengths.reduce((all, x) => all + x, 0);
+  const squares = lengths.reduce((all, x) => all + x * x, 0);
+  return sum > 0 ? (squares * lengths.length) / sum ** 2 : 1;
+}
+
 /**
  * In whole steps where windows can hold some. Where steps are too long for that, or one has more passes than a watch can count, in as large
  * a part of the tokens of a step as of its time: what stands still while a watch is armed is little of a long step.
@@ -24,6 +32,7 @@ function overTokens(set: WatchSet): PassCounting {
   const held = new Float64Array(exposures.length);
   const whole = new Map<number, TurnWindows | null>();
   let leftOut = 0;
+  let byTimeShare = 0;
   let missed = 0;
   let counted = 0;
   for (const [s, members] of Map.groupBy(exposures.keys(), (i) => weights.stratum[i] ?? 0)) {
@@ -34,9 +43,13 @@ function overTokens(set: WatchSet): PassCounting {
       if (windows === null) held[i] = coveredTokens(span, ...windowOf(set, i, byTime.length_ns[i] ?? 0));
       else held[i] = perSize * windows.held(i);
     }
-    if (windows === null) continue;
-    const bytes = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0);
-    leftOut += (windows.left_out * bytes) / weights.total_bytes;
+    const share = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0) / weights.total_bytes;
+    if (windows === null) {
+      // A step that stands still before a watch is armed, and goes on behind it, has more passes there than it has time.
+      byTimeShare += share;
+      continue;
+    }
+    leftOut += windows.left_out * share;
     missed += windows.unseen;
     counted += windows.seen;
   }
@@ -59,7 +72,8 @@ function overTokens(set: WatchSet): PassCounting {
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
     cut: isAllWhole ? 0 : byTime.cut,
     left_out: leftOut,
-    by_time: 0,
+    by_time: byTimeShare,
+    uneven: byTimeShare > 0 ? unevenness(set) : 1,
   };
 }
 

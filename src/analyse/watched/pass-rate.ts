@@ -70,6 +70,8 @@ export interface PassRate {
   readonly busier: number;
   /** Share of the bytes of which busy words are cut whatever the window: their rate is a lower bound. */
   readonly cut: number;
+  /** How uneven the steps are by whose time tokens are counted; 1 where whole steps are, and by time. */
+  readonly uneven: number;
   /** How much more or less is seen later in the windows than right after an arming, over all of it: `armingEcho`; the interval allows for it. */
   readonly echo: number;
 }
@@ -171,7 +173,16 @@ function betweenShare({ span: { parts, window_ns } }: WatchSet): number {
 
 function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis: PassAxis): PassRate {
   const { exposures, weights } = set;
-  const { held, passes: passesInWindow, weight: passWeight, unseen, cut, left_out, by_time } = countPasses(set, axis);
+  const {
+    held,
+    passes: passesInWindow,
+    weight: passWeight,
+    unseen,
+    cut,
+    left_out,
+    by_time,
+    uneven,
+  } = countPasses(set, axis);
   const echo = by_time > 0 ? by_time * armingEcho(set).share : 0;
   const unit = UNIT[axis];
   const top = new Float64Array(exposures.length);
@@ -279,6 +290,7 @@ function computePassRate(set: WatchSet, kind: PassKind, generous: boolean, axis:
     undrawn,
     busier: replicated.value > 0 ? busier.undrawn / replicated.value : 0,
     cut,
+    uneven,
     echo,
   };
 }

@@ -1,15 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { coveredStepNs, coveredSteps, coveredTokens, spansOf, stepNumberAt } from "../../../src/analyse/input/span.ts";
 import { exposureIn } from "../../../src/analyse/watched/exposure.ts";
-import { bytesError, designWeights } from "../../../src/analyse/watched/horvitz-thompson.ts";
+import { bytesError, designWeights, weightsOverTime } from "../../../src/analyse/watched/horvitz-thompson.ts";
 import { mergePasses, passGapNs } from "../../../src/analyse/watched/passes.ts";
 import { writeHistory } from "../../../src/analyse/watched/write-epoch.ts";
 import { OP } from "../../../src/schema/operation.ts";
 import { seededRandom } from "../../../src/statistics/prng.ts";
 import { MS, watch } from "./sample-input.ts";
 
-const WHOLE = spansOf([], 1000 * MS)[0];
-if (!WHOLE) throw new Error("a run without steps has one span");
+const [WHOLE] = spansOf([], 1000 * MS);
+/** Of as many ns as there are draws in some tests, one at each. */
+const [HUNDRED] = spansOf([], 100);
+if (!WHOLE || !HUNDRED) throw new Error("a run without steps has one span");
 
 function exposure(of: ReturnType<typeof watch>): NonNullable<ReturnType<typeof exposureIn>> {
   const found = WHOLE ? exposureIn(of, WHOLE, 50_000) : null;
@@ -251,7 +253,7 @@ test("the bytes of a stratum are as sure as its draws are alike", () => {
     Array.from({ length: 100 }, (_, i) => watch([], { begin_ns: i, inclusion_probability: p(i) }));
   const errorOf = (p: (i: number) => number): number => {
     const some = draws(p);
-    return bytesError(some, designWeights(some));
+    return bytesError(some, designWeights(some), HUNDRED, () => true);
   };
   expect(errorOf(() => 0.001)).toBe(0);
   // 4 or 12 kB by turns of chance, 8 in the mean: half of that over the root of 100 draws.
@@ -266,5 +268,34 @@ test("two draws that strayed from another stratum make the bytes no less sure th
   const strays = [0.0005, 0.004].map((p, i) => watch([], { begin_ns: i, stratum: "b", inclusion_probability: p }));
   const others = Array.from({ length: 98 }, () => watch([], { stratum: "b", inclusion_probability: 0.001 }));
   const draws = [...even, ...strays];
-  expect(bytesError(draws, designWeights(draws, undefined, others))).toBeLessThan(0.02);
+  expect(
+    bytesError(draws, designWeights(draws, undefined, others), HUNDRED, (stratum) => stratum !== "b"),
+  ).toBeLessThan(0.02);
+});
+
+describe("the bytes of a stratum over the time of a span", () => {
+  /** 8 kB in the first half and 80 in the second; three of four draws are in the first. */
+  const draws = Array.from({ length: 100 }, (_, i) => {
+    const begin_ns = i < 75 ? (50 * i) / 75 : 50 + 2 * (i - 75);
+    return watch([], { begin_ns, inclusion_probability: begin_ns < 50 ? 0.001 : 0.0001 });
+  });
+
+  test("are those of the draws by the time that is nearest to each, however many began when", () => {
+    const weights = designWeights(draws);
+    expect(weights.total_bytes).toBeCloseTo(8000 * 0.75 + 80_000 * 0.25, 6);
+    const over = weightsOverTime(draws, weights, HUNDRED, () => true);
+    expect(over.total_bytes).toBeWithin(43_000, 45_000);
+    // Among the draws none has come to weigh more than another.
+    expect((over.bytes[99] ?? 0) / (over.bytes[0] ?? 1)).toBeCloseTo(
+      (weights.bytes[99] ?? 0) / (weights.bytes[0] ?? 1),
+      9,
+    );
+  });
+
+  test("are left as they are where draws of the stratum are missing, and where it has as many bytes all the time", () => {
+    const weights = designWeights(draws);
+    expect(weightsOverTime(draws, weights, HUNDRED, () => false)).toEqual(weights);
+    const even = draws.map((draw) => ({ ...draw, inclusion_probability: 0.001 }));
+    expect(weightsOverTime(even, designWeights(even), HUNDRED, () => true).total_bytes).toBeCloseTo(8000, 6);
+  });
 });

@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import { groupsOf } from "../../../../src/analyse/input/group.ts";
 import type { StepSample } from "../../../../src/analyse/input/input.ts";
+import { readsPerBytePerToken } from "../../../../src/analyse/metrics/byte-rates.ts";
+import { figuresOf } from "../../../../src/analyse/metrics/registry.ts";
 import { countPasses } from "../../../../src/analyse/watched/pass-counting.ts";
 import { OP } from "../../../../src/schema/operation.ts";
 import { tryWorld } from "../../../../src/simulate/trial.ts";
@@ -10,12 +12,12 @@ import { type Random, seededRandom } from "../../../../src/statistics/prng.ts";
 const RUN_NS = 110e9;
 const STEP_NS = 1.5e9;
 
-/** Steps of 1.5 to 13 s, and words of which each is read every 0.6 to 6 s. */
-function slowSteps(random: Random): World {
+/** Steps of 1.5 to 13 s where nothing else is told, and words of which each is read every 0.6 to 6 s. */
+function slowSteps(random: Random, lengthOf = (): number => STEP_NS * 9 ** random()): World {
   const steps: StepSample[] = [];
   for (let end_ns = 0; end_ns < RUN_NS - 9 * STEP_NS; ) {
     const begin_ns = end_ns;
-    end_ns += STEP_NS * 9 ** random();
+    end_ns += lengthOf();
     steps.push({ step: "decode", begin_ns, end_ns, n_tokens: 1 });
   }
   const words = Array.from({ length: 400 }, () => {
@@ -39,4 +41,18 @@ test("where a few watches outlast a step by chance all watches speak for it, by 
     const { held } = countPasses(decode.uniform, "tokens");
     expect(held.filter((tokens) => tokens > 0).length).toBeGreaterThan(0.9 * held.length);
   }
+});
+
+test("steps of which one in ten stands still tell nothing for each token where their time is all that windows hold", () => {
+  const random = seededRandom(1);
+  const { input } = tryWorld(
+    slowSteps(random, () => STEP_NS * (random() < 0.9 ? 1 : 8)),
+    1,
+  );
+  const decode = groupsOf(input).find(({ span }) => span.step === "decode");
+  if (decode === undefined) throw new Error("nothing was decoded");
+  expect(countPasses(decode.uniform, "tokens").uneven).toBeGreaterThan(1.5);
+  const [figure] = figuresOf(decode, [readsPerBytePerToken]).filter(({ source }) => source === "watch");
+  expect(figure).toMatchObject({ status: "insufficient", value: null, lo: null, hi: null });
+  expect(figure?.why).toStartWith("steps are of very uneven length");
 });
