@@ -19,6 +19,7 @@ import { type EngineFile, objectProbes, openEngineObject } from "./object-probes
 import { measureProbeNs } from "./probe-cost.ts";
 import { decodeRecord } from "./raw-record.ts";
 import { type KernelCounts, recordAccount } from "./record-account.ts";
+import { medianPeriod } from "./step-periods.ts";
 import { type UnseenBegin, unseenBegin } from "./unseen-begin.ts";
 
 export interface EngineSessionOptions {
@@ -88,12 +89,6 @@ export interface EngineSession extends SeenOfEngines {
   tokenPeriodNs(): number | null;
   kvHead(): KvHead[];
   liveTensors(): LiveTensor[];
-}
-
-function median(values: number[]): number | null {
-  if (values.length < 2) return null;
-  values.sort((a, b) => a - b);
-  return values[values.length >> 1] ?? null;
 }
 
 function kernelCounts(object: BpfObject): KernelCounts {
@@ -273,7 +268,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     caching: rows.caching,
     untold: () => followed.flatMap(({ engine, untold }) => untold().map((why) => `${engine.name}: ${why}`)),
     probeCostNs,
-    tokenPeriodNs: () => median(states().flatMap((state) => state.tokenPeriodsNs())),
+    tokenPeriodNs: () => medianPeriod(states().flatMap((state) => state.tokenPeriodsNs())),
     kvHead: () => states().flatMap((state) => state.kvHeads()),
     liveTensors: () => states().flatMap((state) => state.liveTensors()),
   };

@@ -6,7 +6,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { nullsOf } from "../../schema/row.ts";
 import type { AddressOf, EngineProcess, EngineRow, NameAt, Outcome } from "../engine.ts";
 import type { RawRecord } from "../probing/raw-record.ts";
-import { periodsBetween } from "../probing/step-periods.ts";
+import { medianPeriod, periodsBetween } from "../probing/step-periods.ts";
 import { decodeCacheAppend } from "./cache-append.ts";
 import { decodeCacheWrite } from "./cache-write.ts";
 import { movingCaches, type TimedAppend } from "./moving-caches.ts";
@@ -252,7 +252,7 @@ export function forwardPasses(
       named.check(read, now_ns());
     },
     isSettled: weights.isSettled,
-    isAsking: (nowNs) => memory.isAsking(nowNs, passes, Math.max(0, ...periodsBetween(begins))),
+    isAsking: (nowNs) => memory.isAsking(nowNs, passes, medianPeriod(periodsBetween(begins)) ?? 0),
     flush,
     takeRows() {
       const taken = rows;
