@@ -18,7 +18,7 @@ import { compileVllm } from "../../fixtures/fake-vllm/compile-vllm.ts";
 
 /** Real vLLM, where scripts/test-engines has installed it. */
 const { MRM_TRACE_VLLM: installed, MRM_TRACE_VLLM_PYTHON: python } = process.env;
-setDefaultTimeout(installed === undefined ? 120_000 : 900_000);
+setDefaultTimeout(installed === undefined ? 400_000 : 900_000);
 
 /** Of each step of a program the positions of its tokens, in order. */
 type Positions = readonly (readonly number[])[];
