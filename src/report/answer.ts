@@ -3,16 +3,15 @@ import type { RunReport } from "../schema/run-json.ts";
 import { formatCounted } from "../units.ts";
 import { type AnswerRow, answeredClasses, answerRows, NOTHING_LEARNT, rssPeak } from "./answer-rows.ts";
 import { dataClasses, headOf } from "./classes.ts";
+import { activationsText, expertsText } from "./engine-lines.ts";
 import { figureSpans, isFigure } from "./figure.ts";
 import { type GridRow, grid } from "./grid.ts";
 import { invarianceText } from "./invariance-table.ts";
 import { moreTimeText } from "./more-time-line.ts";
 import {
-  activationsText,
   costInShort,
   engineText,
   entry,
-  expertsText,
   isWhole,
   lossInShort,
   parametersText,

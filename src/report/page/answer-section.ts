@@ -11,18 +11,10 @@ import {
 } from "../answer-rows.ts";
 import { COLOURED } from "../browser/coloured-classes.ts";
 import { type DataClass, dataClasses } from "../classes.ts";
+import { activationsText, expertsText } from "../engine-lines.ts";
 import { isFigure } from "../figure.ts";
 import { moreTimeText } from "../more-time-line.ts";
-import {
-  activationsText,
-  costInShort,
-  engineText,
-  expertsText,
-  lossInShort,
-  parametersText,
-  targetText,
-  tokensText,
-} from "../run-lines.ts";
+import { costInShort, engineText, lossInShort, parametersText, targetText, tokensText } from "../run-lines.ts";
 import { shortFigure } from "../short-figure.ts";
 import { printable } from "../terminal.ts";
 import { figureButton, type NextId } from "./figure-button.ts";
