@@ -94,8 +94,8 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
   const lives = stratumLives([...found, ...elsewhere], regions, span);
   const strayed = new Set(elsewhere.map(({ stratum }) => stratum));
   const designed = designWeights(found, place.rarityAt, elsewhere, lives);
-  const isWhole = (stratum: string): boolean => !strayed.has(stratum);
-  const weights = weightsOverTime(found, designed, span, isWhole);
+  const hasAll = (stratum: string): boolean => !strayed.has(stratum);
+  const weights = weightsOverTime(found, designed, span, hasAll);
   let drawn: Resamples | null = null;
   return {
     span,
@@ -107,7 +107,7 @@ export function watchSet(watches: readonly WatchSample[], place: SetPlace, strea
     regions,
     exposures,
     weights,
-    bytes_error: () => bytesError(found, weights, span, isWhole),
+    bytes_error: () => bytesError(found, weights, span, hasAll),
     resamples: () => {
       drawn ??= resample(weights.stratum, seed, stream);
       return drawn;

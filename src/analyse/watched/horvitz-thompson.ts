@@ -93,37 +93,60 @@ function nearTo(draws: readonly WatchSample[], span: Span): number[] {
   return near.map((ns) => (all > 0 ? ns / all : 1 / draws.length));
 }
 
-/** The draws of each stratum in order of time, by their numbers. */
-function byStratum(draws: readonly WatchSample[]): number[][] {
+/** The draws of one stratum in order of time. */
+interface StratumDraws {
+  /** Their numbers. */
+  readonly numbers: readonly number[];
+  /** Bytes of the stratum at each. */
+  readonly stands: readonly number[];
+  /** The share of the time for which each stands; one as much as another where draws of the stratum are missing. */
+  readonly near: readonly number[];
+  /** Bytes that they stand for together. */
+  readonly held: number;
+  readonly isWhole: boolean;
+}
+
+function byStratum(
+  draws: readonly WatchSample[],
+  bytes: Float64Array,
+  span: Span,
+  hasAll: (stratum: string) => boolean,
+): StratumDraws[] {
   const cells = Map.groupBy(draws.keys(), (i) => (draws[i] === undefined ? "" : cellOf(draws[i])));
   const beginOf = (i: number): number => draws[i]?.begin_ns ?? 0;
-  return [...cells.values()].map((some) => some.sort((a, b) => beginOf(a) - beginOf(b)));
+  return [...cells.values()].map((some): StratumDraws => {
+    const numbers = some.sort((a, b) => beginOf(a) - beginOf(b));
+    const inOrder = numbers.flatMap((i) => draws[i] ?? []);
+    const isWhole = hasAll(inOrder[0]?.stratum ?? "");
+    return {
+      numbers,
+      stands: inOrder.map((draw) => scarcity(draw, () => 1)[0]),
+      near: isWhole ? nearTo(inOrder, span) : inOrder.map(() => 1 / inOrder.length),
+      held: numbers.reduce((sum, i) => sum + (bytes[i] ?? 0), 0),
+      isWhole,
+    };
+  });
 }
 
 /**
  * The same weights with the bytes of each stratum as they are over the time of the span, each draw standing for the time that is nearest to
  * it: how often watches began tells the share of that time worse than the times themselves.
  * @param draws whose weights these are, in the same order
- * @param isWhole whether all draws of a stratum are among them
+ * @param hasAll whether all draws of a stratum are among them
  */
 export function weightsOverTime(
   draws: readonly WatchSample[],
   { bytes, stratum }: DesignWeights,
   span: Span,
-  isWhole: (stratum: string) => boolean,
+  hasAll: (stratum: string) => boolean,
 ): DesignWeights {
   const scaled = Float64Array.from(bytes);
-  for (const some of byStratum(draws)) {
-    const inOrder = some.flatMap((i) => draws[i] ?? []);
-    if (inOrder.length < FEWEST_PER_STRATUM || !isWhole(inOrder[0]?.stratum ?? "")) continue;
-    const stands = inOrder.map((draw) => scarcity(draw, () => 1)[0]);
-    const near = nearTo(inOrder, span);
+  for (const { numbers, stands, near, held, isWhole } of byStratum(draws, bytes, span, hasAll)) {
+    if (numbers.length < FEWEST_PER_STRATUM || !isWhole || !(held > 0)) continue;
     const overTime = stands.reduce((sum, x, i) => sum + x * (near[i] ?? 0), 0);
-    const held = some.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
     // What each stands for over its stratum's bytes is how much it weighs.
-    const weight = some.reduce((sum, i, k) => sum + (bytes[i] ?? 0) / (stands[k] ?? 1), 0);
-    if (!(held > 0)) continue;
-    for (const i of some) scaled[i] = ((bytes[i] ?? 0) * overTime * weight) / held;
+    const weight = numbers.reduce((sum, i, k) => sum + (bytes[i] ?? 0) / (stands[k] ?? 1), 0);
+    for (const i of numbers) scaled[i] = ((bytes[i] ?? 0) * overTime * weight) / held;
   }
   return { bytes: scaled, stratum, total_bytes: scaled.reduce((sum, x) => sum + x, 0) };
 }
@@ -133,21 +156,17 @@ export function weightsOverTime(
  * counts. By the differences of draws that follow each other and the time for which each stands (Wolter, Introduction to Variance Estimation, 2007,
  * 8.2); those of a stratum of which most draws fell on another class stand for no more than they are of it, and each for as much.
  * @param draws whose weights these are, in the same order
- * @param isWhole whether all draws of a stratum are among them
+ * @param hasAll whether all draws of a stratum are among them
  */
 export function bytesError(
   draws: readonly WatchSample[],
   { bytes, total_bytes }: DesignWeights,
   span: Span,
-  isWhole: (stratum: string) => boolean,
+  hasAll: (stratum: string) => boolean,
 ): number {
   let variance = 0;
-  for (const some of byStratum(draws)) {
-    const inOrder = some.flatMap((i) => draws[i] ?? []);
-    const stands = inOrder.map((draw) => scarcity(draw, () => 1)[0]);
+  for (const { stands, near, held } of byStratum(draws, bytes, span, hasAll)) {
     const mean = stands.reduce((sum, x) => sum + x, 0) / stands.length;
-    const held = some.reduce((sum, i) => sum + (bytes[i] ?? 0), 0);
-    const near = isWhole(inOrder[0]?.stratum ?? "") ? nearTo(inOrder, span) : inOrder.map(() => 1 / inOrder.length);
     const squares = stands.slice(1).map((x, i) => (x - (stands[i] ?? x)) ** 2);
     const usual = squares.reduce((sum, x) => sum + x, 0) / Math.max(1, squares.length);
     const each = near.reduce((sum, share, i) => sum + share ** 2 * (squares[i - 1] ?? usual), 0);
