@@ -578,17 +578,19 @@ _Static_assert(__builtin_offsetof(struct engine_block_request, length) == 4, "en
 
 struct engine_counts {
 	__u64 hits;
+	__u64 stepped;
 	__u64 foreign;
 	__u64 unwanted;
 	__u64 ring_full;
 	__u64 unreadable;
 };
-_Static_assert(sizeof(struct engine_counts) == 40, "engine_counts size");
+_Static_assert(sizeof(struct engine_counts) == 48, "engine_counts size");
 _Static_assert(__builtin_offsetof(struct engine_counts, hits) == 0, "engine_counts.hits");
-_Static_assert(__builtin_offsetof(struct engine_counts, foreign) == 8, "engine_counts.foreign");
-_Static_assert(__builtin_offsetof(struct engine_counts, unwanted) == 16, "engine_counts.unwanted");
-_Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 24, "engine_counts.ring_full");
-_Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 32, "engine_counts.unreadable");
+_Static_assert(__builtin_offsetof(struct engine_counts, stepped) == 8, "engine_counts.stepped");
+_Static_assert(__builtin_offsetof(struct engine_counts, foreign) == 16, "engine_counts.foreign");
+_Static_assert(__builtin_offsetof(struct engine_counts, unwanted) == 24, "engine_counts.unwanted");
+_Static_assert(__builtin_offsetof(struct engine_counts, ring_full) == 32, "engine_counts.ring_full");
+_Static_assert(__builtin_offsetof(struct engine_counts, unreadable) == 40, "engine_counts.unreadable");
 
 #ifdef HEADER_MARK
 static const char header_mark[] __attribute__((section("mrm.header"), used)) = HEADER_MARK;

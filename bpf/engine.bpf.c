@@ -2,7 +2,7 @@
 /*
  * Probes on exported functions of inference engines. One program for every
  * entry and one for every return: the cookie is the number of a plan, which
- * says what to copy from where. Structures are copied raw; where their fields
+ * says what to copy from where, and above 32 bits whether a hit is stepped over. Structures are copied raw; where their fields
  * are is known to the reader only. The exceptions are a batch that is passed
  * by value, whose arrays of positions and sequences become runs here, what an
  * operand of a graph's node or a tensor of numbers holds, and the blocks of a
@@ -38,13 +38,17 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .ids = ids, .is_return = is_return };
 	struct engine_capture *plan;
 
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
 	COUNT(hits);
+	if (cookie >> 32)
+		COUNT(stepped);
 	if (!target) {
 		COUNT(foreign);
 		return 0;
 	}
 	hit.exec_epoch = target->exec_epoch;
-	hit.capture = bpf_get_attach_cookie(ctx);
+	hit.capture = (__u32)cookie;
 	plan = bpf_map_lookup_elem(&engine_captures, &hit.capture);
 	if (!plan)
 		return 0;

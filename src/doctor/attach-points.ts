@@ -7,7 +7,7 @@ import { bpfObjectHashes } from "../kernel/bpf-object-files.ts";
 import type { BpfProgram } from "../kernel/bpf-program.ts";
 import { onlineCpus } from "../kernel/cpus.ts";
 import { PERF_TYPE, perfEventOpen, SOFTWARE } from "../kernel/perf-event.ts";
-import { openProbedCall } from "../kernel/probed-call.ts";
+import { openProbedCalls } from "../kernel/probed-call.ts";
 import { linkUprobeMulti } from "../kernel/uprobe-multi.ts";
 import { check } from "../schema/check.ts";
 import type { Check } from "../schema/examination.ts";
@@ -41,15 +41,15 @@ function attachToNothing(program: BpfProgram): Disposable {
 /** Probes a function of our own, which nobody calls. */
 function attachToOurselves(program: BpfProgram, multi: boolean): Disposable | string {
   using opening = new DisposableStack();
-  const probed = openProbedCall();
+  const probed = openProbedCalls();
   if (probed === null) return "no executable file of our own could be made to probe";
   opening.use(probed);
   const isReturn = program.section.startsWith("uretprobe");
-  const places = [{ offset: 0n, cookie: 0n }];
+  const { offset } = probed.carriedOut;
   opening.use(
     multi
-      ? linkUprobeMulti(program.fd, { path: probed.path, isReturn, places })
-      : program.attachUprobe({ path: probed.path, offset: 0n, pid: process.pid, retprobe: isReturn }),
+      ? linkUprobeMulti(program.fd, { path: probed.path, isReturn, places: [{ offset, cookie: 0n }] })
+      : program.attachUprobe({ path: probed.path, offset, pid: process.pid, retprobe: isReturn }),
   );
   return opening.move();
 }

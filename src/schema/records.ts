@@ -276,6 +276,8 @@ export const RECORDS = {
   ],
   engine_counts: [
     ["hits", "u64"],
+    /** Those at which the processor stepped over what the probe replaced. */
+    ["stepped", "u64"],
     /** Of processes that are not watched. */
     ["foreign", "u64"],
     /** Calls with another value of an argument than the plan wants. */

@@ -9,6 +9,7 @@ import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
 import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
+import { probeSite } from "./probe-site.ts";
 import { type Presence, restingProbes } from "./resting-probes.ts";
 
 /** A file in which an engine was found. */
@@ -48,6 +49,8 @@ export interface ObjectProbes extends Disposable {
 
 type EngineFilePart = Pick<EngineFile, "attached" | "refused">;
 type Place = EngineProbe & { readonly cookie: bigint };
+/** In a cookie beside the number of the plan: its hits are stepped over. */
+const STEPPED = 1n << 32n;
 
 /** Device and inode, and what changes when the number is given to another file, or the file is written anew. */
 function fileKeys({ heldPath }: FileBytes): { readonly identity: string; readonly state: string } {
@@ -167,7 +170,18 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     else links.use(link(path, isReturn, group));
   }
 
-  function attachAll(path: string, engine: Engine, probes: readonly EngineProbe[]): EngineFilePart {
+  /** Where each goes, and what it is told by. Of two on one function the entry is what the processor steps over. */
+  function placesOf(engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): Place[] {
+    const number = engines.indexOf(engine);
+    const entered = new Set(probes.filter(({ isReturn }) => !isReturn).map(({ symbol }) => symbol));
+    return probes.map((probe) => {
+      const { offset, isStepped } = probeSite(bytes, probe.offset);
+      const steps = isStepped && !(probe.isReturn && entered.has(probe.symbol));
+      return { ...probe, offset, cookie: BigInt(captures.numberOf(number, probe)) | (steps ? STEPPED : 0n) };
+    });
+  }
+
+  function attachAll(path: string, engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): EngineFilePart {
     const refused: Record<string, number> = {};
     let first: MrmTraceError | null = null;
     let attached = 0;
@@ -191,8 +205,7 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
       }
     };
     counts.asked += probes.length;
-    const number = engines.indexOf(engine);
-    const places = probes.map((probe) => ({ ...probe, cookie: BigInt(captures.numberOf(number, probe)) }));
+    const places = placesOf(engine, probes, bytes);
     const groups = Map.groupBy(
       places,
       ({ isReturn, rests, onRequest }) => `${!isReturn}/${rests === true}/${onRequest === true}`,
@@ -206,9 +219,10 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
   }
 
   /** As `attachAll`, with the name of the file in what is said. */
-  function attachTo({ file: { path, engine }, probes }: Recognised, { heldPath }: FileBytes): EngineFilePart {
+  function attachTo({ file: { path, engine }, probes }: Recognised, bytes: FileBytes): EngineFilePart {
+    const { heldPath } = bytes;
     try {
-      return attachAll(heldPath, engine, probes);
+      return attachAll(heldPath, engine, probes, bytes);
     } catch (error) {
       if (!(error instanceof MrmTraceError)) throw error;
       const { code, message, hint } = error;

@@ -1,7 +1,7 @@
-/** What one hit of an engine probe costs on this machine: its exceptions, and a program that finds no target. */
+/** What hits of an engine's probes cost on this machine: their exceptions, and a program that finds no target. */
 import type { BpfObject } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import { openProbedCall } from "../../kernel/probed-call.ts";
+import { openProbedCalls, type ProbedCall } from "../../kernel/probed-call.ts";
 import { linkUprobeMulti } from "../../kernel/uprobe-multi.ts";
 
 const CALLS = 50;
@@ -19,14 +19,29 @@ function medianNs(call: () => void): number {
   return blocks[BLOCKS >> 1] ?? 0;
 }
 
-/** Cost of one hit in ns, about 5 ms to measure; null where it cannot be measured. */
-export function measureProbeNs(object: BpfObject, program: string, multi: boolean): number | null {
-  using ownCall = openProbedCall();
-  if (ownCall === null) return null;
+/** What a hit costs, in ns: where the kernel carries out what the probe replaced, and where the processor steps over it. */
+export interface ProbeCost {
+  readonly carried_ns: number;
+  readonly stepped_ns: number;
+}
+
+/** What hits cost on the mean, in ns. */
+export function meanHitNs({ carried_ns, stepped_ns }: ProbeCost, hits: number, stepped: number): number {
+  return hits > 0 ? ((hits - stepped) * carried_ns + stepped * stepped_ns) / hits : carried_ns;
+}
+
+/** Cost of hits, about 10 ms to measure; null where it cannot be measured. */
+export function measureProbeCost(object: BpfObject, program: string, multi: boolean): ProbeCost | null {
+  using calls = openProbedCalls();
+  if (calls === null) return null;
   const entry = object.program(program);
-  const bare = medianNs(ownCall.call);
-  using _link = multi
-    ? linkUprobeMulti(entry.fd, { path: ownCall.path, isReturn: false, places: [{ offset: 0n, cookie: 0n }] })
-    : entry.attachUprobe({ path: ownCall.path, offset: 0n, pid: process.pid });
-  return Math.max(0, medianNs(ownCall.call) - bare);
+  const { path } = calls;
+  const costOf = ({ offset, call }: ProbedCall): number => {
+    const bare = medianNs(call);
+    using _link = multi
+      ? linkUprobeMulti(entry.fd, { path, isReturn: false, places: [{ offset, cookie: 0n }] })
+      : entry.attachUprobe({ path, offset, pid: process.pid });
+    return Math.max(0, medianNs(call) - bare);
+  };
+  return { carried_ns: costOf(calls.carriedOut), stepped_ns: costOf(calls.stepped) };
 }

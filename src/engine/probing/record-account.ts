@@ -17,6 +17,8 @@ const DROPPED: readonly Outcome[] = ["call_unseen", "unreadable", "implausible"]
 /** Counts of the kernel program. */
 export interface KernelCounts {
   readonly hits: number;
+  /** Of these, at which the processor stepped over what the probe replaced. */
+  readonly stepped: number;
   readonly foreign: number;
   readonly unwanted: number;
   readonly ring_full: number;

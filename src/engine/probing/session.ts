@@ -16,7 +16,7 @@ import { type AttachTimes, attachSteps } from "./attach-steps.ts";
 import { captureTable } from "./capture-table.ts";
 import { type FollowedProcesses, followedProcesses, type ReadProcess } from "./followed-processes.ts";
 import { type EngineFile, objectProbes, openEngineObject } from "./object-probes.ts";
-import { measureProbeNs } from "./probe-cost.ts";
+import { meanHitNs, measureProbeCost } from "./probe-cost.ts";
 import { decodeRecord } from "./raw-record.ts";
 import { type KernelCounts, recordAccount } from "./record-account.ts";
 import { medianPeriod } from "./step-periods.ts";
@@ -83,8 +83,11 @@ export interface EngineSession extends SeenOfEngines {
   forget(pid: number): void;
   /** What the engines could not tell so far, and why. */
   untold(): readonly string[];
-  /** What one hit of a probe cost on a function of our own, in ns; null where it could not be measured. */
-  readonly probeCostNs: number | null;
+  /**
+   * How often probes were hit, in how many of these the processor stepped over what the probe replaced, and what a hit costs on the mean by
+   * what it does on functions of our own, in ns; null where that could not be measured.
+   */
+  hitCost(): { readonly hits: number; readonly stepped: number; readonly mean_ns: number | null };
   /** Median time from one decode to the next over the last 32; null before the fourth. */
   tokenPeriodNs(): number | null;
   kvHead(): KvHead[];
@@ -97,8 +100,18 @@ function kernelCounts(object: BpfObject): KernelCounts {
   object.map("engine_counts").lookup(u32Bytes(0), value);
   const view = new DataView(value.buffer);
   const wordAt = (offset: number) => Number(view.getBigUint64(offset, true));
-  const { hits, foreign, unwanted, ring_full } = offsets;
-  return { hits: wordAt(hits), foreign: wordAt(foreign), unwanted: wordAt(unwanted), ring_full: wordAt(ring_full) };
+  const { hits, stepped, foreign, unwanted, ring_full } = offsets;
+  return {
+    hits: wordAt(hits),
+    stepped: wordAt(stepped),
+    foreign: wordAt(foreign),
+    unwanted: wordAt(unwanted),
+    ring_full: wordAt(ring_full),
+  };
+}
+
+function clearCounts(object: BpfObject): void {
+  object.map("engine_counts").update(u32Bytes(0), stableBytes(recordLayout("engine_counts").bytes));
 }
 
 /** Batches of what the engines tell: tensors at once, for watches are drawn from them; steps of some time together. */
@@ -147,7 +160,9 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   const { object, multi } = await openEngineObject(options.openObject, { targets: options.targetsFd });
   owned.use(object);
   const ring = owned.use(openRingBuffer(object.map("engine_ring")));
-  const probeCostNs = measureProbeNs(object, "engine_entry", multi);
+  const cost = measureProbeCost(object, "engine_entry", multi);
+  // What was just measured made hits of its own, which are nobody's.
+  clearCounts(object);
   const { engines, nameAt = () => null, addressOf = () => null, objectAt = () => null } = options;
   const captures = captureTable(object.map("engine_captures"));
   const probes = objectProbes({ object, multi, engines, captures });
@@ -163,6 +178,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
   /** The processes of an engine that map such a file. */
   const mapping = new Map<Engine, Set<number>>();
   let stopped: { readonly batches: Batch[]; readonly ledger: LedgerRow[] } | null = null;
+  let lastCounts: KernelCounts | null = null;
 
   function takeRecords(): void {
     ring.drain((view, offset, length) => {
@@ -200,7 +216,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     }
   }
 
-  const ledger = (): LedgerRow[] => [...account.ledger(kernelCounts(object), probes.counts), ...unseen.ledger()];
+  const ledger = (counts: KernelCounts): LedgerRow[] => [...account.ledger(counts, probes.counts), ...unseen.ledger()];
 
   function look(isLast: boolean): void {
     takeRecords();
@@ -240,7 +256,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     leave() {
       if (!stopped) look(true);
     },
-    account: () => stopped?.ledger ?? ledger(),
+    account: () => stopped?.ledger ?? ledger(kernelCounts(object)),
     stop() {
       if (stopped) return stopped;
       // Before the probes are taken away, which takes time.
@@ -252,7 +268,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       probes[Symbol.dispose]();
       takeRecords();
       for (const engine of followed) engine.flush();
-      stopped = { batches: rows.take(true), ledger: ledger() };
+      lastCounts = kernelCounts(object);
+      stopped = { batches: rows.take(true), ledger: ledger(lastCounts) };
       owned.dispose();
       return stopped;
     },
@@ -267,7 +284,10 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     naming: rows.naming,
     caching: rows.caching,
     untold: () => followed.flatMap(({ engine, untold }) => untold().map((why) => `${engine.name}: ${why}`)),
-    probeCostNs,
+    hitCost() {
+      const { hits, stepped } = lastCounts ?? kernelCounts(object);
+      return { hits, stepped, mean_ns: cost === null ? null : meanHitNs(cost, hits, stepped) };
+    },
     tokenPeriodNs: () => medianPeriod(states().flatMap((state) => state.tokenPeriodsNs())),
     kvHead: () => states().flatMap((state) => state.kvHeads()),
     liveTensors: () => states().flatMap((state) => state.liveTensors()),

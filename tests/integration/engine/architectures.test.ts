@@ -89,7 +89,7 @@ test.skipIf(failed.length > 0)("a model that only encodes has steps and tokens, 
 });
 
 test.skipIf(failed.length > 0)("of a model that encodes and then decodes, only what it decodes has rows", async () => {
-  const translator = await drive("translator");
+  const translator = await drive("translator", OLDER, hasSettings);
   expect(translator.calls).toEqual([
     ["encode", 40, 1, null],
     ...Array.from({ length: 10 }, (_, i) => ["decode", 1, 1, i]),
@@ -107,7 +107,7 @@ test.skipIf(failed.length > 0)("of a model that encodes and then decodes, only w
 });
 
 test.skipIf(failed.length > 0)("a decoder that gives embeddings writes its cache, and is told so", async () => {
-  const pooled = await drive("pooled");
+  const pooled = await drive("pooled", OLDER, hasSettings);
   expect(pooled.calls).toEqual([["decode", 50, 2, null]]);
   expectAllLabelled(pooled);
   expect(pooled.rows.untold).toBeNull();

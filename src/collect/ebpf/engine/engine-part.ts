@@ -120,10 +120,8 @@ async function startEngine(
     },
     account: () => session.account(),
     costs() {
-      const { probeCostNs } = session;
-      const observed = session.account().find(({ stream, stage }) => stream === "engine" && stage === "observe");
-      const hits = observed?.seen ?? 0;
-      const each_ns = probeCostNs === null ? ASSUMED_PROBE_NS : calibratedCost(probeCostNs);
+      const { hits, mean_ns } = session.hitCost();
+      const each_ns = mean_ns === null ? ASSUMED_PROBE_NS : calibratedCost(mean_ns);
       return [{ what: "engine probes", count: hits, each_ns }];
     },
     warnings: () => [
