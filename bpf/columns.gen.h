@@ -187,6 +187,9 @@ _Static_assert(__builtin_offsetof(struct tick_block, tid) == 176192, "tick.tid")
 #define ENGINE_WALK_NUMBERS 4
 #define ENGINE_WALK_ROWS 5
 
+#define ENGINE_COOKIE_STEPPED 4294967296
+#define ENGINE_COOKIE_REALIGNED 8589934592
+
 #define ENGINE_SOURCE_STRUCTURE 8
 
 #define ENGINE_FORM_BYTES 0

@@ -117,7 +117,7 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 /* The arrays of a batch that is passed by value; a small batch cannot have more runs than tokens. */
 static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
 {
-	char *from = STRUCT_ADDRESS(ctx);
+	char *from = hit->stack_args;
 	struct walk w = { .is_flat = plan->batch_flat };
 	__s32 n = 0;
 	int failed = bpf_probe_read_user(&n, sizeof(n), from + plan->batch_tokens) ||

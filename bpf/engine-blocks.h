@@ -95,8 +95,8 @@ static __always_inline void read_blocks(struct pt_regs *ctx, struct hit *hit, co
 	    open_tensor(plan, hit->args[plan->starts_argument & 7], 4, &tensor, &w.starts) ||
 	    open_tensor(plan, hit->args[plan->lengths_argument & 7], 4, &tensor, &w.lengths) ||
 	    bpf_probe_read_user(&requests, sizeof(requests), (void *)(tensor + plan->torch_sizes)) ||
-	    bpf_probe_read_user(&window, sizeof(window), STRUCT_ADDRESS(ctx) + plan->window_place) ||
-	    bpf_probe_read_user(&reference, sizeof(reference), STRUCT_ADDRESS(ctx) + plan->blocks_place) ||
+	    bpf_probe_read_user(&window, sizeof(window), hit->stack_args + plan->window_place) ||
+	    bpf_probe_read_user(&reference, sizeof(reference), hit->stack_args + plan->blocks_place) ||
 	    open_tensor(plan, reference, 4, &tensor, &w.table) ||
 	    bpf_probe_read_user(&stride, sizeof(stride), (void *)(tensor + plan->torch_strides)))
 		return;

@@ -28,8 +28,11 @@ struct {
 } engine_ring SEC(".maps");
 
 #if defined(__TARGET_ARCH_x86)
-/* System V: large structures by value lie on the stack, above the return address. */
-#define STRUCT_ADDRESS(ctx) ((void *)((ctx)->sp + 8))
+/*
+ * System V: large structures by value lie on the stack, above the return address. A function that aligns its stack anew has
+ * their address in r10 before it does.
+ */
+#define STACK_ARGS(ctx, realigned) ((char *)((realigned) ? (ctx)->r10 : (ctx)->sp + 8))
 #define ARGS(ctx, to)                                                                                     \
 	((to)[0] = (ctx)->di, (to)[1] = (ctx)->si, (to)[2] = (ctx)->dx, (to)[3] = (ctx)->cx, (to)[4] = (ctx)->r8, \
 	 (to)[5] = (ctx)->r9)
@@ -41,7 +44,7 @@ struct {
 #else
 /* AAPCS64: large structures by value are passed as a pointer to a copy, here the second argument. */
 #define REGS(ctx) (((struct user_pt_regs *)(ctx))->regs)
-#define STRUCT_ADDRESS(ctx) ((void *)REGS(ctx)[1])
+#define STACK_ARGS(ctx, realigned) ((char *)REGS(ctx)[1])
 #define ARGS(ctx, to)                                                                           \
 	((to)[0] = REGS(ctx)[0], (to)[1] = REGS(ctx)[1], (to)[2] = REGS(ctx)[2], (to)[3] = REGS(ctx)[3], \
 	 (to)[4] = REGS(ctx)[4], (to)[5] = REGS(ctx)[5])
@@ -66,6 +69,8 @@ struct hit {
 	__u64 timestamp_ns;
 	/* Of which a record has the first; a power of two, so that a number from a plan finds one. */
 	__u64 args[8];
+	/* Where arguments lie that are in no register. */
+	char *stack_args;
 	__u64 ids;
 	__u32 capture;
 	__u32 is_return;
@@ -140,7 +145,7 @@ static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, con
 		__u32 most = i ? room - latest : room;
 		__u8 source = plan->source[i];
 		__u8 form = plan->form[i];
-		void *from = source == ENGINE_SOURCE_STRUCTURE ? STRUCT_ADDRESS(ctx) : (void *)hit->args[source & 7];
+		void *from = source == ENGINE_SOURCE_STRUCTURE ? (void *)hit->stack_args : (void *)hit->args[source & 7];
 		long failed;
 
 		from = followed(plan, i, from) + plan->skip[i];

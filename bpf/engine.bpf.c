@@ -2,7 +2,8 @@
 /*
  * Probes on exported functions of inference engines. One program for every
  * entry and one for every return: the cookie is the number of a plan, which
- * says what to copy from where, and above 32 bits whether a hit is stepped over. Structures are copied raw; where their fields
+ * says what to copy from where, and above 32 bits says where in the function
+ * the probe is. Structures are copied raw; where their fields
  * are is known to the reader only. The exceptions are a batch that is passed
  * by value, whose arrays of positions and sequences become runs here, what an
  * operand of a graph's node or a tensor of numbers holds, and the blocks of a
@@ -41,7 +42,7 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
 	COUNT(hits);
-	if (cookie >> 32)
+	if (cookie & ENGINE_COOKIE_STEPPED)
 		COUNT(stepped);
 	if (!target) {
 		COUNT(foreign);
@@ -56,6 +57,7 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		hit.args[0] = RETURNED(ctx);
 	} else {
 		ARGS(ctx, hit.args);
+		hit.stack_args = STACK_ARGS(ctx, cookie & ENGINE_COOKIE_REALIGNED);
 		if (plan->go_registers)
 			GO_ARGS(ctx, hit.args);
 	}

@@ -69,6 +69,14 @@ export const ENGINE = {
 /** What is gone through at a probe, beside the parts that are copied. */
 export const ENGINE_WALK = { batch: 1, graph: 2, blocks: 3, numbers: 4, rows: 5 } as const;
 
+/** What the cookie of a probe says beside the number of its plan, which has the lower 32 bits. */
+export const ENGINE_COOKIE = {
+  /** The processor steps over what the probe replaced. */
+  stepped: 2 ** 32,
+  /** The function has aligned its stack anew: what was behind the address of return is where r10 points. */
+  realigned: 2 ** 33,
+} as const;
+
 /** Where a part of a plan lies; below it is the number of the argument that points there. */
 export const ENGINE_SOURCE = { structure: 8 } as const;
 
@@ -99,6 +107,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   SAMPLE,
   ENGINE,
   ENGINE_WALK,
+  ENGINE_COOKIE,
   ENGINE_SOURCE,
   ENGINE_FORM,
   ENGINE_ROOM,

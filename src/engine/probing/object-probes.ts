@@ -7,6 +7,7 @@ import { MrmTraceError } from "../../errors.ts";
 import type { BpfObject, LoadOptions } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
 import { linkUprobeMulti, supportsUprobeMulti } from "../../kernel/uprobe-multi.ts";
+import { ENGINE_COOKIE } from "../../schema/shared-numbers.ts";
 import type { Engine, EngineBuild, EngineObject, EngineProbe } from "../engine.ts";
 import type { CaptureTable } from "./capture-table.ts";
 import { probeSite } from "./probe-site.ts";
@@ -49,8 +50,6 @@ export interface ObjectProbes extends Disposable {
 
 type EngineFilePart = Pick<EngineFile, "attached" | "refused">;
 type Place = EngineProbe & { readonly cookie: bigint };
-/** In a cookie beside the number of the plan: its hits are stepped over. */
-const STEPPED = 1n << 32n;
 
 /** Device and inode, and what changes when the number is given to another file, or the file is written anew. */
 function fileKeys({ heldPath }: FileBytes): { readonly identity: string; readonly state: string } {
@@ -170,14 +169,17 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     else links.use(link(path, isReturn, group));
   }
 
-  /** Where each goes, and what it is told by. Of two on one function the entry is what the processor steps over. */
+  /** Where each goes, and what its program is told. Of two at one place it is the entry that the processor steps over. */
   function placesOf(engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): Place[] {
     const number = engines.indexOf(engine);
-    const entered = new Set(probes.filter(({ isReturn }) => !isReturn).map(({ symbol }) => symbol));
+    const [returning, entered] = [true, false].map(
+      (wanted) => new Set(probes.filter(({ isReturn }) => isReturn === wanted).map(({ symbol }) => symbol)),
+    ) as [Set<string>, Set<string>];
     return probes.map((probe) => {
-      const { offset, isStepped } = probeSite(bytes, probe.offset);
+      const { offset, isStepped, isRealigned } = probeSite(bytes, probe.offset, returning.has(probe.symbol));
       const steps = isStepped && !(probe.isReturn && entered.has(probe.symbol));
-      return { ...probe, offset, cookie: BigInt(captures.numberOf(number, probe)) | (steps ? STEPPED : 0n) };
+      const site = (steps ? ENGINE_COOKIE.stepped : 0) + (isRealigned ? ENGINE_COOKIE.realigned : 0);
+      return { ...probe, offset, cookie: BigInt(site + captures.numberOf(number, probe)) };
     });
   }
 

@@ -42,14 +42,25 @@ const NONE = capturePlan();
 
 const TEXT = "RKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE";
 
+/** Its arguments, and what torch keeps it in, as names of instances of torch's templates have both. */
+const ARGUMENTS = "S7_S7_S7_S8_S7_S7_dbSC_lS7_dS7_SC_SC_ddSK_";
+const FUNCTOR = `INS0_6detail31WrapFunctionIntoRuntimeFunctor_IPFvRKN2at6TensorES7_S7_RS5_S7_S7_dbRKSt8optionalIS5_ElS7_dS7_SC_SC_dd${TEXT}EvNS_4guts8typelist8typelistIJ${ARGUMENTS}EEEEE`;
+
 /**
  * Exact names, which have the types of the arguments in them: where the table of blocks lies follows from the name, and a build
  * with other arguments has another name and is not probed. The first that is not in a register is whether attention is causal.
+ * It aligns its stack first, behind which a probe costs far less, but not one of its return: that is seen at its callers, one for calls
+ * with arguments in a list and one for others, both instances of torch's templates for functions of these types, of which it is the only one.
  */
-const ATTENTION: Readonly<Record<string, CapturePlan>> = {
+const ATTENTION: Readonly<Record<string, { readonly capture: CapturePlan; readonly callers: readonly string[] }>> = {
   // 0.32: whether causal, slopes, window, table
-  [`_Z27cpu_attention_with_kv_cacheRKN2at6TensorES2_S2_RS0_S2_S2_dbRKSt8optionalIS0_ElS2_dS2_S7_S7_dd${TEXT}`]:
-    attention({ window: 16, table: 24 }),
+  [`_Z27cpu_attention_with_kv_cacheRKN2at6TensorES2_S2_RS0_S2_S2_dbRKSt8optionalIS0_ElS2_dS2_S7_S7_dd${TEXT}`]: {
+    capture: attention({ window: 16, table: 24 }),
+    callers: [
+      `_ZN3c104impl31make_boxed_from_unboxed_functor${FUNCTOR}Lb0EE4callEPNS_14OperatorKernelERKNS_14OperatorHandleENS_14DispatchKeySetEPSt6vectorINS_6IValueESaIS10_EE`,
+      `_ZN3c104impl28wrap_kernel_functor_unboxed_${FUNCTOR}SL_E4callEPNS_14OperatorKernelENS_14DispatchKeySetE${ARGUMENTS}`,
+    ],
+  },
 };
 
 /** Called once before the layers of a step, or once for each kind of them. */
@@ -59,22 +70,28 @@ const PREPARE: readonly string[] = [
 
 export const SYMBOLS: readonly string[] = [...PREPARE, ...Object.keys(ATTENTION)];
 
+/** Those of some functions that an object has. */
+function placesOf(object: EngineObject, names: readonly string[]): Pick<EngineProbe, "symbol" | "offset">[] {
+  return names.flatMap((symbol) => {
+    const found = object.symbol(symbol);
+    if (found?.type !== "function" || found.fileOffset === null) return [];
+    return [{ symbol, offset: BigInt(found.fileOffset) }];
+  });
+}
+
 /** Probes of an object that has both: without one of them nothing is told. */
 export function probesOf(object: EngineObject): EngineProbe[] {
   // Where arguments lie is known for this processor.
   if (process.arch !== "x64") return [];
-  const places = SYMBOLS.flatMap((name) => {
-    const found = object.symbol(name);
-    if (found?.type !== "function" || found.fileOffset === null) return [];
-    return [{ symbol: name, offset: BigInt(found.fileOffset) }];
-  });
-  const probes = places.flatMap(({ symbol, offset }): EngineProbe[] => {
-    const capture = ATTENTION[symbol];
-    if (capture === undefined) return [{ symbol, offset, isReturn: false, probe: PROBE.prepare, capture: NONE }];
-    const place = { symbol, offset, probe: PROBE.attention };
+  const probes = placesOf(object, SYMBOLS).flatMap(({ symbol, offset }): EngineProbe[] => {
+    const layer = ATTENTION[symbol];
+    if (layer === undefined) return [{ symbol, offset, isReturn: false, probe: PROBE.prepare, capture: NONE }];
+    const probe = PROBE.attention;
+    const callers = placesOf(object, layer.callers);
+    const returning = callers.length === layer.callers.length ? callers : [{ symbol, offset }];
     return [
-      { ...place, isReturn: true, capture: NONE },
-      { ...place, isReturn: false, capture },
+      ...returning.map((place) => ({ ...place, probe, isReturn: true, capture: NONE })),
+      { symbol, offset, probe, isReturn: false, capture: layer.capture },
     ];
   });
   const has = (wanted: number): boolean => probes.some(({ probe }) => probe === wanted);
