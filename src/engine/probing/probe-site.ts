@@ -34,14 +34,30 @@ function isPush([first = 0, second = 0]: Uint8Array): boolean {
   return opcode >= 0x50 && opcode <= 0x57;
 }
 
-/** Jumps, with a condition or without, calls and the nop of one byte. */
-function isBranch([first = 0, second = 0]: Uint8Array): boolean {
-  const isLong = first === 0x0f && second >= 0x80 && second <= 0x8f;
-  return isLong || (first >= 0x70 && first <= 0x7f) || [0xe8, 0xe9, 0xeb, 0x90].includes(first);
-}
+/** A jump on a condition. */
+const isConditional = ([first = 0, second = 0]: Uint8Array): boolean =>
+  (first >= 0x70 && first <= 0x7f) || (first === 0x0f && second >= 0x80 && second <= 0x8f);
+
+/** Jumps without a condition, calls and the nop of one byte. */
+const isBranch = ([first = 0]: Uint8Array): boolean => [0xe8, 0xe9, 0xeb, 0x90].includes(first);
 
 /** What the kernel carries out itself: branch_setup_xol_ops and push_setup_xol_ops of arch/x86/kernel/uprobes.c. */
-const isCarriedOut = (bytes: Uint8Array): boolean => isPush(bytes) || isBranch(bytes);
+const isCarriedOut = (bytes: Uint8Array): boolean => isPush(bytes) || isConditional(bytes) || isBranch(bytes);
+
+/** Bytes of a test of a register with itself; 0 for what is none. */
+function testBytes(bytes: Uint8Array): number {
+  const prefix = ((bytes[0] ?? 0) & 0xf0) === 0x40 ? 1 : 0;
+  const [opcode, operands = 0] = bytes.subarray(prefix);
+  const isOneRegister = operands >= 0xc0 && ((operands >> 3) & 7) === (operands & 7);
+  return opcode === 0x85 && isOneRegister ? prefix + 2 : 0;
+}
+
+/** Where behind the begin of a function, which may test a register first, something lies that the kernel carries out; null for any other. */
+function behindTest(bytes: Uint8Array): number | null {
+  if (isPush(bytes)) return 0;
+  const tested = testBytes(bytes);
+  return tested > 0 && isConditional(bytes.subarray(tested)) ? tested : null;
+}
 
 /** Where behind the begin of a function that aligns its stack the next push lies; null for any other function. */
 function behindAlignment(bytes: Uint8Array): number | null {
@@ -54,9 +70,9 @@ function behindAlignment(bytes: Uint8Array): number | null {
 }
 
 /**
- * The begin of a function; or the push right behind the mark that compilers put there for indirect branches (endbr64), which changes no
- * register and no stack, so that arguments and the address of return are where they were; or, unless the address of return is wanted,
- * the push behind the alignment of the stack, where arguments in registers are where they were.
+ * The begin of a function; or the push, or the jump on a test of a register, right behind the mark that compilers put there for indirect
+ * branches (endbr64) and that test, which change no register and no stack, so that arguments and the address of return are where they were;
+ * or, unless the address of return is wanted, the push behind the alignment of the stack, where arguments in registers are where they were.
  * @param offset of the function in the file
  * @param returns true for a probe of its return, or beside one: that has to be where the address of return is on top of the stack
  */
@@ -70,7 +86,8 @@ export function probeSite(file: ByteSource, offset: bigint, returns: boolean, ar
   const bytes = file.slice(Number(offset), SEEN_BYTES).slice();
   const mark = matches(bytes, ENDBR64) ? ENDBR64.length : 0;
   const body = bytes.subarray(mark);
-  if (isPush(body)) return site(mark, false);
+  const tested = behindTest(body);
+  if (tested !== null) return site(mark + tested, false);
   const aligned = returns ? null : behindAlignment(body);
   if (aligned !== null) return site(mark + aligned, false, true);
   return site(0, !isCarriedOut(bytes));

@@ -9,7 +9,7 @@ import { compileProgram } from "../../fixtures/compile.ts";
 
 const CALLS = 20;
 /** Of the last the return is not probed. */
-const NAMES = ["marked", "stepped", "aligned"] as const;
+const NAMES = ["marked", "stepped", "tested", "aligned"] as const;
 const RETURNING = NAMES.slice(0, -1);
 /** The argument that lies on the stack. */
 const SEVENTH = capturePlan({ form: "bytes", from: "structure", bytes: 8 });
@@ -62,7 +62,7 @@ test.skipIf(process.arch !== "x64")(
       engines: [engine],
     });
     const sum = { args: new Array<FFIType>(7).fill(FFIType.i64), returns: FFIType.i64 };
-    const { symbols } = dlopen(library, { marked: sum, stepped: sum, aligned: sum });
+    const { symbols } = dlopen(library, { marked: sum, stepped: sum, tested: sum, aligned: sum });
     const numbers = Array.from({ length: CALLS }, (_, i) => i);
     try {
       await session.attachObject(library, process.pid);

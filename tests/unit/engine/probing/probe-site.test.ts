@@ -42,7 +42,10 @@ test.each([
 
 test.each([
   ["mov", MOV],
-  ["test and a jump", [0x48, 0x85, 0xff, 0x74, 0x08]],
+  ["test of two registers and a jump", [0x48, 0x85, 0xf7, 0x74, 0x08]],
+  ["test of memory and a jump", [0x48, 0x85, 0x3f, 0x74, 0x08]],
+  ["test and no jump", [0x48, 0x85, 0xff, ...MOV]],
+  ["test and a push", [0x48, 0x85, 0xff, ...PUSH_RBP]],
   ["endbr64 and no push", [...ENDBR64, ...MOV]],
   ["endbr64, xor of an argument and a push", [...ENDBR64, 0x31, 0xff, ...PUSH_RBP]],
   ["pop r8", [0x41, 0x58]],
@@ -50,6 +53,15 @@ test.each([
   ["endbr64 at the end of the file", ENDBR64],
 ])("one that begins with %s is probed at its begin, and counts as stepped over", (_, code) => {
   expect(siteOf(code)).toEqual(siteAt(64, { isStepped: true }));
+});
+
+test.each([
+  ["rdi", [0x48, 0x85, 0xff, 0x74, 0x08], 67],
+  ["esi", [0x85, 0xf6, 0x0f, 0x84, 1, 2, 3, 4], 66],
+  ["rdi behind endbr64", [...ENDBR64, 0x48, 0x85, 0xff, 0x75, 0x08], 71],
+])("one that begins with a test of %s is probed at the jump behind it", (_, code, behind) => {
+  expect(siteOf(code)).toEqual(siteAt(behind));
+  expect(siteOf(code, true)).toEqual(siteAt(behind));
 });
 
 const ALIGN_32 = [0x4c, 0x8d, 0x54, 0x24, 0x08, 0x48, 0x83, 0xe4, 0xe0];
