@@ -1,8 +1,9 @@
 /** How many instructions touch a byte in one pass of a kernel over the tensor. */
 
-import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
-import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
+import { effectiveSize } from "../../statistics/clopper-pearson.ts";
+import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
+import { withUnseen } from "../../statistics/unseen-room.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
@@ -33,17 +34,6 @@ function passHits(set: WatchSet, i: number, length: number): PassHits {
   return { hits, passes: inside.length, cut: isCut ? 1 : 0 };
 }
 
-/**
- * The interval with room for passes that were not seen: in that share of them there may be an access more, or one less, which no
- * resampling of passes that were all alike can tell (Clopper-Pearson, none of the effective number of addresses).
- */
-function withUnseen(mean: Interval, addressWeights: ArrayLike<number>): Interval {
-  if (mean.value === null) return mean;
-  const share = clopperPearson(0, effectiveSize(addressWeights), CI_LEVEL).hi ?? 1;
-  const lo = Math.min(mean.lo ?? mean.value, Math.max(1, mean.value - share));
-  return { ...mean, lo, hi: Math.max(mean.hi ?? mean.value, mean.value + share) };
-}
-
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
   const { length_ns, cut: cutBytes } = countWindows(uniform);
@@ -58,10 +48,7 @@ function figures(group: Group): Figure[] {
     passes,
     uniform.resamples(),
   );
-  const mean = withUnseen(
-    resampled,
-    passes.filter((weight) => weight > 0),
-  );
+  const mean = withUnseen(resampled, effectiveSize(passes.filter((weight) => weight > 0)), 1);
   const cut = sum(passes) > 0 ? sum(weigh((one) => one.cut)) / sum(passes) : 0;
   const bounded = Math.max(cut, cutBytes) > MOST_CUT;
   const n = seen.filter((one) => one.passes > 0).length;

@@ -3,6 +3,7 @@ import { resample } from "../../statistics/bootstrap.ts";
 import { interval } from "../../statistics/interval.ts";
 import { ratioInterval } from "../../statistics/ratio.ts";
 import { intervalOf, quotient } from "../../statistics/stratified-ratio.ts";
+import { withUnseen } from "../../statistics/unseen-room.ts";
 import { FEWEST } from "../figures/figure-row.ts";
 import type { Group } from "../input/group.ts";
 import type { AccessSums } from "../input/input.ts";
@@ -29,7 +30,7 @@ function watchFigure(group: Group): Figure {
   const isOpen = none || write.n_counted === 0 || unknown > MOST_UNKNOWN || write.cut > MOST_CUT;
   const few = isCarriedByFew(carried) ? fewCarry(carried) : read.n >= FEWEST ? tooFewWatches(set) : null;
   const isUndrawn = Math.max(read.undrawn, write.undrawn) > MOST_UNDRAWN;
-  const { value, lo, hi } = intervalOf(quotient(read.replicated, write.replicated), carried);
+  const { value, lo, hi } = withUnseen(intervalOf(quotient(read.replicated, write.replicated), carried), carried, 0);
   // The few passes that the windows may have missed are in the interval, whichever kind they were, and first writes, that nobody saw.
   const first = firstWriteShare(group);
   const isFirst = first > MOST_FIRST_WRITES;
@@ -131,7 +132,7 @@ export const readsPerWrite: MetricFamily = {
     },
   ],
   estimator:
-    "Ratio of two sums, each weighted by the design, with BCa over addresses; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
+    "Ratio of two sums, each weighted by the design, with BCa over addresses, and room for a share of the writes that is read once more or once less than where all were alike; strata of which no watch saw a read, or a write, are allowed for as the rates do. KV rows by steps: steps that needed them after the write, over rows (each copy of one that moves), with BCa over sequences. Traces of every access: ratio of loads and stores, weighted by period.",
   sources: [
     ["watch", "loads and stores of the same addresses"],
     ["step", "KV rows: one write, then a need of each step with their sequence, which bounds the reads from below"],

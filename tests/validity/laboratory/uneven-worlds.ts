@@ -2,7 +2,7 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
-import { exponential, loads, MS, one, RUN_NS, SECOND, timesFrom, trace, WORDS, words } from "./shapes.ts";
+import { exponential, loads, MS, one, RUN_NS, SECOND, timesFrom, tokens, trace, WORDS, words } from "./shapes.ts";
 
 type Hit = readonly [time: number, op: number];
 
@@ -120,6 +120,22 @@ const neededForAPart: WorldKind = {
     ),
 };
 
+const nearlyAlike: WorldKind = {
+  name: "written and read at once in each step of 8 to 12 ms, but every 20,000th time only read",
+  make: (random) =>
+    one(
+      "activation",
+      words(() => {
+        const place = 4 * MS * random();
+        return trace(
+          tokens(random, () => (8 + 4 * random()) * MS).flatMap((begin): Hit[] => [
+            [begin + place, random() < 1 / 20_000 ? OP.load : OP.load_store],
+          ]),
+        );
+      }),
+    ),
+};
+
 const ROWS = 200;
 
 /** Each step writes the next row of every cache, and reads all rows up to it. */
@@ -152,5 +168,6 @@ export const UNEVEN_WORLDS: readonly WorldKind[] = [
   wanderingHeat,
   trains,
   neededForAPart,
+  nearlyAlike,
   growingCaches(8),
 ];

@@ -111,6 +111,23 @@ describe("bytes that come into being while the class is watched", () => {
     expect(row.why).toContain("10 % of its time is over before it can be drawn");
   });
 
+  test("leave room for writes that are read once more, or once less, than those that were seen, though all were alike", () => {
+    const alike = busy.map(({ addr, begin_ns, end_ns, trap_limit }, i) => {
+      const times = Array.from({ length: 10 }, (_, k) => begin_ns + (((3 * i) % 10) + 10 * k) * MS);
+      const both = times.map((time) => [time, "load_store"] as const);
+      return watch(both, { addr, begin_ns, end_ns, trap_limit });
+    });
+    const { value, lo, hi, n } = one(
+      computeMetrics(input({ regions: lives(1000), watches: alike })),
+      "reads_per_write",
+    );
+    expect(value).toBeCloseTo(1, 9);
+    // The rule of three, at 97.5 %: none of n.
+    const share = 1 - 0.025 ** (1 / n);
+    expect(lo ?? 9).toBeCloseTo(1 - share, 2);
+    expect(hi ?? 0).toBeCloseTo(1 + share, 2);
+  });
+
   test("have a first write that no watch sees: reads per write may be lower by its share, and above 5 % that is no value", () => {
     expect(figure("reads_per_write", 1000, 0)).toMatchObject({ status: "ok", why: null });
     const { status, value, lo, hi, why } = figure("reads_per_write", 50, 0);
