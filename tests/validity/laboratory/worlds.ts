@@ -8,6 +8,7 @@ import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
+import { SERVED_WORLDS } from "./served/served-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 import { STEP_WORLDS } from "./step-worlds.ts";
 import { UNEVEN_WORLDS } from "./uneven-worlds.ts";
@@ -273,6 +274,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...STEP_WORLDS,
   ...UNLIKE_WORLDS,
   ...UNEVEN_WORLDS,
+  ...SERVED_WORLDS,
   ...LIVING_WORLDS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
