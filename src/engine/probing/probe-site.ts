@@ -1,6 +1,6 @@
 /**
  * Where in a function a probe costs least. Some instructions the kernel carries out itself when a probe replaced them; of every other it lets
- * the processor step over a copy, which is one more exception: on bare metal some hundred ns, in a virtual machine as much as ten probes.
+ * the processor step over a copy, which is one more exception, and in a virtual machine as much as ten probes.
  */
 import type { ByteSource } from "../../elf/file-bytes.ts";
 
