@@ -22,14 +22,14 @@ import { samplesOf } from "../../src/simulate/samples.ts";
 import { compileProgram } from "../fixtures/compile.ts";
 import { registersFree } from "../fixtures/registers-free.ts";
 
-setDefaultTimeout(300_000);
+setDefaultTimeout(400_000);
 
 const RUNS = 20;
 const LEAST = 17;
 const LEAST_ALONE = 15;
 /** Ahead of what else runs: the truth is a steady program, not the load of the machine. */
 const PRIORITY = -15;
-const RUN_NS = 6_500_000_000n;
+const RUN_NS = 8_000_000_000n;
 const GROWTH_BYTES = 128;
 /** Probability that a period touches a block. */
 const TOUCH = 2 / 5;
