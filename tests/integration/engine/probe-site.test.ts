@@ -1,11 +1,8 @@
 import { dlopen, FFIType } from "bun:ffi";
 import { expect, test } from "bun:test";
-import type { Engine, EngineProcess } from "../../../src/engine/engine.ts";
 import { capturePlan } from "../../../src/engine/probing/capture-plan.ts";
-import { createEngineSession } from "../../../src/engine/probing/session.ts";
-import { u32Bytes } from "../../../src/kernel/bpf-map.ts";
-import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
 import { compileProgram } from "../../fixtures/compile.ts";
+import { probedSelf } from "../../fixtures/probed-self.ts";
 
 const CALLS = 20;
 /** Of the last the return is not probed. */
@@ -21,45 +18,25 @@ test.skipIf(process.arch !== "x64")(
     const library = compileProgram("probed-functions", ["-shared", "-fPIC"]);
     const entries = new Map<number, number[][]>();
     const returned = new Map<number, number[]>();
-    const state: EngineProcess = {
-      useBuild() {},
-      take({ probe, args, isReturn, payload }) {
-        if (isReturn) returned.set(probe, [...(returned.get(probe) ?? []), Number(args[0])]);
-        else {
-          const all = [...args.map(Number), Number(payload.getBigInt64(0, true))];
-          entries.set(probe, [...(entries.get(probe) ?? []), all]);
-        }
-        return "kept";
-      },
-      look: () => [],
-      isSettled: () => false,
-      flush() {},
-      takeRows: () => ({ tensors: [], steps: [] }),
-      tokenPeriodsNs: () => [],
-      kvHeads: () => [],
-      liveTensors: () => [],
-    };
-    const engine: Engine = {
+    const session = await probedSelf({
       name: "summing",
-      programs: [],
       symbols: NAMES,
-      aboutBuild: () => ({}),
-      follow: () => state,
+      state: {
+        take({ probe, args, isReturn, payload }) {
+          if (isReturn) returned.set(probe, [...(returned.get(probe) ?? []), Number(args[0])]);
+          else {
+            const all = [...args.map(Number), Number(payload.getBigInt64(0, true))];
+            entries.set(probe, [...(entries.get(probe) ?? []), all]);
+          }
+          return "kept";
+        },
+      },
       probesOf: ({ symbol }) =>
         NAMES.flatMap((name, probe) => {
           const place = { symbol: name, offset: BigInt(symbol(name)?.fileOffset ?? 0), probe };
           const entry = { ...place, isReturn: false, capture: SEVENTH };
           return name === "aligned" ? [entry] : [{ ...place, isReturn: true, capture: NONE }, entry];
         }),
-    };
-    using owner = await openBpfObject("engine");
-    const targets = owner.map("targets");
-    targets.update(u32Bytes(process.pid).subarray(0, 4), new Uint8Array(8));
-    const session = await createEngineSession({
-      targetsFd: targets.fd,
-      openObject: openBpfObject,
-      readMemory: () => null,
-      engines: [engine],
     });
     const sum = { args: new Array<FFIType>(7).fill(FFIType.i64), returns: FFIType.i64 };
     const { symbols } = dlopen(library, { marked: sum, stepped: sum, tested: sum, aligned: sum });

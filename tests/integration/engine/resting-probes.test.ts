@@ -1,11 +1,8 @@
 import { dlopen, FFIType } from "bun:ffi";
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { Engine, EngineProcess } from "../../../src/engine/engine.ts";
 import { capturePlan } from "../../../src/engine/probing/capture-plan.ts";
-import { createEngineSession } from "../../../src/engine/probing/session.ts";
-import { u32Bytes } from "../../../src/kernel/bpf-map.ts";
-import { openBpfObject } from "../../../src/kernel/open-bpf-object.ts";
+import { probedSelf } from "../../fixtures/probed-self.ts";
 
 const LIBC = /\S*\/libc\.so\.6$/m.exec(readFileSync("/proc/self/maps", "utf8"))?.[0] ?? "libc.so.6";
 const CALLS = ["lrand48", "mrand48", "jrand48"] as const;
@@ -14,27 +11,17 @@ test("a probe that may rest is gone while its process is settled, one on request
   let settled = false;
   let asks = false;
   const taken: number[] = [];
-  const state: EngineProcess = {
-    useBuild() {},
-    take({ probe }) {
-      taken.push(probe);
-      return "kept";
-    },
-    look: () => [],
-    isSettled: () => settled,
-    isAsking: () => asks,
-    flush() {},
-    takeRows: () => ({ tensors: [], steps: [] }),
-    tokenPeriodsNs: () => [],
-    kvHeads: () => [],
-    liveTensors: () => [],
-  };
-  const engine: Engine = {
+  const session = await probedSelf({
     name: "calls",
-    programs: [],
     symbols: CALLS,
-    aboutBuild: () => ({}),
-    follow: () => state,
+    state: {
+      take({ probe }) {
+        taken.push(probe);
+        return "kept";
+      },
+      isSettled: () => settled,
+      isAsking: () => asks,
+    },
     probesOf: ({ symbol: find }) =>
       CALLS.map((symbol, probe) => ({
         symbol,
@@ -45,15 +32,6 @@ test("a probe that may rest is gone while its process is settled, one on request
         ...(probe === 0 ? { rests: true } : {}),
         ...(probe === 2 ? { onRequest: true } : {}),
       })),
-  };
-  using owner = await openBpfObject("engine");
-  const targets = owner.map("targets");
-  targets.update(u32Bytes(process.pid).subarray(0, 4), new Uint8Array(8));
-  const session = await createEngineSession({
-    targetsFd: targets.fd,
-    openObject: openBpfObject,
-    readMemory: () => null,
-    engines: [engine],
   });
   const { symbols } = dlopen(LIBC, {
     lrand48: { returns: FFIType.i64 },
