@@ -115,7 +115,7 @@ static __always_inline int record_runs(struct hit *hit, struct walk *w, __s32 n,
 }
 
 /* The arrays of a batch that is passed by value; a small batch cannot have more runs than tokens. */
-static __always_inline int record_batch(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static __always_inline int record_batch(struct hit *hit, const struct engine_capture *plan)
 {
 	char *from = hit->stack_args;
 	struct walk w = { .is_flat = plan->batch_flat };

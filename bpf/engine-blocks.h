@@ -73,7 +73,7 @@ static long walk_block(__u32 index, void *context)
 }
 
 /* The blocks of each request of a step: three tensors of whole numbers, of which the stack has the table of blocks. */
-static __always_inline void read_blocks(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+static __always_inline void read_blocks(struct hit *hit, const struct engine_capture *plan,
 					struct engine_blocks *out, __u64 cache)
 {
 	struct block_walk w = {
@@ -118,7 +118,7 @@ static __always_inline void read_blocks(struct pt_regs *ctx, struct hit *hit, co
  * The parts of a plan; behind them, where the cache tensor of the call is the first in its storage, the blocks of each request:
  * every layer of a step has the same. Of the others nothing is told once their caches are known.
  */
-static __always_inline int record_blocks(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static __always_inline int record_blocks(struct hit *hit, const struct engine_capture *plan)
 {
 	__u64 cache = 0, offset = 1;
 	struct engine_record *r;
@@ -129,15 +129,15 @@ static __always_inline int record_blocks(struct pt_regs *ctx, struct hit *hit, c
 			COUNT(unwanted);
 			return 0;
 		}
-		return record_parts(ctx, hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+		return record_parts(hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
 	}
 	r = open_record(hit, ENGINE_ROOM_COMPACT + sizeof(struct engine_blocks) +
 				     ENGINE_BLOCK_REQUESTS * sizeof(struct engine_block_request) +
 				     ENGINE_BLOCK_RUNS * sizeof(struct engine_index_run));
 	if (!r)
 		return 0;
-	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
-	read_blocks(ctx, hit, plan, (struct engine_blocks *)((char *)(r + 1) + ENGINE_ROOM_COMPACT), cache);
+	copy_parts(hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	read_blocks(hit, plan, (struct engine_blocks *)((char *)(r + 1) + ENGINE_ROOM_COMPACT), cache);
 	close_record(r);
 	return 0;
 }

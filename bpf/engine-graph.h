@@ -69,14 +69,14 @@ static __always_inline void find_operand(struct numbers *n, const struct engine_
 }
 
 /* The parts of a plan, then what an operand in the graph holds that the first of them was copied from: its numbers as runs. */
-static __always_inline int record_graph(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static __always_inline int record_graph(struct hit *hit, const struct engine_capture *plan)
 {
 	struct numbers n = {};
 
 	find_operand(&n, plan, hit->args[plan->source[0] & 3]);
 	if (n.elements <= ENGINE_FEW_RUNS)
-		return record_numbers(ctx, hit, plan, &n, ENGINE_FEW_RUNS);
-	return record_numbers(ctx, hit, plan, &n, ENGINE_MANY_RUNS);
+		return record_numbers(hit, plan, &n, ENGINE_FEW_RUNS);
+	return record_numbers(hit, plan, &n, ENGINE_MANY_RUNS);
 }
 
 #endif

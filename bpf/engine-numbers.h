@@ -73,7 +73,7 @@ static long walk_rows(__u32 index, void *context)
 }
 
 /* The parts of a plan, then the numbers as runs, of which it has room for so many. */
-static __always_inline int record_numbers(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+static __always_inline int record_numbers(struct hit *hit, const struct engine_capture *plan,
 					  struct numbers *n, const __u32 most)
 {
 	struct engine_record *r =
@@ -84,7 +84,7 @@ static __always_inline int record_numbers(struct pt_regs *ctx, struct hit *hit, 
 		return 0;
 	struct engine_indexes *out = (struct engine_indexes *)((char *)(r + 1) + ENGINE_ROOM_COMPACT);
 
-	copy_parts(ctx, hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+	copy_parts(hit, plan, r, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
 	n->runs = (struct engine_index_run *)(out + 1);
 	if (n->elements && most == ENGINE_ROW_RUNS)
 		bpf_loop(n->elements, walk_rows, n, 0);
@@ -121,12 +121,12 @@ static __always_inline void find_numbers(struct numbers *n, const struct engine_
 }
 
 /* The parts of a plan, then the numbers of a tensor. */
-static __always_inline int record_tensor(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan)
+static __always_inline int record_tensor(struct hit *hit, const struct engine_capture *plan)
 {
 	struct numbers n = {};
 
 	find_numbers(&n, plan, hit->args[plan->numbers_argument & 7]);
-	return record_numbers(ctx, hit, plan, &n, ENGINE_ROW_RUNS);
+	return record_numbers(hit, plan, &n, ENGINE_ROW_RUNS);
 }
 
 #endif

@@ -131,7 +131,7 @@ static __noinline void *followed(const struct engine_capture *plan, int part, vo
  * kernel bytes. The verifier adds the greatest place to the greatest length: the first part may take all the room, the
  * others begin at `latest` or before, and take what is behind it at most. User space lays plans out so.
  */
-static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+static __always_inline void copy_parts(struct hit *hit, const struct engine_capture *plan,
 				       struct engine_record *r, const __u32 room, const __u32 latest)
 {
 	char *payload = (char *)(r + 1);
@@ -145,7 +145,7 @@ static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, con
 		__u32 most = i ? room - latest : room;
 		__u8 source = plan->source[i];
 		__u8 form = plan->form[i];
-		void *from = source == ENGINE_SOURCE_STRUCTURE ? (void *)hit->stack_args : (void *)hit->args[source & 7];
+		void *from = source == ENGINE_SOURCE_STRUCTURE ? hit->stack_args : (void *)hit->args[source & 7];
 		long failed;
 
 		from = followed(plan, i, from) + plan->skip[i];
@@ -166,14 +166,14 @@ static __always_inline void copy_parts(struct pt_regs *ctx, struct hit *hit, con
 	}
 }
 
-static __always_inline int record_parts(struct pt_regs *ctx, struct hit *hit, const struct engine_capture *plan,
+static __always_inline int record_parts(struct hit *hit, const struct engine_capture *plan,
 					const __u32 room, const __u32 latest)
 {
 	struct engine_record *r = open_record(hit, room);
 
 	if (!r)
 		return 0;
-	copy_parts(ctx, hit, plan, r, room, latest);
+	copy_parts(hit, plan, r, room, latest);
 	close_record(r);
 	return 0;
 }

@@ -37,9 +37,8 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 	__u64 ids = current_ids();
 	struct target *target = target_of(ids >> 32);
 	struct hit hit = { .timestamp_ns = bpf_ktime_get_ns(), .ids = ids, .is_return = is_return };
-	struct engine_capture *plan;
-
 	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct engine_capture *plan;
 
 	COUNT(hits);
 	if (cookie & ENGINE_COOKIE_STEPPED)
@@ -66,26 +65,26 @@ static __always_inline int record(struct pt_regs *ctx, bool is_return)
 		return 0;
 	}
 	if (plan->walks == ENGINE_WALK_BATCH)
-		return record_batch(ctx, &hit, plan);
+		return record_batch(&hit, plan);
 	if (plan->walks == ENGINE_WALK_GRAPH)
-		return record_graph(ctx, &hit, plan);
+		return record_graph(&hit, plan);
 	if (plan->walks == ENGINE_WALK_BLOCKS)
-		return record_blocks(ctx, &hit, plan);
+		return record_blocks(&hit, plan);
 	if (plan->walks == ENGINE_WALK_NUMBERS)
-		return record_tensor(ctx, &hit, plan);
+		return record_tensor(&hit, plan);
 	if (plan->walks == ENGINE_WALK_ROWS)
 		return record_rows(&hit, plan);
 	switch (plan->room) {
 	case 0:
-		return record_parts(ctx, &hit, plan, 0, 0);
+		return record_parts(&hit, plan, 0, 0);
 	case ENGINE_ROOM_SMALL:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_SMALL, ENGINE_START_SMALL);
+		return record_parts(&hit, plan, ENGINE_ROOM_SMALL, ENGINE_START_SMALL);
 	case ENGINE_ROOM_COMPACT:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
+		return record_parts(&hit, plan, ENGINE_ROOM_COMPACT, ENGINE_START_COMPACT);
 	case ENGINE_ROOM_MEDIUM:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_MEDIUM, ENGINE_START_MEDIUM);
+		return record_parts(&hit, plan, ENGINE_ROOM_MEDIUM, ENGINE_START_MEDIUM);
 	default:
-		return record_parts(ctx, &hit, plan, ENGINE_ROOM_LARGE, ENGINE_START_LARGE);
+		return record_parts(&hit, plan, ENGINE_ROOM_LARGE, ENGINE_START_LARGE);
 	}
 }
 

@@ -172,18 +172,17 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
   /** Where each goes, and what its program is told. Of two at one place it is the entry that the processor steps over. */
   function placesOf(engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): Place[] {
     const number = engines.indexOf(engine);
-    const [returning, entered] = [true, false].map(
-      (wanted) => new Set(probes.filter(({ isReturn }) => isReturn === wanted).map(({ symbol }) => symbol)),
-    ) as [Set<string>, Set<string>];
+    const has = (symbol: string, wanted: boolean): boolean =>
+      probes.some(({ symbol: other, isReturn }) => other === symbol && isReturn === wanted);
     return probes.map((probe) => {
-      const { offset, isStepped, isRealigned } = probeSite(bytes, probe.offset, returning.has(probe.symbol));
-      const steps = isStepped && !(probe.isReturn && entered.has(probe.symbol));
+      const { offset, isStepped, isRealigned } = probeSite(bytes, probe.offset, has(probe.symbol, true));
+      const steps = isStepped && !(probe.isReturn && has(probe.symbol, false));
       const site = (steps ? ENGINE_COOKIE.stepped : 0) + (isRealigned ? ENGINE_COOKIE.realigned : 0);
       return { ...probe, offset, cookie: BigInt(site + captures.numberOf(number, probe)) };
     });
   }
 
-  function attachAll(path: string, engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): EngineFilePart {
+  function attachAll(engine: Engine, probes: readonly EngineProbe[], bytes: FileBytes): EngineFilePart {
     const refused: Record<string, number> = {};
     let first: MrmTraceError | null = null;
     let attached = 0;
@@ -191,7 +190,7 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
     const attempt = (group: readonly Place[]): void => {
       if (group.length === 0) return;
       try {
-        linkOrRest(path, engine, group);
+        linkOrRest(bytes.heldPath, engine, group);
         attached += group.length;
       } catch (error) {
         if (!(error instanceof MrmTraceError)) throw error;
@@ -222,13 +221,12 @@ export function objectProbes({ object, multi, engines, captures }: ProbeTools): 
 
   /** As `attachAll`, with the name of the file in what is said. */
   function attachTo({ file: { path, engine }, probes }: Recognised, bytes: FileBytes): EngineFilePart {
-    const { heldPath } = bytes;
     try {
-      return attachAll(heldPath, engine, probes, bytes);
+      return attachAll(engine, probes, bytes);
     } catch (error) {
       if (!(error instanceof MrmTraceError)) throw error;
       const { code, message, hint } = error;
-      throw new MrmTraceError(code, message.replaceAll(heldPath, path), hint, { cause: error });
+      throw new MrmTraceError(code, message.replaceAll(bytes.heldPath, path), hint, { cause: error });
     }
   }
 

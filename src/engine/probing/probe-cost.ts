@@ -1,7 +1,7 @@
 /** What hits of an engine's probes cost on this machine: their exceptions, and a program that finds no target. */
 import type { BpfObject } from "../../kernel/bpf-object.ts";
 import { monotonicNs } from "../../kernel/libc.ts";
-import { openProbedCalls, type ProbedCall } from "../../kernel/probed-call.ts";
+import { openProbedCalls } from "../../kernel/probed-call.ts";
 import { linkUprobeMulti } from "../../kernel/uprobe-multi.ts";
 
 const CALLS = 50;
@@ -35,13 +35,14 @@ export function measureProbeCost(object: BpfObject, program: string, multi: bool
   using calls = openProbedCalls();
   if (calls === null) return null;
   const entry = object.program(program);
-  const { path } = calls;
-  const costOf = ({ offset, call }: ProbedCall): number => {
-    const bare = medianNs(call);
-    using _link = multi
-      ? linkUprobeMulti(entry.fd, { path, isReturn: false, places: [{ offset, cookie: 0n }] })
-      : entry.attachUprobe({ path, offset, pid: process.pid });
-    return Math.max(0, medianNs(call) - bare);
-  };
-  return { carried_ns: costOf(calls.carriedOut), stepped_ns: costOf(calls.stepped) };
+  const { path, carriedOut, stepped } = calls;
+  const both = [carriedOut, stepped];
+  const bare = both.map(({ call }) => medianNs(call));
+  using links = new DisposableStack();
+  const places = both.map(({ offset }) => ({ offset, cookie: 0n }));
+  // Both by one link where there are such: to take one away takes as long as for all of its places.
+  if (multi) links.use(linkUprobeMulti(entry.fd, { path, isReturn: false, places }));
+  else for (const { offset } of places) links.use(entry.attachUprobe({ path, offset, pid: process.pid }));
+  const [carried_ns = 0, stepped_ns = 0] = both.map(({ call }, i) => Math.max(0, medianNs(call) - (bare[i] ?? 0)));
+  return { carried_ns, stepped_ns };
 }

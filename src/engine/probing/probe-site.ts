@@ -83,7 +83,7 @@ export function probeSite(file: ByteSource, offset: bigint, returns: boolean, ar
     isRealigned,
   });
   if (arch !== "x64") return site(0, false);
-  const bytes = file.slice(Number(offset), SEEN_BYTES).slice();
+  const bytes = file.slice(Number(offset), SEEN_BYTES);
   const mark = matches(bytes, ENDBR64) ? ENDBR64.length : 0;
   const body = bytes.subarray(mark);
   const tested = behindTest(body);

@@ -216,7 +216,8 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     }
   }
 
-  const ledger = (counts: KernelCounts): LedgerRow[] => [...account.ledger(counts, probes.counts), ...unseen.ledger()];
+  const counts = (): KernelCounts => lastCounts ?? kernelCounts(object);
+  const ledger = (): LedgerRow[] => [...account.ledger(counts(), probes.counts), ...unseen.ledger()];
 
   function look(isLast: boolean): void {
     takeRecords();
@@ -256,7 +257,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     leave() {
       if (!stopped) look(true);
     },
-    account: () => stopped?.ledger ?? ledger(kernelCounts(object)),
+    account: () => stopped?.ledger ?? ledger(),
     stop() {
       if (stopped) return stopped;
       // Before the probes are taken away, which takes time.
@@ -269,7 +270,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
       takeRecords();
       for (const engine of followed) engine.flush();
       lastCounts = kernelCounts(object);
-      stopped = { batches: rows.take(true), ledger: ledger(lastCounts) };
+      stopped = { batches: rows.take(true), ledger: ledger() };
       owned.dispose();
       return stopped;
     },
@@ -285,7 +286,7 @@ export async function createEngineSession(options: EngineSessionOptions): Promis
     caching: rows.caching,
     untold: () => followed.flatMap(({ engine, untold }) => untold().map((why) => `${engine.name}: ${why}`)),
     hitCost() {
-      const { hits, stepped } = lastCounts ?? kernelCounts(object);
+      const { hits, stepped } = counts();
       return { hits, stepped, mean_ns: cost === null ? null : meanHitNs(cost, hits, stepped) };
     },
     tokenPeriodNs: () => medianPeriod(states().flatMap((state) => state.tokenPeriodsNs())),

@@ -1,9 +1,7 @@
 /** Kinds of work that change while they run, or are of two kinds at once: written before anybody saw what the figures make of them. */
 import { OP } from "../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../src/simulate/world.ts";
-import { exponential, loads, MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
-
-type Hit = readonly [time: number, op: number];
+import { exponential, type Hit, loads, MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 
 /** A Pareto number of mean `mean`; of the lengths with exponent 1.5 the variance has no end. */
 const pareto = (uniform: number, mean: number, exponent = 1.5): number =>

@@ -1,9 +1,7 @@
 /** Kinds of work whose memory comes and goes while it runs. */
 import { OP } from "../../../src/schema/operation.ts";
 import type { WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
-import { exponential, MS, one, RUN_NS, SECOND, trace, words } from "./shapes.ts";
-
-type Hit = readonly [time: number, op: number];
+import { exponential, type Hit, MS, one, RUN_NS, SECOND, trace, words } from "./shapes.ts";
 
 /** Memory of some words that lives from one moment to another, used once in each `period` ns by `hits`. */
 function buffer(

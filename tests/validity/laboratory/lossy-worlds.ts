@@ -3,9 +3,7 @@ import { OP } from "../../../src/schema/operation.ts";
 import type { RegionType } from "../../../src/schema/words.ts";
 import type { WordTrace, World, WorldKind, WorldStratum } from "../../../src/simulate/world.ts";
 import type { Random } from "../../../src/statistics/prng.ts";
-import { loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, words } from "./shapes.ts";
-
-type Hit = readonly [time: number, op: number];
+import { type Hit, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, words } from "./shapes.ts";
 
 const BIN_NS = 10 * MS;
 

@@ -2,9 +2,7 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
-import { MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
-
-type Hit = readonly [time: number, op: number];
+import { type Hit, MS, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
 
 const loadedInBursts: WorldKind = {
   name: "30 writes in 3 ms when the word is loaded, then read once a token of 50 ms",

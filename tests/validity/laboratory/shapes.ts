@@ -10,7 +10,10 @@ export const WORDS = 400;
 
 export const exponential = (random: Random): number => -Math.log(1 - random());
 
-export function trace(hits: (readonly [time: number, op: number])[], run = RUN_NS): WordTrace {
+/** One access of a word. */
+export type Hit = readonly [time: number, op: number];
+
+export function trace(hits: Hit[], run = RUN_NS): WordTrace {
   const inside = hits.filter(([time]) => time >= 0 && time < run).sort((a, b) => a[0] - b[0]);
   const time_ns = new Float64Array(inside.length);
   const op = new Uint8Array(inside.length);

@@ -2,9 +2,20 @@
 import { OP } from "../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../src/simulate/world.ts";
 import { normalDraw } from "../../../src/statistics/normal.ts";
-import { exponential, loads, MS, one, RUN_NS, SECOND, timesFrom, tokens, trace, WORDS, words } from "./shapes.ts";
-
-type Hit = readonly [time: number, op: number];
+import {
+  exponential,
+  type Hit,
+  loads,
+  MS,
+  one,
+  RUN_NS,
+  SECOND,
+  timesFrom,
+  tokens,
+  trace,
+  WORDS,
+  words,
+} from "./shapes.ts";
 
 const besideTheMedian: WorldKind = {
   name: "51 % of the times between passes 10 ms, 49 % of them 40",

@@ -1,8 +1,8 @@
 /** Batches whose size goes with the load. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, loads, MS, SECOND, trace, words } from "../shapes.ts";
-import { between, type Hit, inside, part, type Step, table, US, whole, world } from "./parts.ts";
+import { exponential, type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const batches: WorldKind = {
   name: "batches of 0 to 32 by calm and rush, longer steps with more, 0.2 ms still at an arming",

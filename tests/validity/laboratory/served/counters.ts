@@ -1,8 +1,8 @@
 /** Counters beside a log that is hardly read. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
-import { type Hit, part, table, US, world } from "./parts.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
+import { part, table, US, world } from "./parts.ts";
 
 export const observed: WorldKind = {
   name: "counters added to by rank and read every 5 s, beside a log of 1000 times their size that is hardly read, 35 s",

@@ -1,8 +1,8 @@
 /** Drafts of tokens that a larger model checks. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { loads, MS, SECOND, trace, words } from "../shapes.ts";
-import { between, type Hit, inside, part, type Step, table, US, whole, world } from "./parts.ts";
+import { type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const speculative: WorldKind = {
   name: "a draft of 2 to 8 tokens before each pass of the target, rejected rows written again, 9 s",

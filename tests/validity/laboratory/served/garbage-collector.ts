@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
-import { exponential, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
-import { between, drift, type Hit, part, table, US, whole, world } from "./parts.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
+import { between, drift, part, table, US, whole, world } from "./parts.ts";
 
 export const collector: WorldKind = {
   name: "a nursery filled from end to end, an old half marked and swept when it is full, a table of cards",

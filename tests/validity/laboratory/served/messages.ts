@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
-import { exponential, MS, SECOND, trace, words } from "../shapes.ts";
-import { drift, type Hit, part, US, world } from "./parts.ts";
+import { exponential, type Hit, MS, SECOND, trace, words } from "../shapes.ts";
+import { drift, part, US, world } from "./parts.ts";
 
 export const mailboxes: WorldKind = {
   name: "64 messages of 16 words, each read once after a delay that drifts with the load of the reader, 40 s",

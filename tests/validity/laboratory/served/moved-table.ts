@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
-import { exponential, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
-import { between, type Hit, part, US, world } from "./parts.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
+import { between, part, US, world } from "./parts.ts";
 
 export const rehash: WorldKind = {
   name: "a table read seldom, moved as a whole once, under a header 10000 times smaller read every 1.3 ms",

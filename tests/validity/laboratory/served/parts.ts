@@ -3,8 +3,8 @@ import type { RegionType } from "../../../../src/schema/words.ts";
 import type { WordTrace, World, WorldStratum } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
 import type { Random } from "../../../../src/statistics/prng.ts";
+import type { Hit } from "../shapes.ts";
 
-export type Hit = readonly [time: number, op: number];
 export type Step = World["steps"][number];
 
 export const US = 1e3;

@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { RegionType } from "../../../../src/schema/words.ts";
 import type { WorldKind, WorldStratum } from "../../../../src/simulate/world.ts";
-import { exponential, loads, MS, SECOND, trace, words } from "../shapes.ts";
-import { between, type Hit, part, whole, world } from "./parts.ts";
+import { exponential, type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { between, part, whole, world } from "./parts.ts";
 
 export const pictures: WorldKind = {
   name: "pictures in 18 to 30 passes, two uses by turns of the memory that each has while it is made, 15 ms late",

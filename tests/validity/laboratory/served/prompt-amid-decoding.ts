@@ -1,8 +1,8 @@
 /** A long prompt in chunks amid decoding. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { loads, MS, SECOND, trace, words } from "../shapes.ts";
-import { between, type Hit, inside, part, type Step, table, US, whole, world } from "./parts.ts";
+import { type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const longPrefill: WorldKind = {
   name: "a prompt of 4 s in chunks of a quarter of a second amid a run of 12 s of decoding",

@@ -1,8 +1,8 @@
 /** Prefixes that requests share, kept while they are asked for. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, MS, SECOND, trace } from "../shapes.ts";
-import { type Hit, part, table, US, whole, world } from "./parts.ts";
+import { exponential, type Hit, MS, SECOND, trace } from "../shapes.ts";
+import { part, table, US, whole, world } from "./parts.ts";
 
 export const prefixCache: WorldKind = {
   name: "40 shared prefixes, asked for by rank, dropped when unused for 3 s, beside the tails of requests",

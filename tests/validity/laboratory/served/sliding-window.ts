@@ -1,8 +1,8 @@
 /** Rows that a window of steps reads. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { MS, SECOND, trace } from "../shapes.ts";
-import { between, type Hit, inside, part, type Step, table, US, whole, world } from "./parts.ts";
+import { type Hit, MS, SECOND, trace } from "../shapes.ts";
+import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const slidingWindow: WorldKind = {
   name: "rows read in the next 150 steps and rewritten after 600, others for good, steps that get 4 times slower",

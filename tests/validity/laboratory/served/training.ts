@@ -1,8 +1,8 @@
 /** Training, with updates and checkpoints. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { MS, SECOND, trace } from "../shapes.ts";
-import { between, type Hit, part, table, US, whole, world } from "./parts.ts";
+import { type Hit, MS, SECOND, trace } from "../shapes.ts";
+import { between, part, table, US, whole, world } from "./parts.ts";
 
 export const training: WorldKind = {
   name: "forward and backward over 24 layers, 4 times before each update, a checkpoint after 8 updates, 30 s",
