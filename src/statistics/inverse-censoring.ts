@@ -7,7 +7,7 @@ import type { Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { effectiveSize } from "./clopper-pearson.ts";
 import { type Interval, interval } from "./interval.ts";
-import { quantileIntervals, reaching, type Shares } from "./quantile-inversion.ts";
+import { quantileIntervals, reaching, STANDS_FOR_FEWER_THAN, type Shares } from "./quantile-inversion.ts";
 
 /** One time, such as that from a write to the next. */
 export interface TimedCase {
@@ -21,12 +21,6 @@ export interface TimedCase {
   /** What is asked for: known where the time is whole, else what it is at least. */
   readonly value: number;
 }
-
-/**
- * What was seen whole stands for fewer than so many like it: of times that few were looked at for, those that were seen to end
- * are not many enough to tell how many would have, and the shares up to them are not told.
- */
-const STANDS_FOR_FEWER_THAN = 5;
 
 /**
  * The share of the weight whose value is known to be no more than each, those cut short told by those like them.

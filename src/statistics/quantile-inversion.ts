@@ -10,6 +10,12 @@ import { CI_LEVEL, CI_Z, type Interval, interval } from "./interval.ts";
 import { normalCdf, normalQuantile } from "./normal.ts";
 import { studentQuantile } from "./student.ts";
 
+/**
+ * What was seen whole stands for fewer than so many like it: of times that few were looked at for, those that were seen to end
+ * are not many enough to tell how many would have, and the shares up to them are not told.
+ */
+export const STANDS_FOR_FEWER_THAN = 5;
+
 /** A distribution that is estimated from units, at the values where it grows. */
 export interface Shares {
   /** Ascending, each once. */

@@ -2,7 +2,7 @@
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
-import { quantileIntervals, type Shares } from "./quantile-inversion.ts";
+import { quantileIntervals, STANDS_FOR_FEWER_THAN, type Shares } from "./quantile-inversion.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
 export interface UnitTimes {
@@ -191,15 +191,31 @@ function tellersOf(
   return tellers;
 }
 
-/** The product-limit curve at the times at which it falls. */
+/** The first observation at which those that are looked at so long stand for as many times themselves as is too many, or for nothing. */
+function firstUntold(sample: RecurrentSample): number {
+  const { time, event, weight } = sample;
+  const all = weightOf(sample, null);
+  let atRisk = all;
+  let left = 1;
+  for (let i = 0; i < time.length; i++) {
+    if (atRisk * STANDS_FOR_FEWER_THAN <= all * left) return i;
+    const w = weight[i] ?? 0;
+    if (event[i]) left *= 1 - w / atRisk;
+    atRisk -= w;
+  }
+  return time.length;
+}
+
+/** The product-limit curve at the times at which it falls, as far as enough were looked at. */
 export function sharesOf(sample: RecurrentSample): Shares {
   const { time, event, unit, weight } = sample;
   const values: number[] = [];
+  const end = firstUntold(sample);
   /** Of each observation: how many values are not above its time, and do not count it yet. */
   const rank = new Uint32Array(time.length);
   time.forEach((moment, i) => {
     rank[i] = values.length - (values.at(-1) === moment ? 1 : 0);
-    if (event[i] && values.at(-1) !== moment) values.push(moment);
+    if (event[i] && i < end && values.at(-1) !== moment) values.push(moment);
   });
   const walk = (times: Uint16Array | null, places: Uint32Array, out: Float64Array): void => {
     let atRisk = weightOf(sample, times);

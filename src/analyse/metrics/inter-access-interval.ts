@@ -88,7 +88,8 @@ function watchFigures(group: Group): Figure[] {
     ...(isWithoutEnds(estimates[k]) && undrawn > 0 ? { why: UNDRAWN } : {}),
     n: sample.n,
     n_censored: sample.n_censored,
-    censored: sample.censored,
+    // However many are cut short: the curve ends where too few were looked at so long.
+    censored: 0,
     coverage: sample.coverage,
     grain_bytes: 8,
     fewest_for_hi: fewest,
@@ -113,14 +114,14 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],
   ],
   not_by_sampling: "intervals between samples measure the sampling period, not the program",
   suppressed:
-    "n < 30 addresses, or without steps fewer than some 91, as of the rates; more than half of the weight censored (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
+    "n < 30 addresses, or without steps fewer than some 91, as of the rates; the quantile not reached (bound from below); p99 with fewer than 299 addresses (bound from below); loss above 1 %.",
   spans: "every",
   figures: (group) => [...watchFigures(group), ...everyFigures(group)],
 };

@@ -47,7 +47,7 @@ describe("the interval of a quantile", () => {
     const long = Array.from({ length: 5 }, (_, i) => ({ complete: [20 + i], censored: [] }));
     const sample = pooledSample([...short, ...long], new Float64Array(100).fill(1));
     const [median] = boundedQuantiles(sample, [0.5], resample(new Uint8Array(100), 1, 0, 199));
-    expect(median?.value).toBe(22);
+    expect(median?.value).toBeNull();
     expect(median?.hi).toBeNull();
   });
 
@@ -56,8 +56,10 @@ describe("the interval of a quantile", () => {
     const cut = Array.from({ length: 149 }, () => ({ complete: [], censored: [90] }));
     const sample = pooledSample([...whole, ...cut, { complete: [300], censored: [] }], new Float64Array(1000).fill(1));
     const [found] = boundedQuantiles(sample, [0.9], resample(new Uint8Array(1000), 1, 0, 199));
-    expect(found?.value).toBe(300);
-    expect(found?.lo).toBeWithin(80, 90);
+    // That one of 150 was seen to its end does not tell where the others end.
+    expect(found?.value).toBeNull();
+    expect(found?.lo).toBeGreaterThanOrEqual(80);
+    expect(found?.lo).toBeLessThanOrEqual(90);
   });
 
   test("has an upper end where the value after it ends the curve on every resample, however few units carry it", () => {
