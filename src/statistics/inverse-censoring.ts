@@ -7,7 +7,7 @@ import type { Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { effectiveSize } from "./clopper-pearson.ts";
 import { type Interval, interval } from "./interval.ts";
-import { quantileIntervals, reaching, STANDS_FOR_FEWER_THAN, type Shares } from "./quantile-inversion.ts";
+import { quantileIntervals, reaching, type Shares, STANDS_FOR_FEWER_THAN } from "./quantile-inversion.ts";
 
 /** One time, such as that from a write to the next. */
 export interface TimedCase {

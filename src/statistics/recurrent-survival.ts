@@ -2,7 +2,7 @@
 import { percentileInterval, type Resamples } from "./bootstrap.ts";
 import { carryingUnits } from "./carrying-units.ts";
 import { CI_LEVEL, type Interval, interval } from "./interval.ts";
-import { quantileIntervals, STANDS_FOR_FEWER_THAN, type Shares } from "./quantile-inversion.ts";
+import { quantileIntervals, type Shares, STANDS_FOR_FEWER_THAN } from "./quantile-inversion.ts";
 
 /** Times that one unit shows: complete ones, and those whose end was not seen. */
 export interface UnitTimes {
