@@ -7,6 +7,7 @@ import { DRAWN_WORLDS } from "./drawn-worlds.ts";
 import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
+import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
 import { RARE_WORLDS } from "./rare-worlds.ts";
 import { SERVED_WORLDS } from "./served/served-worlds.ts";
 import { exponential, loads, MS, oncePerToken, one, RUN_NS, SECOND, tokens, trace, WORDS, words } from "./shapes.ts";
@@ -275,6 +276,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...UNLIKE_WORLDS,
   ...UNEVEN_WORLDS,
   ...SERVED_WORLDS,
+  ...PRACTISED_WORLDS,
   ...LIVING_WORLDS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
