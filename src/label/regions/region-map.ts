@@ -7,6 +7,7 @@ import type { MappingFacts, MappingStays } from "../capture/mapping-stays.ts";
 import { phaseAt, type Timeline } from "../timeline/phase.ts";
 import { type EngineRegion, engineRegions } from "./engine-regions.ts";
 import { classifyMapping, type Verdict } from "./evidence.ts";
+import { sinceItsStep } from "./graph-births.ts";
 import { placeIndex } from "./place-index.ts";
 import { CENSORED, goneNs, inOrder, type Places } from "./places.ts";
 import { outlivedTwins } from "./twins.ts";
@@ -133,7 +134,7 @@ const meet = (one: Extent, other: Extent): boolean =>
 
 /** The regions of the engine's tensors, which are added to the list, and what they leave nothing of, by process. */
 function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<typeof factList>["ofEngine"]) {
-  const { stays, tensors, partialEngines, originNs, windowNs } = inputs;
+  const { stays, tensors, timeline, partialEngines, originNs, windowNs } = inputs;
   const covers = new Map<number, Cover[]>();
   const namedFiles = new Set<string>();
   if (tensors.length === 0) return { covers, namedFiles };
@@ -142,7 +143,9 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
   for (const [pid, lives] of Map.groupBy(tensors, (life) => life.pid)) {
     const extents: Cover[] = [];
     const isPartial = lives.every(({ engine, evidence }) => partialEngines.has(engine) || evidence === "file_header");
-    for (const region of engineRegions(lives, originNs)) {
+    const slots = timeline.get(pid) ?? [];
+    const found = engineRegions(lives, originNs);
+    for (const region of found) {
       const row = mappingAt.find(pid, region.begin, Math.min(Math.max(region.birth_ns, 0), windowNs));
       // It must be gone with its mapping at the latest.
       const mappingDeath = row < 0 ? Number.POSITIVE_INFINITY : goneNs(places, row);
@@ -154,7 +157,8 @@ function addTensors(inputs: RegionInputs, places: Places, ofEngine: ReturnType<t
       const isInOne = row >= 0 && (places.end[row] as number) >= region.end;
       const mapping = row < 0 ? undefined : stays.facts[places.what[row] as number];
       const { begin, end } = region;
-      const birth_ns = mapped ?? region.birth_ns;
+      const since = row < 0 ? region.birth_ns : sinceItsStep(region, found, slots, places.birth_ns[row] as number);
+      const birth_ns = mapped ?? since;
       const isOld = mapped === null ? region.birth_censored : ((places.censored[row] as number) & CENSORED.birth) !== 0;
       const censored = (isOld ? CENSORED.birth : 0) | (outlives ? CENSORED.death : 0);
       const extent = { begin, end, birth_ns, death_ns: outlives ? windowNs : gone };
