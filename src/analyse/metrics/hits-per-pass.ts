@@ -8,6 +8,7 @@ import { FEWEST } from "../figures/figure-row.ts";
 import type { Group, WatchSet } from "../input/group.ts";
 import { countWindows, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
+import { windowsByAge } from "../watched/moments-after-birth.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
 
 /** More of the passes than this cut short by a trap limit: the mean is only a lower bound. */
@@ -26,19 +27,25 @@ function passHits(set: WatchSet, i: number, length: number): PassHits {
   const inside = passesIn(set, i, length);
   if (exposure === undefined) return { hits: 0, passes: 0, cut: 0 };
   const { passes, byTrap, end_ns } = exposure;
+  const { weight } = windowsByAge(set);
   let hits = 0;
-  for (const p of inside) hits += passes.hits[p] ?? 0;
+  let counted = 0;
+  for (const p of inside) {
+    const times = weight(i, passes.start_ns[p] ?? 0);
+    hits += times * (passes.hits[p] ?? 0);
+    counted += times;
+  }
   const last = inside.at(-1);
   const isCut =
     byTrap && last !== undefined && last === passes.count - 1 && end_ns - (passes.end_ns[last] ?? 0) < set.gap_ns;
-  return { hits, passes: inside.length, cut: isCut ? 1 : 0 };
+  return { hits, passes: counted, cut: isCut ? 1 : 0 };
 }
 
 function figures(group: Group): Figure[] {
   const { uniform, gap_ns } = group;
   const { length_ns, cut: cutBytes } = countWindows(uniform);
   const seen = uniform.exposures.map((_, i) => passHits(uniform, i, length_ns[i] ?? 0));
-  const weights = passWeights(uniform);
+  const weights = passWeights(uniform, windowsByAge(uniform).time_ns);
   const weigh = (count: (one: PassHits) => number): Float64Array =>
     Float64Array.from(seen, (one, i) => count(one) * (weights[i] ?? 0));
   const sum = (values: Float64Array): number => values.reduce((a, b) => a + b, 0);

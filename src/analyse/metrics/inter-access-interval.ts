@@ -14,6 +14,7 @@ import { streamQuantiles } from "../stream/stream-figures.ts";
 import { armingEcho, echoReason, isLoud, timesWithEcho } from "../watched/arming-echo.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights } from "../watched/count-window.ts";
 import { tooFewByTime } from "../watched/few-watches.ts";
+import { isEarliest, windowsByAge } from "../watched/moments-after-birth.ts";
 import { fewCarry, isCarriedByFew } from "../watched/pass-rate.ts";
 import { UNDRAWN, undrawnPasses } from "../watched/undrawn-passes.ts";
 import type { Figure, MetricFamily } from "./metric.ts";
@@ -27,18 +28,22 @@ const QUANTILES = [
 const NOTHING = { value: null, lo: null, hi: null };
 
 /** For each pass in the window of a watch the time to the next pass, start to start; of one with no next, what was seen. */
-function passIntervals(set: WatchSet, i: number, length: number): UnitTimes {
+function passIntervals(set: WatchSet, i: number, length: number): Required<UnitTimes> {
   const exposure = set.exposures[i];
   const complete: number[] = [];
   const censored: number[] = [];
-  if (exposure === undefined) return { complete, censored };
+  const weights = { complete: [] as number[], censored: [] as number[] };
+  if (exposure === undefined) return { complete, censored, weights };
+  const { weight } = windowsByAge(set);
   const { start_ns, count } = exposure.passes;
   for (const p of passesIn(set, i, length)) {
     const start = start_ns[p] ?? 0;
-    if (p + 1 < count) complete.push((start_ns[p + 1] ?? 0) - start);
+    const isWhole = p + 1 < count;
+    if (isWhole) complete.push((start_ns[p + 1] ?? 0) - start);
     else censored.push(exposure.end_ns - start);
+    weights[isWhole ? "complete" : "censored"].push(weight(i, start));
   }
-  return { complete, censored };
+  return { complete, censored, weights };
 }
 
 function everyFigures(group: Group): Figure[] {
@@ -51,19 +56,34 @@ function everyFigures(group: Group): Figure[] {
 export interface Intervals {
   /** Each by the bytes that it stands for. */
   readonly sample: RecurrentSample;
-  /** Passes of strata without one in the windows, over those in them, at most. */
+  /** Passes of strata without one in the windows, and of memory that had just come, over those in the windows, at most. */
   readonly undrawn: number;
 }
 
+/** Passes among the earliest that windows tell of after memory came, over all. */
+function earliestShare(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
+  let earliest = 0;
+  let all = 0;
+  units.forEach(({ weights }, i) => {
+    for (const weight of [...weights.complete, ...weights.censored]) {
+      const counts = weight * (passes[i] ?? 0);
+      all += counts;
+      if (isEarliest(weight)) earliest += counts;
+    }
+  });
+  return all > 0 ? earliest / all : 0;
+}
+
 export function intervalsSeen(set: WatchSet): Intervals {
-  const { length_ns, time_ns } = countWindows(set);
+  const { length_ns } = countWindows(set);
+  const { time_ns } = windowsByAge(set);
   const units = set.exposures.map((_, i) => passIntervals(set, i, length_ns[i] ?? 0));
-  const weights = passWeights(set);
+  const weights = passWeights(set, time_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map(({ passes }) => passes.count);
   return {
     sample: pooledSample(units, weights),
-    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }),
+    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + earliestShare(units, weights),
   };
 }
 
@@ -114,7 +134,7 @@ export const interAccessInterval: MetricFamily = {
     averaged_over: "passes",
   })),
   estimator:
-    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
+    "The passes in a window after the arming, as they are counted for rates: each is a pass picked at random. The time to the next one is right-censored where the watch ended before it. Product-limit curve, each pass weighted by the bytes that it stands for, as far as each that was looked at so long stands for fewer than five like it; intervals by the share of the passes up to each time (Woodruff), whose spread is that of addresses resampled within strata, and which reaches farther on the side on which few heavy addresses may be missing. Strata of which no watch saw a pass in the time that counts may have some all the same (Clopper-Pearson): and so may watches of which a trap was lost: the interval holds that all of theirs are shorter, and that all are longer. Soon after memory came fewer windows hold a pass than later: each counts by the inverse of the chance that one does, for 20 at most, and as many as are among the earliest may lie before these. Intervals shorter than the pass gap cannot appear. The one in which a watch is armed is seen by others only: where the windows begin with fewer passes than they go on with, in part from two standard errors on, the program stands still at armings, and the upper end allows for twice what they lack; above a fifth of the passes there is a lower bound only.",
   sources: [
     ["watch", "every access to the watched bytes is seen"],
     ["import", "traces that hold every access, by address in place of byte and pass"],

@@ -5,6 +5,7 @@ import type { Step } from "../../schema/words.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
+import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 /** With fewer windows that hold some of a kind, they say too little of how much of it windows hold. */
@@ -141,10 +142,12 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
  */
 export function overGeneration(set: WatchSet): PassCounting {
   const { span, weights, exposures } = set;
-  const { length_ns, time_ns, unseen, cut } = countWindows(set);
+  const { length_ns, unseen, cut } = countWindows(set);
   const inWindow = (i: number): Uint32Array => passesIn(set, i, length_ns[i] ?? 0);
-  if (span.parts.length === 0)
-    return { held: time_ns, passes: inWindow, weight: () => 1, unseen, cut, left_out: 0, by_time: 1, uneven: 1 };
+  if (span.parts.length === 0) {
+    const { time_ns: held, weight } = windowsByAge(set);
+    return { held, passes: inWindow, weight, unseen, cut, left_out: 0, by_time: 1, uneven: 1 };
+  }
   const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
   const strata = new Map<number, Stratum>();
   const held = new Float64Array(exposures.length);

@@ -8,6 +8,7 @@ import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
 import type { Exposure } from "./exposure.ts";
+import { weighedByAge } from "./moments-after-birth.ts";
 import { undrawnPasses } from "./undrawn-passes.ts";
 import { type AgedRead, writeHistory } from "./write-epoch.ts";
 
@@ -50,7 +51,9 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
   const time_ns = set.exposures.map(({ watch, armed_ns, window_end_ns }) =>
     watch.trap_limit < limit ? 0 : Math.max(0, Math.min(length, window_end_ns - armed_ns - set.gap_ns)),
   );
-  const weights = passWeights(set, Float64Array.from(time_ns));
+  const lengths = Float64Array.from(time_ns, (time) => (time > 0 ? length : 0));
+  const windows = weighedByAge(set, lengths, Float64Array.from(time_ns));
+  const weights = passWeights(set, windows.time_ns);
   const cases: WriteCase[] = [];
   const counted = new Uint32Array(time_ns.length);
   const written = set.exposures.map(({ passes }) => passes.writes.reduce((sum, writes) => sum + writes, 0));
@@ -62,18 +65,19 @@ function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
     const time = time_ns[unit] ?? 0;
     if (time === 0) return;
     const inside = new Set(passesIn(set, unit, length));
-    const weight = weights[unit] ?? 0;
+    const each = weights[unit] ?? 0;
     const before = cases.length;
     for (const { pass, need_ns, reads, seen_ns, isWhole } of writeHistory(exposure).epochs) {
       if (!inside.has(pass)) continue;
+      const weight = each * windows.weight(unit, exposure.passes.start_ns[pass] ?? 0);
       cases.push({ unit, weight, seen: seen_ns, isWhole, value: need_ns, reads });
       all += weight;
       if (!isWhole && exposure.byTrap) cut += weight;
     }
     counted[unit] = cases.length - before;
     const unseen = exposure.byTrap ? Math.max(0, exposure.armed_ns + set.gap_ns + time - exposure.end_ns) : 0;
-    seenNs += weight * (time - unseen);
-    if (unseen > 0) stopped.push([weight, cases.length - before, Math.max(time - unseen, set.gap_ns), unseen]);
+    seenNs += each * (time - unseen);
+    if (unseen > 0) stopped.push([each, cases.length - before, Math.max(time - unseen, set.gap_ns), unseen]);
   });
   // A watch that stopped inside the window may have missed writes: as many as it saw in its time, or as others saw in theirs.
   for (const [weight, writes, seen, unseen] of stopped) {
@@ -136,13 +140,21 @@ type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" 
 /** Ages in the windows of the watches with a trap limit of `limit` or more. */
 function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   const { length_ns, time_ns, cut } = countWindows(set, limit);
+  const windows = weighedByAge(set, length_ns, time_ns);
   const units = set.exposures.map((exposure, i) => {
     const inside = new Set(passesIn(set, i, length_ns[i] ?? 0));
     const aged = agesOf(exposure).filter(({ pass }) => inside.has(pass));
-    const ages = (isKnown: boolean): number[] => aged.filter((a) => a.isKnown === isKnown).map((a) => a.age_ns);
-    return { complete: ages(true), censored: ages(false) };
+    const [complete, censored] = [aged.filter(({ isKnown }) => isKnown), aged.filter(({ isKnown }) => !isKnown)];
+    const ages = (some: typeof aged): number[] => some.map(({ age_ns }) => age_ns);
+    const times = (some: typeof aged): number[] =>
+      some.map(({ pass }) => windows.weight(i, exposure.passes.start_ns[pass] ?? 0));
+    return {
+      complete: ages(complete),
+      censored: ages(censored),
+      weights: { complete: times(complete), censored: times(censored) },
+    };
   });
-  const weights = passWeights(set, time_ns);
+  const weights = passWeights(set, windows.time_ns);
   const counted = units.map(({ complete, censored }) => complete.length + censored.length);
   const seen = set.exposures.map((exposure) => agesOf(exposure).length);
   return {

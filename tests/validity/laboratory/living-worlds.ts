@@ -78,4 +78,25 @@ const requests: WorldKind = {
   },
 };
 
-export const LIVING_WORLDS: readonly WorldKind[] = [buffers, lateHalf, requests];
+const aging: WorldKind = {
+  name: "blocks that are read ever more seldom with age, from 2 ms apart to half a second, and freed after 0.3 to 3 s",
+  make: (random) => {
+    const strata: WorldStratum[] = [];
+    for (let slot = 0; slot < 32; slot++) {
+      for (let born = -3 * SECOND * random(); born < RUN_NS; ) {
+        const freed = born + (0.3 + 2.7 * random()) * SECOND;
+        const use = (from: number): Hit[] => {
+          const hits: Hit[] = [[from + 0.1 * MS, OP.store]];
+          for (let t = from + 4 * MS * random(); t < freed; t += (4 * MS + 0.5 * (t - from)) * random())
+            hits.push([t, OP.load]);
+          return hits;
+        };
+        strata.push(buffer("activation", [born, freed], 20, use));
+        born = freed + 0.1 * SECOND * exponential(random);
+      }
+    }
+    return { ...one("activation", []), strata };
+  },
+};
+
+export const LIVING_WORLDS: readonly WorldKind[] = [buffers, lateHalf, requests, aging];

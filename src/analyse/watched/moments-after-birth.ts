@@ -1,0 +1,69 @@
+/** Moments soon after memory came: windows begin when it is there, so that fewer of them hold these than hold later ones. */
+import type { WatchSet } from "../input/group.ts";
+import { countWindows, windowOf } from "./count-window.ts";
+
+/** What a moment counts for at most: of earlier ones too few windows tell. */
+const MOST_TIMES = 20;
+/** A moment that counts for as much is one of the earliest that windows tell of: before it may lie as many passes again. */
+const EARLIEST_TIMES = MOST_TIMES / 2;
+
+/** The windows of a set, each moment by the inverse of the chance that a window holds it (Horvitz and Thompson). */
+export interface WeighedWindows {
+  /** Of each exposure, ns. */
+  readonly time_ns: Float64Array;
+  /** What a pass of an exposure counts for that begins at a time in its window. */
+  weight(exposure: number, time_ns: number): number;
+}
+
+/** True of what a moment counts for that is one of the earliest: as many passes again may lie before these. */
+export const isEarliest = (weight: number): boolean => weight >= EARLIEST_TIMES;
+
+/** Integral from one age to another of what a moment counts for, where windows are so long. */
+function weighedAge(from: number, end: number, length: number): number {
+  const least = length / MOST_TIMES;
+  const within = (begin: number, until: number): readonly [number, number] => [
+    Math.min(until, Math.max(begin, from)),
+    Math.min(until, Math.max(begin, end)),
+  ];
+  const [a, b] = within(Number.NEGATIVE_INFINITY, least);
+  const [c, d] = within(least, length);
+  return MOST_TIMES * (b - a) + length * Math.log(d / c) + Math.max(0, end - Math.max(from, length));
+}
+
+/**
+ * The windows of a set, weighed.
+ * @param length_ns of the window of each exposure
+ * @param time_ns of each window inside the span
+ */
+export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_ns: Float64Array): WeighedWindows {
+  // A window that holds a moment was begun a gap before it or earlier, and not before the memory came.
+  const since = (i: number): number => {
+    const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;
+    return birth > 0 ? birth + set.gap_ns : Number.NEGATIVE_INFINITY;
+  };
+  const times = time_ns.map((time, i) => {
+    const length = length_ns[i] ?? 0;
+    const [begin, end] = windowOf(set, i, length);
+    const born = since(i);
+    if (begin - born >= length || !(end > begin)) return time;
+    return (time * weighedAge(begin - born, end - born, length)) / (end - begin);
+  });
+  return {
+    time_ns: times,
+    weight: (i, time) => {
+      const length = length_ns[i] ?? 0;
+      const age = time - since(i);
+      return age >= length ? 1 : length / Math.max(age, length / MOST_TIMES);
+    },
+  };
+}
+
+const found = new WeakMap<WatchSet, WeighedWindows>();
+
+/** The windows in which passes are counted by time, weighed. */
+export function windowsByAge(set: WatchSet): WeighedWindows {
+  const { length_ns, time_ns } = countWindows(set);
+  const windows = found.get(set) ?? weighedByAge(set, length_ns, time_ns);
+  found.set(set, windows);
+  return windows;
+}

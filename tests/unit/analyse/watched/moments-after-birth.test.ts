@@ -1,0 +1,42 @@
+import { describe, expect, test } from "bun:test";
+import type { WatchSet } from "../../../../src/analyse/input/group.ts";
+import { isEarliest, weighedByAge } from "../../../../src/analyse/watched/moments-after-birth.ts";
+
+const GAP = 10;
+const LENGTH = 1000;
+
+/** A watch that was armed at a time in memory that came at another, and lasts long. */
+function setOf(armed_ns: number, region_birth_ns: number): WatchSet {
+  const exposure = { armed_ns, window_end_ns: armed_ns + 10 * LENGTH, watch: { region_birth_ns } };
+  return { exposures: [exposure], gap_ns: GAP } as unknown as WatchSet;
+}
+const windowsOf = (armed_ns: number, birth_ns: number) =>
+  weighedByAge(setOf(armed_ns, birth_ns), [LENGTH], Float64Array.of(LENGTH));
+
+describe("the moments of a window", () => {
+  test("count once where the memory was there before the run, or is older than windows are long", () => {
+    for (const [armed, birth] of [
+      [5000, 0],
+      [5000, 3000],
+    ] as const) {
+      const { time_ns, weight } = windowsOf(armed, birth);
+      expect([time_ns[0], weight(0, armed + GAP), weight(0, armed + GAP + 500)]).toEqual([LENGTH, 1, 1]);
+    }
+  });
+
+  test("count for as many as fewer windows hold them soon after the memory came, up to twenty times", () => {
+    const { weight } = windowsOf(5000, 4990);
+    // So old were the moments at which a window can have begun that holds them.
+    const counts = [500, 100, 50, 1].map((age) => weight(0, 4990 + GAP + age));
+    expect(counts).toEqual([2, 10, 20, 20]);
+    expect(counts.map(isEarliest)).toEqual([false, true, true, true]);
+  });
+
+  test("make a time that is the sum of what they count for", () => {
+    const { time_ns, weight } = windowsOf(5020, 5000);
+    let sum = 0;
+    for (let t = 5020 + GAP; t < 5020 + GAP + LENGTH; t += 0.5) sum += 0.5 * weight(0, t + 0.25);
+    expect(time_ns[0] ?? 0).toBeCloseTo(sum, 0);
+    expect(sum).toBeGreaterThan(3 * LENGTH);
+  });
+});
