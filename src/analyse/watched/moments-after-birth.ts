@@ -21,13 +21,12 @@ export const isEarliest = (weight: number): boolean => weight >= EARLIEST_TIMES;
 /** Integral from one age to another of what a moment counts for, where windows are so long. */
 function weighedAge(from: number, end: number, length: number): number {
   const least = length / MOST_TIMES;
-  const within = (begin: number, until: number): readonly [number, number] => [
-    Math.min(until, Math.max(begin, from)),
-    Math.min(until, Math.max(begin, end)),
-  ];
-  const [a, b] = within(Number.NEGATIVE_INFINITY, least);
-  const [c, d] = within(least, length);
-  return MOST_TIMES * (b - a) + length * Math.log(d / c) + Math.max(0, end - Math.max(from, length));
+  const within = (age: number): number => Math.min(length, Math.max(least, age));
+  return (
+    MOST_TIMES * (Math.min(end, least) - Math.min(from, least)) +
+    length * Math.log(within(end) / within(from)) +
+    (Math.max(end, length) - Math.max(from, length))
+  );
 }
 
 /**
