@@ -48,11 +48,11 @@ const FEW_WRITES = 30;
 
 /** Write passes that begin within `share` of the windows of the watches with a trap limit of `limit` or more. */
 function epochsIn(set: WatchSet, limit: number, length: number): Epochs {
-  const time_ns = set.exposures.map(({ watch, armed_ns, window_end_ns }) =>
+  const time_ns = Float64Array.from(set.exposures, ({ watch, armed_ns, window_end_ns }) =>
     watch.trap_limit < limit ? 0 : Math.max(0, Math.min(length, window_end_ns - armed_ns - set.gap_ns)),
   );
-  const lengths = Float64Array.from(time_ns, (time) => (time > 0 ? length : 0));
-  const windows = weighedByAge(set, lengths, Float64Array.from(time_ns));
+  const lengths = time_ns.map((time) => (time > 0 ? length : 0));
+  const windows = weighedByAge(set, lengths, time_ns);
   const weights = passWeights(set, windows.time_ns);
   const cases: WriteCase[] = [];
   const counted = new Uint32Array(time_ns.length);
