@@ -24,6 +24,9 @@ export function trace(hits: Hit[], run = RUN_NS): WordTrace {
   return { time_ns, op };
 }
 
+/** Traces of words, each by its accesses. */
+export const traces = (all: readonly Hit[][], run = RUN_NS): WordTrace[] => all.map((hits) => trace(hits, run));
+
 export function loads(times: readonly number[], run = RUN_NS): WordTrace {
   const time_ns = new Float64Array(times.filter((time) => time >= 0 && time < run)).sort();
   return { time_ns, op: new Uint8Array(time_ns.length).fill(OP.load) };

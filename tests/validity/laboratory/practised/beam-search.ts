@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { inside, part, type Step, table, US, whole, world } from "../served/parts.ts";
-import { exponential, MS, SECOND } from "../shapes.ts";
-import { lognormal, type Span, swept, traces } from "./pieces.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
+import { lognormal, type Span, swept } from "./pieces.ts";
 
 export const beams: WorldKind = {
   name: "a search with 5 beams that fork at hard tokens, whose rows are copied from where they part, 20 s",

@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { table, US, whole } from "../served/parts.ts";
-import { exponential, MS, one, SECOND } from "../shapes.ts";
-import { lognormal, poisson, traces } from "./pieces.ts";
+import { exponential, MS, one, SECOND, traces } from "../shapes.ts";
+import { lognormal, poisson } from "./pieces.ts";
 
 export const log: WorldKind = {
   name: "a log written by commits of all sizes, read back after one in 300 and whole at two or so rare audits, 40 s",

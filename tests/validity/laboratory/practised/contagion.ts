@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { table, whole } from "../served/parts.ts";
-import { exponential, MS, one, SECOND } from "../shapes.ts";
-import { poisson, traces } from "./pieces.ts";
+import { exponential, MS, one, SECOND, traces } from "../shapes.ts";
+import { poisson } from "./pieces.ts";
 
 export const contagious: WorldKind = {
   name: "accesses that bring others, here and at near addresses, at once or much later, 9 for each of their own, 20 s",

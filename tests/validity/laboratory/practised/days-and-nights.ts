@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { drift, inside, part, type Step, table, world } from "../served/parts.ts";
-import { exponential, MS, SECOND } from "../shapes.ts";
-import { lognormal, poisson, type Span, swept, traces } from "./pieces.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
+import { lognormal, poisson, type Span, swept } from "./pieces.ts";
 
 export const days: WorldKind = {
   name: "days of 9 s: batches of 0 at night to 40 at noon, a pass for each 4 sequences, so that long steps read more, 36 s",

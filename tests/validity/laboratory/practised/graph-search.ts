@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { part, table, US, world } from "../served/parts.ts";
-import { exponential, MS, SECOND } from "../shapes.ts";
-import { lognormal, poisson, traces } from "./pieces.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
+import { lognormal, poisson } from "./pieces.ts";
 
 export const graph: WorldKind = {
   name: "a graph by falling degree, searched in waves from random roots that grow and ebb away, 12 s",

@@ -2,8 +2,7 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { table, US } from "../served/parts.ts";
-import { MS, one, SECOND } from "../shapes.ts";
-import { traces } from "./pieces.ts";
+import { MS, one, SECOND, traces } from "../shapes.ts";
 
 export const heartbeats: WorldKind = {
   name: "160 timers without a common beat, of 3 ms to 6 s, exact, each of which looks at its neighbour too, 25 s",

@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { table, US } from "../served/parts.ts";
-import { exponential, MS, one, SECOND } from "../shapes.ts";
-import { lognormal, traces } from "./pieces.ts";
+import { exponential, MS, one, SECOND, traces } from "../shapes.ts";
+import { lognormal } from "./pieces.ts";
 
 export const retries: WorldKind = {
   name: "a lock written and then tried again by reads 0.4 ms apart, mostly twice, at times thousands of times, 10 words at once, 20 s",

@@ -2,8 +2,7 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { part, table, whole, world } from "../served/parts.ts";
-import { exponential, MS, SECOND } from "../shapes.ts";
-import { traces } from "./pieces.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
 
 export const merges: WorldKind = {
   name: "a third of a store merged by a sweep every 1.3 s amid reads by rank, beside a table of the newest that is emptied by it, 30 s",

@@ -2,7 +2,7 @@
 import type { WordTrace } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
 import type { Random } from "../../../../src/statistics/prng.ts";
-import { exponential, type Hit, loads, SECOND, trace, words } from "../shapes.ts";
+import { exponential, loads, SECOND, words } from "../shapes.ts";
 
 /** A number of this median whose logarithm has the standard deviation `sigma`. */
 export const lognormal = (random: Random, median: number, sigma: number): number =>
@@ -30,8 +30,6 @@ export function atRates(random: Random, rates: readonly number[], cell: number, 
   });
   return out;
 }
-
-export const traces = (all: readonly Hit[][], run: number): WordTrace[] => all.map((hits) => trace(hits, run));
 
 /** A step of an engine: when it begins and how long it takes. */
 export type Span = readonly [begin: number, length: number];

@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "../served/parts.ts";
-import { MS, SECOND } from "../shapes.ts";
-import { lognormal, type Span, traces } from "./pieces.ts";
+import { MS, SECOND, traces } from "../shapes.ts";
+import { lognormal, type Span } from "./pieces.ts";
 
 export const rollouts: WorldKind = {
   name: "answers of 24 sequences that end one after the other, then all weights learnt anew from them, by turns, 40 s",

@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { between, part, table, US, world } from "../served/parts.ts";
-import { exponential, SECOND } from "../shapes.ts";
-import { type Span, traces } from "./pieces.ts";
+import { exponential, SECOND, traces } from "../shapes.ts";
+import type { Span } from "./pieces.ts";
 
 export const snapshots: WorldKind = {
   name: "a table saved every 3 to 6 s from front to back, pages copied when they are written meanwhile, 30 s",

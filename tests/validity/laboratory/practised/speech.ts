@@ -2,8 +2,8 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "../served/parts.ts";
-import { exponential, MS, SECOND } from "../shapes.ts";
-import { lognormal, poisson, type Span, swept, traces } from "./pieces.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
+import { lognormal, poisson, type Span, swept } from "./pieces.ts";
 
 export const speech: WorldKind = {
   name: "speech in pieces of 480 ms: one pass of the encoder, then no word in a silence and up to 40 in talk, 45 s",

@@ -2,8 +2,7 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { between, table, US, whole } from "../served/parts.ts";
-import { one, SECOND } from "../shapes.ts";
-import { traces } from "./pieces.ts";
+import { one, SECOND, traces } from "../shapes.ts";
 
 export const swaps: WorldKind = {
   name: "two pictures, one shown every 8.3 ms while the other is drawn, that swap when they may and not always, 15 s",

@@ -1,7 +1,7 @@
 /** Batches whose size goes with the load. */
 import { OP } from "../../../../src/schema/operation.ts";
-import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import type { WorldKind } from "../../../../src/simulate/world.ts";
+import { exponential, loads, MS, SECOND, traces, words } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const batches: WorldKind = {
@@ -70,14 +70,13 @@ export const batches: WorldKind = {
         run,
       );
     }, 200);
-    const traces = (all: readonly Hit[][]): WordTrace[] => all.map((hits) => trace(hits, run));
     return world(
       run,
       [
         part("weight", "all", weights, { repeats: 500 }),
-        part("kv_cache", "slots", traces(caches), { repeats: 30 }),
-        part("activation", "batch", traces(rowsOfBatch)),
-        part("runtime", "scheduler", traces(scheduler)),
+        part("kv_cache", "slots", traces(caches, run), { repeats: 30 }),
+        part("activation", "batch", traces(rowsOfBatch, run)),
+        part("runtime", "scheduler", traces(scheduler, run)),
       ],
       { steps: inside(steps, run), token_period_ns: 12 * MS, standstill_ns: 0.2 * MS },
     );

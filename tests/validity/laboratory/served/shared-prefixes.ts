@@ -1,7 +1,7 @@
 /** Prefixes that requests share, kept while they are asked for. */
 import { OP } from "../../../../src/schema/operation.ts";
-import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, type Hit, MS, SECOND, trace } from "../shapes.ts";
+import type { WorldKind } from "../../../../src/simulate/world.ts";
+import { exponential, MS, SECOND, traces } from "../shapes.ts";
 import { part, table, US, whole, world } from "./parts.ts";
 
 export const prefixCache: WorldKind = {
@@ -52,11 +52,10 @@ export const prefixCache: WorldKind = {
         if (request.age >= request.until) active[slot] = null;
       });
     }
-    const traces = (all: readonly Hit[][]): WordTrace[] => all.map((hits) => trace(hits, run));
     return world(run, [
-      part("kv_cache", "shared", traces(shared), { repeats: 20 }),
-      part("kv_cache", "tails", traces(tails), { repeats: 20 }),
-      part("runtime", "tree", traces(tree)),
+      part("kv_cache", "shared", traces(shared, run), { repeats: 20 }),
+      part("kv_cache", "tails", traces(tails, run), { repeats: 20 }),
+      part("runtime", "tree", traces(tree, run)),
     ]);
   },
 };

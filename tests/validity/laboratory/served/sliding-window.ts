@@ -1,7 +1,7 @@
 /** Rows that a window of steps reads. */
 import { OP } from "../../../../src/schema/operation.ts";
-import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { type Hit, MS, SECOND, trace } from "../shapes.ts";
+import type { WorldKind } from "../../../../src/simulate/world.ts";
+import { MS, SECOND, traces } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const slidingWindow: WorldKind = {
@@ -35,13 +35,12 @@ export const slidingWindow: WorldKind = {
       steps.push({ step: "decode", begin_ns: now, end_ns: now + length, n_tokens: 1 });
       now += length + 0.05 * MS;
     }
-    const traces = (all: readonly Hit[][]): WordTrace[] => all.map((hits) => trace(hits, run));
     return world(
       run,
       [
-        part("kv_cache", "local", traces(local), { repeats: 4 }),
+        part("kv_cache", "local", traces(local, run), { repeats: 4 }),
         part("kv_cache", "whole", traces(whole16), { repeats: 90 }),
-        part("activation", "scratch", traces(scratch)),
+        part("activation", "scratch", traces(scratch, run)),
       ],
       { steps: inside(steps, run), token_period_ns: 12 * MS },
     );

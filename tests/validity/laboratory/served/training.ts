@@ -1,7 +1,7 @@
 /** Training, with updates and checkpoints. */
 import { OP } from "../../../../src/schema/operation.ts";
-import type { WordTrace, WorldKind } from "../../../../src/simulate/world.ts";
-import { type Hit, MS, SECOND, trace } from "../shapes.ts";
+import type { WorldKind } from "../../../../src/simulate/world.ts";
+import { MS, SECOND, traces } from "../shapes.ts";
 import { between, part, table, US, whole, world } from "./parts.ts";
 
 export const training: WorldKind = {
@@ -51,14 +51,13 @@ export const training: WorldKind = {
       now += length;
       for (let batch = 0; batch < 10; batch++, now += 51 * MS) forward(now, 50 * MS, false);
     }
-    const traces = (all: readonly Hit[][]): WordTrace[] => all.map((hits) => trace(hits, run));
     const stop = between(random, 2, 25) * SECOND;
     return world(
       run,
       [
-        part("weight", "layers", traces(weights), { repeats: 20 }),
-        part("activation", "kept", traces(kept), { repeats: 8 }),
-        part("unknown", "moments", traces(moments), { repeats: 40 }),
+        part("weight", "layers", traces(weights, run), { repeats: 20 }),
+        part("activation", "kept", traces(kept, run), { repeats: 8 }),
+        part("unknown", "moments", traces(moments, run), { repeats: 40 }),
       ],
       { stopped_ns: [[stop, stop + between(random, 200, 900) * MS]] },
     );
