@@ -1,7 +1,7 @@
 /** Adapters that are swapped in for requests. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { exponential, loads, MS, SECOND, traces, words } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const adapters: WorldKind = {
@@ -56,18 +56,8 @@ export const adapters: WorldKind = {
       run,
       [
         part("weight", "base", base, { repeats: 400 }),
-        part(
-          "weight",
-          "adapters",
-          inSlots.map((hits) => trace(hits, run)),
-          { repeats: 4 },
-        ),
-        part(
-          "unknown",
-          "files",
-          files.map((hits) => trace(hits, run)),
-          { repeats: 15 },
-        ),
+        part("weight", "adapters", traces(inSlots, run), { repeats: 4 }),
+        part("unknown", "files", traces(files, run), { repeats: 15 }),
       ],
       { steps: inside(steps, run), token_period_ns: 14 * MS },
     );

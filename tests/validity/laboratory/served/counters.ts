@@ -1,7 +1,7 @@
 /** Counters beside a log that is hardly read. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { exponential, type Hit, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace, traces, words } from "../shapes.ts";
 import { part, table, US, world } from "./parts.ts";
 
 export const observed: WorldKind = {
@@ -42,12 +42,7 @@ export const observed: WorldKind = {
     }
     return world(run, [
       part("runtime", "counters", counters),
-      part(
-        "unknown",
-        "log",
-        log.map((hits) => trace(hits, run)),
-        { repeats: 150 },
-      ),
+      part("unknown", "log", traces(log, run), { repeats: 150 }),
     ]);
   },
 };

@@ -1,7 +1,7 @@
 /** Drafts of tokens that a larger model checks. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { type Hit, loads, MS, SECOND, trace, traces, words } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const speculative: WorldKind = {
@@ -68,12 +68,7 @@ export const speculative: WorldKind = {
       [
         part("weight", "draft", draftWeights),
         part("weight", "target", target, { repeats: 40 }),
-        part(
-          "kv_cache",
-          "rows",
-          rows.map((hits) => trace(hits, run)),
-          { repeats: 6 },
-        ),
+        part("kv_cache", "rows", traces(rows, run), { repeats: 6 }),
         part("activation", "logits", logits),
       ],
       { steps: inside(steps, run), token_period_ns: 8 * MS },

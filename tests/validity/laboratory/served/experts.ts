@@ -2,7 +2,7 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
-import { exponential, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { exponential, loads, MS, SECOND, traces, words } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, world } from "./parts.ts";
 
 export const experts: WorldKind = {
@@ -44,15 +44,7 @@ export const experts: WorldKind = {
     }, 30);
     return world(
       run,
-      [
-        part(
-          "weight",
-          "experts",
-          list.map((hits) => trace(hits, run)),
-          { repeats: 60 },
-        ),
-        part("weight", "router", router),
-      ],
+      [part("weight", "experts", traces(list, run), { repeats: 60 }), part("weight", "router", router)],
       { steps: inside(steps, run), token_period_ns: 7 * MS },
     );
   },

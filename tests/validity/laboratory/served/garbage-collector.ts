@@ -2,7 +2,7 @@
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
 import { normalDraw } from "../../../../src/statistics/normal.ts";
-import { exponential, type Hit, MS, SECOND, timesFrom, trace, words } from "../shapes.ts";
+import { exponential, type Hit, MS, SECOND, timesFrom, trace, traces, words } from "../shapes.ts";
 import { between, drift, part, table, US, whole, world } from "./parts.ts";
 
 export const collector: WorldKind = {
@@ -65,17 +65,8 @@ export const collector: WorldKind = {
       40,
     );
     return world(run, [
-      part(
-        "runtime",
-        "nursery",
-        nursery.map((hits) => trace(hits, run)),
-      ),
-      part(
-        "runtime",
-        "old",
-        old.map((hits) => trace(hits, run)),
-        { repeats: 15 },
-      ),
+      part("runtime", "nursery", traces(nursery, run)),
+      part("runtime", "old", traces(old, run), { repeats: 15 }),
       part("runtime", "cards", cards),
     ]);
   },

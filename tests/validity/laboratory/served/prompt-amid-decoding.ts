@@ -1,7 +1,7 @@
 /** A long prompt in chunks amid decoding. */
 import { OP } from "../../../../src/schema/operation.ts";
 import type { WorldKind } from "../../../../src/simulate/world.ts";
-import { type Hit, loads, MS, SECOND, trace, words } from "../shapes.ts";
+import { type Hit, loads, MS, SECOND, trace, traces, words } from "../shapes.ts";
 import { between, inside, part, type Step, table, US, whole, world } from "./parts.ts";
 
 export const longPrefill: WorldKind = {
@@ -82,12 +82,7 @@ export const longPrefill: WorldKind = {
       [
         part("weight", "layers", weights, { repeats: 100 }),
         part("activation", "scratch", scratch),
-        part(
-          "kv_cache",
-          "rows",
-          rows.map((hits) => trace(hits, run)),
-          { repeats: 3 },
-        ),
+        part("kv_cache", "rows", traces(rows, run), { repeats: 3 }),
       ],
       { steps: inside(steps, run), token_period_ns: 9 * MS },
     );
