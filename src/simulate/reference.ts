@@ -20,7 +20,7 @@ const exactly = (value: number): Truth => ({ lo: value, hi: value });
 /** Where half of the values are one number and half another, both are the median: a thousandth to either side of q. */
 const TIE = 0.001;
 
-/** Values of the words of one stratum in order, each for so many alike. */
+/** Values of words in order, each for so many alike. */
 interface Values {
   readonly sorted: Float64Array;
   readonly repeats: number;
@@ -52,7 +52,7 @@ export function quantileOf(values: readonly number[], q: number): Truth | null {
   return quantile([{ sorted: Float64Array.from(values).sort(), repeats: 1 }], 0, q);
 }
 
-/** Stretches in which a time runs down to 0, of the words of one stratum: their lengths in order, and all of the time that there is. */
+/** Stretches in which a time runs down to 0, of words: their lengths in order, and all of the time that there is. */
 interface Stretches {
   readonly sorted: Float64Array;
   /** Time in which it is 0, and all of the time. */
@@ -154,6 +154,7 @@ interface Times {
   readonly retained: number[];
   readonly ages: number[];
 }
+const noTimes = (): Times => ({ uses: [], needs: [], intervals: [], retained: [], ages: [] });
 
 /** Of millions: from() would ask for them one by one. */
 const inOrder = (values: readonly number[]): Float64Array => new Float64Array(values).sort();
@@ -244,24 +245,27 @@ const ALWAYS = [0, Number.POSITIVE_INFINITY] as const;
  */
 export function truthOf(strata: readonly WorldStratum[], runNs: number, gapNs: number): Map<string, Truth | null> {
   const all = { ...NOTHING };
-  const intervals: Values[] = [];
-  const retained: Values[] = [];
-  const ages: Values[] = [];
-  const uses: Stretches[] = [];
-  const needs: Stretches[] = [];
+  const byRepeats = new Map<number, { counts: Counts; times: Times }>();
   for (const { words, repeats = 1, life_ns: [born, freed] = ALWAYS } of strata) {
     // What was freed before the run has no moment in it.
     if (freed <= 0) continue;
-    const counts = { ...NOTHING };
-    const times: Times = { uses: [], needs: [], intervals: [], retained: [], ages: [] };
+    const { counts, times } = byRepeats.get(repeats) ?? { counts: { ...NOTHING }, times: noTimes() };
+    byRepeats.set(repeats, { counts, times });
     for (const one of words) {
       const word = freed < runNs ? { ...one, freed_ns: freed } : one;
       addWord(word, gapNs, counts, times);
       addStretches(word, Math.max(0, born), runNs, gapNs, counts, times);
       counts.working += touchedShare(word, WORKING_NS, [[0, runNs]]);
     }
+    collectAround(words.reduce((hits, { time_ns }) => hits + time_ns.length, 0));
+  }
+  const intervals: Values[] = [];
+  const retained: Values[] = [];
+  const ages: Values[] = [];
+  const uses: Stretches[] = [];
+  const needs: Stretches[] = [];
+  for (const [repeats, { counts, times }] of byRepeats) {
     for (const name of Object.keys(all) as (keyof Counts)[]) all[name] += repeats * counts[name];
-    collectAround(counts.hits);
     intervals.push({ sorted: inOrder(times.intervals), repeats });
     retained.push({ sorted: inOrder(times.retained), repeats });
     ages.push({ sorted: inOrder(times.ages), repeats });
