@@ -4,7 +4,7 @@ import { chooseDesign, type Design } from "./design.ts";
 import { createDrawer, type Draw, type DrawRegion, drawWord, frameOf, lineMate } from "./draw.ts";
 import type { ResidentWords } from "./frame/resident-words.ts";
 import { wholeStratum } from "./stratum.ts";
-import type { PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
+import type { BlankTurn, PlannedWatch, Room, WatchChoice } from "./watch-choice.ts";
 
 export interface DrawSources {
   /** Live regions to draw from; the same list object as long as nothing changed. */
@@ -39,6 +39,9 @@ function earlyEnds() {
     },
   };
 }
+
+/** A turn that gives a short watch of one register, whatever is watched. */
+const SHORT = { turn: 0.5, isBusy: false, regionType: "unknown", hasRowsAhead: false, needsPair: false } as const;
 
 /** A turn that waits for registers. */
 interface Pending {
@@ -84,6 +87,16 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     return drawer.drawAgain(regions, pending.draw.region.stratum) ?? drawer.draw(regions);
   }
 
+  /**
+   * What a turn gives while nothing is there: a short watch of nothing. Where turns waited for memory instead, they would all
+   * begin when it comes, and its first moments would be watched too often.
+   */
+  function blank(room: Room): BlankTurn | null {
+    const facts = { ...SHORT, ...room, tokenPeriodNs: sources.tokenPeriodNs() };
+    const design = chooseDesign(facts, random);
+    return design === null ? null : { draw: null, design };
+  }
+
   /** The words of a draw that its design watches. */
   function wordsOf(draw: Draw, design: Design, ahead: readonly DrawRegion[]): PlannedWatch[] {
     if (design.name === "cohort") {
@@ -101,6 +114,11 @@ export function drawnWatches(sources: DrawSources, random: Random): WatchChoice 
     isBudgeted: true,
     next(room) {
       const regions = sources.regions();
+      if (regions.length === 0) {
+        pending = null;
+        const turn = blank(room);
+        return turn === null ? null : [turn];
+      }
       const draw = drawFrom(regions);
       if (draw === null) return null;
       const turn = pending?.turn ?? random();

@@ -10,6 +10,12 @@ export interface PlannedWatch {
   readonly design: Design;
 }
 
+/** A turn in which nothing is there to be watched: it is paid for, and its place is kept, as if something were. */
+export interface BlankTurn {
+  readonly draw: null;
+  readonly design: Design;
+}
+
 /** What is free for the next watch. */
 export interface Room {
   /** Since watching began. */
@@ -34,7 +40,7 @@ export interface WatchChoice {
   /** True where watches are paid for by the budget. */
   readonly isBudgeted: boolean;
   /** What to arm now, all of it at once; empty where this turn gives nothing, null where nothing can be armed. */
-  next(room: Room): readonly PlannedWatch[] | null;
+  next(room: Room): readonly (PlannedWatch | BlankTurn)[] | null;
   /** Takes note of what a finished watch of a stratum told. */
   learn(stratum: string, finished: Finished): void;
   /** Lets go of a choice that waits where its bytes are gone. */

@@ -8,7 +8,7 @@ import { activeWatches, type Ending } from "./active-watches.ts";
 import { registersOf } from "./arm.ts";
 import { createBudget } from "./budget.ts";
 import { budgetTurns } from "./budget-turns.ts";
-import { isLong } from "./design.ts";
+import { type Design, isLong } from "./design.ts";
 import { type DrawSources, drawnWatches } from "./drawn-watches.ts";
 import { type NamedWords, namedWatches } from "./named.ts";
 import { createPace } from "./pace.ts";
@@ -140,6 +140,11 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     }
   }
 
+  /** Keeps the place of a watch until its time is over. */
+  function keepPlace(design: Design, deadlineNs: bigint): void {
+    reservations.add({ registers: registersOf(design.mode).length, isLong: isLong(design), deadlineNs });
+  }
+
   /** Arms one watch on every CPU; false where the registers were gone. */
   function arm({ draw, design }: PlannedWatch, nowNs: bigint): boolean {
     const { pid } = draw.region;
@@ -162,8 +167,7 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     lagNs += Number(result.watch.beginNs - (options.knownUntilNs?.(nowNs) ?? nowNs));
     lastId += 1;
     const deadlineNs = result.watch.beginNs + BigInt(Math.round(design.dwellLimitNs));
-    if (choice.isBudgeted)
-      reservations.add({ registers: registersOf(mode).length, isLong: isLong(design), deadlineNs });
+    if (choice.isBudgeted) keepPlace(design, deadlineNs);
     active.add({ id: lastId, spec, armed: result.watch, draw, design, deadlineNs, traps: [], end: null });
     return true;
   }
@@ -185,7 +189,8 @@ export function watchOver(machine: WatchMachine, options: WatchOptions): WatchSo
     if (planned === null) return false;
     for (const one of planned) {
       pace.armed(one.design);
-      if (arm(one, nowNs)) continue;
+      if (one.draw === null) keepPlace(one.design, nowNs + BigInt(Math.round(one.design.dwellLimitNs)));
+      if (one.draw === null || arm(one, nowNs)) continue;
       registers.miss(active.held(), nowNs);
       return false;
     }

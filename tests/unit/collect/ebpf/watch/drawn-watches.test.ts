@@ -60,7 +60,7 @@ describe("a turn that waits for the registers of a pair", () => {
     }
     const [planned] = choice.next(room(2)) ?? [];
     expect(planned?.design.mode).toBe("pair");
-    expect(planned?.draw.region.addr).toBe(0x13000n);
+    expect(planned?.draw?.region.addr).toBe(0x13000n);
   });
 
   test("waits on where its bytes are freed before the list is made anew", () => {
@@ -82,6 +82,23 @@ describe("a turn that waits for the registers of a pair", () => {
     }
     memory.regions = [regionAt(0x8000n, "runtime")];
     const planned = choice.next(room(2)) ?? [];
-    expect(planned.map(({ draw }) => draw.region.stratum)).toContain("runtime");
+    expect(planned.map(({ draw }) => draw?.region.stratum)).toContain("runtime");
+  });
+});
+
+describe("a turn in which no memory is there", () => {
+  test("is spent on nothing, for as long as a short watch, and takes one register", () => {
+    const { memory, choice } = watches(1, []);
+    const [blank, ...others] = choice.next(room(1)) ?? [];
+    expect(others).toEqual([]);
+    expect(blank?.draw).toBeNull();
+    expect(blank?.design).toMatchObject({ name: "short", mode: "rw", trapLimit: 8 });
+    memory.regions = [regionAt(0x1000n)];
+    expect((choice.next(room(2)) ?? [])[0]?.draw?.region.addr).toBe(0x1000n);
+  });
+
+  test("waits where no register is free", () => {
+    const { choice } = watches(1, []);
+    expect(choice.next(room(0))).toBeNull();
   });
 });
