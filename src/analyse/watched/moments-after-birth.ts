@@ -40,8 +40,13 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
     const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;
     return birth > 0 ? birth + set.gap_ns : Number.NEGATIVE_INFINITY;
   };
+  // A watch that is given less time than others holds a moment as often as its own time allows.
+  const lengthOf = (i: number): number => {
+    const given = (set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns;
+    return Math.min(length_ns[i] ?? 0, given);
+  };
   const times = time_ns.map((time, i) => {
-    const length = length_ns[i] ?? 0;
+    const length = lengthOf(i);
     const [begin, end] = windowOf(set, i, length);
     const born = since(i);
     if (begin - born >= length || !(end > begin)) return time;
@@ -50,7 +55,7 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
   return {
     time_ns: times,
     weight: (i, time) => {
-      const length = length_ns[i] ?? 0;
+      const length = lengthOf(i);
       const age = time - since(i);
       return age >= length ? 1 : length / Math.max(age, length / MOST_TIMES);
     },

@@ -5,13 +5,14 @@ import { isEarliest, weighedByAge } from "../../../../src/analyse/watched/moment
 const GAP = 10;
 const LENGTH = 1000;
 
-/** A watch that was armed at a time in memory that came at another, and lasts long. */
-function setOf(armed_ns: number, region_birth_ns: number): WatchSet {
-  const exposure = { armed_ns, window_end_ns: armed_ns + 10 * LENGTH, watch: { region_birth_ns } };
+/** A watch that was armed at a time in memory that came at another, and was given a time. */
+function setOf(armed_ns: number, region_birth_ns: number, dwell_limit_ns: number): WatchSet {
+  const watch = { region_birth_ns, dwell_limit_ns };
+  const exposure = { armed_ns, window_end_ns: armed_ns + dwell_limit_ns, watch };
   return { exposures: [exposure], gap_ns: GAP } as unknown as WatchSet;
 }
-const windowsOf = (armed_ns: number, birth_ns: number) =>
-  weighedByAge(setOf(armed_ns, birth_ns), [LENGTH], Float64Array.of(LENGTH));
+const windowsOf = (armed_ns: number, birth_ns: number, dwell_ns = 10 * LENGTH) =>
+  weighedByAge(setOf(armed_ns, birth_ns, dwell_ns), [LENGTH], Float64Array.of(Math.min(LENGTH, dwell_ns - GAP)));
 
 describe("the moments of a window", () => {
   test("count once where the memory was there before the run, or is older than windows are long", () => {
@@ -30,6 +31,14 @@ describe("the moments of a window", () => {
     const counts = [500, 100, 50, 1].map((age) => weight(0, 4990 + GAP + age));
     expect(counts).toEqual([2, 10, 20, 20]);
     expect(counts.map(isEarliest)).toEqual([false, true, true, true]);
+  });
+
+  test("count by the time that their own watch was given, where that is shorter than the longest", () => {
+    const { time_ns, weight } = windowsOf(5000, 4990, 200 + GAP);
+    expect([100, 50, 200, 500].map((age) => weight(0, 4990 + GAP + age))).toEqual([2, 4, 1, 1]);
+    let sum = 0;
+    for (let t = 5000 + GAP; t < 5000 + GAP + 200; t += 0.5) sum += 0.5 * weight(0, t + 0.25);
+    expect(time_ns[0] ?? 0).toBeCloseTo(sum, 0);
   });
 
   test("make a time that is the sum of what they count for", () => {
