@@ -12,9 +12,11 @@ const LEAST_BLOCK_BYTES = 2 * MIB;
 const MOST_BLOCKS = 1024;
 /** How far one question may go: it holds the lock for longest where page tables are there and empty. */
 const REACH_BYTES = 128n * BigInt(MIB);
-/** Least time between two looks, and how many times as long as the last one took it is at least. */
+/** Least time between two looks, and how many times as long as the quicker one of the last two took it is at least: the first is slow by itself. */
 const EVERY_NS = 1_000_000_000;
 const PAUSE = 1000;
+/** Where more than this share of the bytes may have something, all are drawn from: tries are cheap, and what comes between two looks is not missed. */
+const FEW_FILLED = 1 / 64;
 
 export interface EmptyParts {
   /** Looks again if it is time, at the mappings of each process from which draws are made, in order of address. */
@@ -58,6 +60,7 @@ export function createEmptyParts(residency: Pick<Residency, "firstResident">, no
   const empty = new Map<number, Range[]>();
   let lookedNs = 0n;
   let nextNs = 0n;
+  let tookNs = 0;
   return {
     lookAgain(rows) {
       const beginNs = nowNs();
@@ -65,13 +68,18 @@ export function createEmptyParts(residency: Pick<Residency, "firstResident">, no
       lookedNs = beginNs;
       empty.clear();
       const all = [...rows.values()].flat();
-      const block = blockBytes(all.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0));
+      const bytes = all.reduce((sum, { size_bytes }) => sum + Number(size_bytes), 0);
+      const block = blockBytes(bytes);
       for (const [pid, ofProcess] of rows) {
         const large = ofProcess.filter(({ size_bytes }) => size_bytes >= 2 * block);
         const parts = urgently(() => large.flatMap((row) => emptyPartsOf(row, block, residency)));
         if (parts.length > 0) empty.set(pid, parts);
       }
-      nextNs = beginNs + BigInt(Math.max(EVERY_NS, PAUSE * Number(nowNs() - beginNs)));
+      const left = bytes - [...empty.values()].flat().reduce((sum, { from, to: end }) => sum + Number(end - from), 0);
+      if (left > FEW_FILLED * bytes) empty.clear();
+      const took = Number(nowNs() - beginNs);
+      nextNs = beginNs + BigInt(Math.max(EVERY_NS, PAUSE * Math.min(took, tookNs)));
+      tookNs = took;
     },
     filled(row) {
       const whole = { from: row.addr, to: row.addr + row.size_bytes };

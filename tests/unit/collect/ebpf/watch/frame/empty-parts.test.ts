@@ -98,7 +98,19 @@ describe("what is left of a mapping", () => {
     empty.lookAgain(new Map());
     expect(empty.filled(before)).toEqual([{ from: BASE, to: BASE + GIB }]);
   });
-  test("is looked for again after 1,000 times what the last look took", () => {
+  test("is all of it where more than a 64th may have something: what comes there is drawn at once", () => {
+    const pages = Array.from({ length: 9 }, (_, i) => BASE + BigInt(i) * 2n * MIB);
+    const whole = { from: BASE, to: BASE + GIB };
+    for (const [some, left] of [
+      [pages.slice(0, 8), [{ from: BASE, to: BASE + 16n * MIB }]],
+      [pages, [whole]],
+    ] as const) {
+      const empty = createEmptyParts(memory(some), () => 100n);
+      empty.lookAgain(new Map([[7, [row(BASE, GIB)]]]));
+      expect(empty.filled(row(BASE, GIB))).toEqual([...left]);
+    }
+  });
+  test("is looked for again after 1,000 times what the quicker of two looks took, and a second after the first", () => {
     let now = 100n;
     let calls = 0;
     const empty = createEmptyParts(
@@ -114,11 +126,14 @@ describe("what is left of a mapping", () => {
     const rows = new Map([[7, [row(BASE, GIB)]]]);
     empty.lookAgain(rows);
     expect(calls).toBe(8);
-    now += 7_900_000_000n;
-    empty.lookAgain(rows);
-    expect(calls).toBe(8);
-    now += 200_000_000n;
+    now += 1_000_000_000n;
     empty.lookAgain(rows);
     expect(calls).toBe(16);
+    now += 7_900_000_000n;
+    empty.lookAgain(rows);
+    expect(calls).toBe(16);
+    now += 200_000_000n;
+    empty.lookAgain(rows);
+    expect(calls).toBe(24);
   });
 });

@@ -54,23 +54,19 @@ describe("draws of words that are in memory", () => {
   });
 
   test("say how many bytes could have been drawn, and with which probability", () => {
-    let now = 0n;
     const residency = { isResident: (_: number, addr: bigint) => holed(addr) };
-    const drawer = createDrawer(
-      seededDraws(6),
-      createResidentWords(residency, seededRandom(6), () => now),
-    );
+    const drawer = createDrawer(seededDraws(6), createResidentWords(residency, seededRandom(6)));
     let truth = 0;
     for (const { addr, size_bytes } of regions) {
       for (let at = addr; at < addr + BigInt(size_bytes); at += 8n) if (holed(at)) truth += 8;
     }
+    const n = 4000;
     let mean = 0;
-    for (let i = 0; i < 400; i++) {
-      now += 1_000_000_000n;
+    for (let i = 0; i < n; i++) {
       const draw = drawer.draw(regions);
       if (!draw) throw new Error("nothing drawn");
       expect(draw.sizeBytes / draw.inclusionProbability).toBeCloseTo(draw.stratumBytes, -1);
-      mean += draw.stratumBytes / 400;
+      mean += draw.stratumBytes / n;
     }
     expect(Math.abs(mean / truth - 1)).toBeLessThan(0.01);
   });
@@ -113,40 +109,37 @@ describe("the bytes of a stratum in memory", () => {
       for (let page = 0; page < 14_000; page++) if ((page < 3000 || page >= 9000) && there(page)) truth += PAGE;
       const random = seededRandom(11);
       const n = 3000;
-      const answers = Array.from({ length: n }, () => residentBytes(frame, random, (_, addr) => there(pageOf(addr))));
+      const answers = Array.from({ length: n }, () =>
+        residentBytes(frame, random, (_, addr) => there(pageOf(addr)), 16),
+      );
       const mean = answers.reduce((sum, bytes) => sum + bytes, 0) / n;
       const variance = answers.reduce((sum, bytes) => sum + (bytes - mean) ** 2, 0) / (n - 1);
       expect(Math.abs(mean - truth)).toBeLessThanOrEqual(4 * Math.sqrt(variance / n));
     }
   });
 
-  test("are asked for once a second, 128 pages at most, and the last 8 answers count", () => {
-    let now = 0n;
+  test("are those of the moment, asked for at each draw: 16 pages, or 64 where less than a quarter was there before", () => {
     let there = false;
     let asked = 0;
     const isResident = () => {
       asked += 1;
       return there;
     };
-    const resident = createResidentWords({ isResident }, seededRandom(1), () => now);
+    const resident = createResidentWords({ isResident }, seededRandom(1));
     const frame = frameOf(mappings);
-    const least = resident.bytesOf(STRATUM, frame);
-    expect(least).toBeGreaterThan(0);
-    expect(least).toBeLessThan(frame.bytes / 128);
-    expect(asked).toBe(128);
-    resident.bytesOf(STRATUM, frame);
-    expect(asked).toBe(128);
-    there = true;
-    for (let second = 1; second <= 4; second++) {
-      now = BigInt(second) * 1_000_000_000n;
-      resident.bytesOf(STRATUM, frame);
-    }
-    expect(resident.bytesOf(STRATUM, frame)).toBeCloseTo((frame.bytes * 4) / 5, 6);
-    for (let second = 5; second <= 8; second++) {
-      now = BigInt(second) * 1_000_000_000n;
-      resident.bytesOf(STRATUM, frame);
-    }
-    expect(resident.bytesOf(STRATUM, frame)).toBe(frame.bytes);
-    expect(asked).toBe(9 * 128);
+    const answers = [false, true, true, false, true].map((isThere) => {
+      there = isThere;
+      asked = 0;
+      return [resident.bytesOf(STRATUM, frame), asked];
+    });
+    const all = frame.bytes;
+    // A word was drawn where none of the pages that were asked for is there.
+    expect(answers).toEqual([
+      [8, 64],
+      [all, 64],
+      [all, 16],
+      [8, 16],
+      [all, 64],
+    ]);
   });
 });
