@@ -2,6 +2,7 @@
 
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { isWithoutEnds } from "../../statistics/interval.ts";
+import { mostMean } from "../../statistics/poisson-mean.ts";
 import {
   boundedQuantiles,
   pooledSample,
@@ -60,18 +61,24 @@ export interface Intervals {
   readonly undrawn: number;
 }
 
-/** Passes among the earliest that windows tell of after memory came, over all. */
+/**
+ * The most passes among the earliest that windows tell of after memory came, over all: as many times what was seen as
+ * there may be addresses that show one, over those that were drawn.
+ */
 function earliestShare(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
   let earliest = 0;
+  let showing = 0;
   let all = 0;
+  const sum = (weights: readonly number[]): number => weights.reduce((total, weight) => total + weight, 0);
   units.forEach(({ weights }, i) => {
-    for (const weight of [...weights.complete, ...weights.censored]) {
-      const counts = weight * (passes[i] ?? 0);
-      all += counts;
-      if (isEarliest(weight)) earliest += counts;
-    }
+    const counts = [...weights.complete, ...weights.censored];
+    const early = counts.filter(isEarliest);
+    const each = passes[i] ?? 0;
+    all += each * sum(counts);
+    earliest += each * sum(early);
+    if (early.length > 0) showing += 1;
   });
-  return all > 0 ? earliest / all : 0;
+  return earliest > 0 ? ((earliest / all) * mostMean(showing)) / showing : 0;
 }
 
 export function intervalsSeen(set: WatchSet): Intervals {

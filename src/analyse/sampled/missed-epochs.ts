@@ -1,12 +1,7 @@
 /** How many write epochs may have passed without one sampled store. */
 import { chao1 } from "../../statistics/chao1.ts";
-import { CI_Z } from "../../statistics/interval.ts";
+import { leastMean } from "../../statistics/poisson-mean.ts";
 import type { StoreRuns } from "../input/input.ts";
-
-/** Lower limit of a Poisson mean of which `n` were counted, one-sided at 97.5 % (Byar, in Breslow and Day, 1987). */
-function leastMean(n: number): number {
-  return n > 0 ? Math.max(0, n * (1 - 1 / (9 * n) - CI_Z / (3 * Math.sqrt(n))) ** 3) : 0;
-}
 
 /** The mean of a Poisson count whose mean is `seen` where it is not zero: seen = mean / (1 - exp(-mean)). */
 function untruncated(seen: number): number {

@@ -3,7 +3,7 @@
 import { wordsOf } from "../../schema/row.ts";
 import type { Step } from "../../schema/words.ts";
 import type { WatchSet } from "../input/group.ts";
-import { coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
+import { coveredNs, coveredStepNs, coveredSteps, isInside, type Span, stepBy } from "../input/span.ts";
 import { countWindows, type PassCounting, passesIn, windowOf } from "./count-window.ts";
 import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
@@ -68,7 +68,7 @@ function turnsHeld(members: readonly number[], { after_ns }: Part, windows: Turn
     if (!(turns > 0)) continue;
     const [first, end] = windows.turns(i);
     let after = 0;
-    for (let k = first; k < end; k++) after += (after_ns[k] ?? 0) * (windows.weight[k] ?? 0);
+    for (let k = first; k < end; k++) after += (after_ns[k] ?? 0) * windows.weight(i, k);
     out.set(i, [turns, after]);
   }
   return out;
@@ -82,7 +82,7 @@ interface Counted {
 
 /** The passes of one stratum. */
 function countStratum(set: WatchSet, members: readonly number[], parts: Parts): Counted {
-  const { length_ns, time_ns } = countWindows(set);
+  const { time_ns, amount } = windowsByAge(set);
   const { steps, window_ns } = set.span;
   const bytes = (i: number): number => set.weights.bytes[i] ?? 0;
   const time = members.reduce((sum, i) => sum + bytes(i) * (time_ns[i] ?? 0), 0);
@@ -106,14 +106,13 @@ function countStratum(set: WatchSet, members: readonly number[], parts: Parts): 
   const amounts = nothing();
   const windows = nothing();
   for (const i of members) {
-    const window = windowOf(set, i, length_ns[i] ?? 0);
     const here = nothing();
     for (const kind of STEPS) {
       const mine = held[kind];
       if (mine) [here[kind], here[`after ${kind}`]] = mine.get(i) ?? [0, 0];
-      else here[kind] = coveredSteps(span, kind, ...window);
+      else here[kind] = amount(i, (from, end) => coveredSteps(span, kind, from, end));
     }
-    here.between = Math.max(0, (time_ns[i] ?? 0) - coveredStepNs(span, ...window));
+    here.between = amount(i, (from, end) => Math.max(0, coveredNs(span, from, end) - coveredStepNs(span, from, end)));
     for (const kind of KINDS) {
       amounts[kind] += bytes(i) * here[kind];
       if (here[kind] > 0) windows[kind] += 1;
@@ -144,9 +143,18 @@ export function overGeneration(set: WatchSet): PassCounting {
   const { span, weights, exposures } = set;
   const { length_ns, unseen, cut } = countWindows(set);
   const inWindow = (i: number): Uint32Array => passesIn(set, i, length_ns[i] ?? 0);
+  const byAge = windowsByAge(set);
   if (span.parts.length === 0) {
-    const { time_ns: held, weight } = windowsByAge(set);
-    return { held, passes: inWindow, weight, unseen, cut, left_out: 0, by_time: 1, uneven: 1 };
+    return {
+      held: byAge.time_ns,
+      passes: inWindow,
+      weight: byAge.weight,
+      unseen,
+      cut,
+      left_out: 0,
+      by_time: 1,
+      uneven: 1,
+    };
   }
   const parts: Parts = Object.fromEntries(span.parts.map((part) => [part.step, partOf(set, part)]));
   const strata = new Map<number, Stratum>();
@@ -184,14 +192,14 @@ export function overGeneration(set: WatchSet): PassCounting {
     const part = kind && parts[kind];
     if (!whole || !part) {
       const [begin, end] = windowOf(set, i, length_ns[i] ?? 0);
-      return time >= begin && time < end ? stratum.times[kind ?? "between"] : 0;
+      return time >= begin && time < end ? byAge.weight(i, time) * stratum.times[kind ?? "between"] : 0;
     }
     const ofKind = part.set.span.steps;
     const turn = stepBy(ofKind, time);
     const [first, end] = whole.turns(i);
     if (turn < first || turn >= end) return 0;
     const times = stratum.times[time < (ofKind.end_ns[turn] ?? time) ? kind : (`after ${kind}` as const)];
-    return times * whole.share(i, time) * (whole.weight[turn] ?? 0);
+    return times * whole.share(i, time) * whole.weight(i, turn);
   };
   return {
     held,

@@ -4,6 +4,8 @@ import { countWindows, windowOf } from "./count-window.ts";
 
 /** What a moment counts for at most: of earlier ones too few windows tell. */
 const MOST_TIMES = 20;
+/** Ages that are so many times as far from the birth count alike where it is counted what they hold. */
+const SLICE = 1.1;
 /** A moment that counts for as much is one of the earliest that windows tell of: before it may lie as many passes again. */
 const EARLIEST_TIMES = MOST_TIMES / 2;
 
@@ -13,6 +15,11 @@ export interface WeighedWindows {
   readonly time_ns: Float64Array;
   /** What a pass of an exposure counts for that begins at a time in its window. */
   weight(exposure: number, time_ns: number): number;
+  /**
+   * How much the window of an exposure holds of something.
+   * @param between how much of it there is from one moment to another
+   */
+  amount(exposure: number, between: (from: number, end: number) => number): number;
 }
 
 /** True of what a moment counts for that is one of the earliest: as many passes again may lie before these. */
@@ -45,15 +52,31 @@ export function weighedByAge(set: WatchSet, length_ns: ArrayLike<number>, time_n
     const given = (set.exposures[i]?.watch.dwell_limit_ns ?? 0) - set.gap_ns;
     return Math.min(length_ns[i] ?? 0, given);
   };
+  /** What the moments of a window count for in the mean, from one age to another. */
+  const mean = (from: number, end: number, length: number): number =>
+    end > from ? weighedAge(from, end, length) / (end - from) : 1;
   const times = time_ns.map((time, i) => {
     const length = lengthOf(i);
     const [begin, end] = windowOf(set, i, length);
     const born = since(i);
-    if (begin - born >= length || !(end > begin)) return time;
-    return (time * weighedAge(begin - born, end - born, length)) / (end - begin);
+    return begin - born >= length ? time : time * mean(begin - born, end - born, length);
   });
   return {
     time_ns: times,
+    amount(i, between) {
+      const length = lengthOf(i);
+      const [begin, end] = windowOf(set, i, length);
+      const born = since(i);
+      let sum = 0;
+      let from = begin;
+      while (from < end) {
+        const age = from - born;
+        const until = age >= length ? end : Math.min(end, born + Math.max(length / MOST_TIMES, SLICE * age));
+        sum += between(from, until) * mean(age, until - born, length);
+        from = until;
+      }
+      return sum;
+    },
     weight: (i, time) => {
       const length = lengthOf(i);
       const age = time - since(i);

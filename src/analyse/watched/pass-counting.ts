@@ -2,8 +2,9 @@
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { WatchSet } from "../input/group.ts";
 import { coveredTokens, stepBy } from "../input/span.ts";
-import { countWindows, type PassCounting, passesBetween, passesIn, windowOf } from "./count-window.ts";
+import { countWindows, type PassCounting, passesBetween, passesIn } from "./count-window.ts";
 import { overGeneration } from "./generation-counting.ts";
+import { windowsByAge } from "./moments-after-birth.ts";
 import { type TurnWindows, turnSizes, turnWindows } from "./turn-windows.ts";
 
 export type PassAxis = "seconds" | "tokens";
@@ -27,6 +28,7 @@ function unevenness({ span: { steps } }: WatchSet): number {
 function overTokens(set: WatchSet): PassCounting {
   const { exposures, weights, span } = set;
   const byTime = countWindows(set);
+  const byAge = windowsByAge(set);
   const sizes = turnSizes(set);
   const perSize = (span.tokens ?? 0) / sizes.reduce((sum, size) => sum + size, 0);
   const held = new Float64Array(exposures.length);
@@ -40,7 +42,7 @@ function overTokens(set: WatchSet): PassCounting {
     const windows = found !== null && areMany(members.map(found.held)) ? found : null;
     whole.set(s, windows);
     for (const i of members) {
-      if (windows === null) held[i] = coveredTokens(span, ...windowOf(set, i, byTime.length_ns[i] ?? 0));
+      if (windows === null) held[i] = byAge.amount(i, (from, end) => coveredTokens(span, from, end));
       else held[i] = perSize * windows.held(i);
     }
     const share = members.reduce((sum, i) => sum + (weights.bytes[i] ?? 0), 0) / weights.total_bytes;
@@ -67,7 +69,8 @@ function overTokens(set: WatchSet): PassCounting {
     },
     weight: (i, time) => {
       const windows = wholeOf(i);
-      return windows === null ? 1 : windows.share(i, time) * (windows.weight[stepBy(span.steps, time)] ?? 0);
+      if (windows === null) return byAge.weight(i, time);
+      return windows.share(i, time) * windows.weight(i, stepBy(span.steps, time));
     },
     unseen: Math.max(missed > 0 ? missed / (missed + counted) : 0, isAllWhole ? 0 : byTime.unseen),
     cut: isAllWhole ? 0 : byTime.cut,

@@ -2,6 +2,7 @@
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { clopperPearson, effectiveSize } from "../../statistics/clopper-pearson.ts";
 import { CI_LEVEL, type Interval, interval } from "../../statistics/interval.ts";
+import { mostMean } from "../../statistics/poisson-mean.ts";
 import { intervalOf, type Replicated, replicateRatio } from "../../statistics/stratified-ratio.ts";
 import { stringerBound } from "../../statistics/stringer-bound.ts";
 import type { WatchSet } from "../input/group.ts";
@@ -130,8 +131,8 @@ export function passRate(set: WatchSet, kind: PassKind, generous = false, axis: 
   return found;
 }
 
-/** Upper 97.5 % end of a Poisson count of which one was seen, less that one. */
-const MORE_THAN_ONE = 4.57;
+/** How many more there may be of what was seen once. */
+const MORE_THAN_ONE = mostMean(1) - 1;
 
 /**
  * What the sum may lack of addresses like the largest: it was drawn once, where the mean count may have been 5.57. Only what

@@ -2,12 +2,17 @@
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import { firstIndex } from "../../statistics/first-index.ts";
 import type { WatchSet } from "../input/group.ts";
+import { coveredNs } from "../input/span.ts";
 import { MOST_UNSEEN, passesBetween, SHORTER, unseenPasses } from "./count-window.ts";
 
 /** A step that has less than this share of the chance of one that no prompt, and no end of a watch, is near is left out. */
 const LEAST_CHANCE = 0.2;
 /** Where more of the steps are left out than this share, the others do not speak for them. */
 const MOST_LEFT_OUT = 0.2;
+/** Nor do they where more of the time of the memory lies in steps in which it came or went. */
+const MOST_CUT_STEPS = 0.02;
+/** What a step counts for at most: of those that come right after the memory too few watches tell. */
+const MOST_TIMES = 20;
 /** More passes of busy words than this share make windows shorter: few watches tell of these words. */
 const MOST_BUSY = 0.01;
 /** Passes that windows of one step may miss, as a share: no window is shorter, and the interval allows for them. */
@@ -22,8 +27,8 @@ const MOST_FEWER = 0.5;
 export interface TurnWindows {
   /** Numbers of the steps in the window of an exposure: from the first up to the second. */
   readonly turns: (exposure: number) => readonly [first: number, end: number];
-  /** What a step counts for: the inverse of its chance, 0 where it has next to none. */
-  readonly weight: Float64Array;
+  /** What a step of the window of an exposure counts for: the inverse of its chance, 0 where it has next to none. */
+  readonly weight: (exposure: number, step: number) => number;
   /** Steps in the window of an exposure by their sizes, each as often as it counts. */
   readonly held: (exposure: number) => number;
   /** What a pass of an exposure counts for that begins at a time: more than one behind as many traps as only a high limit allows. */
@@ -160,23 +165,50 @@ function beyond(set: WatchSet, members: readonly number[]): (time: number) => nu
 }
 
 /**
- * The chance of each step to be held, in time at which a watch that holds it may begin: after the begin of the step as many steps before
- * as a window has, after the last step of another kind, and so late that its time is not over before the step is.
+ * The chance of a step to be held, in time at which a watch that holds it may begin: after the begin of the step as many steps before
+ * as a window has, after the last step of another kind, after the memory came, and so late that its time is not over before the step is.
  */
-function chancesOf(set: WatchSet, cells: readonly Cell[], reach: Reach): Float64Array {
+function chancesOf(set: WatchSet, cells: readonly Cell[], reach: Reach): (step: number, since_ns: number) => number {
   const { begin_ns, turn_end_ns } = set.span.steps;
   const earliest = reachOf(set, reach);
   const armed = set.exposures.reduce((first, { armed_ns }) => Math.min(first, armed_ns), Number.POSITIVE_INFINITY);
-  const chances = new Float64Array(begin_ns.length);
-  for (const { members, most } of cells) {
-    const longer = beyond(set, members);
-    begin_ns.forEach((begin, k) => {
-      const length = (turn_end_ns[k] ?? begin) - begin;
-      const from = Math.max(begin_ns[k - most] ?? Number.NEGATIVE_INFINITY, earliest(k), armed + set.gap_ns);
-      chances[k] = (chances[k] ?? 0) + longer(length) - longer(length + Math.max(0, begin - from));
-    });
+  const ways = cells.map(({ members, most }) => ({ most, longer: beyond(set, members) }));
+  return (k, since) => {
+    const begin = begin_ns[k] ?? 0;
+    const length = (turn_end_ns[k] ?? begin) - begin;
+    return ways.reduce((sum, { most, longer }) => {
+      const from = Math.max(
+        begin_ns[k - most] ?? Number.NEGATIVE_INFINITY,
+        earliest(k),
+        Math.max(armed, since) + set.gap_ns,
+      );
+      return sum + longer(length) - longer(length + Math.max(0, begin - from));
+    }, 0);
+  };
+}
+
+/** Share of the time of the bytes that lies in steps which their memory is not there for as a whole: no watch can hold these. */
+function cutShare(set: WatchSet, members: readonly number[]): number {
+  const { begin_ns, turn_end_ns } = set.span.steps;
+  let cut = 0;
+  let all = 0;
+  for (const i of members) {
+    const { region_birth_ns, region_death_ns } = set.exposures[i]?.watch ?? {
+      region_birth_ns: 0,
+      region_death_ns: null,
+    };
+    const bytes = set.weights.bytes[i] ?? 0;
+    all += bytes;
+    if (region_birth_ns <= 0 && region_death_ns === null) continue;
+    const birth = region_birth_ns > 0 ? region_birth_ns : Number.NEGATIVE_INFINITY;
+    const death = region_death_ns ?? Number.POSITIVE_INFINITY;
+    const first = firstIndex(begin_ns.length, (k) => (begin_ns[k] ?? 0) < birth + set.gap_ns);
+    const last = firstIndex(begin_ns.length, (k) => (turn_end_ns[k] ?? 0) <= death) - 1;
+    const lived = coveredNs(set.span, birth, death);
+    const whole = first > last ? 0 : coveredNs(set.span, begin_ns[first] ?? 0, turn_end_ns[last] ?? 0);
+    if (lived > 0) cut += bytes * (1 - whole / lived);
   }
-  return chances;
+  return all > 0 ? cut / all : 0;
 }
 
 const mean = (numbers: Float64Array): number => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
@@ -191,15 +223,25 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   }
   const { begin_ns, turn_end_ns } = set.span.steps;
   const sizes = turnSizes(set);
-  const chances = chancesOf(set, cells, reach);
+  const chanceOf = chancesOf(set, cells, reach);
+  const chances = begin_ns.map((_, k) => chanceOf(k, Number.NEGATIVE_INFINITY));
   const all = cells.flatMap((cell) => cell.members).reduce((sum, i) => sum + (set.weights.bytes[i] ?? 0), 0);
   const lengths = begin_ns.map((begin, k) => (turn_end_ns[k] ?? begin) - begin);
   // Behind a step of another kind the chance is of the length of that one.
   const usual = reach === "next" ? mean(chances) : all * mean(lengths);
-  const weight = chances.map((chance) => (chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0));
+  const usualWeight = chances.map((chance) => (chance >= LEAST_CHANCE * usual && chance > 0 ? usual / chance : 0));
   const sum = sizes.reduce((total, size) => total + size, 0);
-  const left_out = sizes.reduce((total, size, k) => total + (weight[k] === 0 ? size : 0), 0) / sum;
-  if (!(left_out <= MOST_LEFT_OUT)) return null;
+  const cut = cutShare(set, members);
+  const left_out = sizes.reduce((total, size, k) => total + (usualWeight[k] === 0 ? size : 0), 0) / sum + cut;
+  if (!(left_out <= MOST_LEFT_OUT && cut <= MOST_CUT_STEPS)) return null;
+  const longest = Math.max(...cells.map(({ most }) => most));
+  const weight = (i: number, k: number): number => {
+    const birth = set.exposures[i]?.watch.region_birth_ns ?? 0;
+    const times = usualWeight[k] ?? 0;
+    const isOld = birth + set.gap_ns <= (begin_ns[k - longest] ?? Number.NEGATIVE_INFINITY);
+    if (times === 0 || birth <= 0 || isOld) return times;
+    return Math.min(MOST_TIMES, usual / chanceOf(k, birth));
+  };
   const cellBy = new Map(cells.flatMap((cell) => cell.members.map((i) => [i, cell] as const)));
   const turns = (i: number): readonly [number, number] => {
     const [first, end] = holdable(set, i, reach);
@@ -210,7 +252,7 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
   const held = (i: number): number => {
     const [first, end] = turns(i);
     let sum = 0;
-    for (let k = first; k < end; k++) sum += (sizes[k] ?? 0) * (weight[k] ?? 0);
+    for (let k = first; k < end; k++) sum += (sizes[k] ?? 0) * weight(i, k);
     return sum;
   };
   const steps = new Float64Array(members.length);
@@ -225,7 +267,7 @@ function windowsOf(set: WatchSet, members: readonly number[], reach: Reach): Tur
       const until = k + 1 < end ? begin_ns[k + 1] : turn_end_ns[k];
       const inside = passesBetween(exposure, begin_ns[k] ?? 0, until ?? 0);
       const counted = inside.reduce((total, p) => total + share(i, exposure.passes.start_ns[p] ?? 0), 0);
-      passes[which] = (passes[which] ?? 0) + bytes * (weight[k] ?? 0) * counted;
+      passes[which] = (passes[which] ?? 0) + bytes * weight(i, k) * counted;
     }
   }
   return {

@@ -3,7 +3,12 @@ import type { Resamples } from "../../statistics/bootstrap.ts";
 import { carryingUnits } from "../../statistics/carrying-units.ts";
 import type { Interval } from "../../statistics/interval.ts";
 import { carryingUnitsOf, quantilesByEnds, type TimedCase } from "../../statistics/inverse-censoring.ts";
-import { boundedQuantiles, pooledSample, type RecurrentSample } from "../../statistics/recurrent-survival.ts";
+import {
+  boundedQuantiles,
+  pooledSample,
+  type RecurrentSample,
+  type UnitTimes,
+} from "../../statistics/recurrent-survival.ts";
 import { MOST_CENSORED } from "../figures/figure-row.ts";
 import type { WatchSet } from "../input/group.ts";
 import { CUT, countWindows, MOST_CUT, passesIn, passWeights, trapLimits } from "./count-window.ts";
@@ -137,6 +142,24 @@ export interface Ages {
 
 type AgesOf = (exposure: Exposure) => readonly Pick<AgedRead, "pass" | "age_ns" | "isKnown">[];
 
+/**
+ * Passes of which the last write was not seen in memory that had come in the time of a watch, over all. How far back these were looked at ends
+ * with their memory, as their ages do: what others tell of ages as long is not true of them, so that they may be of any age.
+ */
+function shortSighted(units: readonly Required<UnitTimes>[], passes: ArrayLike<number>): number {
+  let short = 0;
+  let all = 0;
+  units.forEach(({ weights: { complete, censored } }, i) => {
+    const each = passes[i] ?? 0;
+    for (const weight of complete) all += each * weight;
+    for (const weight of censored) {
+      all += each * weight;
+      if (weight > 1) short += each * weight;
+    }
+  });
+  return all > 0 ? short / all : 0;
+}
+
 /** Ages in the windows of the watches with a trap limit of `limit` or more. */
 function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   const { length_ns, time_ns, cut } = countWindows(set, limit);
@@ -160,7 +183,7 @@ function agesIn(set: WatchSet, agesOf: AgesOf, limit: number): Ages {
   return {
     sample: pooledSample(units, weights),
     cut,
-    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }),
+    undrawn: undrawnPasses(set, { time_ns, weights, counted, seen }) + shortSighted(units, weights),
     passes: weights.reduce((sum, weight, i) => sum + weight * (counted[i] ?? 0), 0),
   };
 }

@@ -5,6 +5,7 @@ import { normalDraw } from "../../../src/statistics/normal.ts";
 import { CHANGING_WORLDS } from "./changing-worlds.ts";
 import { DRAWN_WORLDS } from "./drawn-worlds.ts";
 import { FEW_BUSY_WORLDS } from "./few-busy-worlds.ts";
+import { LIVES_IN_STEPS } from "./lives-in-steps.ts";
 import { LIVING_WORLDS } from "./living-worlds.ts";
 import { LOSSY_WORLDS } from "./lossy-worlds.ts";
 import { PRACTISED_WORLDS } from "./practised/practised-worlds.ts";
@@ -278,6 +279,7 @@ export const WORLDS: readonly WorldKind[] = [
   ...SERVED_WORLDS,
   ...PRACTISED_WORLDS,
   ...LIVING_WORLDS,
+  ...LIVES_IN_STEPS,
   ...LOSSY_WORLDS,
   ...DRAWN_WORLDS,
   ...FEW_BUSY_WORLDS,
